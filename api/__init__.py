@@ -1,0 +1,1 @@
+"""Exact structured generation for language models."""

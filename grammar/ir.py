@@ -1,0 +1,222 @@
+"""The intermediate representation: what every front end produces and the automaton is built from.
+
+A :class:`Grammar` is a set of named rules over :class:`Expr`. Expressions are immutable, compare by
+structure (source positions do not count) and mean a language of byte strings in which special tokens
+may occur as letters of their own:
+
+===================  ===========================================================================
+``Literal(data)``    exactly these bytes; ``Literal(b"")`` is the empty string
+``CharClass(r)``     one character (well-formed UTF-8) whose code point lies in the ranges
+``ByteClass(mask)``  one byte ``b`` with bit ``b`` of the 256-bit ``mask`` set
+``Sequence(items)``  one after the other
+``Choice(items)``    any of them; ``Choice(())`` is the empty language
+``Repeat(x, m, n)``  between m and n times, ``n=None`` for no upper bound
+``Intersection``     strings in all of the items (regular items only)
+``Complement(x)``    well-formed UTF-8 strings that are not in x (x regular)
+``RuleRef(name)``    what the rule means; ``nonempty=True`` leaves out the empty string
+``TokenTerminal``    one of these special tokens, never text
+``NotFollowedBy``    the empty string, where the next byte is not in the set (the end is fine)
+``Capture(x, a)``    what x means; its text is handed to action ``a`` when it ends
+``Scope(x)``         what x means; the semantic state afterwards is what it was before
+``Dynamic(r)``       what resolver ``r`` answers for the semantic state at this point
+===================  ===========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal as _L
+from typing import TypeAlias
+
+MAX_CODE_POINT = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of source text: offsets in characters, half open; ``source`` indexes ``Grammar.sources``."""
+
+    start: int
+    end: int
+    source: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    data: bytes
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class CharClass:
+    """Invariant: ranges are inclusive, sorted, disjoint, not adjacent, and hold no surrogates."""
+
+    ranges: tuple[tuple[int, int], ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class ByteClass:
+    mask: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    items: tuple[Expr, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    items: tuple[Expr, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """Invariant: 0 <= min, and min <= max where max is given."""
+
+    item: Expr
+    min: int
+    max: int | None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Intersection:
+    items: tuple[Expr, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Complement:
+    item: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class RuleRef:
+    name: str
+    nonempty: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TokenTerminal:
+    """Special tokens by name (``<|tool|>``) or by id range; resolved against a vocabulary at compile."""
+
+    names: tuple[str, ...] = ()
+    id_ranges: tuple[tuple[int, int], ...] = ()
+    negated: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class NotFollowedBy:
+    """Invariant: of the bytes 0x80–0xFF the mask holds all or none."""
+
+    mask: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Action: TypeAlias = _L["push"] | Callable[[Hashable, bytes], Hashable | None]
+"""``"push"`` puts the captured bytes on the stack of texts; a callable maps (value, captured bytes) to a
+new value, or to None to forbid the return. It must be pure, deterministic and bounded."""
+
+Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
+"""``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """Invariant: item is not nullable."""
+
+    item: Expr
+    action: Action = "push"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    item: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamic:
+    resolver: Resolver = "top"
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+Expr: TypeAlias = (
+    Literal
+    | CharClass
+    | ByteClass
+    | Sequence
+    | Choice
+    | Repeat
+    | Intersection
+    | Complement
+    | RuleRef
+    | TokenTerminal
+    | NotFollowedBy
+    | Capture
+    | Scope
+    | Dynamic
+)
+
+EPSILON = Literal(b"")
+NOTHING = Choice(())
+ANY_CHAR = CharClass(((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT)))
+ANY_TEXT = Repeat(ANY_CHAR, 0, None)
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """Return the direct subexpressions, in order."""
+    match expr:
+        case Sequence(items) | Choice(items) | Intersection(items):
+            return items
+        case Repeat(item) | Complement(item) | Capture(item) | Scope(item):
+            return (item,)
+        case _:
+            return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """Yield the expression and all its subexpressions, parents first. Cost: linear, no recursion."""
+    stack: list[Expr] = [expr]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(children(current)))
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    name: str
+    body: Expr
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """One source file of a grammar: its display name and its text, for diagnostics."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Rules by name, a start rule, and the semantic state that parsing starts in.
+
+    ``initial`` is a tuple of bytes (the stack of texts, bottom first) for the built-in ``push``/``top``,
+    or any hashable value when actions and resolvers are callables.
+    """
+
+    rules: Mapping[str, Rule]
+    start: str
+    initial: Hashable = ()
+    sources: tuple[SourceText, ...] = ()

@@ -1,0 +1,1 @@
+"""The bundled grammars, as package data: ``json.ebnf``, ``sql.ebnf``, …"""

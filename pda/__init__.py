@@ -1,0 +1,1 @@
+"""The automaton: terms and derivatives, configurations, the vocabulary trie, masks."""

@@ -1,0 +1,1 @@
+"""The runtime: vocabulary, matcher, generation, command line."""
