@@ -1,0 +1,1 @@
+"""Slow, independent judges of the engine; nothing here imports more of the package than ``grammar.ir``."""
