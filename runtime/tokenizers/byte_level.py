@@ -6,6 +6,7 @@ Source: GPT-2's encoder.py (``bytes_to_unicode``), which all byte-level tokenize
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -36,7 +37,7 @@ def decode_byte_level(pieces: Sequence[str]) -> list[bytes]:
     ends = np.cumsum(np.fromiter(map(len, pieces), dtype=np.int64, count=len(pieces)))
     blob = values.astype(np.uint8).tobytes()
     bounds = [0, *ends.tolist()]
-    decoded = [blob[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+    decoded = [blob[a:b] for a, b in pairwise(bounds)]
     foreign = np.flatnonzero(values < 0)
     for index in np.unique(np.searchsorted(ends, foreign, side="right")).tolist():
         decoded[index] = pieces[index].encode()

@@ -1,0 +1,113 @@
+"""The vocabulary by itself: what it accepts, what it holds."""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+import threading
+
+import numpy as np
+import pytest
+
+from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.runtime.vocabulary import Vocabulary, VocabularyError
+
+
+def test_holds_what_it_was_given() -> None:
+    vocab = Vocabulary([b"a", b"", None, b"a", b"bc"], stop_ids=[2], size=7)
+    assert vocab.size == 7
+    assert vocab.tokens == (b"a", b"", None, b"a", b"bc")
+    assert vocab.stop_ids == (2,)
+    assert vocab.special_ids == {2}
+    assert not vocab.strip_first_space
+
+
+def test_token_table_lists_tokens_with_text_and_keeps_duplicates() -> None:
+    blob, offsets, ids = Vocabulary([b"a", b"", None, b"a", b"bc"], size=9).token_table()
+    assert (blob.dtype, offsets.dtype, ids.dtype) == (np.uint8, np.int64, np.int32)
+    assert blob.tobytes() == b"aabc"
+    assert offsets.tolist() == [0, 1, 2, 4]
+    assert ids.tolist() == [0, 3, 4]
+    assert not any(array.flags.writeable for array in (blob, offsets, ids))
+
+
+def test_token_table_of_specials_only_is_empty() -> None:
+    blob, offsets, ids = Vocabulary([None], stop_ids=[0]).token_table()
+    assert (blob.size, offsets.tolist(), ids.size) == (0, [0], 0)
+
+
+def test_special_and_stop_tokens_have_no_text() -> None:
+    vocab = Vocabulary(
+        [b"a", b"<tool>", b"<end>", b"<x>"], stop_ids=[2], special_names={"<tool>": 1}, special_ids=[3]
+    )
+    assert vocab.tokens == (b"a", None, None, None)
+    assert vocab.special_ids == {1, 2, 3}
+    assert vocab.text_ids.tolist() == [0]
+
+
+def test_stop_ids_keep_their_order_without_repeats() -> None:
+    assert Vocabulary([b"a"] * 4, stop_ids=[3, 1, 3]).stop_ids == (3, 1)
+
+
+def test_stop_ids_may_lie_in_the_padding() -> None:
+    assert Vocabulary([b"a"], stop_ids=[3], size=4).stop_ids == (3,)
+
+
+def test_is_immutable() -> None:
+    vocab = Vocabulary([b"a"], special_names={})
+    with pytest.raises(AttributeError):
+        vocab.size = 3  # type: ignore[misc]
+    with pytest.raises(AttributeError):
+        vocab.other = 3  # type: ignore[attr-defined]
+    with pytest.raises(TypeError):
+        vocab.special_names["x"] = 0  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"tokens": []}, "tokens is empty"),
+        ({"tokens": [b"a", "b"]}, r"tokens\[1\] is str, not bytes"),
+        ({"tokens": [b"a", b"b"], "size": 1}, "size is 1, but there are 2 tokens"),
+        ({"tokens": [b"a"], "size": 1 << 40}, "more than the limit"),
+        ({"tokens": [b"a"], "stop_ids": [1]}, "stop_ids has id 1, but the vocabulary has 1 ids"),
+        ({"tokens": [b"a"], "stop_ids": [-1]}, "stop_ids has id -1"),
+        ({"tokens": [b"a"], "special_ids": [5], "size": 5}, "special_ids has id 5"),
+        ({"tokens": [b"a"], "special_names": {"<t>": 2}}, "special_names has id 2"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(VocabularyError, match=message):
+        Vocabulary(**arguments)  # type: ignore[arg-type]
+    assert issubclass(VocabularyError, StackmaskError)
+
+
+def test_digest_follows_its_format() -> None:
+    vocab = Vocabulary([b"ab", None, b"", None, b"t"], special_ids=[3], added_ids=[4], size=8)
+    expected = struct.pack("<II", 0, 2) + b"ab" + struct.pack("<II", 2, 0)
+    expected += struct.pack("<II", 3, 0xFFFFFFFF) + struct.pack("<II", 4, 0xFFFFFFFF)
+    assert vocab.digest() == hashlib.sha256(expected).hexdigest()
+
+
+def test_decode_obeys_strip_first_space() -> None:
+    tokens = [b" a", b" ", b"b", None]
+    keep = Vocabulary(tokens, stop_ids=[3], size=6)
+    strip = Vocabulary(tokens, stop_ids=[3], size=6, strip_first_space=True)
+    assert keep.decode([0, 0, 3, 5]) == b" a a"
+    assert strip.decode([0, 0, 3]) == b"a a"
+    assert strip.decode([1, 0]) == b" a"
+    assert strip.decode([2, 1]) == b"b "
+
+
+def test_lazy_parts_are_built_once_from_several_threads() -> None:
+    vocab = Vocabulary([bytes([b]) * 3 for b in range(256)])
+    seen: list[tuple[int, str]] = []
+    threads = [
+        threading.Thread(target=lambda: seen.append((id(vocab.token_table()[0]), vocab.digest())))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(seen)) == 1
