@@ -1,0 +1,79 @@
+"""The tokenizers of the data pack: published digests, recorded encodings, and what ``tokenizers`` decodes."""
+
+from __future__ import annotations
+
+import json
+import lzma
+import time
+import unicodedata
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from datapack import datapack, needs_datapack
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerFast
+
+from stackmask.runtime.vocabulary import Vocabulary
+
+VERIFIED = (
+    "gpt2-50k",
+    "llama3-128k",
+    "llama4-200k",
+    "mistral-tekken-131k",
+    "mistral-v1-spm-32k",
+    "o200k-harmony",
+    "qwen3-151k",
+)
+LOAD_LIMIT = 1.5  # seconds for 128,000 tokens on a busy machine; 0.12 s when it is idle
+
+pytestmark = needs_datapack
+
+
+def folder(name: str) -> Path:
+    pack = datapack()
+    assert pack is not None
+    return pack / "tokenizers" / name
+
+
+@lru_cache(maxsize=1)
+def load(name: str) -> tuple[Any, dict[str, Any]]:
+    tokenizer = Tokenizer.from_str(lzma.open(folder(name) / "tokenizer.json.xz").read().decode())
+    config = json.loads((folder(name) / "tokenizer_config.json").read_text())
+    config.pop("tokenizer_class")
+    meta = json.loads((folder(name) / "META.json").read_text())
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, **config), meta
+
+
+@pytest.mark.parametrize("name", VERIFIED)
+def test_digest_and_recorded_encodings(name: str) -> None:
+    tokenizer, meta = load(name)
+    started = time.perf_counter()
+    vocab = Vocabulary.from_huggingface(tokenizer, size=meta.get("model_vocab_padded"))
+    assert time.perf_counter() - started < LOAD_LIMIT
+    assert vocab.digest() == meta["token_bytes_sha256"]
+    assert len(vocab.tokens) == meta["vocab_size"]
+    assert vocab.strip_first_space == (name == "mistral-v1-spm-32k")
+    assert set(meta["stop_tokens"]) <= set(vocab.special_names)
+
+    normalise = name == "qwen3-151k"  # its tokenizer composes characters (NFC) before it encodes
+    with (folder(name) / "encode_vectors.jsonl").open(encoding="utf-8") as lines:
+        for line in lines:
+            row = json.loads(line)
+            text = unicodedata.normalize("NFC", row["text"]) if normalise else row["text"]
+            assert vocab.decode(row["ids"]) == text.encode()
+
+
+def test_gemma_equals_what_tokenizers_decodes() -> None:
+    tokenizer, meta = load("gemma3-262k")
+    vocab = Vocabulary.from_huggingface(tokenizer)
+    assert len(vocab.tokens) == meta["vocab_size"]
+    assert not vocab.strip_first_space
+    backend = tokenizer.backend_tokenizer
+    for i, token in enumerate(vocab.tokens):
+        if token is None:
+            assert backend.get_added_tokens_decoder()[i].special
+        else:
+            shown = token.decode(errors="replace")  # a lone byte of a character is shown as U+FFFD
+            assert backend.decode([i], skip_special_tokens=False) == shown, i
