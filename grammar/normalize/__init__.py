@@ -1,0 +1,41 @@
+"""Make the rules of a grammar ready for the automaton: one module per pass, run in this order.
+
+Invariants of the result, beside "the same language":
+    - every reference is defined, every rule can be reached from the start and derives some string
+      (follow restrictions, `&` and `!` aside: their emptiness is the automaton's to decide);
+    - operands of `Intersection` and `Complement` are regular and hold no references;
+    - no left recursion, direct, indirect or hidden: `left_calls` of the result has no cycle;
+    - captured items are not nullable and read no special tokens; `top` never meets an empty stack;
+    - no follow restriction can be pending where a dynamic rule starts.
+"""
+
+from __future__ import annotations
+
+from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.normalize.booleans import expand_booleans
+from stackmask.grammar.normalize.captures import check_captures
+from stackmask.grammar.normalize.inline import inline_rules
+from stackmask.grammar.normalize.left_recursion import remove_left_recursion
+from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
+from stackmask.grammar.normalize.productive import remove_useless
+from stackmask.grammar.normalize.restrictions import check_restrictions
+from stackmask.grammar.normalize.stack import check_stack
+from stackmask.grammar.normalize.wellformed import check_wellformed
+
+__all__ = ["left_calls", "normalize", "nullable_rules"]
+
+
+def normalize(ruleset: RuleSet) -> RuleSet:
+    """Return a RuleSet of the same language with the invariants above.
+
+    Raises: GrammarError with all problems that the first refusing pass has found.
+    Cost: about linear in the size of the grammar, except for left recursion among many rules at once.
+    """
+    check_wellformed(ruleset)
+    ruleset = remove_useless(ruleset)
+    ruleset = expand_booleans(ruleset)
+    check_captures(ruleset)
+    check_stack(ruleset)
+    check_restrictions(ruleset)
+    ruleset = remove_left_recursion(ruleset)
+    return inline_rules(ruleset)

@@ -1,0 +1,175 @@
+"""Pass 3: substitute regular rules into the operands of `&` and `!`, so that no reference is left there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stackmask.grammar.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.ir import (
+    Capture,
+    Complement,
+    Dynamic,
+    Expr,
+    Intersection,
+    NotFollowedBy,
+    RuleRef,
+    RuleSet,
+    Scope,
+    Span,
+    TokenTerminal,
+    children,
+    walk,
+)
+from stackmask.grammar.normalize.build import rebuild, rewrite, with_bodies
+from stackmask.grammar.normalize.graph import (
+    components,
+    cycle_through,
+    reachable,
+    reference_graph,
+    references,
+)
+from stackmask.grammar.normalize.left_parts import nonempty_part
+from stackmask.grammar.normalize.productive import remove_unreachable
+
+MAX_EXPANDED = 1_000_000  # nodes of one operand once its rules are written out
+
+_FORBIDDEN = {
+    NotFollowedBy: "a follow restriction",
+    TokenTerminal: "a special token",
+    Capture: "a capture",
+    Scope: "a scope",
+    Dynamic: "a dynamic rule",
+}
+
+
+def expand_booleans(ruleset: RuleSet) -> RuleSet:
+    """Return the RuleSet with the operands of `&` and `!` free of references.
+
+    Raises: GrammarError (G107 an operand is recursive, G108 it holds what is not regular, G109 too large).
+    """
+    operands = [
+        item
+        for rule in ruleset.rules.values()
+        for expr in _outermost_booleans(rule.body)
+        for item in children(expr)
+    ]
+    if not operands:
+        return ruleset
+    graph = reference_graph(ruleset)
+    needed = reachable({ref.name for item in operands for ref in references(item)}, graph)
+    inner = {name: targets for name, targets in graph.items() if name in needed}
+    problems = _recursive_operands(operands, inner) + _irregular_operands(operands, inner, ruleset)
+    if problems:
+        raise GrammarError(problems, ruleset.sources)
+
+    expanded: dict[str, Expr] = {}
+    sizes: dict[str, int] = {}
+
+    def substitute(expr: Expr) -> Expr:
+        def leaf(part: Expr) -> Expr:
+            if not isinstance(part, RuleRef):
+                return part
+            body = expanded[part.name]
+            return nonempty_part(body, {}) if part.nonempty else body
+
+        return rewrite(expr, leaf)
+
+    for [name] in components(inner):  # callees first; all are single, nothing here is recursive
+        body = ruleset.rules[name].body
+        sizes[name] = _size(body, sizes)
+        if sizes[name] > MAX_EXPANDED:
+            raise GrammarError([_too_large(ruleset.rules[name].span)], ruleset.sources)
+        expanded[name] = substitute(body)
+    for item in operands:
+        if _size(item, sizes) > MAX_EXPANDED:
+            raise GrammarError([_too_large(item.span)], ruleset.sources)
+
+    def outside(expr: Expr) -> Expr:
+        if isinstance(expr, Intersection | Complement):
+            return substitute(expr)
+        items = children(expr)
+        return rebuild(expr, tuple(map(outside, items))) if items else expr
+
+    return remove_unreachable(
+        with_bodies(ruleset, {name: outside(rule.body) for name, rule in ruleset.rules.items()})
+    )
+
+
+def _outermost_booleans(body: Expr) -> Iterator[Expr]:
+    stack = [body]
+    while stack:
+        expr = stack.pop()
+        if isinstance(expr, Intersection | Complement):
+            yield expr
+        else:
+            stack.extend(reversed(children(expr)))
+
+
+def _size(expr: Expr, sizes: dict[str, int]) -> int:
+    return sum(sizes[e.name] if isinstance(e, RuleRef) else 1 for e in walk(expr))
+
+
+def _too_large(span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        "G109",
+        f"an operand of `&`, `-` or `!` has more than {MAX_EXPANDED} parts once its rules are written out",
+        span,
+    )
+
+
+def _recursive_operands(operands: list[Expr], inner: dict[str, list[str]]) -> list[Diagnostic]:
+    recursive = {
+        name
+        for component in components(inner)
+        for name in component
+        if len(component) > 1 or component[0] in inner[component[0]]
+    }
+    problems = []
+    for ref, reached in _reached_by(operands, inner):
+        if not recursive.isdisjoint(reached):
+            name = ref.name if ref.name in recursive else next(n for n in inner if n in recursive & reached)
+            cycle = " → ".join(f"`{n}`" for n in cycle_through(name, inner))
+            problems.append(
+                Diagnostic(
+                    "G107",
+                    f"`&`, `-` and `!` need regular operands, and `{name}` is recursive",
+                    ref.span,
+                    f"recursive: {cycle}",
+                    "write the operand without recursion, with `*` or `+`",
+                )
+            )
+    return problems
+
+
+def _irregular_operands(
+    operands: list[Expr], inner: dict[str, list[str]], ruleset: RuleSet
+) -> list[Diagnostic]:
+    def forbidden(expr: Expr) -> Iterator[Expr]:
+        return (e for e in walk(expr) if type(e) in _FORBIDDEN)
+
+    problems = [
+        Diagnostic("G108", f"{_FORBIDDEN[type(e)]} cannot stand under `&`, `-` or `!`", e.span or item.span)
+        for item in operands
+        for e in forbidden(item)
+    ]
+    offending = {name: e for name in inner if (e := next(forbidden(ruleset.rules[name].body), None))}
+    for ref, reached in _reached_by(operands, inner):
+        name = next((n for n in offending if n in reached), None)
+        if name is not None:
+            what = _FORBIDDEN[type(offending[name])]
+            problems.append(
+                Diagnostic(
+                    "G108", f"{what} cannot stand under `&`, `-` or `!`", ref.span, f"rule `{name}` has one"
+                )
+            )
+    return problems
+
+
+def _reached_by(operands: list[Expr], inner: dict[str, list[str]]) -> Iterator[tuple[RuleRef, set[str]]]:
+    """Yield each reference in the operands with all rules that it leads to."""
+    cache: dict[str, set[str]] = {}
+    for item in operands:
+        for ref in references(item):
+            if ref.name not in cache:
+                cache[ref.name] = reachable([ref.name], inner)
+            yield ref, cache[ref.name]

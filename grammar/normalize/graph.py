@@ -1,0 +1,118 @@
+"""The reference graph of the rules: components, reachability, and fixpoints over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
+
+from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
+
+Value = TypeVar("Value")
+
+
+def references(expr: Expr) -> list[RuleRef]:
+    """Return the references to rules inside an expression, in the order of the text."""
+    return [e for e in walk(expr) if isinstance(e, RuleRef)]
+
+
+def reference_graph(ruleset: RuleSet) -> dict[str, list[str]]:
+    """Return for each rule the names of the rules that it refers to, each once."""
+    return {
+        name: list(dict.fromkeys(ref.name for ref in references(rule.body)))
+        for name, rule in ruleset.rules.items()
+    }
+
+
+def reachable(start: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[str]:
+    """Return the names that can be reached from some others, those included."""
+    seen = set(start)
+    todo = list(seen)
+    while todo:
+        for name in graph[todo.pop()]:
+            if name not in seen:
+                seen.add(name)
+                todo.append(name)
+    return seen
+
+
+def components(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
+    """Return the strongly connected components, each after those that it refers to.
+
+    Source: R. E. Tarjan, Depth-first search and linear graph algorithms, 1972; with an explicit stack.
+    """
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    open_names: list[str] = []
+    is_open: set[str] = set()
+    result = []
+    for root in graph:
+        if root in number:
+            continue
+        path = [(root, iter(graph[root]))]
+        number[root] = low[root] = len(number)
+        open_names.append(root)
+        is_open.add(root)
+        while path:
+            name, targets = path[-1]
+            for target in targets:
+                if target not in number:
+                    number[target] = low[target] = len(number)
+                    open_names.append(target)
+                    is_open.add(target)
+                    path.append((target, iter(graph[target])))
+                    break
+                if target in is_open:
+                    low[name] = min(low[name], number[target])
+            else:
+                path.pop()
+                if path:
+                    low[path[-1][0]] = min(low[path[-1][0]], low[name])
+                if low[name] == number[name]:
+                    component: list[str] = []
+                    while not component or component[-1] != name:
+                        component.append(open_names.pop())
+                        is_open.discard(component[-1])
+                    result.append(component[::-1])
+    return result
+
+
+def cycle_through(name: str, graph: Mapping[str, Iterable[str]]) -> list[str]:
+    """Return a shortest cycle ``[name, …, name]``; empty if there is none."""
+    came_from: dict[str, str] = {}
+    todo = [name]
+    for here in todo:
+        for target in graph[here]:
+            if target == name:
+                path = [name]
+                while here != name:
+                    path.append(here)
+                    here = came_from[here]
+                return [name, *path[:0:-1], name]
+            if target not in came_from:
+                came_from[target] = here
+                todo.append(target)
+    return []
+
+
+def solve(
+    ruleset: RuleSet, bottom: Value, evaluate: Callable[[Expr, Mapping[str, Value]], Value]
+) -> dict[str, Value]:
+    """Return the least fixpoint of ``values[name] = evaluate(body of name, values)``.
+
+    ``evaluate`` must be monotone from ``bottom`` over a lattice without long chains.
+    Cost: one evaluation for a rule outside cycles, a few for those in one.
+    """
+    graph = reference_graph(ruleset)
+    values = dict.fromkeys(ruleset.rules, bottom)
+    for component in components(graph):
+        changed = True
+        while changed:
+            changed = False
+            for name in reversed(component):
+                value = evaluate(ruleset.rules[name].body, values)
+                if value != values[name]:
+                    values[name] = value
+                    changed = True
+            if len(component) == 1 and component[0] not in graph[component[0]]:
+                break
+    return values

@@ -1,0 +1,71 @@
+"""Pass 8: write small regular rules out where they are used, so that they need no call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stackmask.grammar.ir import Capture, Dynamic, Expr, RuleRef, RuleSet, Scope, walk
+from stackmask.grammar.normalize.build import rewrite, with_bodies
+from stackmask.grammar.normalize.graph import components, reference_graph
+from stackmask.grammar.normalize.left_parts import nonempty_part
+from stackmask.grammar.normalize.nullable import rule_ends
+from stackmask.grammar.normalize.productive import remove_unreachable
+
+SMALL = 8  # nodes: a class, a literal, a keyword in either case
+MAX_NULLABLE = 200  # nodes of a rule such as skipped text, whose call would end where it began
+GROWTH = 2  # the whole may become so many times as large ...
+FREE_GROWTH = 20_000  # ... or grow by so many nodes
+
+
+def inline_rules(ruleset: RuleSet) -> RuleSet:
+    """Return the RuleSet with small rules without calls written out, and plain aliases followed.
+
+    Rules that capture or depend on what was captured stay rules.
+    Cost: linear in the result, which the budget bounds.
+    """
+    graph = reference_graph(ruleset)
+    ends = rule_ends(ruleset)
+    uses: dict[str, int] = {}
+    total = 0
+    for rule in ruleset.rules.values():
+        for expr in walk(rule.body):
+            total += 1
+            if isinstance(expr, RuleRef):
+                uses[expr.name] = uses.get(expr.name, 0) + 1
+    budget = max(GROWTH * total, total + FREE_GROWTH) - total
+    bodies: dict[str, Expr] = {}
+    inlined: dict[str, Expr] = {}
+
+    for component in components(graph):
+        for name in component:
+            bodies[name] = body = _substitute(ruleset.rules[name].body, inlined, ends)
+            if isinstance(body, RuleRef):
+                if body.name != name:
+                    inlined[name] = body
+                continue
+            size = 0
+            limit = MAX_NULLABLE if ends[name] else SMALL
+            for size, expr in enumerate(walk(body), 1):
+                if size > limit or isinstance(expr, RuleRef | Capture | Scope | Dynamic):
+                    break
+            else:
+                growth = (size - 1) * uses.get(name, 0)
+                if growth <= budget:
+                    budget -= growth
+                    inlined[name] = body
+    # rules of a cycle were written before some aliases in it were known
+    bodies = {name: _substitute(body, inlined, ends) for name, body in bodies.items()}
+    return remove_unreachable(with_bodies(ruleset, bodies))
+
+
+def _substitute(body: Expr, inlined: Mapping[str, Expr], ends: Mapping[str, frozenset[int]]) -> Expr:
+    def leaf(expr: Expr) -> Expr:
+        while isinstance(expr, RuleRef) and expr.name in inlined:
+            found = inlined[expr.name]
+            if isinstance(found, RuleRef):
+                expr = RuleRef(found.name, expr.nonempty or found.nonempty, expr.span)
+            else:
+                return nonempty_part(found, ends) if expr.nonempty else found
+        return expr
+
+    return rewrite(body, leaf)

@@ -1,0 +1,214 @@
+"""Pass 7: turn left recursion into right recursion, without blowing the grammar up.
+
+For the rules Aᵢ of a cycle of first calls, pull the leading calls out (``left_parts``):
+
+    Aᵢ⁺ = bᵢ ∪ ⋃ⱼ Aⱼ⁺ rᵢⱼ                 a linear system; bᵢ consumes something and calls no Aⱼ first
+
+Its least solution runs along the links: from some bⱼ, through links, to Aᵢ. So
+
+    Aᵢ   ::= ⋃ⱼ bⱼ Tⱼᵢ  (| ε)             Tⱼᵢ ::= (ε if j = i) | ⋃ₖ rₖⱼ Tₖᵢ
+
+which is polynomial, where Paull's classical substitution is exponential. A link that can be empty would
+make a Tⱼᵢ call another one at once, so links are cut to their non-empty parts and the empty ones are
+composed beforehand. A rule that is only directly recursive becomes Aᵢ ::= bᵢ rᵢᵢ*.
+"""
+
+from __future__ import annotations
+
+from stackmask.grammar.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
+from stackmask.grammar.normalize.build import choice, is_nothing, repeat, sequence, with_bodies
+from stackmask.grammar.normalize.graph import components, cycle_through, references
+from stackmask.grammar.normalize.left_parts import (
+    LeadingBehindRestriction,
+    LeadingInCapture,
+    Split,
+    nonempty_part,
+    split,
+)
+from stackmask.grammar.normalize.nullable import (
+    ALWAYS,
+    Ends,
+    both,
+    ends_expression,
+    ends_of,
+    first_calls,
+    left_calls,
+    minimal,
+    rule_ends,
+)
+from stackmask.grammar.normalize.productive import remove_unreachable
+
+MAX_WRITTEN = 2_000_000  # nodes of the rules that replace one cycle
+
+
+def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
+    """Return the RuleSet without left recursion: no rule can call itself before it consumes something.
+
+    Raises: GrammarError (G112 left recursion through a capture or scope, G113 behind a follow
+        restriction, G114 too many rules in one cycle).
+    Cost: linear but for the cycles; one of n rules with m links is written with at most n(n + m) parts.
+    """
+    ends = rule_ends(ruleset)
+    graph = {name: list(first_calls(rule.body, ends)) for name, rule in ruleset.rules.items()}
+    cycles = [c for c in components(graph) if len(c) > 1 or c[0] in graph[c[0]]]
+    if not cycles:
+        return ruleset
+    bodies: dict[str, Expr] = {name: rule.body for name, rule in ruleset.rules.items()}
+    problems: list[Diagnostic] = []
+    users: dict[str, set[str]] = {name: set() for name in ruleset.rules}
+    for name, rule in ruleset.rules.items():
+        for ref in references(rule.body):
+            users[ref.name].add(name)
+    for cycle in cycles:
+        splits = {}
+        for name in cycle:
+            try:
+                splits[name] = split(ruleset.rules[name].body, frozenset(cycle), ends)
+            except LeadingInCapture:
+                problems.append(_refuse("G112", name, graph, "inside a capture or scope", ruleset))
+            except LeadingBehindRestriction:
+                problems.append(_refuse("G113", name, graph, "behind a follow restriction", ruleset))
+        if len(splits) < len(cycle):
+            continue
+        try:
+            bodies |= _rewrite_cycle(
+                cycle, splits, ends, _called(cycle, splits, ruleset.start, users), bodies
+            )
+        except _TooLarge:
+            rule = ruleset.rules[cycle[0]]
+            problems.append(
+                Diagnostic(
+                    "G114",
+                    f"{len(cycle)} rules are left-recursive through each other, too many to rewrite",
+                    rule.span,
+                    help="break the cycle, or write part of it with repetition",
+                )
+            )
+    if problems:
+        raise GrammarError(problems, ruleset.sources)
+    result = remove_unreachable(with_bodies(ruleset, bodies))
+    calls = left_calls(result)
+    assert all(len(c) == 1 and c[0] not in calls[c[0]] for c in components(calls)), "left recursion is left"
+    return result
+
+
+class _TooLarge(Exception):
+    """The rules that replace a cycle would be larger than ``MAX_WRITTEN``."""
+
+
+def _refuse(code: str, name: str, graph: dict[str, list[str]], where: str, ruleset: RuleSet) -> Diagnostic:
+    cycle = " → ".join(f"`{n}`" for n in cycle_through(name, graph))
+    return Diagnostic(
+        code,
+        f"rule `{name}` is left-recursive {where}",
+        ruleset.rules[name].span,
+        f"left recursion: {cycle}",
+        "let the rule begin with something else, or write it with repetition",
+    )
+
+
+def _rewrite_cycle(
+    cycle: list[str],
+    splits: dict[str, Split],
+    ends: dict[str, Ends],
+    called: list[str],
+    taken: dict[str, Expr],
+) -> dict[str, Expr]:
+    """Return the bodies of the rules of a cycle and of the tail rules made for them."""
+
+    def with_empty(name: str, body: Expr) -> Expr:
+        return choice((body, ends_expression(ends[name])))
+
+    if len(cycle) == 1:
+        [name] = cycle
+        link = nonempty_part(splits[name].links[name], ends)
+        return {name: with_empty(name, sequence((splits[name].own, repeat(link, 0, None))))}
+
+    if len(cycle) ** 2 > MAX_WRITTEN:
+        raise _TooLarge
+    jumps = _empty_paths(cycle, splits, ends)
+    steps = _steps(cycle, splits, jumps, ends)
+    tail_names = {
+        (source, target): _fresh(f"{target} after {source}", taken) for source in cycle for target in cycle
+    }
+
+    def tail(source: str, target: str) -> Expr:
+        parts = [ends_expression(jumps[source][target])] if jumps[source][target] else []
+        for after, link in steps[source].items():
+            parts.append(sequence((link, RuleRef(tail_names[after, target]))))
+        return choice(parts)
+
+    made: dict[str, Expr] = {}
+    size = 0
+    for target in called:
+        starts = []
+        for source in cycle:
+            if not is_nothing(splits[source].own):
+                starts.append(sequence((splits[source].own, RuleRef(tail_names[source, target]))))
+            made[tail_names[source, target]] = tail(source, target)
+            size += sum(1 for _ in walk(made[tail_names[source, target]]))
+            if size > MAX_WRITTEN:
+                raise _TooLarge
+        made[target] = with_empty(target, choice(starts))
+        size += sum(1 for _ in walk(made[target]))
+    return made
+
+
+def _called(cycle: list[str], splits: dict[str, Split], start: str, users: dict[str, set[str]]) -> list[str]:
+    """Return the rules of a cycle that are called other than by a leading call of the cycle itself."""
+    members = set(cycle)
+    inside = {
+        ref.name
+        for part in splits.values()
+        for expr in (part.own, *part.links.values())
+        for ref in references(expr)
+    }
+    return [name for name in cycle if name == start or name in inside or not users[name] <= members]
+
+
+def _empty_paths(
+    cycle: list[str], splits: dict[str, Split], ends: dict[str, Ends]
+) -> dict[str, dict[str, Ends]]:
+    """Return ``jumps[j][i]``: the ways to get from Aⱼ to Aᵢ through links that derive ε."""
+    jumps = {j: {i: ALWAYS if i == j else frozenset[int]() for i in cycle} for j in cycle}
+    direct = [
+        (j, i, link_ends)
+        for i in cycle
+        for j, link in splits[i].links.items()
+        if i != j and (link_ends := ends_of(link, ends))
+    ]
+    changed = bool(direct)
+    while changed:
+        changed = False
+        for j, i, link_ends in direct:
+            for source in cycle:
+                extended = minimal(set(jumps[source][i]) | set(both(jumps[source][j], link_ends)))
+                if extended != jumps[source][i]:
+                    jumps[source][i] = extended
+                    changed = True
+    return jumps
+
+
+def _steps(
+    cycle: list[str], splits: dict[str, Split], jumps: dict[str, dict[str, Ends]], ends: dict[str, Ends]
+) -> dict[str, dict[str, Expr]]:
+    """Return ``steps[j][k]``: what leads from Aⱼ to Aₖ by empty links and then one that is not empty."""
+    links = {
+        (j, k): nonempty for k in cycle for j, link in splits[k].links.items()
+        if not is_nothing(nonempty := nonempty_part(link, ends))
+    }  # fmt: skip
+    steps: dict[str, dict[str, Expr]] = {}
+    for source in cycle:
+        found: dict[str, list[Expr]] = {}
+        for (j, k), link in links.items():
+            if jumps[source][j]:
+                found.setdefault(k, []).append(sequence((ends_expression(jumps[source][j]), link)))
+        steps[source] = {k: choice(parts) for k, parts in found.items()}
+    return steps
+
+
+def _fresh(name: str, taken: dict[str, Expr]) -> str:
+    while name in taken:
+        name += "'"
+    return name

@@ -1,0 +1,88 @@
+"""Pass 5: the text on top of the stack is asked for only where something has been captured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stackmask.grammar.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.ir import (
+    Capture,
+    Choice,
+    Dynamic,
+    Expr,
+    Repeat,
+    RuleRef,
+    RuleSet,
+    Scope,
+    Sequence,
+    children,
+    walk,
+)
+from stackmask.grammar.normalize.graph import solve
+
+
+def check_stack(ruleset: RuleSet) -> None:
+    """Check that ``top`` cannot meet an empty stack, by the least depth with which each rule is entered.
+
+    Nothing ever pops: a scope restores what it found. So depth 0 or more is all that must be followed.
+
+    Raises: GrammarError (G115).
+    """
+    tops = any(
+        isinstance(e, Dynamic) and e.resolver == "top" for r in ruleset.rules.values() for e in walk(r.body)
+    )
+    if not tops or ruleset.initial != ():
+        return
+    may_keep = solve(ruleset, False, _may_keep_depth)
+    problems = []
+    entered = {ruleset.start}
+    todo = [ruleset.start]
+    while todo:
+        stack = [ruleset.rules[todo.pop()].body]  # expressions that can be entered with an empty stack
+        while stack:
+            expr = stack.pop()
+            match expr:
+                case RuleRef(name):
+                    if name not in entered:
+                        entered.add(name)
+                        todo.append(name)
+                case Dynamic("top", span):
+                    problems.append(
+                        Diagnostic(
+                            "G115",
+                            "`@top` can be reached where nothing has been pushed",
+                            span,
+                            "the stack can be empty here",
+                            "push before it on every way, or give the grammar an initial text",
+                        )
+                    )
+                case Sequence(items):
+                    empty_here = []
+                    for item in items:
+                        empty_here.append(item)
+                        if not _may_keep_depth(item, may_keep):
+                            break
+                    stack.extend(reversed(empty_here))
+                case _:
+                    stack.extend(reversed(children(expr)))
+    if problems:
+        raise GrammarError(problems, ruleset.sources)
+
+
+def _may_keep_depth(expr: Expr, may_keep: Mapping[str, bool]) -> bool:
+    """Tell whether the expression can be passed without pushing anything that stays."""
+    match expr:
+        case Capture(item, action):
+            return action != "push" and _may_keep_depth(item, may_keep)
+        case RuleRef(name):
+            return may_keep[name]
+        case Sequence(items):
+            return all(_may_keep_depth(item, may_keep) for item in items)
+        case Choice(items):
+            return any(_may_keep_depth(item, may_keep) for item in items)
+        case Repeat(item, low):
+            return low == 0 or _may_keep_depth(item, may_keep)
+        case Scope():
+            return True
+        case _:
+            return True
