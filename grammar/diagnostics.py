@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stackmask.grammar.ir import SourceText, Span
 
+MAX_RENDERED = 50  # a file with more problems than this is usually not a grammar at all
+MAX_LINE_COLUMNS = 120  # longer source lines are shown around the problem only
+TAB_COLUMNS = 4
+
 
 class StackmaskError(ValueError):
     """The base of every error that a user of the library can cause."""
+
+
+class GrammarFileError(StackmaskError):
+    """A grammar file that cannot be read: missing, a directory, binary, or not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +32,104 @@ class Diagnostic:
     help: str = ""
 
 
+class Collector:
+    """Collects the diagnostics of one source, so that all of them are reported at once."""
+
+    __slots__ = ("found", "source")
+
+    def __init__(self, source: int = 0) -> None:
+        self.source = source
+        self.found: list[Diagnostic] = []
+
+    def add(self, code: str, message: str, start: int, end: int, *, label: str = "", help: str = "") -> None:
+        """Record a problem of the characters from ``start`` up to ``end``."""
+        self.found.append(Diagnostic(code, message, Span(start, end, self.source), label, help))
+
+
 class GrammarError(StackmaskError):
     """A grammar that cannot be used; carries all diagnostics of the stage that refused it."""
 
     def __init__(self, diagnostics: Sequence[Diagnostic], sources: Sequence[SourceText] = ()) -> None:
-        self.diagnostics = tuple(diagnostics)
+        self.diagnostics = tuple(sorted(diagnostics, key=_position))
         self.sources = tuple(sources)
-        super().__init__("\n".join(f"error[{d.code}]: {d.message}" for d in self.diagnostics))
+        super().__init__(render(self.diagnostics, self.sources))
+
+
+def _position(diagnostic: Diagnostic) -> tuple[int, int]:
+    span = diagnostic.span
+    return (span.source, span.start) if span else (-1, -1)
+
+
+def render(diagnostics: Iterable[Diagnostic], sources: Sequence[SourceText]) -> str:
+    """Render diagnostics with source line, caret and help, a blank line between them."""
+    found = list(diagnostics)
+    blocks = [render_one(d, sources) for d in found[:MAX_RENDERED]]
+    if len(found) > MAX_RENDERED:
+        blocks.append(f"and {len(found) - MAX_RENDERED} more")
+    return "\n\n".join(blocks)
+
+
+def render_one(diagnostic: Diagnostic, sources: Sequence[SourceText]) -> str:
+    """Render one diagnostic; without a span or its source, the headline and the help only."""
+    headline = f"error[{diagnostic.code}]: {diagnostic.message}"
+    span = diagnostic.span
+    if span is None or not 0 <= span.source < len(sources):
+        return f"{headline}\n  = help: {diagnostic.help}" if diagnostic.help else headline
+    source = sources[span.source]
+    line, column = line_and_column(source.text, span.start)
+    shown, start, end = _excerpt(source.text, span)
+    gutter = " " * len(str(line))
+    carets = " " * start + "^" * max(1, end - start)
+    lines = [
+        headline,
+        f"{gutter}--> {source.name}:{line}:{column}",
+        f"{gutter} |",
+        f"{line} | {shown}",
+        f"{gutter} | {carets} {diagnostic.label}".rstrip(),
+    ]
+    if diagnostic.help:
+        lines += [f"{gutter} |", f"{gutter} = help: {diagnostic.help}"]
+    return "\n".join(lines)
+
+
+def line_and_column(text: str, offset: int) -> tuple[int, int]:
+    """Return the 1-based line and column (in characters) of an offset."""
+    return text.count("\n", 0, offset) + 1, offset - (text.rfind("\n", 0, offset) + 1) + 1
+
+
+def _excerpt(text: str, span: Span) -> tuple[str, int, int]:
+    """Return the span's first line as shown, and the columns that the caret covers in it."""
+    begin = text.rfind("\n", 0, span.start) + 1
+    newline = text.find("\n", span.start)
+    end = len(text) if newline < 0 else newline
+    if text[begin:end].endswith("\r"):
+        end -= 1
+    stop = min(max(span.end, span.start + 1), max(end, span.start + 1))
+    left, right = begin, end
+    if end - begin > MAX_LINE_COLUMNS:
+        left = max(begin, min(span.start - MAX_LINE_COLUMNS // 3, end - MAX_LINE_COLUMNS))
+        right = min(end, left + MAX_LINE_COLUMNS)
+        stop = min(stop, max(right, span.start + 1))
+    prefix = "…" if left > begin else ""
+    suffix = "…" if right < end else ""
+    before = prefix + _printable(text[left : span.start])
+    under = _printable(text[span.start : min(stop, right)])
+    after = _printable(text[min(stop, right) : right]) + suffix
+    start = _width(before)
+    return before + under + after, start, start + max(1, _width(under))
+
+
+def _printable(text: str) -> str:
+    return "".join(
+        c if c.isprintable() else " " * TAB_COLUMNS if c == "\t" else "\N{REPLACEMENT CHARACTER}"
+        for c in text
+    )
+
+
+def _width(text: str) -> int:
+    """Return the terminal columns of a text: wide characters take two, combining ones none."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )

@@ -1,0 +1,187 @@
+"""Write expressions and rule sets as text: stable, readable, and in the EBNF dialect where it has words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from stackmask.grammar.ir import (
+    ANY_CHAR,
+    ByteClass,
+    Capture,
+    CharClass,
+    Choice,
+    Complement,
+    Dynamic,
+    Expr,
+    Intersection,
+    Literal,
+    NotFollowedBy,
+    Repeat,
+    RuleRef,
+    RuleSet,
+    Scope,
+    Sequence,
+    TokenTerminal,
+)
+
+_CONTROL = {0x0A: r"\n", 0x09: r"\t", 0x0D: r"\r"}
+_ALTERNATIVE, _SEQUENCE, _OPERAND, _POSTFIX = range(4)  # how tightly the place around an expression binds
+
+
+def dump(rules: RuleSet) -> str:
+    """Return a rule set as text: the start rule's name, the initial state, and a line for each rule."""
+    lines = [f"# start: {rules.start}"]
+    if rules.initial != ():
+        lines.append(_dump_initial(rules.initial))
+    lines += [f"{rule.name} ::= {dump_expr(rule.body)}" for rule in rules.rules.values()]
+    return "\n".join(lines) + "\n"
+
+
+def _dump_initial(initial: Hashable) -> str:
+    if isinstance(initial, tuple) and all(isinstance(text, bytes) for text in initial):
+        return "%stack " + " ".join(_quote(text) for text in initial)
+    return f"# initial: {initial!r}"
+
+
+def dump_expr(expr: Expr) -> str:
+    """Return an expression as text. Cost: linear; no recursion, as expressions may be deep."""
+    out: list[str] = []
+    stack: list[tuple[Expr, int] | str] = [(expr, _ALTERNATIVE)]
+    while stack:
+        top = stack.pop()
+        if isinstance(top, str):
+            out.append(top)
+            continue
+        stack.extend(reversed(_pieces(*top)))
+    return "".join(out)
+
+
+def _pieces(expr: Expr, place: int) -> list[tuple[Expr, int] | str]:
+    """Return an expression's text with its parts still to be written."""
+    match expr:
+        case Choice(()):
+            return ["<nothing>"]
+        case Choice(items):
+            return _joined(items, " | ", _SEQUENCE, place > _ALTERNATIVE or len(items) == 1)
+        case Sequence(items):
+            return _joined(items, " ", _OPERAND, place > _SEQUENCE or len(items) < 2)
+        case Intersection(items):
+            # parenthesised inside sequences, where the dialect wants it, and as an operand
+            return _joined(items, " & ", _POSTFIX, place > _SEQUENCE or len(items) < 2)
+        case Repeat(item, low, high):
+            return [(item, _POSTFIX), _quantifier(low, high)]
+        case Complement(item):
+            return ["(!" if place >= _POSTFIX else "!", (item, _POSTFIX), ")" if place >= _POSTFIX else ""]
+        case Capture(item, action):
+            return [f"@{_label(action)}(", (item, _ALTERNATIVE), ")"]
+        case Scope(item):
+            return ["@scope(", (item, _ALTERNATIVE), ")"]
+        case Dynamic(resolver):
+            return [f"@{_label(resolver)}"]
+        case Literal(data):
+            return [_quote(data)]
+        case CharClass(ranges):
+            return ["." if ranges == ANY_CHAR.ranges else _char_class(ranges)]
+        case ByteClass(mask):
+            return [f"<bytes {_byte_ranges(mask)}>"]
+        case NotFollowedBy(mask):
+            return [f"!>> {_follow_class(mask)}"]
+        case RuleRef(name, nonempty):
+            return [f"{name}<nonempty>" if nonempty else name]
+        case TokenTerminal(names, ids, negated):
+            return ["!" if negated else "", _token(names, ids)]
+
+
+def _joined(
+    items: tuple[Expr, ...], separator: str, place: int, parenthesised: bool
+) -> list[tuple[Expr, int] | str]:
+    pieces: list[tuple[Expr, int] | str] = []
+    for index, item in enumerate(items):
+        if index:
+            pieces.append(separator)
+        pieces.append((item, place))
+    return ["(", *pieces, ")"] if parenthesised else pieces
+
+
+def _label(action: object) -> str:
+    return (
+        action if isinstance(action, str) else f"<{getattr(action, '__qualname__', type(action).__name__)}>"
+    )
+
+
+def _quantifier(low: int, high: int | None) -> str:
+    match low, high:
+        case 0, None:
+            return "*"
+        case 1, None:
+            return "+"
+        case 0, 1:
+            return "?"
+        case _, None:
+            return f"{{{low},}}"
+    return f"{{{low}}}" if low == high else f"{{{low},{high}}}"
+
+
+def _quote(data: bytes) -> str:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:  # pieces of characters, in byte-level expressions
+        return "<bytes " + data.hex(" ") + ">"
+    return '"' + "".join(_escaped(ord(c), '"\\') for c in text) + '"'
+
+
+def _escaped(code: int, special: str) -> str:
+    char = chr(code)
+    if code in _CONTROL:
+        return _CONTROL[code]
+    if char in special:
+        return "\\" + char
+    if char.isprintable():
+        return char
+    return f"\\x{code:02X}" if code < 0x100 else f"\\u{code:04X}" if code < 0x10000 else f"\\U{code:08X}"
+
+
+def _char_class(ranges: tuple[tuple[int, int], ...]) -> str:
+    return "[" + "".join(_class_range(first, last) for first, last in ranges) + "]"
+
+
+def _class_range(first: int, last: int) -> str:
+    special = "[]\\^-"
+    if first == last:
+        return _escaped(first, special)
+    return f"{_escaped(first, special)}{'' if last == first + 1 else '-'}{_escaped(last, special)}"
+
+
+def _byte_ranges(mask: int) -> str:
+    runs: list[tuple[int, int]] = []
+    for byte in range(256):
+        if mask >> byte & 1:
+            if runs and runs[-1][1] == byte - 1:
+                runs[-1] = (runs[-1][0], byte)
+            else:
+                runs.append((byte, byte))
+    return " ".join(f"{a:02x}" if a == b else f"{a:02x}-{b:02x}" for a, b in runs)
+
+
+def _follow_class(mask: int) -> str:
+    runs = [(b, b) for b in range(128) if mask >> b & 1]
+    merged: list[tuple[int, int]] = []
+    for first, last in runs:
+        if merged and merged[-1][1] == first - 1:
+            merged[-1] = (merged[-1][0], last)
+        else:
+            merged.append((first, last))
+    beyond = r"\x80-\U0010FFFF" if mask >> 128 else ""
+    return "[" + "".join(_class_range(a, b) for a, b in merged) + beyond + "]"
+
+
+def _token(names: tuple[str, ...], ids: tuple[tuple[int, int], ...]) -> str:
+    spelled = [
+        name
+        if name.startswith("<") and name.endswith(">") and name.isprintable() and not set(name) & set(' "[')
+        else f"<{_quote(name.encode())}>"
+        for name in names
+    ]
+    if ids:
+        spelled.append("<[" + ",".join(str(a) if a == b else f"{a}-{b}" for a, b in ids) + "]>")
+    return spelled[0] if len(spelled) == 1 else "(" + " | ".join(spelled) + ")"

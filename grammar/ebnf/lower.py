@@ -1,0 +1,190 @@
+"""Turn the syntax tree of one file into expressions, with the skip rule between elements.
+
+In a syntactic rule every terminal is followed by the skip expression, so that optional text may stand
+between any two terminals and after the last one; a start rule gets the skip before it as well. Putting it
+behind terminals (not between elements) makes it appear exactly once between two terminals whatever is left
+out, and adds nothing in front of a recursive call. Terminals are literals, classes, regexes, special tokens,
+lexical and imported rules, operands of `&`, `-` and `!`, what `@push` captures, and what `!>>` follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from collections.abc import Sequence as Items
+from typing import Final
+
+from stackmask.grammar.diagnostics import Collector
+from stackmask.grammar.ebnf.follow import follow_restriction
+from stackmask.grammar.ebnf.syntax import (
+    Definition,
+    Group,
+    Leaf,
+    Module,
+    Name,
+    Node,
+    Prefix,
+    Repetition,
+    walk_nodes,
+)
+from stackmask.grammar.ir import (
+    EPSILON,
+    Capture,
+    Choice,
+    Complement,
+    Expr,
+    Intersection,
+    Repeat,
+    Rule,
+    RuleRef,
+    Scope,
+    Sequence,
+    Span,
+)
+
+SKIP_RULE: Final = "%skip"
+START_RULE: Final = "%start"
+
+
+def lexical_rules(module: Module) -> set[str]:
+    """Return the names of the rules of a file in which the skip rule is not inserted.
+
+    These are the UPPER-CASE ones, those that ``%lexical`` or ``%skip`` names, and all that such a rule, an
+    operand of `&`, `-` or `!`, or ``@push`` refers to; less what ``%syntactic`` names.
+    """
+    syntactic = {name.name for name in module.syntactic}
+    pending = [name for name in module.known if is_upper_case(name)]
+    pending += [name.name for name in module.lexical]
+    for skip in module.skips:
+        pending += _names(skip)
+    for definition in module.definitions.values():
+        for node in walk_nodes(definition.body):
+            if isinstance(node, Prefix) and node.op in ("!", "push"):
+                pending += _names(node.item)
+            elif isinstance(node, Group) and node.op == "&":
+                pending += _names(node)
+    lexical: set[str] = set()
+    while pending:
+        name = pending.pop()
+        if name in lexical or name in syntactic:
+            continue
+        lexical.add(name)
+        if name in module.definitions:
+            pending += _names(module.definitions[name].body)
+    return lexical
+
+
+def is_upper_case(name: str) -> bool:
+    """Say whether a name has letters, and only capital ones."""
+    return name.isupper()
+
+
+def _names(node: Node) -> list[str]:
+    return [part.name for part in walk_nodes(node) if isinstance(part, Name)]
+
+
+class Lowering:
+    """Lowers the rules of one file; ``names`` maps the names it uses to those of the whole rule set."""
+
+    def __init__(self, module: Module, prefix: str, names: Mapping[str, str], problems: Collector) -> None:
+        self.module, self.names, self.problems = module, names, problems
+        self.skip_rule = prefix + SKIP_RULE
+        self.skip: Expr | None = RuleRef(self.skip_rule) if module.skips else None
+        local = lexical_rules(module) if module.skips else set()
+        self.terminals = local | {name for name in names if name not in module.definitions}
+
+    def rule(self, definition: Definition) -> Rule:
+        """Lower one rule."""
+        skip = None if definition.name in self.terminals else self.skip
+        return Rule(self.names[definition.name], self._expr(definition.body, skip), definition.span)
+
+    def skip_definition(self) -> Rule:
+        """Return the rule of the skipped text: any number of what the ``%skip`` directives name."""
+        options: list[Expr] = []
+        seen: set[str] = set()
+        pending = list(reversed(self.module.skips))
+        while pending:
+            node = pending.pop()
+            # (x+ | y)* is (x | y)*, with one way to read a text instead of many
+            if isinstance(node, Repetition) and node.min <= 1 and node.max != 0:
+                pending.append(node.item)
+            elif isinstance(node, Group) and node.op in ("|", "()"):
+                pending.extend(reversed(node.items))
+            elif isinstance(node, Name) and node.name in self.module.definitions:
+                if node.name not in seen:
+                    seen.add(node.name)
+                    pending.append(self.module.definitions[node.name].body)
+            elif not (isinstance(node, Leaf) and node.expr == EPSILON):
+                options.append(self._expr(node, None))
+        body = options[0] if len(options) == 1 else Choice(tuple(options))
+        return Rule(self.skip_rule, Repeat(body, 0, None))
+
+    def is_syntactic(self, name: str) -> bool:
+        """Say whether the skip rule is inserted in the rule of this local name."""
+        return self.skip is not None and name in self.module.definitions and name not in self.terminals
+
+    # recursion is as deep as the syntax tree, which builder.MAX_DEPTH limits
+    def _expr(self, node: Node, skip: Expr | None) -> Expr:
+        parts = self._parts(node, skip)
+        return parts[0] if len(parts) == 1 else Sequence(tuple(parts), _place(node))
+
+    def _parts(self, node: Node, skip: Expr | None) -> list[Expr]:
+        """Return the sequence that a node means, the skip included."""
+        terminal: Expr
+        match node:
+            case Leaf(expr):
+                if expr == EPSILON:
+                    return [expr]
+                terminal = expr
+            case Name(name, span):
+                terminal = RuleRef(self.names.get(name, name), span=span)
+                if name not in self.terminals:
+                    return [terminal]
+            case Group(" ", items):
+                return self._sequence(items, skip)
+            case Group("|", items):
+                return [Choice(tuple(self._expr(item, skip) for item in items), _place(node))]
+            case Group("&", items):
+                terminal = Intersection(tuple(self._expr(item, None) for item in items), node.span)
+            case Group(_, items):
+                return self._parts(items[0], skip)
+            case Repetition(item, low, high, span):
+                return [Repeat(self._expr(item, skip), low, high, span)]
+            case Prefix("!>>", item):
+                return [follow_restriction(item, self.module, self.problems)]
+            case Prefix("scope", item, span):
+                return [Scope(self._expr(item, skip), span)]
+            case Prefix("push", item, span):
+                terminal = Capture(self._expr(item, None), "push", span)
+            case Prefix(_, item, span):
+                terminal = Complement(self._expr(item, None), span)
+        return [terminal] if skip is None else [terminal, skip]
+
+    def _sequence(self, items: Items[Node], skip: Expr | None) -> list[Expr]:
+        parts: list[Expr] = []
+        index = 0
+        while index < len(items):
+            item = items[index]
+            index += 1
+            behind = index
+            while behind < len(items) and _is_follow(items[behind]):
+                behind += 1
+            # a restriction on a token looks at the very next character, so the skip goes behind it
+            token = skip is not None and behind > index and self._is_token(item)
+            parts += self._parts(item, None if token else skip)
+            for follow in items[index:behind]:
+                parts += self._parts(follow, None)
+            if token and skip is not None:
+                parts.append(skip)
+            index = behind
+        return parts
+
+    def _is_token(self, node: Node) -> bool:
+        return not any(isinstance(p, Name) and p.name not in self.terminals for p in walk_nodes(node))
+
+
+def _is_follow(node: Node) -> bool:
+    return isinstance(node, Prefix) and node.op == "!>>"
+
+
+def _place(node: Node) -> Span | None:
+    return node.span if node.span.start >= 0 else None

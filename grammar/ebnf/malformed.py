@@ -1,0 +1,279 @@
+"""Say what is wrong where the parser stopped.
+
+The examples are the table that picks the message: each is parsed once, and the parser state and token where
+it fails stand for all texts that fail there (the idea is Lark's ``match_examples``). A failure that no
+example describes names what was expected.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from stackmask.grammar.diagnostics import Collector
+
+if TYPE_CHECKING:
+    from lark.exceptions import UnexpectedToken
+
+
+class Malformed(NamedTuple):
+    example: str
+    message: str
+    help: str = ""
+
+
+NOTHING_TO_REPEAT = "nothing before `{found}` to repeat"
+NO_OPERAND = "`{found}` needs an operand on either side"
+UNBALANCED = "`)` closes nothing"
+
+EXAMPLES: Final = (
+    Malformed("a ::= *", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
+    Malformed("a ::= +", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
+    Malformed("a ::= ?", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
+    Malformed("a ::= {2}", NOTHING_TO_REPEAT, "braces hold a repetition count, as in `x{{2}}`"),
+    Malformed(
+        'a ::= !>> "b" *', NOTHING_TO_REPEAT, "a follow restriction matches nothing and cannot be repeated"
+    ),
+    Malformed(
+        'a ::= !>> "b" {2}', NOTHING_TO_REPEAT, "a follow restriction matches nothing and cannot be repeated"
+    ),
+    Malformed("a ::= )", UNBALANCED, 'write `")"` for the character'),
+    Malformed("a ::= b )", UNBALANCED, 'write `")"` for the character'),
+    Malformed("a ::= - b", NO_OPERAND, 'write `"-"` for the character'),
+    Malformed("a ::= & b", NO_OPERAND, 'write `"&"` for the character'),
+    Malformed("a ::= b -", NO_OPERAND, 'write `"-"` for the character'),
+    Malformed("a ::= b &", NO_OPERAND, 'write `"&"` for the character'),
+    Malformed("a ::= b - | c", NO_OPERAND, 'write `"-"` for the character'),
+    Malformed("a ::= !", "`!` needs an operand", "`!x` is any text but x"),
+    Malformed("a ::= ! | b", "`!` needs an operand", "`!x` is any text but x"),
+    Malformed("a ::= b !>>", "`!>>` needs a class or a character", "for example `!>> [A-Za-z0-9_]`"),
+    Malformed("a ::= b !>> | c", "`!>>` needs a class or a character", "for example `!>> [A-Za-z0-9_]`"),
+    Malformed(
+        "a ::= b , c", "unexpected `,`", 'elements follow each other without commas; write `","` for the text'
+    ),
+    Malformed(
+        "a ::= , c", "unexpected `,`", 'elements follow each other without commas; write `","` for the text'
+    ),
+    Malformed(
+        "a ::= (b , c)",
+        "unexpected `,`",
+        'elements follow each other without commas; write `","` for the text',
+    ),
+    Malformed("a ::= ::= b", "unexpected `::=`", "a rule is a name, `::=` and an expression"),
+    Malformed("::= b", "a rule without a name", "a rule is a name, `::=` and an expression"),
+    Malformed("a", "expected `::=` after the name of a rule", "a rule is a name, `::=` and an expression"),
+    Malformed("a (", "expected `::=` after the name of a rule", "a rule is a name, `::=` and an expression"),
+    Malformed(
+        '"a"', "a rule or directive begins with a name or `%`", "a rule is a name, `::=` and an expression"
+    ),
+    Malformed(
+        "(", "a rule or directive begins with a name or `%`", "a rule is a name, `::=` and an expression"
+    ),
+    Malformed(
+        "a ::= @push", "`@push` and `@scope` need an argument in parentheses", "for example `@push(name)`"
+    ),
+    Malformed(
+        "a ::= @push b", "`@push` and `@scope` need an argument in parentheses", "for example `@push(name)`"
+    ),
+    Malformed(
+        "%import", "expected the name of a bundled grammar, or a path in quotes", "`%import json (value)`"
+    ),
+    Malformed("%import json", "expected `(` and the names of rules to import", "`%import json (value)`"),
+    Malformed(
+        "%import json value", "expected `(` and the names of rules to import", "`%import json (value)`"
+    ),
+    Malformed("%import json (", "expected the name of a rule to import", "`%import json (value)`"),
+    Malformed("%import json ()", "expected the name of a rule to import", "`%import json (value)`"),
+    Malformed("%import json (a as)", "expected a name after `as`", "`%import json (value as json_value)`"),
+    Malformed("%lexical", "expected the names of rules", "`%lexical word number`"),
+    Malformed("%syntactic", "expected the names of rules", "`%syntactic ROW`"),
+    Malformed("%stack", "expected a text in quotes", '`%stack "\\n"`'),
+    Malformed("%stack a", "expected a text in quotes", '`%stack "\\n"`'),
+)
+
+WORDS: Final = {
+    "HEAD": "a rule",
+    "NAME": "a name",
+    "STRING": "a literal",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "_BAR": "`|`",
+    "_COMMA": "`,`",
+    "_DEFINES": "`::=`",
+    "$END": "the end",
+}
+DIRECTIVES: Final = ("%import", "%skip", "%lexical", "%syntactic", "%stack")
+CONSTRUCTS: Final = ("@push", "@scope", "@top")
+
+
+class MessageTable:
+    """Messages by parser state and token type, made from the examples by ``parse``, which raises."""
+
+    def __init__(self, parse: Callable[[str], object]) -> None:
+        from lark.exceptions import UnexpectedToken
+
+        self.exact: dict[tuple[int, str], Malformed] = {}
+        for malformed in EXAMPLES:
+            try:
+                parse(malformed.example)
+            except UnexpectedToken as error:
+                self.exact.setdefault(key_of(error), malformed)
+
+    def find(self, error: UnexpectedToken) -> Malformed | None:
+        return self.exact.get(key_of(error))
+
+
+def key_of(error: Any) -> tuple[int, str]:
+    """Return the LALR state and the token type of a failure."""
+    return error.state.position, error.token.type
+
+
+def report_token(error: Any, offset: int, table: MessageTable, problems: Collector) -> None:
+    """Report a token that cannot stand where it does; ``offset`` is where the parsed piece begins."""
+    token = error.token
+    at_end = token.type == "$END"
+    if at_end:
+        # Lark gives the end the place of the last token
+        start = (token.end_pos or 0) + offset
+        end = start + 1
+    else:
+        start, end = token.start_pos + offset, token.end_pos + offset
+    found = "the end" if at_end else str(token)
+    malformed = table.find(error)
+    if malformed:
+        problems.add(
+            "G001",
+            malformed.message.format(found=found),
+            start,
+            end,
+            label=f"unexpected {'end' if at_end else 'here'}",
+            help=malformed.help.format(found=found),
+        )
+        return
+    opened = _open_group(error.state.value_stack)
+    if opened is not None and "RPAR" in error.expected:
+        begin = opened.start_pos + offset
+        where = "the rule ends" if at_end else f"`{found}` comes"
+        problems.add(
+            "G002",
+            f"`(` is not closed before {where}",
+            begin,
+            begin + 1,
+            label="opened here",
+            help="add a `)`",
+        )
+        return
+    if token.type == "HEAD" or at_end:
+        found_text = "the end of the rule" if at_end else f"the rule `{found}`"
+    else:
+        found_text = f"`{found}`"
+    problems.add(
+        "G001",
+        f"expected {expected_words(error.expected)}, found {found_text}",
+        start,
+        end,
+        label="unexpected",
+    )
+
+
+def expected_words(expected: Iterable[str]) -> str:
+    """Say in words which terminals may come next."""
+    names = set(expected)
+    words = []
+    if {"NAME", "STRING", "CLASS"} <= names:
+        words.append("an expression")
+        names -= {"NAME", "STRING", "LPAR"}
+    words += [word for name, word in WORDS.items() if name in names]
+    if not words:
+        words = ["something else"]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _open_group(values: list[Any]) -> Any | None:
+    """Return the innermost parenthesis that the parser has not closed."""
+    return next((v for v in reversed(values) if getattr(v, "type", None) == "LPAR"), None)
+
+
+def report_character(text: str, start: int, problems: Collector) -> None:
+    """Report a character at which no terminal begins."""
+    char = text[start]
+    line_end = text.find("\n", start)
+    line_end = len(text) if line_end < 0 else line_end
+    word_match = re.compile(r"[%@]?[\w-]+").match(text, start)
+    word = word_match[0] if word_match else char
+    end = start + len(word)
+    if char in "\"'":
+        problems.add(
+            "G002",
+            "the literal is not closed on its line",
+            start,
+            start + 1,
+            label="opened here",
+            help=f"add a `{char}`, or write `\\n` for a line break in it",
+        )
+    elif char == "[":
+        problems.add(
+            "G002",
+            "the class is not closed on its line",
+            start,
+            start + 1,
+            label="opened here",
+            help=r"add a `]`",
+        )
+    elif text.startswith("/*", start):
+        problems.add(
+            "G001", "`/*` does not start a comment", start, start + 2, help="comments are #, // and (* … *)"
+        )
+    elif char == "/":
+        problems.add(
+            "G002",
+            "the regex is not closed on its line",
+            start,
+            start + 1,
+            label="opened here",
+            help="add a `/`",
+        )
+    elif char == "{":
+        problems.add(
+            "G002",
+            "the repetition is not closed",
+            start,
+            start + 1,
+            label="opened here",
+            help="write {m}, {m,}, {,n} or {m,n}",
+        )
+    elif char in "%@":
+        kind, known = ("directive", DIRECTIVES) if char == "%" else ("construct", CONSTRUCTS)
+        close = get_close_matches(word, known, 1)
+        help = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
+        problems.add("G012", f"unknown {kind} `{word}`", start, end, help=help)
+    elif char == "<":
+        problems.add(
+            "G017",
+            "`<` begins a special token that does not end",
+            start,
+            start + 1,
+            label="opened here",
+            help='write `<|name|>`, `<"any text">` or `<[1,2-5]>`; or `"<"` for the character',
+        )
+    elif char in ":=":
+        operator = text[start : start + 2] if text.startswith(":=", start) else char
+        problems.add(
+            "G001",
+            f"unexpected `{operator}`",
+            start,
+            start + len(operator),
+            help="rules are defined with `::=`",
+        )
+    elif char == ";":
+        problems.add("G001", "unexpected `;`", start, start + 1, help="a rule ends where the next begins")
+    else:
+        problems.add(
+            "G001",
+            f"unexpected character `{char}`",
+            start,
+            start + 1,
+            help='text to be matched stands in quotes, as in `"text"`',
+        )

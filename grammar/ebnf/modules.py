@@ -1,0 +1,298 @@
+"""Load a grammar and all it imports, resolve names across files, and make one rule set of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Final
+
+from stackmask.grammar.diagnostics import (
+    Collector,
+    Diagnostic,
+    GrammarError,
+    GrammarFileError,
+    line_and_column,
+)
+from stackmask.grammar.ebnf.lower import START_RULE, Lowering
+from stackmask.grammar.ebnf.parser import parse_module
+from stackmask.grammar.ebnf.syntax import Import, Module, Name, walk_nodes
+from stackmask.grammar.files import bundled_names, bundled_path, read_text
+from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, SourceText
+
+DEFAULT_START: Final = "root"
+
+
+def load_rules(text: str, *, name: str, base: Path | None, start: str | None) -> RuleSet:
+    """Make the rule set of a grammar text.
+
+    ``name`` is shown in diagnostics; ``base`` is the folder that imported paths are relative to; ``start``
+    None means ``root`` if there is such a rule, else the first one.
+    Raises: GrammarError with the problems of all files at once.
+    """
+    loader = _Loader()
+    loader.add(text, name, base, None)
+    loader.follow_imports()
+    loader.resolve_names()
+    start_name = loader.choose_start(start)
+    loader.stop_on_problems()
+    rules = loader.link(start_name)
+    loader.stop_on_problems()
+    return rules
+
+
+class _File:
+    """One parsed file: what its names mean (the file and name they are defined by) and its name prefix."""
+
+    def __init__(self, module: Module, base: Path | None, problems: Collector) -> None:
+        self.module, self.base, self.problems = module, base, problems
+        self.imported: dict[int, _File] = {}  # by index into module.imports
+        self.meaning: dict[str, tuple[_File, str]] = {}
+        self.prefix = ""
+
+
+class _Loader:
+    def __init__(self) -> None:
+        self.sources: list[SourceText] = []
+        self.files: list[_File] = []
+        self.by_path: dict[Path, _File] = {}
+
+    def add(self, text: str, name: str, base: Path | None, path: Path | None) -> _File:
+        """Parse a text; its imports are followed later."""
+        problems = Collector(len(self.sources))
+        self.sources.append(SourceText(name, text))
+        file = _File(parse_module(text, problems.source, problems), base, problems)
+        self.files.append(file)
+        if path is not None:
+            self.by_path[path] = file
+        return file
+
+    def stop_on_problems(self) -> None:
+        found: list[Diagnostic] = [d for file in self.files for d in file.problems.found]
+        if found:
+            raise GrammarError(found, self.sources)
+
+    # -- imports ----------------------------------------------------------------------------------
+
+    def follow_imports(self) -> None:
+        for file in self.files:  # grows while files are added; imports may form cycles
+            for index, wanted in enumerate(file.module.imports):
+                imported = self._import(file, wanted)
+                if imported is not None:
+                    file.imported[index] = imported
+
+    def _import(self, file: _File, wanted: Import) -> _File | None:
+        span = wanted.span
+        if wanted.quoted:
+            if file.base is None:
+                file.problems.add(
+                    "G013",
+                    f'cannot import "{wanted.target}": this grammar is not in a file',
+                    span.start,
+                    span.end,
+                    label="relative to which folder?",
+                    help="load it with Grammar.from_file, or pass base= to Grammar.from_ebnf",
+                )
+                return None
+            path = file.base / wanted.target
+            shown = str(path)
+        else:
+            found = bundled_path(wanted.target)
+            if found is None:
+                known = bundled_names()
+                close = get_close_matches(wanted.target, known, 1)
+                file.problems.add(
+                    "G013",
+                    f"no bundled grammar `{wanted.target}`",
+                    span.start,
+                    span.end,
+                    label="not bundled",
+                    help=f"did you mean `{close[0]}`?"
+                    if close
+                    else f"bundled are: {', '.join(known) or 'none'}; a path stands in quotes",
+                )
+                return None
+            path, shown = found, f"stackmask/grammars/{found.name}"
+        key = path.resolve()
+        if key in self.by_path:
+            return self.by_path[key]
+        try:
+            text = read_text(path)
+        except GrammarFileError as error:
+            file.problems.add("G013", str(error), span.start, span.end, label="imported here")
+            return None
+        return self.add(text, shown, path.parent, key)
+
+    # -- names ------------------------------------------------------------------------------------
+
+    def resolve_names(self) -> None:
+        """Decide what every name means, and report names that mean nothing or two things."""
+        for file in self.files:
+            file.meaning = {name: (file, name) for name in file.module.known}
+        for file in self.files:
+            for index, wanted in enumerate(file.module.imports):
+                for outer, local in wanted.items:
+                    self._resolve_import(file, file.imported.get(index), wanted, outer, local)
+        for file in self.files:
+            _report_undefined(file, self.sources[file.problems.source].text)
+            _report_directives(file)
+
+    def _resolve_import(
+        self, file: _File, source: _File | None, wanted: Import, outer: Name, local: Name
+    ) -> None:
+        problems = file.problems
+        if local.name in file.meaning:
+            problems.add(
+                "G004",
+                f"`{local.name}` is imported and defined",
+                local.span.start,
+                local.span.end,
+                label="a second meaning",
+                help=f"import it under another name: `{outer.name} as {local.name}-2`",
+            )
+            return
+        if source is None:
+            file.meaning[local.name] = (file, local.name)  # the failed import is reported already
+            return
+        if outer.name not in source.module.known:
+            close = get_close_matches(outer.name, source.module.known, 1)
+            problems.add(
+                "G014",
+                f"`{wanted.target}` has no rule `{outer.name}`",
+                outer.span.start,
+                outer.span.end,
+                label="nothing to import",
+                help=f"did you mean `{close[0]}`?" if close else "",
+            )
+        file.meaning[local.name] = (source, outer.name)
+
+    def choose_start(self, start: str | None) -> str:
+        """Return the local name of the start rule, or report that there is none."""
+        root = self.files[0]
+        known = root.module.known
+        if start is None:
+            start = DEFAULT_START if DEFAULT_START in root.meaning else next(iter(known), DEFAULT_START)
+        if not root.meaning and not root.problems.found:
+            root.problems.add(
+                "G016", "the grammar has no rules", 0, 0, help='a rule looks like `root ::= "text"`'
+            )
+        elif start not in root.meaning:
+            close = get_close_matches(start, root.meaning, 1)
+            names = ", ".join(f"`{name}`" for name in list(known)[:8])
+            root.problems.found.append(
+                Diagnostic(
+                    "G016",
+                    f"the start rule `{start}` is not defined",
+                    help=f"did you mean `{close[0]}`?" if close else f"pass start=…, one of {names}",
+                )
+            )
+        return start
+
+    # -- linking ----------------------------------------------------------------------------------
+
+    def link(self, start: str) -> RuleSet:
+        """Lower all rules of the first file, and those of the others that it needs."""
+        self._choose_prefixes()
+        lowered: dict[int, Lowering] = {}
+        for index, file in enumerate(self.files):
+            names = {local: f.prefix + name for local, (f, name) in file.meaning.items()}
+            lowered[index] = Lowering(file.module, file.prefix, names, file.problems)
+        root = self.files[0]
+        rules: dict[str, Rule] = {}
+        pending = [(root, name) for name in reversed(root.module.definitions)]
+        pending.insert(0, root.meaning[start])
+        while pending:
+            file, name = pending.pop()
+            lowering = lowered[file.problems.source]
+            full = file.prefix + name
+            if full in rules:
+                continue
+            definition = file.module.definitions[name]
+            rules[full] = lowering.rule(definition)
+            used = [p.name for p in walk_nodes(definition.body) if isinstance(p, Name)]
+            pending.extend(
+                file.meaning[n] for n in reversed(used) if file is not root or file.meaning[n][0] is not root
+            )
+            if lowering.skip is not None and lowering.skip_rule not in rules:
+                rules[lowering.skip_rule] = lowering.skip_definition()
+                pending.extend(
+                    file.meaning[p.name]
+                    for s in file.module.skips
+                    for p in walk_nodes(s)
+                    if isinstance(p, Name)
+                )
+        start_file, start_name = root.meaning[start]
+        full_start = start_file.prefix + start_name
+        lowering = lowered[start_file.problems.source]
+        if lowering.skip is not None and lowering.is_syntactic(start_name):
+            rules[START_RULE] = Rule(START_RULE, Sequence((lowering.skip, RuleRef(full_start))))
+            full_start = START_RULE
+        return RuleSet(rules, full_start, self._initial_stack(), tuple(self.sources))
+
+    def _choose_prefixes(self) -> None:
+        """Give each imported file a prefix for its names that no other name begins with."""
+        taken: set[str] = set()
+        for file in self.files[1:]:
+            stem = re.sub(r"[^A-Za-z0-9_-]+", "_", Path(self.sources[file.problems.source].name).stem) or "_"
+            number = 1
+            prefix = f"{stem}."
+            while prefix in taken or any(name.startswith(prefix) for name in self.files[0].module.known):
+                number += 1
+                prefix = f"{stem}{number}."
+            taken.add(prefix)
+            file.prefix = prefix
+
+    def _initial_stack(self) -> tuple[bytes, ...]:
+        given = [file for file in self.files if file.module.stack is not None]
+        for file in given[1:]:
+            if file.module.stack != given[0].module.stack:
+                file.problems.add("G018", "two files give different `%stack` texts", 0, 0)
+        return (given[0].module.stack or ()) if given else ()
+
+
+def _report_undefined(file: _File, text: str) -> None:
+    module, problems = file.module, file.problems
+    reported: set[str] = set()
+    uses: Iterable[Name] = [
+        node
+        for body in [*(d.body for d in module.definitions.values()), *module.skips]
+        for node in walk_nodes(body)
+        if isinstance(node, Name)
+    ]
+    for use in [*uses, *module.lexical, *module.syntactic]:
+        if use.name in file.meaning or use.name in reported:
+            continue
+        reported.add(use.name)
+        problems.add(
+            "G003",
+            f"undefined rule `{use.name}`",
+            use.span.start,
+            use.span.end,
+            label="no rule of this name",
+            help=_undefined_help(use.name, file, text),
+        )
+
+
+def _undefined_help(name: str, file: _File, text: str) -> str:
+    for separator in "-.":
+        left, _, right = name.partition(separator)
+        if right and (not left or left in file.meaning) and right.strip("-.") in file.meaning:
+            meaning = "to subtract" if separator == "-" else "to mean any character"
+            return f"a `{separator}` inside a name is part of it; put blanks around it {meaning}"
+    close = get_close_matches(name, file.meaning, 1)
+    if not close:
+        return ""
+    span = file.module.known.get(close[0])
+    return f"did you mean `{close[0]}`" + (
+        f" (line {line_and_column(text, span.start)[0]})?" if span else "?"
+    )
+
+
+def _report_directives(file: _File) -> None:
+    lexical = {name.name for name in file.module.lexical}
+    for name in file.module.syntactic:
+        if name.name in lexical:
+            file.problems.add(
+                "G018", f"`{name.name}` is both %lexical and %syntactic", name.span.start, name.span.end
+            )

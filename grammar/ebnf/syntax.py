@@ -1,0 +1,109 @@
+"""The syntax tree of one grammar file: what is written, before names, skip and imports are resolved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from stackmask.grammar.ir import Expr, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A terminal that is finished already: literal, class, regex, special token, ``@top``."""
+
+    expr: Expr
+    span: Span
+    depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    name: str
+    span: Span
+    depth: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Elements in sequence (``op=" "``), alternatives (``"|"``) or operands of ``"&"``; ``"()"`` wraps one.
+
+    ``A - B`` is the ``&`` of A and ``!B``.
+    """
+
+    op: str
+    items: tuple[Node, ...]
+    span: Span
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Repetition:
+    item: Node
+    min: int
+    max: int | None
+    span: Span
+    depth: int
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """``!x`` (op ``"!"``), ``!>> x`` (``"!>>"``), ``@push(x)`` (``"push"``) or ``@scope(x)`` (``"scope"``)."""
+
+    op: str
+    item: Node
+    span: Span
+    depth: int
+
+
+Node: TypeAlias = Leaf | Name | Group | Repetition | Prefix
+
+
+def subnodes(node: Node) -> tuple[Node, ...]:
+    """Return the direct parts of a node."""
+    if isinstance(node, Group):
+        return node.items
+    if isinstance(node, Repetition | Prefix):
+        return (node.item,)
+    return ()
+
+
+def walk_nodes(node: Node) -> Iterator[Node]:
+    """Yield a node and all its parts, in the order they are written."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(subnodes(current)))
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    name: str
+    body: Node
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """``%import target (name as local, …)``; ``quoted`` targets are paths, the others bundled grammars."""
+
+    target: str
+    quoted: bool
+    items: tuple[tuple[Name, Name], ...]
+    span: Span
+
+
+@dataclass(slots=True)
+class Module:
+    """One parsed file. ``known`` holds every name that has a rule head, also where the rule is broken."""
+
+    source: int
+    definitions: dict[str, Definition] = field(default_factory=dict)
+    known: dict[str, Span] = field(default_factory=dict)
+    imports: list[Import] = field(default_factory=list)
+    skips: list[Node] = field(default_factory=list)
+    lexical: list[Name] = field(default_factory=list)
+    syntactic: list[Name] = field(default_factory=list)
+    stack: tuple[bytes, ...] | None = None
