@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import numpy as np
 
-from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.pda.errors import VocabularyError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -23,10 +23,6 @@ TokenArrays: TypeAlias = "tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], np
 
 MAX_SIZE = 1 << 26  # ids are int32 and a mask row is a few megabytes: anything wider is a mistake
 NO_TEXT = 0xFFFFFFFF  # the length field of special and added tokens in the digest
-
-
-class VocabularyError(StackmaskError):
-    """A vocabulary that cannot be built: an unknown kind of tokenizer, ids out of range, text that is not bytes."""
 
 
 @final

@@ -1,0 +1,114 @@
+# Configurations: sets of (local state, frame, semantic state), closed and interned. See configurations.pyx.
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.pair cimport pair
+from libcpp.queue cimport priority_queue
+from libcpp.vector cimport vector
+
+from stackmask.pda.semantics cimport Semantics
+from stackmask.pda.tables cimport IdTable, KeyMap
+from stackmask.pda.terms cimport TermStore
+
+cdef enum:
+    DEAD = 0            # the configuration without members
+    READS_STATE = -2    # a transition that needs the semantic state below, in a mask walk
+    BOTTOM = 0          # the frame below everything: the end of the grammar, or what a walk does not know
+    BOTTOM_REST = -1    # `rest` of the one edge of the bottom frame
+
+
+cdef struct Edge:
+    int32_t rest        # the local state after the return
+    int32_t parent      # the frame after the return
+    int32_t action      # ACTION_NONE, ACTION_SCOPE, or the capture action that runs at the return
+    int32_t saved       # the semantic state that a scope restores
+
+
+cdef struct Frame:
+    int32_t first       # edges[first:first + count], sorted, distinct
+    int32_t count
+
+
+cdef struct Member:
+    int32_t state
+    int32_t frame
+    int32_t sem
+
+
+cdef struct Pop:
+    # a return to the unknown frame below a walk
+    int32_t guard       # still pending
+    int32_t sem
+
+
+cdef struct Config:
+    int32_t first       # members[first:first + count], sorted, distinct
+    int32_t count
+    int32_t pop_first
+    int32_t pop_count
+    int32_t accepting
+    int32_t row
+    uint64_t ends       # walks: guards under which the frame below must be alive; else 1
+
+
+cdef struct CallNode:
+    int32_t call
+    int32_t guard
+    int32_t sem
+    int32_t edge        # head of its list in `links`
+
+
+cdef struct Link:
+    Edge edge
+    int32_t next
+
+
+cdef class ConfigSpace:
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef bint is_walk
+    cdef bint guarded
+    cdef vector[Edge] edges
+    cdef vector[Frame] frames
+    cdef vector[Member] members
+    cdef vector[Pop] pops
+    cdef vector[Config] configs
+    cdef vector[int32_t] rows
+    cdef IdTable frame_index
+    cdef IdTable config_index
+    cdef KeyMap exits_index             # frame * 64 + guard -> index in exits_value
+    cdef vector[uint64_t] exits_value
+    cdef uint64_t max_configurations
+    cdef uint64_t max_members
+    # scratch of one closure
+    cdef vector[Member] work
+    cdef vector[Pop] found_pops
+    cdef vector[CallNode] nodes
+    cdef vector[Link] links
+    cdef vector[Edge] fresh
+    cdef KeyMap seen
+    cdef KeyMap node_seen
+    cdef priority_queue[pair[int32_t, int32_t]] queue
+    cdef bint found_accepting
+
+    cdef int32_t intern_frame(self, vector[Edge]& items) except -3
+    cdef int32_t intern_config(self, uint64_t ends) except -3
+    cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555
+    cdef uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555
+    cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef int return_from(self, Member m, int32_t guard) except -3
+    cdef int call_from(self, Member m) except -3
+    cdef int add_link(self, int32_t node, Edge edge) except -3
+    cdef int open_calls(self) except -3
+    cdef int32_t close(self) except -3
+    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef int32_t raw(self, int32_t state, int32_t sem) except -3
+    cdef int32_t union_of(self, int32_t a, int32_t b) except -3
+    cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
+
+    cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3:
+        cdef int32_t row = self.configs[config].row
+        cdef int32_t next
+        if row >= 0:
+            next = self.rows[<size_t>row * self.terms.symbols + symbol]
+            if next != -1:
+                return next
+        return self.compute_step(config, symbol)

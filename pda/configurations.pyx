@@ -1,0 +1,567 @@
+# distutils: language = c++
+"""Configurations: where the grammar can be after a text, as sets of (local state, frame, semantic state).
+
+A frame is a set of edges (return state, parent frame): a graph-structured stack (Tomita 1985), hash-consed,
+so that equal stacks are one id and several callers of a rule at one position share a frame. A configuration
+is closed: the bodies of called rules and the states after immediate returns are members too. Members that
+can consume nothing by themselves are left out. A history is a list of integers.
+
+The closure works in two passes. First all returns, from the members that consumed the last symbol. Then
+the calls: callers of one rule (with equal guard and semantic state) are collected before its frame is built,
+which is possible because the left-call order has no cycle; so callers come first. The body of a called
+rule never returns at the position where it was called: a rule that can be empty is passed over by its
+caller's local state instead. A tail call pushes nothing.
+"""
+
+cimport cython
+from libcpp.algorithm cimport sort
+
+from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE
+from stackmask.pda.tables cimport (
+    NO_VALUE,
+    ids_free,
+    ids_init,
+    ids_put,
+    map_clear,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
+    mix,
+)
+from stackmask.pda.terms cimport (
+    ACTION_NONE,
+    ACTION_SCOPE,
+    ANY_BYTE,
+    EMPTY,
+    EPS,
+    F_CALL,
+    F_LOCAL,
+    Ends,
+)
+
+from stackmask.pda.errors import BudgetError
+
+cdef enum:
+    FEW = 24             # up to here a list is searched, not hashed
+    UNKNOWN = -1
+    LAST_RANK = 2147483647
+
+
+cdef bint edge_less(const Edge& x, const Edge& y) noexcept nogil:
+    if x.rest != y.rest:
+        return x.rest < y.rest
+    if x.parent != y.parent:
+        return x.parent < y.parent
+    if x.action != y.action:
+        return x.action < y.action
+    return x.saved < y.saved
+
+
+cdef bint member_less(const Member& x, const Member& y) noexcept nogil:
+    if x.state != y.state:
+        return x.state < y.state
+    if x.frame != y.frame:
+        return x.frame < y.frame
+    return x.sem < y.sem
+
+
+cdef bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
+    if x.guard != y.guard:
+        return x.guard < y.guard
+    return x.sem < y.sem
+
+
+@cython.final
+cdef class ConfigSpace:
+    """Frames and configurations of one family of matchers, or of the mask walks of one automaton."""
+
+    def __cinit__(
+        self,
+        TermStore terms,
+        Semantics semantics,
+        bint is_walk,
+        uint64_t max_configurations=50_000_000,
+        uint64_t max_members=200_000,
+    ):
+        cdef Edge edge
+        cdef vector[Edge] bottom
+        self.terms = terms
+        self.semantics = semantics
+        self.is_walk = is_walk
+        self.guarded = terms.guard_sets.size() > 1
+        self.max_configurations = max_configurations
+        self.max_members = max_members
+        ids_init(&self.frame_index)
+        ids_init(&self.config_index)
+        map_init(&self.exits_index)
+        map_init(&self.seen)
+        map_init(&self.node_seen)
+        edge.rest = BOTTOM_REST
+        edge.parent = -1
+        edge.action = ACTION_NONE
+        edge.saved = 0
+        bottom.push_back(edge)
+        self.intern_frame(bottom)
+        self.found_accepting = False
+        self.intern_config(0)
+
+    def __dealloc__(self):
+        ids_free(&self.frame_index)
+        ids_free(&self.config_index)
+        map_free(&self.exits_index)
+        map_free(&self.seen)
+        map_free(&self.node_seen)
+
+    # -- interning ---------------------------------------------------------------------------------
+
+    cdef int32_t intern_frame(self, vector[Edge]& items) except -3:
+        cdef uint64_t h = 31
+        cdef size_t i, n
+        cdef int32_t id
+        cdef Frame* f
+        cdef Frame frame
+        cdef Edge e
+        if items.size() > 1:
+            sort(items.begin(), items.end(), edge_less)
+            n = 1
+            for i in range(1, items.size()):
+                if edge_less(items[n - 1], items[i]):
+                    items[n] = items[i]
+                    n += 1
+            items.resize(n)
+        n = items.size()
+        for i in range(n):
+            e = items[i]
+            h = mix(mix(mix(mix(h, <uint32_t>e.rest), <uint32_t>e.parent), <uint32_t>e.action), <uint32_t>e.saved)
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.frame_index.mask
+        while self.frame_index.ids[pos] >= 0:
+            if self.frame_index.tags[pos] == tag:
+                id = self.frame_index.ids[pos]
+                f = &self.frames[id]
+                if f.count == <int32_t>n:
+                    i = 0
+                    while i < n and not edge_less(self.edges[f.first + i], items[i]) and not edge_less(items[i], self.edges[f.first + i]):
+                        i += 1
+                    if i == n:
+                        return id
+            pos = (pos + 1) & self.frame_index.mask
+        id = <int32_t>self.frames.size()
+        frame.first = <int32_t>self.edges.size()
+        frame.count = <int32_t>n
+        for i in range(n):
+            self.edges.push_back(items[i])
+        self.frames.push_back(frame)
+        ids_put(&self.frame_index, pos, tag, id)
+        return id
+
+    cdef int32_t intern_config(self, uint64_t ends) except -3:
+        """Intern what the scratch holds: ``work`` (sorted, distinct), ``found_pops``, ``found_accepting``."""
+        cdef uint64_t h = mix(37, self.found_accepting)
+        cdef size_t i, n = self.work.size(), p = self.found_pops.size()
+        cdef int32_t id
+        cdef Config* c
+        cdef Config config
+        cdef Member m
+        for i in range(n):
+            m = self.work[i]
+            h = mix(mix(mix(h, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
+        for i in range(p):
+            h = mix(mix(h, <uint32_t>self.found_pops[i].guard), <uint32_t>self.found_pops[i].sem)
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.config_index.mask
+        while self.config_index.ids[pos] >= 0:
+            if self.config_index.tags[pos] == tag:
+                id = self.config_index.ids[pos]
+                c = &self.configs[id]
+                if c.count == <int32_t>n and c.pop_count == <int32_t>p and c.accepting == self.found_accepting:
+                    i = 0
+                    while i < n and (
+                        self.members[c.first + i].state == self.work[i].state
+                        and self.members[c.first + i].frame == self.work[i].frame
+                        and self.members[c.first + i].sem == self.work[i].sem
+                    ):
+                        i += 1
+                    if i == n:
+                        i = 0
+                        while i < p and (
+                            self.pops[c.pop_first + i].guard == self.found_pops[i].guard
+                            and self.pops[c.pop_first + i].sem == self.found_pops[i].sem
+                        ):
+                            i += 1
+                        if i == p:
+                            return id
+            pos = (pos + 1) & self.config_index.mask
+        id = <int32_t>self.configs.size()
+        if self.configs.size() >= self.max_configurations:
+            raise BudgetError("max_configurations", self.max_configurations, "configurations visited")
+        config.first = <int32_t>self.members.size()
+        config.count = <int32_t>n
+        config.pop_first = <int32_t>self.pops.size()
+        config.pop_count = <int32_t>p
+        config.accepting = self.found_accepting
+        config.row = UNKNOWN
+        config.ends = ends
+        for i in range(n):
+            self.members.push_back(self.work[i])
+        for i in range(p):
+            self.pops.push_back(self.found_pops[i])
+        self.configs.push_back(config)
+        ids_put(&self.config_index, pos, tag, id)
+        return id
+
+    # -- liveness under pending restrictions ---------------------------------------------------------
+
+    cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555:
+        """Return, as bits, the guards with which the bottom can be reached when ``frame`` is returned to with
+        ``guard`` pending. Of the grammar's end only whether it can be reached matters: 1 or 0."""
+        cdef vector[uint64_t] todo
+        cdef uint64_t key = (<uint64_t>frame << 6) | <uint64_t>guard
+        cdef uint64_t bits, pending
+        cdef int32_t at, f, g, h, e
+        cdef bint ready
+        cdef Ends out
+        if frame == BOTTOM:
+            return <uint64_t>1 << guard if self.is_walk else 1
+        at = map_get(&self.exits_index, key)
+        if at != NO_VALUE:
+            return self.exits_value[at]
+        todo.push_back(key)
+        while not todo.empty():
+            f = <int32_t>(todo.back() >> 6)
+            g = <int32_t>(todo.back() & 63)
+            bits = 0
+            ready = True
+            for e in range(self.frames[f].first, self.frames[f].first + self.frames[f].count):
+                if self.edges[e].rest == BOTTOM_REST:
+                    bits |= <uint64_t>1 << g if self.is_walk else 1
+                    continue
+                self.terms.ends(self.edges[e].rest, g, &out)
+                pending = out.consumed | out.silent
+                for h in range(64):
+                    if not (pending >> h) & 1:
+                        continue
+                    if self.edges[e].parent == BOTTOM:
+                        bits |= <uint64_t>1 << h if self.is_walk else 1
+                        continue
+                    at = map_get(&self.exits_index, (<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
+                    if at == NO_VALUE:
+                        todo.push_back((<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
+                        ready = False
+                    else:
+                        bits |= self.exits_value[at]
+            if ready:
+                todo.pop_back()
+                map_put(&self.exits_index, (<uint64_t>f << 6) | <uint64_t>g, <int32_t>self.exits_value.size())
+                self.exits_value.push_back(bits)
+        return self.exits_value[map_get(&self.exits_index, key)]
+
+    cdef uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555:
+        """Return the guards (bits) under which the bottom is reached from here; 0 means a dead end."""
+        cdef Ends out
+        cdef uint64_t pending, bits = 0
+        cdef int32_t g
+        self.terms.ends(state, ANY_BYTE, &out)
+        pending = out.consumed | out.silent
+        for g in range(64):
+            if (pending >> g) & 1:
+                bits |= self.exits(frame, g)
+        return bits
+
+    # -- closure -----------------------------------------------------------------------------------
+
+    cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3:
+        cdef Member m
+        cdef size_t i, n = self.work.size()
+        cdef uint64_t key
+        cdef int32_t at
+        if n <= FEW:
+            for i in range(n):
+                if self.work[i].state == state and self.work[i].frame == frame and self.work[i].sem == sem:
+                    return 0
+            if n == FEW:
+                map_clear(&self.seen)
+                for i in range(n):
+                    m = self.work[i]
+                    map_put(&self.seen, mix(mix(mix(41, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem), <int32_t>i)
+        if n >= FEW:
+            key = mix(mix(mix(41, <uint32_t>state), <uint32_t>frame), <uint32_t>sem)
+            at = map_get(&self.seen, key)
+            if at != NO_VALUE:
+                # a compaction may have moved members since: then search
+                if <size_t>at < n:
+                    m = self.work[at]
+                else:
+                    m.state = -1
+                if m.state == state and m.frame == frame and m.sem == sem:
+                    return 0
+                for i in range(n):
+                    if self.work[i].state == state and self.work[i].frame == frame and self.work[i].sem == sem:
+                        return 0
+            else:
+                map_put(&self.seen, key, <int32_t>n)
+            if n >= self.max_members:
+                raise BudgetError("max_members", self.max_members, "parallel readings of the text")
+        m.state = state
+        m.frame = frame
+        m.sem = sem
+        self.work.push_back(m)
+        return 0
+
+    cdef int return_from(self, Member m, int32_t guard) except -3:
+        """Add what follows the return of a member that may end here; NEEDS_STATE if an action must know more."""
+        cdef int32_t e, rest, sem, first = self.frames[m.frame].first
+        cdef Edge edge
+        cdef Pop pop
+        for e in range(first, first + self.frames[m.frame].count):
+            edge = self.edges[e]
+            if edge.rest == BOTTOM_REST:
+                if self.is_walk:
+                    pop.guard = guard
+                    pop.sem = m.sem
+                    self.found_pops.push_back(pop)
+                else:
+                    self.found_accepting = True
+                continue
+            rest = edge.rest
+            if guard != ANY_BYTE:
+                rest = self.terms.mk_seq(self.terms.mk_guard(guard), rest)
+                if rest == EMPTY:
+                    continue
+            sem = m.sem
+            if edge.action >= 0:
+                sem = self.semantics.end(sem, edge.action)
+                if sem == NEEDS_STATE:
+                    return NEEDS_STATE
+                if sem == FORBIDDEN:
+                    continue
+            elif edge.action == ACTION_SCOPE:
+                sem = self.semantics.with_root(sem, self.semantics.root(edge.saved))
+            if self.guarded and not self.member_ends(rest, edge.parent):
+                continue
+            self.add_member(rest, edge.parent, sem)
+        return 0
+
+    cdef int add_link(self, int32_t node, Edge edge) except -3:
+        cdef Link link
+        link.edge = edge
+        link.next = self.nodes[node].edge
+        self.nodes[node].edge = <int32_t>self.links.size()
+        self.links.push_back(link)
+        return 0
+
+    cdef int call_from(self, Member m) except -3:
+        """Enter the calls in first position of a member into the nodes of this position."""
+        cdef int32_t s, first, n, e, rule, rank
+        cdef uint64_t key
+        cdef CallNode node
+        cdef Edge edge
+        cdef pair[int32_t, int32_t] entry
+        self.terms.find_sites(m.state)
+        first = self.terms.site_of[m.state]
+        for s in range(first, first + self.terms.site_count[m.state]):
+            node.call = self.terms.sites[s].call
+            node.guard = self.terms.sites[s].guard
+            node.sem = m.sem
+            # call and guard fit in 32 bits together, so the key is exact
+            key = (<uint64_t>(<uint32_t>node.call * <uint32_t>64 + <uint32_t>node.guard) << 32) | <uint32_t>node.sem
+            n = map_get(&self.node_seen, key)
+            if n == NO_VALUE:
+                n = <int32_t>self.nodes.size()
+                node.edge = -1
+                self.nodes.push_back(node)
+                map_put(&self.node_seen, key, n)
+                rule = self.terms.call_rule[node.call]
+                rank = self.terms.rule_rank[rule] if rule >= 0 else LAST_RANK
+                entry.first = -rank
+                entry.second = n
+                self.queue.push(entry)
+            edge.action = self.terms.call_action[node.call]
+            edge.rest = self.terms.sites[s].rest
+            if edge.action == ACTION_NONE and edge.rest == EPS:
+                for e in range(self.frames[m.frame].first, self.frames[m.frame].first + self.frames[m.frame].count):
+                    self.add_link(n, self.edges[e])
+            else:
+                edge.parent = m.frame
+                edge.saved = m.sem if edge.action == ACTION_SCOPE else 0
+                self.add_link(n, edge)
+        return 0
+
+    cdef int open_calls(self) except -3:
+        """Build the frames of the collected calls, callers first, and add the bodies of the rules."""
+        cdef CallNode node
+        cdef Member m
+        cdef int32_t link, rule, body, frame, sem
+        while not self.queue.empty():
+            node = self.nodes[self.queue.top().second]
+            self.queue.pop()
+            self.fresh.clear()
+            link = node.edge
+            while link >= 0:
+                self.fresh.push_back(self.links[link].edge)
+                link = self.links[link].next
+            frame = self.intern_frame(self.fresh)
+            if self.guarded and not self.exits(frame, ANY_BYTE):
+                continue
+            sem = node.sem
+            rule = self.terms.call_rule[node.call]
+            if rule >= 0:
+                body = self.terms.rule_body[rule]
+            else:
+                body = self.semantics.resolve(sem, -1 - rule)
+                if body == NEEDS_STATE:
+                    return NEEDS_STATE
+            if node.guard != ANY_BYTE:
+                body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
+            if body == EMPTY:
+                continue
+            if self.terms.call_action[node.call] >= 0:
+                sem = self.semantics.begin(sem)
+            if self.guarded and not self.member_ends(body, frame):
+                continue
+            m.state = body
+            m.frame = frame
+            m.sem = sem
+            self.work.push_back(m)
+            if self.work.size() > self.max_members:
+                raise BudgetError("max_members", self.max_members, "parallel readings of the text")
+            if self.terms.terms[body].flags & F_CALL:
+                self.call_from(m)
+        return 0
+
+    cdef int32_t close(self) except -3:
+        """Close the members in ``work`` and intern the configuration; READS_STATE if a walk cannot tell."""
+        cdef size_t i, n
+        cdef Member m
+        cdef int32_t nu
+        cdef uint64_t ends_here, ends = 0
+        self.found_accepting = False
+        self.found_pops.clear()
+        self.nodes.clear()
+        self.links.clear()
+        if self.node_seen.count:
+            map_clear(&self.node_seen)
+        while not self.queue.empty():
+            self.queue.pop()
+        if self.guarded:
+            n = 0
+            for i in range(self.work.size()):
+                m = self.work[i]
+                ends_here = self.member_ends(m.state, m.frame)
+                if ends_here:
+                    ends |= ends_here
+                    self.work[n] = m
+                    n += 1
+            self.work.resize(n)
+        else:
+            ends = 1
+        i = 0
+        while i < self.work.size():
+            m = self.work[i]
+            nu = self.terms.terms[m.state].nu
+            if nu >= 0 and self.return_from(m, nu) == NEEDS_STATE:
+                return READS_STATE
+            i += 1
+        n = self.work.size()
+        for i in range(n):
+            m = self.work[i]
+            if self.terms.terms[m.state].flags & F_CALL:
+                self.call_from(m)
+        if self.open_calls() == NEEDS_STATE:
+            return READS_STATE
+        # what can consume nothing by itself has done its part
+        n = 0
+        for i in range(self.work.size()):
+            m = self.work[i]
+            if self.terms.terms[m.state].flags & F_LOCAL:
+                self.work[n] = m
+                n += 1
+        self.work.resize(n)
+        if n > 1:
+            sort(self.work.begin(), self.work.end(), member_less)
+            n = 1
+            for i in range(1, self.work.size()):
+                if member_less(self.work[n - 1], self.work[i]):
+                    self.work[n] = self.work[i]
+                    n += 1
+            self.work.resize(n)
+        if self.found_pops.size() > 1:
+            sort(self.found_pops.begin(), self.found_pops.end(), pop_less)
+            n = 1
+            for i in range(1, self.found_pops.size()):
+                if pop_less(self.found_pops[n - 1], self.found_pops[i]):
+                    self.found_pops[n] = self.found_pops[i]
+                    n += 1
+            self.found_pops.resize(n)
+        return self.intern_config(ends)
+
+    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3:
+        """Return the configuration of one member and all that follows from it."""
+        cdef Member m
+        m.state = state
+        m.frame = frame
+        m.sem = sem
+        self.work.clear()
+        self.work.push_back(m)
+        return self.close()
+
+    cdef int32_t raw(self, int32_t state, int32_t sem) except -3:
+        """Return the configuration of one member alone, over the bottom, without its calls."""
+        cdef Member m
+        m.state = state
+        m.frame = BOTTOM
+        m.sem = sem
+        self.work.clear()
+        self.work.push_back(m)
+        self.found_pops.clear()
+        self.found_accepting = False
+        return self.intern_config(1)
+
+    cdef int32_t union_of(self, int32_t a, int32_t b) except -3:
+        """Return the configuration that holds what either holds."""
+        cdef size_t i, n
+        cdef int32_t k
+        if a == DEAD or a == b:
+            return b
+        if b == DEAD:
+            return a
+        self.work.clear()
+        self.found_pops.clear()
+        for k in range(self.configs[a].first, self.configs[a].first + self.configs[a].count):
+            self.work.push_back(self.members[k])
+        for k in range(self.configs[b].first, self.configs[b].first + self.configs[b].count):
+            self.work.push_back(self.members[k])
+        sort(self.work.begin(), self.work.end(), member_less)
+        n = 1 if self.work.size() else 0
+        for i in range(1, self.work.size()):
+            if member_less(self.work[n - 1], self.work[i]):
+                self.work[n] = self.work[i]
+                n += 1
+        self.work.resize(n)
+        self.found_accepting = self.configs[a].accepting or self.configs[b].accepting
+        return self.intern_config(1)
+
+    cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3:
+        """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
+        cdef Config c = self.configs[config]
+        cdef int32_t i, d, next, width = self.terms.symbols
+        cdef Member m
+        cdef bytes text
+        if c.row < 0:
+            c.row = <int32_t>(self.rows.size() // width)
+            self.configs[config].row = c.row
+            self.rows.resize(self.rows.size() + width, UNKNOWN)
+        self.work.clear()
+        for i in range(c.first, c.first + c.count):
+            m = self.members[i]
+            d = self.terms.step(m.state, symbol)
+            if d == EMPTY:
+                continue
+            if self.semantics.active and symbol < self.terms.classes and self.semantics.in_capture(m.sem):
+                text = bytes((self.terms.byte_of[symbol],))
+                m.sem = self.semantics.append(m.sem, text)
+            self.add_member(d, m.frame, m.sem)
+        next = DEAD if self.work.empty() else self.close()
+        self.rows[<size_t>c.row * width + symbol] = next
+        return next

@@ -1,0 +1,21 @@
+"""Budgets: every growth of the automaton has a named limit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Upper bounds per compiled grammar; meeting one raises :class:`BudgetError`, never a hang.
+
+    max_terms: local states and the terms that they are made of (about 40 bytes each).
+    max_configurations: configurations of one family of matchers, and of all mask walks together.
+    max_members: parallel readings of the text so far (ambiguity) in one configuration.
+    max_explored: terms visited to decide one question of emptiness (`&`, `!`).
+    """
+
+    max_terms: int = 20_000_000
+    max_configurations: int = 50_000_000
+    max_members: int = 200_000
+    max_explored: int = 1_000_000

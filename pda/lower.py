@@ -1,0 +1,363 @@
+"""Lower a normalised rule set to terms: rules, calls, byte sets, token classes.
+
+The passes, in order: lift what needs a call of its own, find where rules can be empty, order the rules so
+that callers come first, make the terms, check that the vocabulary can spell them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from stackmask.grammar import ir
+from stackmask.pda.errors import VocabularyError
+from stackmask.pda.terms import TermStore
+from stackmask.pda.utf8 import byte_sequences, class_term
+
+ALL_BYTES = (1 << 256) - 1
+NO_ACTION = -1
+SCOPE_ACTION = -2
+
+# one well-formed UTF-8 character: `!x` is relative to these
+_UTF8_BYTES = sum(1 << b for b in range(256) if b < 0x80 or 0xC2 <= b <= 0xF4 or 0x80 <= b <= 0xBF)
+
+
+@dataclass(slots=True)
+class Lowered:
+    """What lowering gives: the start term, and the tables that the terms refer to."""
+
+    start: int
+    token_classes: list[tuple[int, ...]]
+    actions: list[ir.Action]
+    resolvers: list[ir.Resolver]
+    rule_names: list[str]
+
+
+def lower(
+    rules: ir.RuleSet,
+    terms: TermStore,
+    resolve_tokens: Callable[[ir.TokenTerminal], tuple[int, ...]],
+    *,
+    strip_first_space: bool = False,
+) -> Lowered:
+    """Lower ``rules`` into ``terms``.
+
+    ``resolve_tokens`` gives the ids that a token terminal stands for. ``strip_first_space`` lets one blank
+    before the text go unseen, as SentencePiece's decoder does.
+    Invariant: ``rules`` is normalised (productive, no left recursion, regular operands of ``&`` and ``!``).
+    """
+    lowering = _Lowering(terms, resolve_tokens, _lift(rules))
+    return lowering.run(rules.start, strip_first_space)
+
+
+def _lift(rules: ir.RuleSet) -> dict[str, ir.Expr]:
+    """Give the bodies of captures and scopes a rule of their own, so that they can be called."""
+    lifted: dict[str, ir.Expr] = {}
+
+    def visit(expr: ir.Expr, owner: str) -> ir.Expr:
+        match expr:
+            case ir.Capture(item, action):
+                return ir.Capture(named(visit(item, owner), owner), action)
+            case ir.Scope(item):
+                return ir.Scope(named(visit(item, owner), owner))
+            case ir.Sequence(items):
+                return ir.Sequence(tuple(visit(item, owner) for item in items))
+            case ir.Choice(items):
+                return ir.Choice(tuple(visit(item, owner) for item in items))
+            case ir.Repeat(item, low, high):
+                return ir.Repeat(visit(item, owner), low, high)
+            case _:
+                return expr
+
+    def named(item: ir.Expr, owner: str) -> ir.Expr:
+        if isinstance(item, ir.RuleRef):
+            return item
+        name = f"{owner}@{len(lifted)}"
+        lifted[name] = item
+        return ir.RuleRef(name)
+
+    for rule in rules.rules.values():
+        lifted[rule.name] = visit(rule.body, rule.name)
+    return lifted
+
+
+@dataclass(slots=True)
+class _Lowering:
+    terms: TermStore
+    resolve_tokens: Callable[[ir.TokenTerminal], tuple[int, ...]]
+    bodies: dict[str, ir.Expr]
+    nullable: dict[str, int] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    calls: dict[tuple[int, int], int] = field(default_factory=dict)
+    classes: dict[tuple[int, ...], int] = field(default_factory=dict)
+    actions: list[ir.Action] = field(default_factory=list)
+    resolvers: list[ir.Resolver] = field(default_factory=list)
+    characters: dict[object, int] = field(default_factory=dict)
+
+    def run(self, start: str, strip_first_space: bool) -> Lowered:
+        terms = self.terms
+        self.nullable = _nullability(self.bodies)
+        ranks = _left_call_order(self.bodies, self.nullable)
+        for name in self.bodies:
+            self.numbers[name] = terms.add_rule(self.nullable.get(name))
+        for name, body in self.bodies.items():
+            terms.set_rule(self.numbers[name], self.term(body), ranks[name])
+        start_term = self.term(ir.RuleRef(start))
+        if strip_first_space:
+            blank = 1 << 0x20
+            start_term = terms.alternatives(
+                [
+                    terms.sequence([terms.byte_set(blank), start_term]),
+                    terms.sequence([terms.guard(ALL_BYTES & ~blank), start_term]),
+                ]
+            )
+        return Lowered(start_term, list(self.classes), self.actions, self.resolvers, list(self.bodies))
+
+    def term(self, expr: ir.Expr) -> int:
+        """Return the term of an expression; recursion is as deep as the expression is nested."""
+        terms = self.terms
+        match expr:
+            case ir.Literal(data):
+                return terms.literal(data)
+            case ir.CharClass(ranges):
+                if expr not in self.characters:
+                    self.characters[expr] = class_term(terms, ranges)
+                return self.characters[expr]
+            case ir.ByteClass(mask):
+                return terms.byte_set(mask)
+            case ir.Sequence(items):
+                return terms.sequence([self.term(item) for item in items])
+            case ir.Choice(items):
+                words = [item.data for item in items if isinstance(item, ir.Literal)]
+                others = [self.term(item) for item in items if not isinstance(item, ir.Literal)]
+                return terms.alternatives([literal_set(terms, words), *others])
+            case ir.Repeat(item, low, high):
+                return terms.repeat(self.term(item), low, high)
+            case ir.Intersection(items):
+                return terms.intersection([self.term(item) for item in items])
+            case ir.Complement(item):
+                return terms.intersection([self.term(ir.ANY_TEXT), terms.complement(self.term(item))])
+            case ir.RuleRef(name, nonempty):
+                return terms.call(self.call(self.numbers[name], NO_ACTION), nonempty)
+            case ir.TokenTerminal():
+                ids = self.resolve_tokens(expr)
+                return terms.token(self.classes.setdefault(ids, len(self.classes)))
+            case ir.NotFollowedBy(mask):
+                return terms.guard(ALL_BYTES & ~mask)
+            case ir.Capture(ir.RuleRef(name), action):
+                return terms.call(self.call(self.numbers[name], _index(self.actions, action)), True)
+            case ir.Scope(ir.RuleRef(name, nonempty)):
+                return terms.call(self.call(self.numbers[name], SCOPE_ACTION), nonempty)
+            case ir.Dynamic(resolver):
+                return terms.call(self.call(-1 - _index(self.resolvers, resolver), NO_ACTION))
+            case _:
+                raise TypeError(f"not a normalised expression: {expr!r}")
+
+    def call(self, rule: int, action: int) -> int:
+        key = (rule, action)
+        if key not in self.calls:
+            self.calls[key] = self.terms.add_call(rule, action)
+        return self.calls[key]
+
+
+def _index(table: list[object], entry: object) -> int:
+    for i, known in enumerate(table):
+        if known is entry or (isinstance(entry, str) and known == entry):
+            return i
+    table.append(entry)
+    return len(table) - 1
+
+
+def literal_set(terms: TermStore, words: list[bytes]) -> int:
+    """Return any of the words as a term that shares their prefixes. Cost: linear in the bytes, after sorting."""
+    words = sorted(set(words))
+    if not words:
+        return int(terms.empty())
+    if len(words) == 1:
+        return int(terms.literal(words[0]))
+    # a stack of open branch points: (length of the prefix, alternatives so far)
+    stack: list[tuple[int, list[int]]] = [(0, [])]
+    for i, word in enumerate(words):
+        after = _common(word, words[i + 1]) if i + 1 < len(words) else 0
+        depth = stack[-1][0]
+        if after > depth:
+            # the next word branches off further down
+            stack.append((after, []))
+            depth = after
+        stack[-1][1].append(terms.literal(word[depth:]))
+        while stack[-1][0] > after:
+            top, kids = stack.pop()
+            joined = terms.alternatives(kids)
+            outer = max(after, stack[-1][0])
+            if outer > stack[-1][0]:
+                stack.append((outer, []))
+            stack[-1][1].append(terms.sequence([terms.literal(word[outer:top]), joined]))
+    return int(terms.alternatives(stack[0][1]))
+
+
+def _common(a: bytes, b: bytes) -> int:
+    n = min(len(a), len(b))
+    i = 0
+    while i < n and a[i] == b[i]:
+        i += 1
+    return i
+
+
+def _nullability(bodies: Mapping[str, ir.Expr]) -> dict[str, int]:
+    """Return, for every rule that can be empty, the mask of next bytes before which it can (least fixpoint)."""
+    nullable: dict[str, int] = {}
+    users: dict[str, set[str]] = {}
+    for name, body in bodies.items():
+        for part in ir.walk(body):
+            if isinstance(part, ir.RuleRef):
+                users.setdefault(part.name, set()).add(name)
+    todo = dict.fromkeys(bodies)
+    while todo:
+        name, _ = todo.popitem()
+        mask = empty_before(bodies[name], nullable)
+        if mask is not None and mask != nullable.get(name):
+            nullable[name] = mask
+            todo.update(dict.fromkeys(users.get(name, ())))
+    return nullable
+
+
+def empty_before(expr: ir.Expr, nullable: Mapping[str, int]) -> int | None:
+    """Return the mask of next bytes before which the expression can be empty, or None if it never can."""
+    match expr:
+        case ir.Literal(data):
+            return None if data else ALL_BYTES
+        case ir.Sequence(items) | ir.Intersection(items):
+            mask = ALL_BYTES
+            for item in items:
+                part = empty_before(item, nullable)
+                if part is None:
+                    return None
+                mask &= part
+            return mask
+        case ir.Choice(items):
+            parts = [part for item in items if (part := empty_before(item, nullable)) is not None]
+            if not parts:
+                return None
+            mask = 0
+            for part in parts:
+                mask |= part
+            return mask
+        case ir.Repeat(item, low, _):
+            return ALL_BYTES if low == 0 else empty_before(item, nullable)
+        case ir.Complement(item):
+            return ALL_BYTES if empty_before(item, nullable) is None else None
+        case ir.RuleRef(name, nonempty):
+            return None if nonempty else nullable.get(name)
+        case ir.NotFollowedBy(mask):
+            return ALL_BYTES & ~mask
+        case ir.Scope(item):
+            return empty_before(item, nullable)
+        case _:
+            return None
+
+
+def _left_calls(expr: ir.Expr, nullable: Mapping[str, int]) -> set[str]:
+    """Return the rules that the expression can call before it consumes anything."""
+    found: set[str] = set()
+    todo = [expr]
+    while todo:
+        match todo.pop():
+            case ir.RuleRef(name):
+                found.add(name)
+            case ir.Sequence(items):
+                for item in items:
+                    todo.append(item)
+                    if empty_before(item, nullable) is None:
+                        break
+            case ir.Choice(items):
+                todo.extend(items)
+            case ir.Repeat(item) | ir.Capture(item) | ir.Scope(item):
+                todo.append(item)
+    return found
+
+
+def _left_call_order(bodies: Mapping[str, ir.Expr], nullable: Mapping[str, int]) -> dict[str, int]:
+    """Number the rules so that a rule comes before all that it calls in first position."""
+    calls = {name: _left_calls(body, nullable) for name, body in bodies.items()}
+    callers = dict.fromkeys(bodies, 0)
+    for callees in calls.values():
+        for callee in callees:
+            callers[callee] += 1
+    ready = [name for name, count in callers.items() if count == 0]
+    ranks: dict[str, int] = {}
+    while ready:
+        name = ready.pop()
+        ranks[name] = len(ranks)
+        for callee in calls[name]:
+            callers[callee] -= 1
+            if callers[callee] == 0:
+                ready.append(callee)
+    if len(ranks) < len(bodies):
+        stuck = sorted(set(bodies) - set(ranks))
+        raise AssertionError(f"left recursion after normalisation: {', '.join(stuck[:5])}")
+    return ranks
+
+
+def check_spelling(rules: ir.RuleSet, lowered: Lowered, terms: TermStore, single_bytes: int) -> None:
+    """Refuse a vocabulary that lacks a token for a byte that the grammar needs.
+
+    ``single_bytes`` is the mask of bytes that are a token by themselves. Without such a token a text can
+    begin that no token may continue: a dead end.
+    """
+    missing: dict[int, str] = {}
+    for rule in rules.rules.values():
+        lacking = _bytes_of(rule.body) & ~single_bytes
+        for byte in range(256):
+            if (lacking >> byte) & 1:
+                missing.setdefault(byte, rule.name)
+    if missing:
+        shown = ", ".join(_show_byte(byte) for byte in list(missing)[:8])
+        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        places = ", ".join(f"`{name}`" for name in dict.fromkeys(missing.values()))
+        raise VocabularyError(
+            f"the vocabulary cannot spell what the grammar needs: no token is just {shown}{more} (rules: {places})"
+        )
+
+
+def _show_byte(byte: int) -> str:
+    return f"{chr(byte)!r}" if 0x20 <= byte < 0x7F else f"byte 0x{byte:02X}"
+
+
+def _bytes_of(expr: ir.Expr) -> int:
+    """Return a mask of bytes that holds every byte of every string (exact but for `&` and `!`)."""
+    match expr:
+        case ir.Literal(data):
+            mask = 0
+            for byte in data:
+                mask |= 1 << byte
+            return mask
+        case ir.ByteClass(mask):
+            return mask
+        case ir.CharClass(ranges):
+            mask = 0
+            for low, high in ranges:
+                for sequence in byte_sequences(low, high):
+                    for first, last in sequence:
+                        mask |= (1 << (last + 1)) - (1 << first)
+            return mask
+        case ir.Intersection(items):
+            mask = ALL_BYTES
+            for item in items:
+                mask &= _bytes_of(item)
+            return mask
+        case ir.Complement():
+            return _UTF8_BYTES
+        case _:
+            mask = 0
+            for child in ir.children(expr):
+                mask |= _bytes_of(child)
+            return mask
+
+
+def regular_term(terms: TermStore, expr: ir.Expr) -> int:
+    """Return the term of an expression without references, as a resolver answers it."""
+
+    def no_tokens(terminal: ir.TokenTerminal) -> tuple[int, ...]:
+        raise TypeError("a special token in a regular expression")
+
+    return _Lowering(terms, no_tokens, {}).term(expr)

@@ -1,0 +1,193 @@
+# distutils: language = c++
+"""Semantic states: the part of a configuration that depends on what was written, not on its shape.
+
+A member of a configuration carries a semantic state S: an immutable, hash-consed value, plus the text of
+the captures that are open. A capturing call hands the captured bytes to an action when it returns
+(S, bytes) -> S or "forbidden"; a dynamic rule asks a resolver S -> term when it is called. Since S is part
+of the configuration, rollback, fork and drafts need nothing more.
+
+Built in: a stack of texts (``push``, ``top``), as links that share their tails. Python callables work on any
+hashable value.
+
+Mask walks start with a frame below that is not known; SEM_SYMBOL stands for the state there. What the
+walk pushes on it becomes links that rest on the symbol, grafted onto the real state when the mask is used;
+a question that needs more answers NEEDS_STATE, and the walk is done for that state alone.
+"""
+
+cimport cython
+
+cdef enum:
+    VALUE_OBJECT = 0
+    VALUE_LINK = 1
+    VALUE_SYMBOL = 2
+
+
+@cython.final
+cdef class Semantics:
+    """The semantic states of one automaton, with its actions and resolvers.
+
+    ``initial`` is a tuple of bytes (bottom of the stack first) or any hashable value; ``actions`` and
+    ``resolvers`` hold ``"push"``/``"top"`` or callables; ``resolve_term`` turns what a resolver callable
+    answers into a term.
+    """
+
+    def __cinit__(self, initial=(), actions=(), resolvers=(), resolve_term=None):
+        self.sem_index = {}
+        self.values = []
+        self.value_index = {}
+        self.texts = []
+        self.text_index = {}
+        self.actions = list(actions)
+        self.resolvers = list(resolvers)
+        self.resolve_term = resolve_term
+        self.resolved = {}
+        self.active = bool(self.actions) or bool(self.resolvers)
+        self.intern_text(b"")
+        plain = "push" in self.actions or "top" in self.resolvers
+        start = self.value_of(() if plain else initial)
+        if plain:
+            for text in initial:
+                start = self.link(start, text)
+        self.intern(-1, start, 0, False)
+        self.values.append(None)
+        self.value_kind.push_back(VALUE_SYMBOL)
+        self.value_parent.push_back(-1)
+        self.value_symbolic.push_back(True)
+        symbol = <int32_t>len(self.values) - 1
+        self.intern(-1, symbol, 0, False)
+        self.intern(-1, symbol, 0, True)
+
+    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text, int32_t is_open) except -3:
+        cdef Sem sem
+        key = (parent, value, text, is_open)
+        found = self.sem_index.get(key)
+        if found is not None:
+            return found
+        sem.parent = parent
+        sem.value = value
+        sem.text = text
+        sem.is_open = is_open
+        self.sems.push_back(sem)
+        self.sem_index[key] = <int32_t>self.sems.size() - 1
+        return <int32_t>self.sems.size() - 1
+
+    cdef int32_t intern_text(self, bytes text) except -1:
+        found = self.text_index.get(text)
+        if found is None:
+            found = len(self.texts)
+            self.texts.append(text)
+            self.text_index[text] = found
+        return found
+
+    cdef int32_t value_of(self, object value) except -1:
+        key = ("value", value)
+        found = self.value_index.get(key)
+        if found is None:
+            found = len(self.values)
+            self.values.append(value)
+            self.value_kind.push_back(VALUE_OBJECT)
+            self.value_parent.push_back(-1)
+            self.value_symbolic.push_back(False)
+            self.value_index[key] = found
+        return found
+
+    cdef int32_t link(self, int32_t parent, bytes text) except -1:
+        key = (parent, text)
+        found = self.value_index.get(key)
+        if found is None:
+            found = len(self.values)
+            self.values.append(text)
+            self.value_kind.push_back(VALUE_LINK)
+            self.value_parent.push_back(parent)
+            self.value_symbolic.push_back(self.value_symbolic[parent])
+            self.value_index[key] = found
+        return found
+
+    cdef int32_t root(self, int32_t sem) noexcept:
+        """Return the value below all open captures."""
+        while self.sems[sem].parent >= 0:
+            sem = self.sems[sem].parent
+        return self.sems[sem].value
+
+    cdef bint in_capture(self, int32_t sem) noexcept:
+        return self.sems[sem].parent >= 0 or self.sems[sem].is_open
+
+    cdef int32_t with_root(self, int32_t sem, int32_t value) except -3:
+        """Return the state with another value below its open captures."""
+        cdef vector[int32_t] texts
+        cdef int32_t is_open
+        while self.sems[sem].parent >= 0:
+            texts.push_back(self.sems[sem].text)
+            sem = self.sems[sem].parent
+        is_open = self.sems[sem].is_open
+        sem = self.intern(-1, value, 0, is_open)
+        while not texts.empty():
+            sem = self.intern(sem, -1, texts.back(), False)
+            texts.pop_back()
+        return sem
+
+    cdef int32_t append(self, int32_t sem, bytes text) except -3:
+        """Return the state after ``text`` was read: the innermost capture takes it."""
+        cdef Sem s = self.sems[sem]
+        if s.parent < 0:
+            return sem
+        return self.intern(s.parent, -1, self.intern_text((<bytes>self.texts[s.text]) + text), False)
+
+    cdef int32_t begin(self, int32_t sem) except -3:
+        """Return the state with one more open capture."""
+        return self.intern(sem, -1, 0, False)
+
+    cdef int32_t end(self, int32_t sem, int32_t action) except -3:
+        """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
+        cdef Sem s = self.sems[sem]
+        cdef int32_t value = self.root(sem)
+        cdef bytes text = self.texts[s.text]
+        cdef int32_t after
+        act = self.actions[action]
+        if act == "push":
+            after = self.link(value, text)
+        else:
+            if self.value_symbolic[value]:
+                return NEEDS_STATE
+            answer = act(self.values[value], text)
+            if answer is None:
+                return FORBIDDEN
+            after = self.value_of(answer)
+        return self.append(self.with_root(s.parent, after), text)
+
+    cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3:
+        """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""
+        cdef int32_t value = self.root(sem)
+        found = self.resolved.get((resolver, value))
+        if found is not None:
+            return found
+        rule = self.resolvers[resolver]
+        if rule == "top":
+            if self.value_kind[value] == VALUE_SYMBOL:
+                return NEEDS_STATE
+            answer = self.values[value] if self.value_kind[value] == VALUE_LINK else None
+        else:
+            if self.value_symbolic[value]:
+                return NEEDS_STATE
+            answer = rule(self.values[value])
+        term = self.resolve_term(answer)
+        self.resolved[(resolver, value)] = term
+        return term
+
+    cdef int32_t graft(self, int32_t value, int32_t onto) except -1:
+        """Return the value with the unknown state at its bottom replaced by ``onto``."""
+        cdef vector[int32_t] links
+        if not self.value_symbolic[value]:
+            return value
+        while self.value_kind[value] == VALUE_LINK:
+            links.push_back(value)
+            value = self.value_parent[value]
+        value = onto
+        while not links.empty():
+            value = self.link(value, <bytes>self.values[links.back()])
+            links.pop_back()
+        return value
+
+    cdef int32_t concrete_start(self, int32_t sem) except -3:
+        """Return the state that a mask walk for this very state starts with: its value, captures kept outside."""
+        return self.intern(-1, self.root(sem), 0, self.in_capture(sem))

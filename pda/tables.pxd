@@ -1,0 +1,70 @@
+# Open-addressing tables for the hot core: ids found by content, and 64-bit keys to 32-bit values.
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+
+
+cdef struct IdTable:
+    # ids[slot] < 0 is a free slot; tags hold 32 bits of the hash, so growing needs no content
+    int32_t* ids
+    uint32_t* tags
+    uint64_t mask
+    uint64_t count
+
+
+cdef struct KeyMap:
+    # vals[slot] == NO_VALUE is a free slot
+    uint64_t* keys
+    int32_t* vals
+    uint64_t mask
+    uint64_t count
+
+
+cdef enum:
+    NO_VALUE = -2147483648
+
+
+cdef int ids_init(IdTable* t) except -1
+cdef void ids_free(IdTable* t) noexcept
+cdef int ids_grow(IdTable* t) except -1
+cdef int map_init(KeyMap* m) except -1
+cdef void map_free(KeyMap* m) noexcept
+cdef void map_clear(KeyMap* m) noexcept
+cdef int map_grow(KeyMap* m) except -1
+
+
+cdef inline uint64_t mix(uint64_t h, uint64_t v) noexcept nogil:
+    h = (h ^ v) * <uint64_t>0x9E3779B97F4A7C15
+    return h ^ (h >> 29)
+
+
+cdef inline int ids_put(IdTable* t, uint64_t pos, uint32_t tag, int32_t id) except -1:
+    # pos is the free slot that the caller's probe ended at
+    t.ids[pos] = id
+    t.tags[pos] = tag
+    t.count += 1
+    if t.count * 3 > t.mask * 2:
+        ids_grow(t)
+    return 0
+
+
+cdef inline int32_t map_get(KeyMap* m, uint64_t key) noexcept nogil:
+    cdef uint64_t pos = mix(0, key) & m.mask
+    while m.vals[pos] != NO_VALUE:
+        if m.keys[pos] == key:
+            return m.vals[pos]
+        pos = (pos + 1) & m.mask
+    return NO_VALUE
+
+
+cdef inline int map_put(KeyMap* m, uint64_t key, int32_t value) except -1:
+    cdef uint64_t pos = mix(0, key) & m.mask
+    while m.vals[pos] != NO_VALUE:
+        if m.keys[pos] == key:
+            m.vals[pos] = value
+            return 0
+        pos = (pos + 1) & m.mask
+    m.keys[pos] = key
+    m.vals[pos] = value
+    m.count += 1
+    if m.count * 3 > m.mask * 2:
+        map_grow(m)
+    return 0

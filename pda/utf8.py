@@ -1,0 +1,64 @@
+"""Code point ranges to UTF-8 byte sequences, and those to terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stackmask.pda.terms import TermStore
+
+Ranges = tuple[tuple[int, int], ...]
+ByteRanges = tuple[tuple[int, int], ...]
+
+# the last code point of each encoded length
+_LENGTH_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
+
+
+def byte_sequences(low: int, high: int) -> list[ByteRanges]:
+    """Return the UTF-8 encodings of ``low..high`` as sequences of byte ranges, in order.
+
+    Each sequence is a product: any choice of bytes out of its ranges encodes a code point of the range,
+    and every code point is in exactly one. Source: R. Cox, "Regular Expression Matching in the Wild" (2010).
+    """
+    out: list[ByteRanges] = []
+    todo = [(low, high)]
+    while todo:
+        low, high = todo.pop()
+        split = next((end for end in _LENGTH_ENDS if low <= end < high), None)
+        if split is None and high > 0x7F:
+            # all continuation bytes but the ones that both ends share must run over their full range
+            for shift in (6, 12, 18):
+                mask = (1 << shift) - 1
+                if low & ~mask == high & ~mask:
+                    continue
+                if low & mask:
+                    split = low | mask
+                    break
+                if high & mask != mask:
+                    split = (high & ~mask) - 1
+                    break
+        if split is not None and low <= split < high:
+            todo.append((split + 1, high))
+            todo.append((low, split))
+            continue
+        first, last = chr(low).encode(), chr(high).encode()
+        out.append(tuple(zip(first, last, strict=True)))
+    return out
+
+
+def class_term(terms: TermStore, ranges: Ranges) -> int:
+    """Return the term of one character out of the ranges. Cost: linear in the ranges."""
+    sequences = [sequence for low, high in ranges for sequence in byte_sequences(low, high)]
+    return _join(terms, sequences)
+
+
+def _join(terms: TermStore, sequences: list[ByteRanges]) -> int:
+    """Merge sequences by their first byte range; lead bytes with one continuation become one set."""
+    groups: dict[tuple[int, int], list[ByteRanges]] = {}
+    leads: dict[int, int] = {}
+    for sequence in sequences:
+        groups.setdefault(sequence[0], []).append(sequence[1:])
+    for (low, high), rests in groups.items():
+        rest = _join(terms, rests) if rests[0] else terms.sequence([])
+        leads[rest] = leads.get(rest, 0) | ((1 << (high + 1)) - (1 << low))
+    return terms.alternatives([terms.sequence([terms.byte_set(mask), rest]) for rest, mask in leads.items()])

@@ -1,0 +1,94 @@
+"""The compiler: grammars to matchers, for one vocabulary."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from stackmask.pda.automaton import Automaton, TokenInfo
+from stackmask.pda.limits import Limits
+from stackmask.pda.trie import Trie
+from stackmask.runtime.matcher import Matcher
+
+if TYPE_CHECKING:
+    from stackmask.grammar.grammar import Grammar
+    from stackmask.runtime.vocabulary import Vocabulary
+
+
+class CompiledGrammar:
+    """A grammar made ready for one vocabulary; immutable to its users, and shared by its matchers.
+
+    States and masks are made when they are first needed and remembered for all matchers.
+    """
+
+    __slots__ = ("automaton", "grammar", "vocabulary")
+
+    def __init__(self, grammar: Grammar, vocabulary: Vocabulary, automaton: Automaton) -> None:
+        self.grammar = grammar
+        self.vocabulary = vocabulary
+        self.automaton = automaton
+
+    def matcher(self) -> Matcher:
+        """Return a new matcher at the start of the grammar."""
+        return Matcher(self)
+
+    def precompute(self, budget: int = 1_000_000) -> dict[str, Any]:
+        """Make the masks of every reachable local state ahead of time, for a server that knows its grammars.
+
+        ``budget`` bounds the states visited and the walks of the vocabulary. The masks are the same as those
+        made lazily. Returns: ``states``, ``walks``, and whether it is ``complete`` within the budget.
+        """
+        states, walks, complete = self.automaton.masks.precompute(budget)
+        return {"states": states, "walks": walks, "complete": complete}
+
+    def stats(self) -> dict[str, int]:
+        """Return sizes and counters: terms, states, masks, walks, bytes."""
+        return self.automaton.counts()
+
+
+class Compiler:
+    """Compile grammars for one vocabulary. Safe to share between threads.
+
+    Equal grammars are compiled once. Cost: the vocabulary's trie is built here, about half a second for
+    128,000 tokens; compiling takes milliseconds, since states are built when first visited.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, *, limits: Limits | None = None) -> None:
+        self.vocabulary = vocabulary
+        self.limits = limits or Limits()
+        self._lock = threading.Lock()
+        self._compiled: dict[int, CompiledGrammar] = {}
+        self._info = _token_info(vocabulary)
+
+    def compile(self, grammar: Grammar) -> CompiledGrammar:
+        """Compile a grammar.
+
+        Raises: GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
+            grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
+        """
+        rules = grammar.normalized
+        with self._lock:
+            known = self._compiled.get(id(grammar))
+            if known is not None and known.grammar is grammar:
+                return known
+            compiled = CompiledGrammar(grammar, self.vocabulary, Automaton(rules, self._info, self.limits))
+            self._compiled[id(grammar)] = compiled
+            return compiled
+
+
+def _token_info(vocabulary: Vocabulary) -> TokenInfo:
+    texts = vocabulary.tokens
+    entries = sorted((text, i) for i, text in enumerate(texts) if text)
+    single = 0
+    for text, _ in entries:
+        if len(text) == 1:
+            single |= 1 << text[0]
+    return TokenInfo(
+        size=vocabulary.size,
+        texts=texts,
+        trie=Trie(entries),
+        names=vocabulary.special_names,
+        stop_ids=vocabulary.stop_ids,
+        single_bytes=single,
+        strip_first_space=vocabulary.strip_first_space,
+    )

@@ -1,0 +1,26 @@
+from libc.stdint cimport int32_t, uint32_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.masks cimport MaskStore
+from stackmask.pda.terms cimport TermStore
+
+
+cdef class Matcher:
+    cdef readonly object compiled
+    cdef object automaton
+    cdef TermStore terms
+    cdef MaskStore masks
+    cdef ConfigSpace family             # shared with forks
+    cdef tuple texts                    # id -> bytes or None
+    cdef tuple stop_ids
+    cdef list token_classes             # of frozensets of ids
+    cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
+    cdef bint terminated
+    cdef object refused                 # what the last refusal was: (configuration, bytes accepted, token or text)
+
+    cdef int32_t after_bytes(self, int32_t config, bytes text) except -3
+    cdef int32_t after_token(self, int32_t config, int32_t token) except -3
+    cdef bint is_stop(self, int32_t token)
+    cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3
+    cdef bint every_allowed(self, uint32_t* words)

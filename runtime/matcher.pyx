@@ -1,0 +1,390 @@
+# distutils: language = c++
+"""The matcher: follows one text token by token and tells which tokens may come next."""
+
+cimport cython
+from cpython.buffer cimport PyBUF_CONTIG, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from libc.stdint cimport int32_t, uint32_t, uintptr_t
+from libc.string cimport memset
+
+from stackmask.pda.configurations cimport BOTTOM, DEAD, ConfigSpace
+from stackmask.pda.terms cimport EMPTY
+
+from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.runtime.refusal import describe_refusal
+
+cdef enum:
+    NO_CONFIG = -1
+
+
+class MatcherError(StackmaskError):
+    """A call that does not fit the matcher: a rollback too far, a mask of the wrong type or shape."""
+
+
+cdef class _Rows:
+    """Rows of a bitmask, whatever holds them: a NumPy array, a CPU torch tensor, anything with a buffer."""
+
+    cdef Py_buffer view
+    cdef bint has_view
+    cdef uint32_t* base
+    cdef Py_ssize_t rows
+    cdef Py_ssize_t width
+
+    def __cinit__(self, mask):
+        cdef uintptr_t address
+        self.has_view = False
+        data_ptr = getattr(mask, "data_ptr", None)
+        if data_ptr is not None:
+            if mask.device.type != "cpu" or str(mask.dtype) != "torch.int32" or not mask.is_contiguous():
+                raise MatcherError(
+                    f"the bitmask must be a contiguous int32 tensor on the CPU, not {mask.dtype} on {mask.device}"
+                )
+            address = data_ptr()
+            self.base = <uint32_t*>address
+            shape = tuple(mask.shape)
+        else:
+            try:
+                PyObject_GetBuffer(mask, &self.view, PyBUF_CONTIG | PyBUF_FORMAT)
+            except (BufferError, TypeError, ValueError) as error:
+                raise MatcherError(f"the bitmask must be a writable, contiguous int32 array: {error}") from None
+            self.has_view = True
+            if self.view.itemsize != 4 or self.view.format[0] not in (c"i", c"l"):
+                raise MatcherError(f"the bitmask must hold int32, not format {(<bytes>self.view.format).decode()!r}")
+            self.base = <uint32_t*>self.view.buf
+            shape = tuple(self.view.shape[i] for i in range(self.view.ndim))
+        if len(shape) == 1:
+            shape = (1, *shape)
+        if len(shape) != 2:
+            raise MatcherError(f"the bitmask must have one or two dimensions, not {len(shape)}")
+        self.rows, self.width = shape
+
+    def __dealloc__(self):
+        if self.has_view:
+            PyBuffer_Release(&self.view)
+
+    cdef uint32_t* row(self, Py_ssize_t index, int32_t width) except NULL:
+        if self.width != width:
+            raise MatcherError(f"the bitmask is {self.width} words wide; this vocabulary needs {width}")
+        if not 0 <= index < self.rows:
+            raise MatcherError(f"row {index} is out of range: the bitmask has {self.rows} rows")
+        return self.base + index * self.width
+
+
+@cython.final
+cdef class Matcher:
+    """Follow one text through a compiled grammar.
+
+    Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
+    other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
+    taken back.
+    """
+
+    def __cinit__(self, compiled):
+        automaton = compiled.automaton
+        self.compiled = compiled
+        self.automaton = automaton
+        self.terms = automaton.terms
+        self.masks = automaton.masks
+        self.family = ConfigSpace(
+            automaton.terms,
+            automaton.semantics,
+            False,
+            automaton.limits.max_configurations,
+            automaton.limits.max_members,
+        )
+        self.texts = automaton.info.texts
+        self.stop_ids = automaton.info.stop_ids
+        self.token_classes = automaton.tokens_of_class
+        self.terminated = False
+        self.history.push_back(self.family.closed(automaton.lowered.start, BOTTOM, 0))
+
+    # -- following ---------------------------------------------------------------------------------
+
+    cdef int32_t after_bytes(self, int32_t config, bytes text) except -3:
+        cdef const unsigned char* data = text
+        cdef Py_ssize_t i
+        for i in range(len(text)):
+            config = self.family.step(config, self.terms.class_of[data[i]])
+            if config == DEAD:
+                return DEAD
+        return config
+
+    cdef int32_t after_token(self, int32_t config, int32_t token) except -3:
+        """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
+        cdef int32_t next = DEAD, other
+        cdef Py_ssize_t k
+        text = self.texts[token] if token < len(self.texts) else None
+        if text:
+            next = self.after_bytes(config, text)
+        for k in range(len(self.token_classes)):
+            if token in <frozenset>self.token_classes[k]:
+                other = self.family.step(config, self.terms.classes + <int32_t>k)
+                next = self.family.union_of(next, other)
+        return next
+
+    cdef bint is_stop(self, int32_t token):
+        return token in self.stop_ids
+
+    def accept_token(self, int32_t token):
+        """Advance by one token. Return False, and change nothing, if the token may not come next.
+
+        A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
+        here). Cost: a load per byte once the states are known.
+        """
+        cdef int32_t config = self.history.back()
+        cdef int32_t next
+        if self.terminated or token < 0 or token >= self.automaton.info.size:
+            self.refused = (config, 0, token)
+            return False
+        next = self.after_token(config, token)
+        if next == DEAD:
+            if self.is_stop(token) and self.family.configs[config].accepting:
+                self.terminated = True
+                self.history.push_back(config)
+                self.refused = None
+                return True
+            self.refused = (config, 0, token)
+            return False
+        self.history.push_back(next)
+        self.refused = None
+        return True
+
+    def accept_string(self, text):
+        """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
+        if it may not come next. Counts as one accept call."""
+        cdef bytes data = text.encode() if isinstance(text, str) else bytes(text)
+        cdef int32_t config = self.history.back()
+        cdef int32_t next = config
+        cdef Py_ssize_t i
+        if self.terminated:
+            self.refused = (config, 0, data)
+            return False
+        for i in range(len(data)):
+            next = self.family.step(config, self.terms.class_of[<unsigned char>data[i]])
+            if next == DEAD:
+                self.refused = (config, i, data)
+                return False
+            config = next
+        self.history.push_back(config)
+        self.refused = None
+        return True
+
+    def rollback(self, Py_ssize_t count=1):
+        """Take back the last ``count`` accept calls.
+
+        Raises: MatcherError if there were fewer.
+        """
+        if count < 0 or count > <Py_ssize_t>self.history.size() - 1:
+            raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
+        if count:
+            self.history.resize(self.history.size() - count)
+            self.terminated = False
+        self.refused = None
+
+    def fork(self):
+        """Return an independent matcher at the same place, history included."""
+        cdef Matcher other = Matcher.__new__(Matcher, self.compiled)
+        other.family = self.family
+        other.history = self.history
+        other.terminated = self.terminated
+        return other
+
+    def reset(self):
+        """Go back to the start."""
+        self.history.resize(1)
+        self.terminated = False
+        self.refused = None
+
+    def is_accepting(self):
+        """Tell whether the text so far is complete: the grammar may end here."""
+        return bool(self.family.configs[self.history.back()].accepting)
+
+    def is_terminated(self):
+        """Tell whether a stop token was accepted."""
+        return self.terminated
+
+    @property
+    def accept_calls(self):
+        """The number of accept calls that can be rolled back."""
+        return self.history.size() - 1
+
+    @property
+    def refusal(self):
+        """Why the last accept call was refused and what was expected instead; None if it was not refused."""
+        if self.refused is None:
+            return None
+        config, position, what = self.refused
+        return describe_refusal(
+            what, position, self.terminated, self.automaton.info, *self.expected_at(config)
+        )
+
+    def expected_bytes(self):
+        """Return the bytes that may come next, as a set."""
+        return self.expected_at(self.history.back())[0]
+
+    def expected_at(self, int32_t config):
+        """Return (bytes, token ids, whether the text may end) for a configuration of this matcher."""
+        cdef int byte, k
+        allowed = set()
+        tokens = set()
+        if not self.terminated:
+            for byte in range(256):
+                if self.family.step(config, self.terms.class_of[byte]) != DEAD:
+                    allowed.add(byte)
+            for k in range(len(self.token_classes)):
+                if self.family.step(config, self.terms.classes + k) != DEAD:
+                    tokens |= self.token_classes[k]
+        return allowed, tokens, bool(self.family.configs[config].accepting)
+
+    # -- masks -------------------------------------------------------------------------------------
+
+    cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3:
+        cdef int32_t token
+        memset(words, 0, 4 * <size_t>self.masks.width)
+        if terminated or config == DEAD:
+            return 0
+        self.masks.fill(self.family, config, words)
+        if self.family.configs[config].accepting:
+            for token in self.stop_ids:
+                words[token >> 5] |= <uint32_t>1 << (token & 31)
+        return 0
+
+    cdef bint every_allowed(self, uint32_t* words):
+        cdef int32_t i, size = self.automaton.info.size
+        for i in range(size >> 5):
+            if words[i] != <uint32_t>0xFFFFFFFF:
+                return False
+        return not (size & 31) or words[size >> 5] == (<uint32_t>1 << (size & 31)) - 1
+
+    def fill_next_token_bitmask(self, mask, Py_ssize_t row=0):
+        """Write the tokens that may come next into a row of the mask.
+
+        Shapes: mask int32 (batch, ceil(vocab / 32)) or one row of it, a NumPy array or a CPU torch tensor,
+            contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
+        Returns: False when every token is allowed, so that the mask need not be applied.
+        Cost: an or of the masks of the current states once they are known; no copies.
+        After a stop token nothing is allowed.
+        """
+        cdef _Rows rows = _Rows(mask)
+        cdef uint32_t* words = rows.row(row, self.masks.width)
+        self.fill_row(self.history.back(), self.terminated, words)
+        return not self.every_allowed(words)
+
+    def fill_draft_bitmask(self, tokens, parents, mask):
+        """Write the masks along a tree of draft tokens, without moving.
+
+        ``parents[i]`` is the index of the draft token before token i, or -1 for the current position; parents
+        come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
+        token i (empty if it or one before it is refused, or if it is a stop token).
+        Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
+        Returns: a list of bools, whether each draft token is accepted.
+        """
+        cdef _Rows rows = _Rows(mask)
+        cdef list places = []
+        cdef list accepted = []
+        cdef int32_t config, next, token, parent, i
+        cdef int32_t here = NO_CONFIG if self.terminated else self.history.back()
+        if len(tokens) != len(parents):
+            raise MatcherError(f"{len(tokens)} draft tokens, but {len(parents)} parents")
+        if rows.rows < <Py_ssize_t>len(tokens) + 1:
+            raise MatcherError(f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}")
+        self.fill_row(self.history.back(), self.terminated, rows.row(0, self.masks.width))
+        for i in range(<int32_t>len(tokens)):
+            token = tokens[i]
+            parent = parents[i]
+            if not -1 <= parent < i:
+                raise MatcherError(f"parent {parent} of draft token {i} does not come before it")
+            config = here if parent < 0 else places[parent]
+            next = NO_CONFIG
+            ok = False
+            if config != NO_CONFIG and 0 <= token < self.automaton.info.size:
+                next = self.after_token(config, token)
+                ok = next != DEAD
+                if next == DEAD:
+                    next = NO_CONFIG
+                    ok = self.is_stop(token) and self.family.configs[config].accepting
+            places.append(next)
+            accepted.append(bool(ok))
+            self.fill_row(next if next != NO_CONFIG else DEAD, next == NO_CONFIG, rows.row(i + 1, self.masks.width))
+        return accepted
+
+    # -- forced text -------------------------------------------------------------------------------
+
+    def find_jump_forward_string(self):
+        """Return the text that must come next: the forced bytes up to the next branch or end.
+
+        Forced means: one next byte, the text may not end, and no special token may come. Cut at a character
+        boundary.
+        """
+        cdef int32_t config = self.history.back()
+        cdef bytearray forced = bytearray()
+        cdef int32_t next
+        cdef int only, c
+        cdef set seen = set()
+        while not self.terminated and not self.family.configs[config].accepting and config not in seen:
+            seen.add(config)
+            only = -1
+            next = DEAD
+            for c in range(self.terms.symbols):
+                if self.family.step(config, c) != DEAD:
+                    if only >= 0 or c >= self.terms.classes or not self.terms.is_single(c):
+                        only = -2
+                        break
+                    only = c
+                    next = self.family.step(config, c)
+            if only < 0:
+                break
+            forced.append(self.terms.byte_of[only])
+            config = next
+        return bytes(forced).decode(errors="ignore")
+
+    def find_jump_forward_tokens(self, context_ids=()):
+        """Return (how many context tokens to roll back, tokens that must come next).
+
+        Proposed are only tokens that are the single allowed one at their position, so nothing is rolled back
+        and nothing else could have been written. ``context_ids``: the tokens so far.
+        """
+        cdef Matcher ahead = self.fork()
+        cdef list forced = []
+        cdef int32_t token
+        cdef set seen = set()
+        import numpy as np
+
+        row = np.zeros(self.masks.width, dtype=np.int32)
+        while not ahead.terminated and not ahead.is_accepting() and ahead.history.back() not in seen:
+            seen.add(ahead.history.back())
+            ahead.fill_next_token_bitmask(row)
+            bits = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+            if len(bits) != 1:
+                break
+            token = bits[0]
+            ahead.accept_token(token)
+            forced.append(token)
+        return 0, forced
+
+
+def fill_next_token_bitmask(matchers, mask, rows=None):
+    """Write the masks of a batch of matchers in one call.
+
+    ``rows[i]`` is the row of matcher i, by default i. A matcher that is None allows every token.
+    Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
+    Returns: False when every row allows every token.
+    """
+    cdef _Rows view = _Rows(mask)
+    cdef Matcher matcher
+    cdef uint32_t* words
+    cdef bint needed = False
+    cdef Py_ssize_t i
+    if rows is None:
+        rows = range(len(matchers))
+    if len(rows) != len(matchers):
+        raise MatcherError(f"{len(matchers)} matchers, but {len(rows)} rows")
+    for i in range(len(matchers)):
+        if matchers[i] is None:
+            words = view.row(rows[i], <int32_t>view.width)
+            memset(words, 0xFF, 4 * <size_t>view.width)
+            continue
+        matcher = matchers[i]
+        words = view.row(rows[i], matcher.masks.width)
+        matcher.fill_row(matcher.history.back(), matcher.terminated, words)
+        needed = needed or not matcher.every_allowed(words)
+    return needed

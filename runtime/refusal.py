@@ -1,0 +1,71 @@
+"""Say in words why a token or a text was refused and what was expected instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stackmask.pda.automaton import TokenInfo
+
+_SHOWN = 12  # pieces of an expectation that are spelled out
+
+
+def describe_refusal(
+    what: int | bytes,
+    position: int,
+    terminated: bool,
+    info: TokenInfo,
+    expected: set[int],
+    tokens: set[int],
+    may_end: bool,
+) -> str:
+    """Return one sentence: what was refused, and what may come instead."""
+    if isinstance(what, bytes):
+        head = f"text refused at byte {position}: {_show(what[position : position + 1]) if position < len(what) else 'the end'}"
+    elif not 0 <= what < info.size:
+        return f"token {what} is out of range: the vocabulary has {info.size} ids"
+    else:
+        text = info.texts[what] if what < len(info.texts) else None
+        name = next((n for n, i in info.names.items() if i == what), None)
+        spelled = name or (_show(text) if text else "no text")
+        head = f"token {what} ({spelled}) refused"
+    if terminated:
+        return f"{head}: the text has ended with a stop token"
+    return f"{head}; expected {describe_expectation(expected, tokens, may_end, info)}"
+
+
+def describe_expectation(expected: set[int], tokens: set[int], may_end: bool, info: TokenInfo) -> str:
+    """Return what may come next in words: characters and ranges, special tokens, the end."""
+    parts = [_range(low, high) for low, high in _runs(expected)]
+    names = {i: n for n, i in info.names.items()}
+    parts += [names.get(i, f"token {i}") for i in sorted(tokens)]
+    if len(parts) > _SHOWN:
+        parts = [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more"]
+    if may_end:
+        parts.append("the end of the text")
+    if not parts:
+        return "nothing"
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} or {parts[-1]}"
+
+
+def _runs(members: set[int]) -> list[tuple[int, int]]:
+    runs: list[tuple[int, int]] = []
+    for b in sorted(members):
+        # ASCII and the rest are never one run: they read differently
+        if runs and runs[-1][1] == b - 1 and b != 0x80:
+            runs[-1] = (runs[-1][0], b)
+        else:
+            runs.append((b, b))
+    return runs
+
+
+def _range(low: int, high: int) -> str:
+    if low >= 0x80:
+        return "a non-ASCII character" if high > low else f"byte 0x{low:02X}"
+    if high - low < 2:
+        return " or ".join(_show(bytes([b])) for b in range(low, high + 1))
+    return f"{_show(bytes([low]))}–{_show(bytes([high]))}"
+
+
+def _show(text: bytes) -> str:
+    return repr(text.decode(errors="backslashreplace"))
