@@ -30,6 +30,7 @@ from stackmask.grammar.ir import (
 from stackmask.grammar.normalize.build import choice, is_nothing, repeat, sequence
 from stackmask.grammar.normalize.nullable import ALWAYS, Ends, both, ends_expression, ends_of, first_calls
 
+MAX_SUFFIXES = 500_000  # parts written when nullable items stand in front of a sequence
 ANY_BYTES = Repeat(ByteClass((1 << 256) - 1), 1, None)
 
 
@@ -45,6 +46,10 @@ class LeadingBehindRestriction(Exception):
 
     def __init__(self, span: Span | None) -> None:
         self.span = span
+
+
+class TooLarge(Exception):
+    """What replaces a left-recursive rule would be larger than anyone can want."""
 
 
 @dataclass
@@ -82,7 +87,7 @@ def alternatives(items: list[Expr]) -> Expr:
 def split(expr: Expr, names: Collection[str], ends: Mapping[str, Ends]) -> Split:
     """Split an expression by its leading calls to the rules ``names``.
 
-    Raises: LeadingInCapture, LeadingBehindRestriction.
+    Raises: LeadingInCapture, LeadingBehindRestriction, TooLarge.
     Cost: linear, but a run of n nullable items in front gives n suffixes.
     """
     match expr:
@@ -98,6 +103,8 @@ def split(expr: Expr, names: Collection[str], ends: Mapping[str, Ends]) -> Split
             parts = []
             before = ALWAYS
             for i, item in enumerate(items):
+                if i * len(items) > MAX_SUFFIXES:
+                    raise TooLarge
                 rest = sequence(items[i + 1 :])
                 parts.append(split(item, names, ends).then(rest).after(before, item.span))
                 before = both(before, ends_of(item, ends))

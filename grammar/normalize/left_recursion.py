@@ -23,6 +23,7 @@ from stackmask.grammar.normalize.left_parts import (
     LeadingBehindRestriction,
     LeadingInCapture,
     Split,
+    TooLarge,
     nonempty_part,
     split,
 )
@@ -69,22 +70,15 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
                 problems.append(_refuse("G112", name, graph, "inside a capture or scope", ruleset))
             except LeadingBehindRestriction:
                 problems.append(_refuse("G113", name, graph, "behind a follow restriction", ruleset))
+            except TooLarge:
+                problems.append(_too_large(cycle, ruleset))
         if len(splits) < len(cycle):
             continue
         try:
-            bodies |= _rewrite_cycle(
-                cycle, splits, ends, _called(cycle, splits, ruleset.start, users), bodies
-            )
-        except _TooLarge:
-            rule = ruleset.rules[cycle[0]]
-            problems.append(
-                Diagnostic(
-                    "G114",
-                    f"{len(cycle)} rules are left-recursive through each other, too many to rewrite",
-                    rule.span,
-                    help="break the cycle, or write part of it with repetition",
-                )
-            )
+            called = _called(cycle, splits, ruleset.start, users)
+            bodies |= _rewrite_cycle(cycle, splits, ends, called, bodies)
+        except TooLarge:
+            problems.append(_too_large(cycle, ruleset))
     if problems:
         raise GrammarError(problems, ruleset.sources)
     result = remove_unreachable(with_bodies(ruleset, bodies))
@@ -93,8 +87,15 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
     return result
 
 
-class _TooLarge(Exception):
-    """The rules that replace a cycle would be larger than ``MAX_WRITTEN``."""
+def _too_large(cycle: list[str], ruleset: RuleSet) -> Diagnostic:
+    through = f"{len(cycle)} rules are left-recursive through each other"
+    return Diagnostic(
+        "G114",
+        f"rule `{cycle[0]}` is left-recursive, and too large to rewrite",
+        ruleset.rules[cycle[0]].span,
+        through if len(cycle) > 1 else "too many elements that can be empty stand in front",
+        "break the cycle, or write part of it with repetition",
+    )
 
 
 def _refuse(code: str, name: str, graph: dict[str, list[str]], where: str, ruleset: RuleSet) -> Diagnostic:
@@ -126,7 +127,7 @@ def _rewrite_cycle(
         return {name: with_empty(name, sequence((splits[name].own, repeat(link, 0, None))))}
 
     if len(cycle) ** 2 > MAX_WRITTEN:
-        raise _TooLarge
+        raise TooLarge
     jumps = _empty_paths(cycle, splits, ends)
     steps = _steps(cycle, splits, jumps, ends)
     tail_names = {
@@ -149,7 +150,7 @@ def _rewrite_cycle(
             made[tail_names[source, target]] = tail(source, target)
             size += sum(1 for _ in walk(made[tail_names[source, target]]))
             if size > MAX_WRITTEN:
-                raise _TooLarge
+                raise TooLarge
         made[target] = with_empty(target, choice(starts))
         size += sum(1 for _ in walk(made[target]))
     return made
