@@ -1,0 +1,36 @@
+"""Say which extra to install when a library is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from stackmask.grammar.diagnostics import StackmaskError
+
+# the top-level modules that each extra brings
+EXTRAS = {
+    "cli": frozenset({"typer", "rich"}),
+    "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm", "typer", "rich"}),
+    "sql": frozenset({"sqlalchemy", "psycopg"}),
+}
+
+
+class MissingExtraError(StackmaskError, ImportError):
+    """A feature needs libraries that are not installed; the message says which extra brings them."""
+
+
+@contextmanager
+def require(extra: str) -> Iterator[None]:
+    """Turn a failed import of one of the extra's libraries into a message that names the extra.
+
+    Raises: MissingExtraError. Other import errors pass: they are not about an extra.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in EXTRAS[extra]:
+            raise
+        raise MissingExtraError(
+            f"this needs {missing}, which is not installed: pip install 'stackmask[{extra}]'", name=missing
+        ) from None

@@ -1,0 +1,32 @@
+"""Constrained generation with transformers (extra ``hf``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stackmask.runtime.generation.processor import GrammarLogitsProcessor
+    from stackmask.runtime.generation.result import GenerationResult
+    from stackmask.runtime.generation.run import generate, stream
+
+__all__ = ["GenerationResult", "GrammarLogitsProcessor", "generate", "stream"]
+
+_MODULES = {
+    "GenerationResult": "result",
+    "GrammarLogitsProcessor": "processor",
+    "generate": "run",
+    "stream": "run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: torch and transformers take seconds, and the core does without them."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    from stackmask.runtime.extras import require
+
+    with require("hf"):
+        module = import_module(f"{__name__}.{_MODULES[name]}")
+    return getattr(module, name)

@@ -1,0 +1,181 @@
+"""A transformers logits processor that holds every row of a batch to its grammar."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from transformers import LogitsProcessor
+
+from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.rows import RowTracker, Track
+from stackmask.runtime.matcher import fill_next_token_bitmask
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from stackmask.runtime.compiler import CompiledGrammar
+    from stackmask.runtime.vocabulary import Vocabulary
+
+SHOWN_TOKENS = 8  # allowed tokens named in an error
+
+
+class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformers has no types
+    """Set the scores of tokens that the grammar forbids to -inf, for ``model.generate(logits_processor=[...])``.
+
+    ``grammars`` is one compiled grammar for every row, or one (or None, for free text) per prompt; with several
+    beams or samples per prompt, each prompt's rows share its grammar. Prompts are padded on the left, as
+    ``generate`` wants them. The text starts after the prompt; stop tokens are allowed exactly when the grammar
+    accepts, and after them only stop tokens (``generate`` pads such rows).
+
+    Works with greedy search, sampling, beam search, prompt lookup and assisted decoding, and again for the next
+    call: new prompts are noticed. Call ``reset`` between two calls if the second one's prompts are the first
+    one's with generated tokens appended: that looks like the same call going on.
+
+    Cost: one mask per row and step; independent of the context's length after a call's first step.
+    Raises: GenerationError if the number of rows or the width of the scores does not fit, or if another processor
+        forbids all tokens that the grammar allows.
+    """
+
+    supports_continuous_batching = False
+
+    def __init__(self, grammars: CompiledGrammar | Sequence[CompiledGrammar | None]) -> None:
+        self._grammars: list[CompiledGrammar | None] = (
+            list(grammars) if isinstance(grammars, Sequence) else [grammars]
+        )
+        self._vocabulary = _common_vocabulary(self._grammars)
+        self._tracker = RowTracker(self._assign)
+        self._mask: torch.Tensor | None = None
+        self._stop_words: npt.NDArray[np.int32] | None = None
+        if self._vocabulary is not None:
+            self._stop_words = _words_of(self._vocabulary.stop_ids, self._vocabulary.size)
+
+    def reset(self) -> None:
+        """Forget the rows: the next call's rows are prompts."""
+        self._tracker.reset()
+
+    def __call__(self, input_ids: torch.LongTensor, scores: torch.FloatTensor) -> torch.FloatTensor:
+        """Return the scores with forbidden tokens at -inf; the given ones are left as they are.
+
+        Shapes: input_ids (rows, length); scores (rows, width), where columns past the vocabulary are forbidden.
+        """
+        vocabulary = self._vocabulary
+        if vocabulary is None:
+            return scores
+        rows, width = scores.shape
+        if width < vocabulary.size:
+            raise GenerationError(
+                f"scores have {width} columns, but the grammar was compiled for a vocabulary of {vocabulary.size}: "
+                f"build it with size={width}"
+            )
+        tracks = self._tracker.advance(rows, input_ids.shape[1], _reader(input_ids))
+        constrained = [row for row, track in enumerate(tracks) if track is not None]
+        mask = self._mask_for(rows, pin=scores.is_cuda)
+        live = self._fill(tracks, mask.numpy())
+        result = scores.clone()
+        apply_token_bitmask_inplace(
+            result,
+            mask.to(scores.device, non_blocking=True),
+            indices=None if len(constrained) == rows else constrained,
+            vocab_size=vocabulary.size,
+        )
+        self._check_not_stuck(result, live, tracks)
+        return result
+
+    def _assign(self, rows: int) -> list[CompiledGrammar | None]:
+        count = len(self._grammars)
+        if rows % count:
+            raise GenerationError(
+                f"grammars has {count} entries, but the batch has {rows} rows: give one grammar, or one per prompt"
+            )
+        each = rows // count
+        return [grammar for grammar in self._grammars for _ in range(each)]
+
+    def _mask_for(self, rows: int, *, pin: bool) -> torch.Tensor:
+        """Return the mask buffer. It is safe to fill again: reading the next ids waits for the copy to the device."""
+        assert self._vocabulary is not None
+        if self._mask is None or len(self._mask) != rows:
+            self._mask = allocate_token_bitmask(rows, self._vocabulary.size, like="torch", pin_memory=pin)
+        return self._mask
+
+    def _fill(self, tracks: Sequence[Track | None], mask: npt.NDArray[np.int32]) -> list[int]:
+        """Fill the rows that have a grammar; return those where it is the grammar that decides."""
+        live: list[int] = []
+        for row, track in enumerate(tracks):
+            if track is not None and track.is_live:
+                live.append(row)
+            elif track is not None:
+                mask[row] = self._stop_words
+        fill_next_token_bitmask([tracks[row].matcher for row in live], mask, rows=live)  # type: ignore[union-attr]
+        return live
+
+    def _check_not_stuck(self, scores: torch.Tensor, live: list[int], tracks: Sequence[Track | None]) -> None:
+        """Raise if nothing is left to choose. A beam may get stuck as long as another one of its prompt goes on."""
+        stuck = torch.isneginf(scores.amax(dim=-1))
+        if not live or not stuck.any():
+            return
+        dead = set(torch.nonzero(stuck).flatten().tolist())
+        for group in self._tracker.groups:
+            going = [row for row in group if row in live]
+            if going and dead.issuperset(going):
+                track = tracks[going[0]]
+                assert track is not None
+                raise GenerationError(
+                    f"no token is left for row {going[0]}: the grammar allows {self._describe(track)}, and other "
+                    "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
+                )
+
+    def _describe(self, track: Track) -> str:
+        assert self._vocabulary is not None
+        mask = allocate_token_bitmask(1, self._vocabulary.size)
+        fill_next_token_bitmask([track.matcher], mask)
+        allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
+        tokens = self._vocabulary.tokens
+        names = {i: name for name, i in self._vocabulary.special_names.items()}
+        shown = [
+            names.get(i, f"id {i}") if i >= len(tokens) or tokens[i] is None else repr(tokens[i])[1:]
+            for i in allowed[:SHOWN_TOKENS].tolist()
+        ]
+        more = len(allowed) - len(shown)
+        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def _common_vocabulary(grammars: Sequence[CompiledGrammar | None]) -> Vocabulary | None:
+    vocabularies = [g.vocabulary for g in grammars if g is not None]
+    if not grammars:
+        raise GenerationError("grammars is empty: give one grammar, or one (or None) per prompt")
+    if not vocabularies:
+        return None
+    first: Vocabulary = vocabularies[0]
+    for other in vocabularies:
+        if other is not first and (other.size, other.stop_ids) != (first.size, first.stop_ids):
+            raise GenerationError(
+                f"the grammars were compiled for different vocabularies: {first!r} and {other!r}"
+            )
+    if not first.stop_ids:
+        raise GenerationError(
+            "the vocabulary has no stop tokens, so generation could not end: give it stop_ids"
+        )
+    return first
+
+
+def _words_of(ids: Sequence[int], size: int) -> npt.NDArray[np.int32]:
+    bits = np.zeros(-(-size // 32) * 32, dtype=np.uint8)
+    bits[list(ids)] = 1
+    return np.packbits(bits, bitorder="little").view(np.int32)
+
+
+def _reader(input_ids: torch.Tensor) -> Any:
+    """Return the function that reads columns of the ids; on an accelerator only those columns are copied."""
+
+    def read(columns: Sequence[int] | None) -> npt.NDArray[np.int64]:
+        chosen = (
+            input_ids if columns is None else input_ids[:, torch.tensor(columns, device=input_ids.device)]
+        )
+        values: npt.NDArray[np.int64] = chosen.cpu().numpy()
+        return values
+
+    return read

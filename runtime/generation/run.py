@@ -1,0 +1,310 @@
+"""Generate text that a grammar accepts: one call around ``model.generate``."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, nullcontext
+from typing import TYPE_CHECKING, Any, TypeAlias, final
+
+import torch
+from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.runtime.compiler import Compiler
+from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.models import compiler_for
+from stackmask.runtime.generation.processor import GrammarLogitsProcessor
+from stackmask.runtime.generation.result import GenerationResult, Prompt
+from stackmask.runtime.generation.text import TokenStreamer
+
+if TYPE_CHECKING:
+    from stackmask.runtime.compiler import CompiledGrammar
+    from stackmask.runtime.vocabulary import Vocabulary
+
+GrammarLike: TypeAlias = "Grammar | CompiledGrammar | str | None"
+DEFAULT_MAX_NEW_TOKENS = 256
+_OURS = frozenset({"eos_token_id", "pad_token_id", "inputs", "input_ids", "attention_mask", "streamer"})
+
+
+def generate(
+    model: Any,
+    tokenizer: Any,
+    prompts: Prompt | Sequence[Prompt],
+    grammar: GrammarLike | Sequence[GrammarLike],
+    *,
+    max_new_tokens: int = DEFAULT_MAX_NEW_TOKENS,
+    on_text: Callable[[int, str], None] | None = None,
+    progress: bool = False,
+    seed: int | None = None,
+    vocabulary: Vocabulary | None = None,
+    compiler: Compiler | None = None,
+    **options: Any,
+) -> list[GenerationResult]:
+    """Generate a text of the grammar for each prompt.
+
+    ``prompts``: one or several; a prompt is text or a list of chat messages. ``grammar``: one for all prompts or
+    one per prompt; a ``Grammar``, a compiled one, EBNF text, or None for free text. ``on_text(index, text)`` is
+    called for each new piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of
+    steps. ``seed`` makes sampling repeatable and leaves torch's generators as they were.
+
+    ``options`` go to ``model.generate``: do_sample, temperature, top_p, num_beams, num_return_sequences,
+    prompt_lookup_num_tokens and so on; with several sequences per prompt the results lie side by side.
+    ``compiler`` (or ``vocabulary``, to make one) is found from model and tokenizer, and kept for the next call.
+
+    Raises: GenerationError for arguments that make no sense; GrammarError and VocabularyError as compiling does.
+    """
+    batch = _as_prompts(prompts)
+    _check_options(batch, max_new_tokens, on_text, options)
+    if not batch:
+        return []
+    if compiler is None:
+        compiler = compiler_for(model, tokenizer) if vocabulary is None else Compiler(vocabulary)
+    vocabulary = compiler.vocabulary
+    compiled = _compile_all(compiler, grammar, len(batch))
+    inputs = _encode(tokenizer, batch, _pad_id(tokenizer, vocabulary))
+    inputs = {name: value.to(model.device) for name, value in inputs.items()}
+    start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
+
+    processors = LogitsProcessorList([*options.pop("logits_processor", ()), GrammarLogitsProcessor(compiled)])
+    criteria = StoppingCriteriaList(options.pop("stopping_criteria", ()))
+    with ExitStack() as stack:
+        if progress:
+            criteria.append(stack.enter_context(_ProgressBar(start, max_new_tokens)))
+        stack.enter_context(_seeded(seed, model.device))
+        output = model.generate(
+            **inputs,
+            max_new_tokens=max_new_tokens,
+            eos_token_id=list(vocabulary.stop_ids),
+            pad_token_id=_pad_id(tokenizer, vocabulary),
+            logits_processor=processors,
+            stopping_criteria=criteria,
+            streamer=None if on_text is None else TokenStreamer(vocabulary, on_text),
+            **options,
+        )
+    rows = getattr(output, "sequences", output)[:, start:].tolist()
+    each = len(rows) // len(batch)
+    return [
+        _result(batch[i // each], compiled[i // each], vocabulary, row, max_new_tokens)
+        for i, row in enumerate(rows)
+    ]
+
+
+@final
+class TextStream(Iterator[str]):
+    """The text of one generation, piece by piece; ``result`` is there once the iteration is over.
+
+    Closing it (or leaving its ``with`` block) early ends the generation at the next token.
+    """
+
+    def __init__(
+        self, run: Callable[[Callable[[int, str], None], StoppingCriteria], list[GenerationResult]]
+    ) -> None:
+        self._pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._stop = _StopFlag()
+        self._error: BaseException | None = None
+        self._results: list[GenerationResult] = []
+        self._thread = threading.Thread(target=self._work, args=(run,), name="stackmask-stream", daemon=True)
+        self._thread.start()
+
+    def _work(self, run: Callable[..., list[GenerationResult]]) -> None:
+        try:
+            self._results = run(lambda _, text: self._pieces.put(text), self._stop)
+        except BaseException as error:  # noqa: BLE001  # handed to the thread that iterates
+            self._error = error
+        finally:
+            self._pieces.put(None)
+
+    def __next__(self) -> str:
+        piece = self._pieces.get() if self._thread.is_alive() or not self._pieces.empty() else None
+        if piece is not None:
+            return piece
+        self._thread.join()
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        raise StopIteration
+
+    @property
+    def result(self) -> GenerationResult:
+        """The whole result. Raises: GenerationError while the generation goes on, or if it failed."""
+        if self._thread.is_alive() or not self._results:
+            raise GenerationError("the stream has no result yet: iterate over it to its end")
+        return self._results[0]
+
+    def close(self) -> None:
+        """End the generation after its current step, and wait for that."""
+        self._stop.set()
+        self._thread.join()
+
+    def __enter__(self) -> TextStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def stream(model: Any, tokenizer: Any, prompt: Prompt, grammar: GrammarLike, **options: Any) -> TextStream:
+    """Generate for one prompt and yield the text as it comes; arguments as for ``generate``.
+
+    Example: ``for piece in stream(model, tokenizer, "Say hello in JSON:", grammar): print(piece, end="")``
+    """
+    for name in ("on_text", "stopping_criteria"):
+        if name in options:
+            raise GenerationError(f"{name} cannot be given to stream: use generate")
+
+    def run(on_text: Callable[[int, str], None], stop: StoppingCriteria) -> list[GenerationResult]:
+        criteria = StoppingCriteriaList([stop])
+        return generate(
+            model, tokenizer, [prompt], grammar, on_text=on_text, stopping_criteria=criteria, **options
+        )
+
+    return TextStream(run)
+
+
+class _StopFlag(StoppingCriteria):
+    """Stop all rows once set, from any thread."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+
+    def set(self) -> None:
+        self._event.set()
+
+    def __call__(self, input_ids: torch.LongTensor, scores: Any, **_: Any) -> torch.Tensor:
+        return torch.full((len(input_ids),), self._event.is_set(), dtype=torch.bool, device=input_ids.device)
+
+
+@final
+class _ProgressBar(StoppingCriteria):
+    """Show the number of generated tokens per row; stops nothing."""
+
+    def __init__(self, start: int, total: int) -> None:
+        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+
+        self._start = start
+        self._bar = tqdm(total=total, desc="generating", unit="token")
+
+    def __call__(self, input_ids: torch.LongTensor, scores: Any, **_: Any) -> torch.Tensor:
+        self._bar.update(input_ids.shape[1] - self._start - self._bar.n)
+        return torch.zeros(len(input_ids), dtype=torch.bool, device=input_ids.device)
+
+    def __enter__(self) -> _ProgressBar:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.close()
+
+
+def _as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
+    if isinstance(prompts, str):
+        return [prompts]
+    listed: list[Any] = list(prompts)
+    if listed and all(isinstance(item, Mapping) for item in listed):
+        return [listed]
+    for item in listed:
+        if not isinstance(item, str) and not (
+            isinstance(item, Sequence) and all(isinstance(message, Mapping) for message in item)
+        ):
+            raise GenerationError(f"a prompt is {type(item).__name__}: it must be text or a list of messages")
+    return listed
+
+
+def _check_options(
+    prompts: list[Prompt], max_new_tokens: int, on_text: Any, options: Mapping[str, Any]
+) -> None:
+    if max_new_tokens < 1:
+        raise GenerationError(f"max_new_tokens is {max_new_tokens}, must be 1 or more")
+    if on_text is not None and options.get("num_beams", 1) > 1:
+        raise GenerationError(
+            f"on_text cannot be used with num_beams={options['num_beams']}: beams change places"
+        )
+    for name in ("prompt_lookup_num_tokens", "assistant_model"):
+        if options.get(name) is not None and len(prompts) > 1:
+            raise GenerationError(f"{name} works for one prompt at a time, but there are {len(prompts)}")
+    if clash := _OURS.intersection(options):
+        raise GenerationError(f"{', '.join(sorted(clash))} cannot be given: generate sets it itself")
+
+
+def _compile_all(
+    compiler: Compiler, grammar: GrammarLike | Sequence[GrammarLike], prompts: int
+) -> list[CompiledGrammar | None]:
+    """Compile the grammar of each prompt; equal objects once."""
+    listed: list[Any]
+    if isinstance(grammar, Sequence) and not isinstance(grammar, str):
+        listed = list(grammar)
+        if len(listed) != prompts:
+            raise GenerationError(f"grammar has {len(listed)} entries, but there are {prompts} prompts")
+    else:
+        listed = [grammar] * prompts
+    done: dict[int, Any] = {}
+    for item in listed:
+        if id(item) in done:
+            continue
+        if isinstance(item, str):
+            done[id(item)] = compiler.compile(Grammar.from_ebnf(item))
+        elif item is None or hasattr(item, "matcher"):
+            done[id(item)] = item
+        elif isinstance(item, Grammar):
+            done[id(item)] = compiler.compile(item)
+        else:
+            raise GenerationError(
+                f"grammar is {type(item).__name__}: it must be a Grammar, a compiled grammar, EBNF text or None"
+            )
+    return [done[id(item)] for item in listed]
+
+
+def _pad_id(tokenizer: Any, vocabulary: Vocabulary) -> int:
+    pad = getattr(tokenizer, "pad_token_id", None)
+    return int(pad) if pad is not None else vocabulary.stop_ids[0] if vocabulary.stop_ids else 0
+
+
+def _encode(tokenizer: Any, prompts: list[Prompt], pad: int) -> dict[str, torch.Tensor]:
+    """Tokenise, and pad on the left: the tokenizer's own padding may be unset or on the right."""
+    rows: list[list[int]] = []
+    for prompt in prompts:
+        if isinstance(prompt, str):
+            ids = tokenizer(prompt)["input_ids"]
+        else:
+            text = tokenizer.apply_chat_template(list(prompt), add_generation_prompt=True, tokenize=False)
+            ids = tokenizer(text, add_special_tokens=False)["input_ids"]
+        if not ids:
+            start = next((i for i in (tokenizer.bos_token_id, tokenizer.eos_token_id) if i is not None), pad)
+            ids = [start]
+        rows.append(list(ids))
+    width = max(map(len, rows))
+    return {
+        "input_ids": torch.tensor([[pad] * (width - len(row)) + row for row in rows]),
+        "attention_mask": torch.tensor([[0] * (width - len(row)) + [1] * len(row) for row in rows]),
+    }
+
+
+def _seeded(seed: int | None, device: torch.device) -> Any:
+    if seed is None:
+        return nullcontext()
+    stack = ExitStack()
+    devices = [device] if device.type == "cuda" else []
+    stack.enter_context(torch.random.fork_rng(devices=devices))
+    torch.manual_seed(seed)
+    return stack
+
+
+def _result(
+    prompt: Prompt, compiled: CompiledGrammar | None, vocabulary: Vocabulary, row: list[int], limit: int
+) -> GenerationResult:
+    """Cut a row at its first stop token, and judge it with a matcher of its own."""
+    stops = frozenset(vocabulary.stop_ids)
+    end = next((i for i, token in enumerate(row) if token in stops), None)
+    ids = row[:end]
+    finished = end is not None
+    if compiled is not None:
+        matcher = compiled.matcher()
+        finished = all(matcher.accept_token(token) for token in ids) and matcher.is_accepting()
+    return GenerationResult(
+        prompt=prompt,
+        text=vocabulary.decode(ids).decode("utf-8", "replace"),
+        token_ids=tuple(ids),
+        finished=finished,
+        reason="stop" if end is not None else "length" if len(ids) >= limit else "interrupted",
+    )
