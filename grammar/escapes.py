@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -30,6 +31,7 @@ SETS: Final[dict[str, Ranges]] = {
     "W": charclass.negate(charclass.WORD),
     "S": charclass.negate(charclass.SPACE),
 }
+_POSIX = re.compile(r"\[?:\^?[a-z]+:")
 HEX: Final = frozenset("0123456789abcdefABCDEF")
 REPLACEMENT: Final = 0xFFFD  # stands for what a bad escape meant, so that checking can go on
 ESCAPE_HELP: Final = r"escapes are \n \t \r \f \v \b \a \e \0 \xHH \uHHHH \UHHHHHHHH and \ before punctuation"
@@ -195,7 +197,7 @@ def read_class(text: str, start: int, end: int, problems: Collector, *, ignore_c
             "G007", "an empty class matches nothing", start, end, help=r"escape `]` as `\]`, `[^]` is any"
         )
         return charclass.ANY
-    if text.startswith("[:", start + 1) or text.startswith("[:", inside):
+    if _POSIX.match(text, inside):
         problems.add(
             "G007",
             "POSIX classes are not supported",

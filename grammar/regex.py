@@ -21,16 +21,19 @@ MAX_GROUPS: Final = 50  # nested groups; each makes up to three levels of expres
 MAX_COUNT: Final = 1_000_000_000
 NO_NEWLINE: Final = charclass.negate([(0x0A, 0x0A)])
 
-_QUANTIFIER = re.compile(r"[*+?]|\{(\d*)(,?)(\d*)\}")
+_QUANTIFIER = re.compile(r"[*+?]|\{([0-9]*)(,?)([0-9]*)\}")
 _CLASS = re.compile(r"\[\^?(?:\\.|[^\]\\])*\]", re.DOTALL)
 _INLINE_FLAGS = re.compile(r"\?([a-zA-Z]*)(?:-([a-zA-Z]+))?([:)])")
 _GROUP_NAME = re.compile(r"\?P?<[A-Za-z_]\w*>")
-_BEHIND = {
+_UNSUPPORTED_GROUPS = {
     "?<=": "look-behind",
     "?<!": "negative look-behind",
     "?=": "look-ahead",
     "?!": "negative look-ahead",
+    "?>": "an atomic group",
+    "?P=": "a back-reference",
 }
+_GROUP_HELP = "use `!>>`, `A - B`, `A & B` or `@top` outside of the regex instead"
 _ANCHORS = {
     "b": "word boundary",
     "B": "word boundary",
@@ -120,7 +123,7 @@ class _Reader:
         if text.startswith("?", after):
             named = _GROUP_NAME.match(text, after, self.end)
             inline = _INLINE_FLAGS.match(text, after, self.end)
-            behind = next((w for p, w in _BEHIND.items() if text.startswith(p, after)), None)
+            refused = next((p for p in _UNSUPPORTED_GROUPS if text.startswith(p, after)), None)
             if named:
                 after = named.end()
             elif inline and (inline[1] or inline[2] or inline[3] == ":"):
@@ -140,11 +143,8 @@ class _Reader:
                     group.flags, group.item_start = flags, -1
                     self.position = after
                     return
-            elif behind:
-                self._refuse(behind, after + 2, "use `!>>`, `A - B` or `A & B` outside of the regex instead")
-                after = self.position
-            elif text.startswith("?>", after):
-                self._refuse("an atomic group", after + 2, "write `(?:…)`")
+            elif refused:
+                self._refuse(_UNSUPPORTED_GROUPS[refused], after + len(refused), _GROUP_HELP)
                 after = self.position
             else:
                 self.problems.add("G008", "unknown kind of group in the regex", start, after + 1)
@@ -235,6 +235,11 @@ class _Reader:
                 self.position = self.end
                 return
             self.position = match.end()
+            if match[0] == "[^]":
+                # JavaScript: any character; Python and Rust: the class goes on behind the bracket
+                self.problems.add(
+                    "G008", "`[^]` has no members", start, match.end(), help=r"write `[\s\S]`, or `[^\]]`"
+                )
             if "&&" in match[0]:
                 self.problems.add("G009", "`&&` in a class is not supported", start, match.end())
             ranges = read_class(text, start, match.end(), self.problems, ignore_case=ignore_case)
@@ -277,13 +282,14 @@ class _Reader:
 
 def read_bounds(low: str, comma: str, high: str) -> tuple[int, int | None]:
     """Return what the numbers of ``{m}``, ``{m,}``, ``{,n}`` or ``{m,n}`` mean."""
-    least = _number(low) if low else 0
+    least = read_number(low) if low else 0
     if not comma:
         return least, least
-    return least, _number(high) if high else None
+    return least, read_number(high) if high else None
 
 
-def _number(digits: str) -> int:
+def read_number(digits: str) -> int:
+    """Return the value of decimal digits; more than twelve of them are read as one above ``MAX_COUNT``."""
     # beyond 12 digits the value does not matter: it is refused (and int() of many digits is slow)
     return int(digits) if len(digits) <= 12 else MAX_COUNT + 1
 

@@ -30,14 +30,21 @@ from stackmask.grammar.ir import (
     TokenTerminal,
 )
 from stackmask.grammar.ir import Sequence as SequenceExpr
-from stackmask.grammar.regex import FLAGS, character, check_bounds, parse_regex, read_bounds
+from stackmask.grammar.regex import (
+    FLAGS,
+    MAX_COUNT,
+    character,
+    check_bounds,
+    parse_regex,
+    read_bounds,
+    read_number,
+)
 
 MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule
-MAX_TOKEN_ID: Final = 2**31 - 1
 EMPTY: Final = Leaf(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place
 
-_BOUNDS = re.compile(r"\{\s*(\d*)\s*(,?)\s*(\d*)\s*\}")
-_ID_RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
+_BOUNDS = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*)\s*\}")
+_ID_RANGE = re.compile(r"\s*([0-9]+)\s*(?:-\s*([0-9]+)\s*)?")
 _QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 
 
@@ -114,8 +121,15 @@ class Builder:
         quoted = target.type == "STRING"
         items = [item for item in children[1:] if isinstance(item, tuple)]
         span = self.span(target)
-        text = self._string(target)[0] if quoted else str(target)
+        text = self._path(target) if quoted else str(target)
         self.module.imports.append(Import(text, quoted, tuple(items), span))
+
+    def _path(self, token: Any) -> str:
+        text, ignore_case = self._string(token)
+        if ignore_case:
+            span = self.span(token)
+            self.problems.add("G018", "a path cannot ignore case", span.end - 1, span.end)
+        return text
 
     def import_item(self, children: list[Any]) -> tuple[Name, Name]:
         names = [self.name([child]) for child in children]
@@ -138,21 +152,24 @@ class Builder:
         self.module.syntactic.extend(self.name([child]) for child in children)
 
     def initial_stack(self, children: list[Any]) -> None:
+        span = self.span(children[0])
         if self.module.stack is not None:
-            span = self.span(children[0])
             self.problems.add("G018", "`%stack` is given twice", span.start, span.end, label="again")
         self.module.stack = tuple(self._string(child)[0].encode() for child in children)
+        self.module.stack_span = span
 
     # -- expressions ------------------------------------------------------------------------------
 
     def expression(self, children: list[Any]) -> Node:
-        return children[0] if len(children) == 1 else self._group_of("|", children)
+        first: Node = children[0]
+        return first if len(children) == 1 else self._group_of("|", children)
 
     def alternative(self, children: list[Any]) -> Node:
         if not children:
             return EMPTY
+        first: Node = children[0]
         if len(children) == 1:
-            return children[0]
+            return first
         elements = [c for c in children if not (isinstance(c, Prefix) and c.op == "!>>")]
         if len(elements) > 1:
             for element in elements:
@@ -176,8 +193,9 @@ class Builder:
         )
 
     def operation(self, children: list[Any]) -> Node:
+        first: Node = children[0]
         if len(children) == 1:
-            return children[0]
+            return first
         operands: list[Node] = []
         for index in range(0, len(children), 2):
             operand: Node = children[index]
@@ -302,9 +320,9 @@ class Builder:
         ranges: list[tuple[int, int]] = []
         for part in self.text[first + negated : span.end - 2].split(","):
             match = _ID_RANGE.fullmatch(part)
-            low = min(int(match[1][:12]), MAX_TOKEN_ID + 1) if match else -1
-            high = min(int(match[2][:12]), MAX_TOKEN_ID + 1) if match and match[2] else low
-            if low < 0 or high < low or high > MAX_TOKEN_ID:
+            low = read_number(match[1]) if match else -1
+            high = read_number(match[2]) if match and match[2] else low
+            if low < 0 or high < low or high > MAX_COUNT:
                 self.problems.add(
                     "G017",
                     f"`{part.strip()}` is not a token id or a range of ids",

@@ -18,6 +18,7 @@ def follow_restriction(operand: Node, module: Module, problems: Collector) -> No
     The operand is a class, a single ASCII character, several of these as alternatives, or a rule of the
     same file that is one of these.
     """
+    imported = {local.name for wanted in module.imports for _, local in wanted.items}
     mask = 0
     seen: set[str] = set()
     pending = [operand]
@@ -31,8 +32,8 @@ def follow_restriction(operand: Node, module: Module, problems: Collector) -> No
                 seen.add(node.name)
                 pending.append(module.definitions[node.name].body)
                 continue
-            if node.name in seen or node.name in module.known:
-                continue  # counted already, or broken and reported already
+            if node.name in seen or node.name not in imported:
+                continue  # counted already, or broken or undefined and so reported already
         found = first_bytes(node.expr) if isinstance(node, Leaf) else None
         if found is None:
             split = isinstance(node, Leaf) and isinstance(node.expr, CharClass)

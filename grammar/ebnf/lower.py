@@ -85,8 +85,8 @@ def _names(node: Node) -> list[str]:
 class Lowering:
     """Lowers the rules of one file; ``names`` maps the names it uses to those of the whole rule set."""
 
-    def __init__(self, module: Module, prefix: str, names: Mapping[str, str], problems: Collector) -> None:
-        self.module, self.names, self.problems = module, names, problems
+    def __init__(self, module: Module, prefix: str, names: Mapping[str, str]) -> None:
+        self.module, self.names = module, names
         self.skip_rule = prefix + SKIP_RULE
         self.skip: Expr | None = RuleRef(self.skip_rule) if module.skips else None
         local = lexical_rules(module) if module.skips else set()
@@ -150,7 +150,7 @@ class Lowering:
             case Repetition(item, low, high, span):
                 return [Repeat(self._expr(item, skip), low, high, span)]
             case Prefix("!>>", item):
-                return [follow_restriction(item, self.module, self.problems)]
+                return [follow_restriction(item, self.module, Collector())]
             case Prefix("scope", item, span):
                 return [Scope(self._expr(item, skip), span)]
             case Prefix("push", item, span):

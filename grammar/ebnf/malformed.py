@@ -10,12 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.diagnostics import Collector
-
-if TYPE_CHECKING:
-    from lark.exceptions import UnexpectedToken
 
 
 class Malformed(NamedTuple):
@@ -32,6 +29,7 @@ EXAMPLES: Final = (
     Malformed("a ::= *", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
     Malformed("a ::= +", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
     Malformed("a ::= ?", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
+    Malformed("a ::= b | *", NOTHING_TO_REPEAT, 'put it into quotes for the character: `"{found}"`'),
     Malformed("a ::= {2}", NOTHING_TO_REPEAT, "braces hold a repetition count, as in `x{{2}}`"),
     Malformed(
         'a ::= !>> "b" *', NOTHING_TO_REPEAT, "a follow restriction matches nothing and cannot be repeated"
@@ -93,6 +91,9 @@ EXAMPLES: Final = (
     Malformed("%stack a", "expected a text in quotes", '`%stack "\\n"`'),
 )
 
+# tokens that mean the same mistake wherever they are not expected
+ALIKE_EVERYWHERE: Final = frozenset({"STAR", "PLUS", "QUESTION", "BOUNDS", "AND", "MINUS", "RPAR", "_COMMA"})
+
 WORDS: Final = {
     "HEAD": "a rule",
     "NAME": "a name",
@@ -115,14 +116,14 @@ class MessageTable:
         from lark.exceptions import UnexpectedToken
 
         self.exact: dict[tuple[int, str], Malformed] = {}
+        self.by_type: dict[str, Malformed] = {}
         for malformed in EXAMPLES:
             try:
                 parse(malformed.example)
             except UnexpectedToken as error:
                 self.exact.setdefault(key_of(error), malformed)
-
-    def find(self, error: UnexpectedToken) -> Malformed | None:
-        return self.exact.get(key_of(error))
+                if error.token.type in ALIKE_EVERYWHERE:
+                    self.by_type.setdefault(error.token.type, malformed)
 
 
 def key_of(error: Any) -> tuple[int, str]:
@@ -130,8 +131,8 @@ def key_of(error: Any) -> tuple[int, str]:
     return error.state.position, error.token.type
 
 
-def report_token(error: Any, offset: int, table: MessageTable, problems: Collector) -> None:
-    """Report a token that cannot stand where it does; ``offset`` is where the parsed piece begins."""
+def report_token(error: Any, text: str, offset: int, table: MessageTable, problems: Collector) -> None:
+    """Report a token that cannot stand where it does; ``offset`` is where the parsed piece begins in text."""
     token = error.token
     at_end = token.type == "$END"
     if at_end:
@@ -141,18 +142,24 @@ def report_token(error: Any, offset: int, table: MessageTable, problems: Collect
     else:
         start, end = token.start_pos + offset, token.end_pos + offset
     found = "the end" if at_end else str(token)
-    malformed = table.find(error)
+    if token.type == "STAR" and text[start - 1 : start + 1] == "(*":
+        problems.add(
+            "G002", "the comment `(*` is not closed", start - 1, end, label="opened here", help="add a `*)`"
+        )
+        return
+    opened = _open_group(error.state.value_stack)
+    unclosed = opened is not None and "RPAR" in error.expected and (at_end or token.type == "HEAD")
+    malformed = table.exact.get(key_of(error)) or (None if unclosed else table.by_type.get(token.type))
     if malformed:
         problems.add(
             "G001",
             malformed.message.format(found=found),
             start,
             end,
-            label=f"unexpected {'end' if at_end else 'here'}",
+            label="unexpected end" if at_end else "unexpected",
             help=malformed.help.format(found=found),
         )
         return
-    opened = _open_group(error.state.value_stack)
     if opened is not None and "RPAR" in error.expected:
         begin = opened.start_pos + offset
         where = "the rule ends" if at_end else f"`{found}` comes"

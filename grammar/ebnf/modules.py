@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
@@ -15,13 +15,15 @@ from stackmask.grammar.diagnostics import (
     GrammarFileError,
     line_and_column,
 )
+from stackmask.grammar.ebnf.follow import follow_restriction
 from stackmask.grammar.ebnf.lower import START_RULE, Lowering
 from stackmask.grammar.ebnf.parser import parse_module
-from stackmask.grammar.ebnf.syntax import Import, Module, Name, walk_nodes
+from stackmask.grammar.ebnf.syntax import Import, Module, Name, Prefix, walk_nodes
 from stackmask.grammar.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, SourceText
 
 DEFAULT_START: Final = "root"
+MAX_SUGGESTIONS: Final = 20  # a file; looking for similar names compares with every name there is
 
 
 def load_rules(text: str, *, name: str, base: Path | None, start: str | None) -> RuleSet:
@@ -137,6 +139,8 @@ class _Loader:
         for file in self.files:
             _report_undefined(file, self.sources[file.problems.source].text)
             _report_directives(file)
+            for use in _prefixes(file.module, "!>>"):
+                follow_restriction(use.item, file.module, file.problems)
 
     def _resolve_import(
         self, file: _File, source: _File | None, wanted: Import, outer: Name, local: Name
@@ -197,7 +201,7 @@ class _Loader:
         lowered: dict[int, Lowering] = {}
         for index, file in enumerate(self.files):
             names = {local: f.prefix + name for local, (f, name) in file.meaning.items()}
-            lowered[index] = Lowering(file.module, file.prefix, names, file.problems)
+            lowered[index] = Lowering(file.module, file.prefix, names)
         root = self.files[0]
         rules: dict[str, Rule] = {}
         pending = [(root, name) for name in reversed(root.module.definitions)]
@@ -247,7 +251,11 @@ class _Loader:
         given = [file for file in self.files if file.module.stack is not None]
         for file in given[1:]:
             if file.module.stack != given[0].module.stack:
-                file.problems.add("G018", "two files give different `%stack` texts", 0, 0)
+                file.problems.found.append(
+                    Diagnostic(
+                        "G018", "this file and another give different `%stack` texts", file.module.stack_span
+                    )
+                )
         return (given[0].module.stack or ()) if given else ()
 
 
@@ -270,7 +278,7 @@ def _report_undefined(file: _File, text: str) -> None:
             use.span.start,
             use.span.end,
             label="no rule of this name",
-            help=_undefined_help(use.name, file, text),
+            help=_undefined_help(use.name, file, text) if len(reported) <= MAX_SUGGESTIONS else "",
         )
 
 
@@ -287,6 +295,13 @@ def _undefined_help(name: str, file: _File, text: str) -> str:
     return f"did you mean `{close[0]}`" + (
         f" (line {line_and_column(text, span.start)[0]})?" if span else "?"
     )
+
+
+def _prefixes(module: Module, op: str) -> Iterator[Prefix]:
+    for definition in module.definitions.values():
+        for node in walk_nodes(definition.body):
+            if isinstance(node, Prefix) and node.op == op:
+                yield node
 
 
 def _report_directives(file: _File) -> None:

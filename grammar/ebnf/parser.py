@@ -20,16 +20,20 @@ if TYPE_CHECKING:
 GRAMMAR_FILE: Final = Path(__file__).with_name("ebnf.lark")
 _lock = threading.Lock()  # one parser and one builder per process; parsing holds the interpreter anyway
 
-_HEAD = re.compile(r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*(?=\s*::=)")
+_NAME = r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*"
+_HEAD = re.compile(rf"{_NAME}(?=\s*::=)")
+# a rule of another dialect, at the beginning of a line: nothing else in this one looks like it
+_FOREIGN_HEAD = re.compile(rf"(?m:^[ \t]*)({_NAME})[ \t]*(?=:=|:|=|->)")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 # what a rule head cannot be inside of, and what a piece of a broken file may begin with
 _SCAN = re.compile(
     r"(?P<text>(?:#|//)[^\n]*"
-    r"|\(\*(?:[^*]|\*(?!\)))*\*\)"
-    r"|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'"
-    r"|\[(?:\\.|[^\]\\\n])*\]"
+    r"|\(\*[\s\S]*?\*\)"
+    r"|\"[^\"\\\n]*(?:\\.[^\"\\\n]*)*\"|'[^'\\\n]*(?:\\.[^'\\\n]*)*'"
+    r"|\[[^\]\\\n]*(?:\\.[^\]\\\n]*)*\]"
     r"|/(?![/*])(?:\\.|\[(?:\\.|[^\]\\\n])*\]|[^/\\\n\[])+/)"
-    rf"|(?P<broken>[\"'\[][^\n]*)"
-    rf"|(?P<begin>{_HEAD.pattern}|%[A-Za-z]+)"
+    r"|(?P<broken>[\"'\[][^\n]*|\(\*[\s\S]*)"
+    rf"|(?P<begin>{_HEAD.pattern}|%[A-Za-z]+|{_FOREIGN_HEAD.pattern})"
     r"|-*[A-Za-z0-9_][A-Za-z0-9_.-]*"
 )
 
@@ -67,6 +71,9 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
     """
     from lark.exceptions import UnexpectedInput
 
+    for bad in _SURROGATE.finditer(text):
+        problems.add("G006", "half of a surrogate pair is not a character", bad.start(), bad.end())
+    text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
     module = Module(source)
     with _lock:
         lark, builder = _parser()
@@ -83,7 +90,7 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
 
 def _pieces(text: str) -> list[int]:
     """Return the offsets where rules and directives begin, the first always 0."""
-    starts = [m.start() for m in _SCAN.finditer(text) if m.lastgroup == "begin"]
+    starts = [m.start() for m in _SCAN.finditer(text) if m["begin"]]
     return starts if starts and not text[: starts[0]].strip() else [0, *starts]
 
 
@@ -100,9 +107,11 @@ def _parse_pieces(text: str, module: Module, problems: Collector) -> None:
             lark.parse(text[start:end])
             continue
         except UnexpectedToken as error:
-            report_token(error, start, table, problems)
+            report_token(error, text, start, table, problems)
         except UnexpectedCharacters as error:
             report_character(text, start + (error.pos_in_stream or 0), problems)
-        head = _HEAD.match(text, start, end)
-        if head:
-            builder.define(head[0], Span(head.start(), head.end(), module.source))
+        # the name is known all the same, or every use of the broken rule would be reported as undefined
+        if head := _HEAD.match(text, start, end):
+            builder.define(head[0], Span(*head.span(), module.source))
+        elif head := _FOREIGN_HEAD.match(text, start, end):
+            builder.define(head[1], Span(*head.span(1), module.source))

@@ -107,3 +107,4 @@ class Module:
     lexical: list[Name] = field(default_factory=list)
     syntactic: list[Name] = field(default_factory=list)
     stack: tuple[bytes, ...] | None = None
+    stack_span: Span | None = None
