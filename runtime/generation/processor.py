@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SHOWN_TOKENS = 8  # allowed tokens named in an error
 
 
-class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transformers has no types
+class GrammarLogitsProcessor(LogitsProcessor):
     """Set the scores of tokens that the grammar forbids to -inf, for ``model.generate(logits_processor=[...])``.
 
     ``grammars`` is one compiled grammar for every row, or one (or None, for free text) per prompt; with several
@@ -33,7 +33,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transfor
 
     Works with greedy search, sampling, beam search, prompt lookup and assisted decoding, and again for the next
     call: new prompts are noticed. Call ``reset`` between two calls if the second one's prompts are the first
-    one's with generated tokens appended: that looks like the same call going on.
+    one's followed by tokens that were generated: that looks like the same call going on.
 
     Cost: one mask per row and step; independent of the context's length after a call's first step.
     Raises: GenerationError if the number of rows or the width of the scores does not fit, or if another processor
@@ -49,9 +49,8 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transfor
         self._vocabulary = _common_vocabulary(self._grammars)
         self._tracker = RowTracker(self._assign)
         self._mask: torch.Tensor | None = None
-        self._stop_words: npt.NDArray[np.int32] | None = None
-        if self._vocabulary is not None:
-            self._stop_words = _words_of(self._vocabulary.stop_ids, self._vocabulary.size)
+        stops = () if self._vocabulary is None else self._vocabulary.stop_ids
+        self._stop_words = _words_of(stops, 0 if self._vocabulary is None else self._vocabulary.size)
 
     def reset(self) -> None:
         """Forget the rows: the next call's rows are prompts."""
@@ -71,7 +70,9 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transfor
                 f"scores have {width} columns, but the grammar was compiled for a vocabulary of {vocabulary.size}: "
                 f"build it with size={width}"
             )
-        tracks = self._tracker.advance(rows, input_ids.shape[1], _reader(input_ids))
+        # assisted decoding hands over slices of the scores of several positions
+        drafting = scores.untyped_storage().nbytes() >= 2 * scores.nbytes
+        tracks = self._tracker.advance(rows, input_ids.shape[1], _reader(input_ids), drafting=drafting)
         constrained = [row for row, track in enumerate(tracks) if track is not None]
         mask = self._mask_for(rows, pin=scores.is_cuda)
         live = self._fill(tracks, mask.numpy())
@@ -83,7 +84,7 @@ class GrammarLogitsProcessor(LogitsProcessor):  # type: ignore[misc]  # transfor
             vocab_size=vocabulary.size,
         )
         self._check_not_stuck(result, live, tracks)
-        return result
+        return cast("torch.FloatTensor", result)
 
     def _assign(self, rows: int) -> list[CompiledGrammar | None]:
         count = len(self._grammars)

@@ -71,6 +71,17 @@ class Track:
         if len(self.tokens) > 2 * HISTORY:
             del self.tokens[:HISTORY]
 
+    def allows_first(self, token: int) -> bool:
+        """Tell whether the token may begin the text. Precondition: the whole history is remembered."""
+        if self.depth == 0:
+            allowed = self.matcher.accept_token(token)
+            if allowed:
+                self.matcher.rollback(1)
+            return allowed
+        probe = self.fork()
+        probe.rewind(0)
+        return probe.matcher.accept_token(token)
+
     def rewind(self, depth: int) -> None:
         """Forget the tokens from ``depth`` on. Precondition: ``depth`` lies in the remembered history."""
         del self.tokens[len(self.tokens) - (self.depth - depth) :]
@@ -101,6 +112,7 @@ class RowTracker:
         """Forget all rows: the next batch is a new one."""
         self._start = 0
         self._length = -1
+        self._drafting = False
         self._tracks: list[Track | None] = []
         self._groups: list[list[int]] = []
         self._group_of: list[int] = []
@@ -114,16 +126,19 @@ class RowTracker:
         """The rows with equal prompts and grammars: beams, or samples of one prompt."""
         return self._groups
 
-    def advance(self, batch: int, length: int, read: Read) -> list[Track | None]:
+    def advance(self, batch: int, length: int, read: Read, *, drafting: bool = False) -> list[Track | None]:
         """Return the track of each row, for rows of ``length`` ids.
 
         Rows that continue (or go back in) the previous ones keep their state; anything else is a new call,
-        whose prompts are the rows as they are.
+        whose prompts are the rows as they are. ``drafting`` says that this step judges draft tokens: from then
+        on in this call, the first token may be exchanged; otherwise that means a new call.
         Cost: independent of ``length``, except for the first step of a call.
         """
+        self._drafting |= drafting
         same_call = batch == len(self._tracks) and self._start < length <= self._length + 1
         if not (same_call and self._follow(length, read)):
             self._begin(batch, length, read)
+            self._drafting = drafting
         self._length = length
         return self._tracks
 
@@ -173,6 +188,8 @@ class RowTracker:
             end = len(track.tokens) - (track.depth - base)
             if end < recent or track.tokens[end - recent : end] != values[row][recent_from:-1]:
                 return False
+        if base == 0 and self._is_other_prompt([row[-1] for row in values], is_step):
+            return False
 
         if not is_step:
             for track in self._tracks:
@@ -186,24 +203,40 @@ class RowTracker:
         self._choose_keys([*keys, length - 1], [[*row[keys_from:recent_from], row[-1]] for row in values])
         return True
 
+    def _is_other_prompt(self, firsts: list[int], is_step: bool) -> bool:
+        """Tell whether rows of one token more than the prompts are prompts themselves: of a new call.
+
+        They are if the grammar refuses that token (but beams may hold refused ones), or if it replaces the first
+        token of the previous call, unless draft tokens are being judged.
+        """
+        for track, first in zip(self._tracks, firsts, strict=True):
+            if track is None:
+                continue
+            if is_step or self._drafting:
+                beams = len(self._groups) < len(self._tracks)
+                if not beams and not track.allows_first(first):
+                    return True
+            elif track.tokens[0] != first:
+                return True
+        return False
+
     def _find_parents(self, values: list[list[int]], start: int, stop: int) -> list[int] | None:
         """Return for each row the previous row that it continues, or None if there is none for some row."""
         indexes: list[dict[tuple[int, ...], int]] = []
-        for group in self._groups:
-            # a row that kept its place should find itself, so that nothing is forked: later rows do not override
+        for members in self._groups:
             index: dict[tuple[int, ...], int] = {}
-            for row in group:
+            for row in members:
                 index.setdefault(self._key_rows[row], row)
             indexes.append(index)
         parents: list[int] = []
         for row, group in enumerate(self._group_of):
             key = tuple(values[row][start:stop])
-            parent: int | None = row
-            if self._tracks[row] is not None and self._key_rows[row] != key:
-                parent = indexes[group].get(key)
-            if parent is None:
+            if self._tracks[row] is None or self._key_rows[row] == key:
+                parents.append(row)  # a row that kept its place keeps its own track: nothing is forked
+            elif key in indexes[group]:
+                parents.append(indexes[group][key])
+            else:
                 return None
-            parents.append(parent)
         return parents
 
     def _inherit(self, parents: list[int]) -> list[Track | None]:

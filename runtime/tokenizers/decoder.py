@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stackmask.pda.errors import VocabularyError
 from stackmask.runtime.tokenizers.byte_level import decode_byte_level
-from stackmask.runtime.vocabulary import VocabularyError
 
 BYTE_FALLBACK_LENGTH = len("<0xHH>")
 

@@ -6,12 +6,12 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stackmask.pda.errors import VocabularyError
 from stackmask.runtime.tokenizers.byte_level import decode_byte_level
 from stackmask.runtime.tokenizers.decoder import Decoding, infer_decoder, read_decoder
 from stackmask.runtime.tokenizers.pieces import read_piece_bytes, sentencepiece_adds_space
 from stackmask.runtime.tokenizers.ranks import read_tekken, read_tiktoken
 from stackmask.runtime.tokenizers.table import TokenTable
-from stackmask.runtime.vocabulary import VocabularyError
 
 # attributes under which slow tokenizers keep a tiktoken.Encoding (Qwen, Kimi, ChatGLM, phi-4 and others)
 _ENCODING_HOLDERS = ("tokenizer", "model", "encoder", "encoding", "enc", "_model", "tokenizer_model")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stackmask.runtime.vocabulary import VocabularyError
+from stackmask.pda.errors import VocabularyError
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,9 @@ from transformers import PreTrainedTokenizerFast
 from transformers.models.clvp.tokenization_clvp import ClvpTokenizer
 from transformers.models.gpt_sw3.tokenization_gpt_sw3 import GPTSw3Tokenizer
 
+from stackmask.pda.errors import VocabularyError
 from stackmask.runtime.tokenizers.byte_level import char_to_byte, decode_byte_level
-from stackmask.runtime.vocabulary import Vocabulary, VocabularyError
+from stackmask.runtime.vocabulary import Vocabulary
 
 TEXTS = [
     "SELECT name FROM customers WHERE city = 'Zürich'",

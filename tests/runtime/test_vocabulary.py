@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from stackmask.grammar.diagnostics import StackmaskError
-from stackmask.runtime.vocabulary import Vocabulary, VocabularyError
+from stackmask.pda.errors import VocabularyError
+from stackmask.runtime.vocabulary import Vocabulary
 
 
 def test_holds_what_it_was_given() -> None:
