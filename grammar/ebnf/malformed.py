@@ -22,6 +22,8 @@ class Malformed(NamedTuple):
 
 
 NOTHING_TO_REPEAT = "nothing before `{found}` to repeat"
+NO_RIGHT_OPERAND = "nothing stands behind `-` or `&`"
+QUOTE_OPERATOR = 'write `"-"` or `"&"` for the character'
 NO_OPERAND = "`{found}` needs an operand on either side"
 UNBALANCED = "`)` closes nothing"
 
@@ -41,9 +43,11 @@ EXAMPLES: Final = (
     Malformed("a ::= b )", UNBALANCED, 'write `")"` for the character'),
     Malformed("a ::= - b", NO_OPERAND, 'write `"-"` for the character'),
     Malformed("a ::= & b", NO_OPERAND, 'write `"&"` for the character'),
-    Malformed("a ::= b -", NO_OPERAND, 'write `"-"` for the character'),
-    Malformed("a ::= b &", NO_OPERAND, 'write `"&"` for the character'),
-    Malformed("a ::= b - | c", NO_OPERAND, 'write `"-"` for the character'),
+    Malformed("a ::= b -", NO_RIGHT_OPERAND, QUOTE_OPERATOR),
+    Malformed("a ::= b &", NO_RIGHT_OPERAND, QUOTE_OPERATOR),
+    Malformed("a ::= b - | c", NO_RIGHT_OPERAND, QUOTE_OPERATOR),
+    Malformed("a ::= (b - )", NO_RIGHT_OPERAND, QUOTE_OPERATOR),
+    Malformed("a ::= b - !>> c", NO_RIGHT_OPERAND, QUOTE_OPERATOR),
     Malformed("a ::= !", "`!` needs an operand", "`!x` is any text but x"),
     Malformed("a ::= ! | b", "`!` needs an operand", "`!x` is any text but x"),
     Malformed("a ::= b !>>", "`!>>` needs a class or a character", "for example `!>> [A-Za-z0-9_]`"),
@@ -147,9 +151,7 @@ def report_token(error: Any, text: str, offset: int, table: MessageTable, proble
             "G002", "the comment `(*` is not closed", start - 1, end, label="opened here", help="add a `*)`"
         )
         return
-    opened = _open_group(error.state.value_stack)
-    unclosed = opened is not None and "RPAR" in error.expected and (at_end or token.type == "HEAD")
-    malformed = table.exact.get(key_of(error)) or (None if unclosed else table.by_type.get(token.type))
+    malformed = table.exact.get(key_of(error)) or table.by_type.get(token.type)
     if malformed:
         problems.add(
             "G001",
@@ -160,29 +162,14 @@ def report_token(error: Any, text: str, offset: int, table: MessageTable, proble
             help=malformed.help.format(found=found),
         )
         return
-    if opened is not None and "RPAR" in error.expected:
+    opened = _open_group(error.state.value_stack)
+    if at_end and opened is not None and "RPAR" in error.expected:
         begin = opened.start_pos + offset
-        where = "the rule ends" if at_end else f"`{found}` comes"
-        problems.add(
-            "G002",
-            f"`(` is not closed before {where}",
-            begin,
-            begin + 1,
-            label="opened here",
-            help="add a `)`",
-        )
+        problems.add("G002", "`(` is not closed", begin, begin + 1, label="opened here", help="add a `)`")
         return
-    if token.type == "HEAD" or at_end:
-        found_text = "the end of the rule" if at_end else f"the rule `{found}`"
-    else:
-        found_text = f"`{found}`"
-    problems.add(
-        "G001",
-        f"expected {expected_words(error.expected)}, found {found_text}",
-        start,
-        end,
-        label="unexpected",
-    )
+    shown = "the end of the rule" if at_end else f"`{found}`"
+    expected = expected_words(error.expected)
+    problems.add("G001", f"expected {expected}, found {shown}", start, end, label="unexpected")
 
 
 def expected_words(expected: Iterable[str]) -> str:
@@ -206,8 +193,6 @@ def _open_group(values: list[Any]) -> Any | None:
 def report_character(text: str, start: int, problems: Collector) -> None:
     """Report a character at which no terminal begins."""
     char = text[start]
-    line_end = text.find("\n", start)
-    line_end = len(text) if line_end < 0 else line_end
     word_match = re.compile(r"[%@]?[\w-]+").match(text, start)
     word = word_match[0] if word_match else char
     end = start + len(word)
@@ -279,7 +264,9 @@ def report_character(text: str, start: int, problems: Collector) -> None:
     else:
         problems.add(
             "G001",
-            f"unexpected character `{char}`",
+            f"unexpected character `{char}`"
+            if char.isprintable()
+            else f"unexpected character U+{ord(char):04X}",
             start,
             start + 1,
             help='text to be matched stands in quotes, as in `"text"`',

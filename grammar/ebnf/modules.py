@@ -177,10 +177,10 @@ class _Loader:
         known = root.module.known
         if start is None:
             start = DEFAULT_START if DEFAULT_START in root.meaning else next(iter(known), DEFAULT_START)
-        if not root.meaning and not root.problems.found:
-            root.problems.add(
-                "G016", "the grammar has no rules", 0, 0, help='a rule looks like `root ::= "text"`'
-            )
+        if not root.meaning:
+            if not root.problems.found:  # else what should have been rules is reported already
+                help = 'a rule looks like `root ::= "text"`'
+                root.problems.add("G016", "the grammar has no rules", 0, 0, help=help)
         elif start not in root.meaning:
             close = get_close_matches(start, root.meaning, 1)
             names = ", ".join(f"`{name}`" for name in list(known)[:8])
