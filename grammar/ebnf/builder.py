@@ -207,9 +207,9 @@ class Builder:
     def complement(self, children: list[Any]) -> Node:
         bang, item = children
         span = Span(self.span(bang).start, item.span.end, self.problems.source)
-        if isinstance(item, Leaf) and isinstance(item.expr, TokenTerminal) and not item.expr.negated:
+        if isinstance(item, Leaf) and isinstance(item.expr, TokenTerminal):
             token = item.expr
-            return Leaf(TokenTerminal(token.names, token.id_ranges, True, span), span)
+            return Leaf(TokenTerminal(token.names, token.id_ranges, not token.negated, span), span)
         return self._checked(Prefix("!", item, span, item.depth + 1))
 
     def repetition(self, children: list[Any]) -> Node:

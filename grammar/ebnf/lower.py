@@ -134,6 +134,8 @@ class Lowering:
             case Leaf(expr):
                 if expr == EPSILON:
                     return [expr]
+                if isinstance(expr, Sequence):
+                    return [*expr.items] if skip is None else [*expr.items, skip]
                 terminal = expr
             case Name(name, span):
                 terminal = RuleRef(self.names.get(name, name), span=span)

@@ -21,7 +21,8 @@ GRAMMAR_FILE: Final = Path(__file__).with_name("ebnf.lark")
 _lock = threading.Lock()  # one parser and one builder per process; parsing holds the interpreter anyway
 
 _NAME = r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*"
-_HEAD = re.compile(rf"{_NAME}(?=\s*::=)")
+# comments may stand between a name and its `::=`; written so that there is one way to match them
+_HEAD = re.compile(rf"{_NAME}(?=(?:\s|(?:#|//)[^\n]*\n|\(\*(?:[^*]|\*(?!\)))*\*\))*::=)")
 # a rule of another dialect, at the beginning of a line: nothing else in this one looks like it
 _FOREIGN_HEAD = re.compile(rf"(?m:^[ \t]*)({_NAME})[ \t]*(?=:=|:|=|->)")
 _SURROGATE = re.compile("[\ud800-\udfff]")
