@@ -325,7 +325,9 @@ class Builder:
             if low < 0 or high < low or high > MAX_COUNT:
                 self.problems.add(
                     "G017",
-                    f"`{part.strip()}` is not a token id or a range of ids",
+                    f"`{part.strip()}` is not a token id or a range of ids"
+                    if part.strip()
+                    else "a token id is missing",
                     span.start,
                     span.end,
                     help="for example `<[5]>` or `<[1-5,9]>`",
