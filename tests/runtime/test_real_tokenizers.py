@@ -39,7 +39,8 @@ def folder(name: str) -> Path:
 
 @lru_cache(maxsize=1)
 def load(name: str) -> tuple[Any, dict[str, Any]]:
-    tokenizer = Tokenizer.from_str(lzma.open(folder(name) / "tokenizer.json.xz").read().decode())
+    packed = (folder(name) / "tokenizer.json.xz").read_bytes()
+    tokenizer = Tokenizer.from_str(lzma.decompress(packed).decode())
     config = json.loads((folder(name) / "tokenizer_config.json").read_text())
     config.pop("tokenizer_class")
     meta = json.loads((folder(name) / "META.json").read_text())
