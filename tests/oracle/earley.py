@@ -47,17 +47,17 @@ class Column:
 class Recognizer:
     """Recognise the language of a RuleSet, symbol by symbol.
 
-    A symbol is a byte 0..255 or ``("token", id)`` for a special token. ``special_ids`` are all ids that
-    a token terminal may mean (default: those with a name); stop tokens do not belong to them.
+    A symbol is a byte 0..255 or ``("token", id)`` for a special token. ``known_ids`` are the ids that a
+    negated token terminal ranges over (default: those with a name).
     """
 
     def __init__(
         self,
         ruleset: ir.RuleSet,
         special_names: Mapping[str, int] | None = None,
-        special_ids: Collection[int] | None = None,
+        known_ids: Collection[int] | None = None,
     ) -> None:
-        self.nodes = Nodes(ruleset, special_names or {}, special_ids)
+        self.nodes = Nodes(ruleset, special_names or {}, known_ids)
         self.initial = ruleset.initial
 
     def start(self) -> Column:

@@ -40,11 +40,11 @@ class Nodes:
     """The nodes of a RuleSet; ``pairs[i]`` is the relation of node i (the least fixpoint)."""
 
     def __init__(
-        self, ruleset: ir.RuleSet, special_names: Mapping[str, int], special_ids: Collection[int] | None
+        self, ruleset: ir.RuleSet, special_names: Mapping[str, int], known_ids: Collection[int] | None
     ) -> None:
         self.ruleset = ruleset
         self.special_names = special_names
-        self.special_ids = frozenset(special_names.values() if special_ids is None else special_ids)
+        self.known_ids = frozenset(special_names.values() if known_ids is None else known_ids)
         self.nodes: list[Node] = []
         self.leaves: dict[ir.Expr, int] = {}
         self._set_classes()
@@ -107,8 +107,8 @@ class Nodes:
                 return self._new(Node("nonempty", [node])) if nonempty else node
             case ir.TokenTerminal(names, id_ranges, negated):
                 named = {self.special_names[name] for name in names}
-                named |= {i for i in self.special_ids if any(a <= i <= b for a, b in id_ranges)}
-                ids = self.special_ids - named if negated else named
+                named.update(i for a, b in id_ranges for i in range(a, b + 1))
+                ids = self.known_ids - named if negated else named
                 return self._new(Node("token", token_ids=frozenset(ids)))
             case ir.NotFollowedBy(mask):
                 return self._new(Node("restrict", allowed_classes=self.allowed_by_mask[mask]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from stackmask.grammar.ir import (
     ByteClass,
@@ -178,7 +178,7 @@ class _Generator:
                     TokenTerminal((rng.choice(SPECIAL_NAMES),)),
                     TokenTerminal(SPECIAL_NAMES),
                     TokenTerminal((SPECIAL_NAMES[0],), negated=True),
-                    TokenTerminal(id_ranges=((0, 10_000),)),
+                    TokenTerminal(id_ranges=((0, 9), (30, 33))),
                 ])  # fmt: skip
             case "push":
                 return Capture(self.expression(depth - 1))
@@ -217,7 +217,12 @@ class RandomVocabulary:
     tokens: list[bytes | None]
     stop_ids: list[int]
     special_names: dict[str, int]
-    special_ids: list[int] = field(default_factory=list)
+    special_ids: list[int]
+
+    def known_ids(self) -> set[int]:
+        """Return what a negated token terminal ranges over: text and named tokens, without stop tokens."""
+        texts = {i for i, text in enumerate(self.tokens) if text}
+        return (texts | set(self.special_names.values())) - set(self.stop_ids)
 
 
 def random_vocabulary(seed: int | str, ruleset: RuleSet, size: int = 60) -> RandomVocabulary:

@@ -306,7 +306,7 @@ def test_special_tokens_are_not_text_and_satisfy_restrictions() -> None:
             s=seq(
                 "a",
                 NotFollowedBy(mask("b")),
-                alt(tool, "b"),
+                alt(tool, "b", ""),
                 Repeat(TokenTerminal(id_ranges=((8, 9),)), 0, 1),
             )
         ),
@@ -315,12 +315,12 @@ def test_special_tokens_are_not_text_and_satisfy_restrictions() -> None:
     )
     assert recognizer.accepts([97, ("token", 7)])
     assert recognizer.accepts([97, ("token", 7), ("token", 9)])
-    assert not recognizer.viable_prefix([97, ("token", 8)])
+    assert recognizer.viable_prefix([97, ("token", 8)])
+    assert not recognizer.viable_prefix([97, ("token", 6)])
     assert not recognizer.viable_prefix(b"ab")
     tokens = [b"a", b"<|tool|>", b"ab", None, b"", b"a", None, None, None, None]
-    assert brute_force_mask(recognizer, recognizer.start(), tokens, {7, 9}, {3}) == {0, 5}
-    assert brute_force_mask(recognizer, recognizer.run(b"a"), tokens, {7, 9}, {3}) == {7}
-    assert brute_force_mask(recognizer, recognizer.run([97, ("token", 7)]), tokens, {7, 9}, {3}) == {3, 9}
+    for text, expected in ((b"", {0, 5}), (b"a", {3, 7, 8, 9}), ([97, ("token", 7)], {3, 8, 9})):
+        assert brute_force_mask(recognizer, [recognizer.run(text)], tokens, {3}) == expected
 
 
 def test_large_counts_and_nullable_items() -> None:
