@@ -15,7 +15,7 @@ def judge(data: bytes) -> Verdict:
         return rejected("not UTF-8")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", SyntaxWarning)  # `1(2)` is odd, and still Python
+            warnings.simplefilter("ignore")  # `1(2)` is odd, and still Python
             compile(ast.parse(text), "<text>", "exec")
     except (SyntaxError, ValueError) as error:
         return rejected(error)

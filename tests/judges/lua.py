@@ -39,8 +39,7 @@ def _runtime() -> tuple[Any, str]:
     from lupa import lua54
 
     runtime = lua54.LuaRuntime(encoding=None, register_eval=False)
-    version = runtime.eval(b"_VERSION").decode()
-    return runtime.globals()[b"load"], version
+    return runtime.globals()[b"load"], runtime.lua_implementation
 
 
 def lua_version() -> str:
@@ -58,14 +57,16 @@ def _error_of(chunk: bytes) -> bytes | None:
     return None
 
 
-def tokens_of(chunk: bytes) -> list[bytes]:
-    """Return the tokens of a chunk, without blanks and comments."""
-    return [m.group() for m in _TOKEN.finditer(chunk) if m.lastgroup not in ("skip", "c")]
+def token_spans(chunk: bytes) -> list[tuple[int, int]]:
+    """Return where the tokens of a chunk are, without blanks, comments and the ``#!`` line."""
+    shebang = re.match(rb"#[^\n]*", chunk)
+    found = _TOKEN.finditer(chunk, shebang.end() if shebang else 0)
+    return [m.span() for m in found if m.group("skip") is None]
 
 
 def without_labels_and_attributes(chunk: bytes) -> bytes:
     """Return the chunk with ``goto x``, ``::x::``, ``break`` and ``<const>`` replaced by nothing or ``;``."""
-    tokens = tokens_of(re.sub(rb"\A#[^\n]*", b"", chunk))
+    tokens = [chunk[a:b] for a, b in token_spans(chunk)]
     kept: list[bytes] = []
     position = 0
     in_local = False

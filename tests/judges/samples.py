@@ -1,4 +1,4 @@
-"""Read the samples of a bundled grammar: texts that are in its language, and texts that are not.
+"""Read the samples of a bundled grammar (``tests/grammars``): texts that are in its language, and texts that are not.
 
 A file holds blocks. A block begins with ``=== accepted``, ``=== rejected`` or ``=== outside`` (the grammar
 rejects it and the wider language, which the judge knows, accepts it), then an optional comment in parentheses.
@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-FOLDER = Path(__file__).resolve().parent
+FOLDER = Path(__file__).resolve().parent.parent / "grammars"
 NAMES = tuple(sorted(path.stem for path in FOLDER.glob("*.samples")))
 
 _HEADER = re.compile(r"^=== (accepted|rejected|outside)((?: lines| escaped)*)(?: \(.*\))?\n", re.MULTILINE)
