@@ -1,0 +1,211 @@
+"""The public class, limits, speed, and that nothing a user writes ends in another error than GrammarError."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from golden import read_cases
+
+from stackmask.grammar.diagnostics import GrammarError
+from stackmask.grammar.dump import dump
+from stackmask.grammar.ebnf.malformed import EXAMPLES
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.ir import Choice, Literal, Repeat, RuleSet, walk
+
+GOLDENS = sorted((Path(__file__).parent / "goldens").glob("*.txt"))
+PIECES = [
+    "",
+    '"',
+    "'",
+    "[",
+    "]",
+    "(",
+    ")",
+    "(*",
+    "*)",
+    "/",
+    "//",
+    "#",
+    "{",
+    "}",
+    "{2,1}",
+    "*",
+    "+",
+    "?",
+    "|",
+    "-",
+    "&",
+    "!",
+    "!>>",
+    "::=",
+    "\n",
+    "a::=",
+    "%skip",
+    "%import\\",
+    "json\\",
+    "(value)",
+    "%stack\\",
+    '"x"\n%lexical\\',
+    "a",
+    "@push(",
+    "@top",
+    "<",
+    "<[1]>",
+    "\\q",
+    ";",
+    ",",
+    ".",
+    "i",
+    ":=",
+    "=",
+    "�",
+    "é",
+    "\x00",
+    "\t",
+    "/a(/",
+    "[z-a]",
+    "[^]",
+    "[]",
+    "\\p{X}",
+    "%foo",
+    "@bar",
+    "^",
+    ">",
+]
+
+
+def test_start_rule() -> None:
+    text = 'a ::= "a"\nb ::= "b"\n'
+    assert Grammar.from_ebnf(text, None).rules.start == "a"
+    assert Grammar.from_ebnf(text, "b").rules.start == "b"
+    assert Grammar.from_ebnf(text + 'root ::= "r"', None).rules.start == "root"
+    with pytest.raises(GrammarError, match="start rule `root` is not defined"):
+        Grammar.from_ebnf(text)
+
+
+def test_repr_dump_and_normalized() -> None:
+    grammar = Grammar.from_ebnf('root ::= "a" x\nx ::= "x"')
+    assert repr(grammar) == "<Grammar: 2 rules, start root>"
+    assert grammar.dump() == '# start: root\nroot ::= "a" x\nx ::= "x"\n'
+    assert isinstance(grammar.normalized, RuleSet)
+    assert grammar.normalized is grammar.normalized
+
+
+def test_large_repetitions_are_not_unrolled() -> None:
+    body = Grammar.from_ebnf('root ::= "a"{3,1000000000}').rules.rules["root"].body
+    assert body == Repeat(Literal(b"a"), 3, 1_000_000_000)
+
+
+def test_everything_has_its_place() -> None:
+    text = 'root ::= "é" (x | [a-z]+)\n  x ::= /b/'
+    rules = Grammar.from_ebnf(text).rules
+    for rule in rules.rules.values():
+        for expr in walk(rule.body):
+            assert expr.span is not None
+    places = [text[e.span.start : e.span.end] for e in walk(rules.rules["root"].body) if e.span]
+    assert places == ['"é" (x | [a-z]+', '"é"', "x | [a-z]+", "x", "[a-z]+", "[a-z]"]
+    span = rules.rules["x"].span
+    assert span and text[span.start : span.end] == "x"
+
+
+@pytest.mark.parametrize("malformed", EXAMPLES, ids=lambda m: m.example)
+def test_malformed_examples_get_their_own_message(malformed: object) -> None:
+    example, message, help = malformed  # type: ignore[misc]
+    with pytest.raises(GrammarError) as refused:
+        Grammar.from_ebnf(example, None)
+    found = next(d for d in refused.value.diagnostics if d.code == "G001")
+    assert (found.message, found.help) in {
+        (message.format(found=piece), help.format(found=piece)) for piece in (*"*+?)-&,", "{2}", "the end")
+    }
+
+
+def test_huge_grammars_do_not_recurse_or_crawl() -> None:
+    began = time.perf_counter()
+    wide = " | ".join(f'"{i}"' for i in range(20_000))
+    body = Grammar.from_ebnf(f"root ::= {wide}").rules.rules["root"].body
+    assert isinstance(body, Choice)
+    assert len(body.items) == 20_000
+    Grammar.from_ebnf("root ::= " + "(" * 20_000 + '"a"' + ")" * 20_000)
+    Grammar.from_ebnf("root ::= " + '"a" ' * 20_000)
+    Grammar.from_ebnf(
+        "root ::= r0\n" + "".join(f"r{i} ::= r{i + 1}\n" for i in range(5_000)) + 'r5000 ::= "x"'
+    )
+    for text in (
+        "root ::= " + '("a" ' * 20_000,
+        "root ::= " + '("a" ' * 5_000 + ")*" * 5_000,
+        'root ::= "a"' + "?*" * 20_000,
+        "root ::= " + "!" * 20_000 + '"a"',
+        "root ::= " + "@scope(" * 5_000 + '"a"' + ")" * 5_000,
+        "(*" * 20_000,
+        "root ::= " + " ".join(f"undefined{i}" for i in range(5_000)),
+        "".join('a ::= "a\n' for _ in range(2_000)),
+    ):
+        with pytest.raises(GrammarError):
+            Grammar.from_ebnf(text)
+    assert time.perf_counter() - began < 60
+
+
+def test_a_typical_grammar_is_read_in_well_under_a_tenth_of_a_second() -> None:
+    rule = 'name{} ::= "(" (item ("," item)*)? ")" | [a-z_] [a-z0-9_]{{0,15}} | "text {}" # comment\n'
+    text = 'root ::= item\nitem ::= "x"\n' + "".join(rule.format(i, i) for i in range(150))
+    assert len(text) > 12_000
+    Grammar.from_ebnf(text)
+    times = []
+    for _ in range(3):
+        began = time.perf_counter()
+        Grammar.from_ebnf(text)
+        times.append(time.perf_counter() - began)
+    assert min(times) < 0.1
+
+
+def test_importing_loads_no_parser() -> None:
+    code = "import sys, stackmask.grammar.grammar; sys.exit('lark' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_threads_parse_independently() -> None:
+    texts = [f'root ::= "{i}" x{i}\nx{i} ::= [{i}-9]' for i in range(8)]
+    wanted = [Grammar.from_ebnf(text).dump() for text in texts]
+    results: list[str | None] = [None] * len(texts)
+
+    def parse(index: int) -> None:
+        for _ in range(20):
+            results[index] = Grammar.from_ebnf(texts[index]).dump()
+
+    threads = [threading.Thread(target=parse, args=(i,)) for i in range(len(texts))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == wanted
+
+
+def test_no_text_ends_in_another_error() -> None:
+    rng = random.Random(3)
+    texts = [case.grammar for path in GOLDENS for case in read_cases(path)]
+    pieces = [piece.replace("\\ ", " ") for piece in PIECES]
+    loaded = 0
+    for _ in range(2_000):
+        text = rng.choice(texts)
+        for _ in range(rng.randrange(4)):
+            start = rng.randrange(len(text) + 1)
+            text = text[:start] + rng.choice(pieces) + text[start + rng.choice([0, 0, 1, 5]) :]
+        try:
+            rules = Grammar.from_ebnf(text, None).rules
+        except GrammarError as error:
+            assert error.diagnostics
+            for diagnostic in error.diagnostics:
+                span = diagnostic.span
+                assert diagnostic.code == "G016" if span is None else 0 <= span.start <= span.end
+                assert span is None or span.source or span.start <= len(text)
+                assert diagnostic.message and "\n" not in diagnostic.help
+        else:
+            loaded += 1
+            assert dump(rules)
+    assert loaded > 200
