@@ -1,0 +1,1 @@
+"""Make the embedded model: database, questions, tokenizer, weights and their evaluation."""
