@@ -83,4 +83,8 @@ CODES: Final[dict[str, Code]] = {
         "restriction before a dynamic rule",
         "`!>>` directly before `@top`, whose first character is not known beforehand.",
     ),
+    "G117": Code(
+        "nothing left by `&`, `-` or `!`",
+        "The operands have no text in common, so the place can never be written.",
+    ),
 }

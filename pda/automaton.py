@@ -10,7 +10,7 @@ from stackmask.grammar import ir
 from stackmask.pda.configurations import ConfigSpace
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.limits import Limits
-from stackmask.pda.lower import Lowered, check_spelling, lower, regular_term
+from stackmask.pda.lower import Lowered, check_booleans, check_spelling, lower, regular_term
 from stackmask.pda.masks import MaskStore
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
@@ -51,6 +51,7 @@ class Automaton:
         check_spelling(rules, self.lowered, self.terms, info.single_bytes)
         semantic = bool(self.lowered.actions) or bool(self.lowered.resolvers)
         self.terms.freeze(len(self.lowered.token_classes), semantic)
+        check_booleans(rules, self.terms)
         self.semantics = Semantics(
             rules.initial, self.lowered.actions, self.lowered.resolvers, self._resolved_term
         )

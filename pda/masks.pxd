@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.configurations cimport ConfigSpace, Edge
 from stackmask.pda.semantics cimport Semantics
 from stackmask.pda.tables cimport KeyMap
 from stackmask.pda.terms cimport TermStore
@@ -18,7 +18,7 @@ cdef struct Mask:
     int32_t sparse_count
     int32_t pending_first   # tokens allowed if the frame below is alive under a pending guard
     int32_t pending_count
-    int32_t group_first     # tokens that return with bytes left over
+    int32_t group_first     # tokens that return with bytes left over: mask_groups[group_first:][:group_count]
     int32_t group_count
     int32_t reads_state     # nothing is known without the semantic state: ask the concrete mask
 
@@ -54,7 +54,9 @@ cdef class MaskStore:
     cdef vector[uint32_t] dense_words
     cdef vector[int32_t] sparse_tokens
     cdef vector[Pending] pendings
-    cdef vector[Group] groups
+    cdef vector[Group] groups               # interned by content: equal remainders are one id
+    cdef dict group_index
+    cdef vector[int32_t] mask_groups
     cdef vector[int32_t] remainder_nodes
     cdef vector[int32_t] roots              # state -> mask of the state outside captures, or -1
     cdef KeyMap open_roots                  # state -> mask of the state inside a capture
@@ -66,10 +68,13 @@ cdef class MaskStore:
     cdef vector[uint32_t] bits
     cdef vector[int32_t] stack
     cdef vector[Visit] visits
+    cdef KeyMap visited
+    cdef KeyMap simulated               # group << 32 | frame, of one fill
     cdef readonly uint64_t walks
     cdef readonly uint64_t hits
 
     cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint is_open, bint with_tokens) except -3
+    cdef int32_t intern_group(self, int32_t guard, int32_t sem, int32_t text, vector[int32_t]& nodes) except -1
     cdef int32_t add_reader(self) except -3
     cdef int32_t root(self, int32_t state, bint is_open) except -3
     cdef int32_t root_for(self, int32_t state, int32_t sem) except -3
@@ -78,4 +83,7 @@ cdef class MaskStore:
     cdef int32_t walk_child(self, int32_t group, int32_t rest, int32_t sem, bint is_open) except -3
     cdef int visit(self, int32_t mask, int32_t frame, int32_t sem) except -3
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef int simulate(self, ConfigSpace family, int32_t group, int32_t frame, int32_t sem, uint32_t* words) except -3
+    cdef int32_t semantics_at(self, int32_t group, int32_t sem) except -3
+    cdef int32_t semantics_after(self, Edge edge, int32_t sem) except -3
     cdef int apply(self, ConfigSpace family, Visit at, uint32_t* words) except -3

@@ -15,11 +15,21 @@ pair, and it goes deeper only where a remainder returns again.
 """
 
 cimport cython
+from libcpp.algorithm cimport sort, unique
 
-from stackmask.pda.configurations cimport BOTTOM, BOTTOM_REST, DEAD, READS_STATE, Config, Edge
+from stackmask.pda.configurations cimport BOTTOM, BOTTOM_REST, DEAD, READS_STATE, Config
 from stackmask.pda.semantics cimport FORBIDDEN, SEM_SYMBOL, SEM_SYMBOL_OPEN
-from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put, mix
 from stackmask.pda.terms cimport ACTION_SCOPE, ANY_BYTE, EMPTY, F_TOKEN
+
+
+cdef enum:
+    FEW_VISITS = 32      # up to here a list is searched, not hashed
+    MANY_VISITS = 64     # beyond, remainders are run on the real stack instead of remembered per path
+
+
+cdef inline uint64_t visit_key(Visit v) noexcept:
+    return mix(mix(mix(43, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.sem)
 
 
 @cython.final
@@ -37,6 +47,9 @@ cdef class MaskStore:
         self.width = (vocab_size + 31) // 32
         self.bits.resize(self.width, 0)
         self.stack.resize(trie.max_depth + 1, 0)
+        self.group_index = {}
+        map_init(&self.visited)
+        map_init(&self.simulated)
         map_init(&self.open_roots)
         map_init(&self.children)
         map_init(&self.open_children)
@@ -52,6 +65,8 @@ cdef class MaskStore:
         self.walk(DEAD, nowhere, False, False)
 
     def __dealloc__(self):
+        map_free(&self.visited)
+        map_free(&self.simulated)
         map_free(&self.open_roots)
         map_free(&self.children)
         map_free(&self.open_children)
@@ -69,6 +84,25 @@ cdef class MaskStore:
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
+    cdef int32_t intern_group(self, int32_t guard, int32_t sem, int32_t text, vector[int32_t]& nodes) except -1:
+        # equal remainders must be one id: else every path through an ambiguous stack makes masks of its own
+        cdef Group group
+        cdef size_t k
+        key = (guard, sem, text, (<char*>nodes.data())[: nodes.size() * sizeof(int32_t)])
+        found = self.group_index.get(key)
+        if found is not None:
+            return found
+        group.guard = guard
+        group.sem = sem
+        group.text = text
+        group.node_first = <int32_t>self.remainder_nodes.size()
+        group.node_count = <int32_t>nodes.size()
+        for k in range(nodes.size()):
+            self.remainder_nodes.push_back(nodes[k])
+        self.groups.push_back(group)
+        self.group_index[key] = <int32_t>self.groups.size() - 1
+        return <int32_t>self.groups.size() - 1
+
     cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint is_open, bint with_tokens) except -3:
         """Walk the subtrees strictly below the given trie nodes from a configuration over the unknown frame.
 
@@ -82,7 +116,7 @@ cdef class MaskStore:
         cdef Config config
         cdef Mask mask
         cdef Pending pending
-        cdef Group entry
+        cdef vector[vector[int32_t]] by_group
         cdef vector[int32_t] group_of
         cdef vector[int32_t] node_of
         cdef vector[uint64_t] late_ends
@@ -186,28 +220,18 @@ cdef class MaskStore:
                 self.sparse_tokens.push_back(token)
             self.pendings.push_back(pending)
         mask.pending_count = len(by_ends)
-        mask.group_first = <int32_t>self.groups.size()
+        mask.group_first = <int32_t>self.mask_groups.size()
         mask.group_count = len(group_index)
+        by_group.resize(mask.group_count)
+        for k in range(group_of.size()):
+            by_group[group_of[k]].push_back(node_of[k])
+        i = 0
         for guard, sem, captured in group_index:
-            entry.guard = guard
-            entry.sem = sem
-            entry.text = captured
-            entry.node_first = 0
-            entry.node_count = 0
-            self.groups.push_back(entry)
-        # the nodes of each group, together
-        for k in range(group_of.size()):
-            self.groups[mask.group_first + group_of[k]].node_count += 1
-        n = <int32_t>self.remainder_nodes.size()
-        for i in range(mask.group_first, mask.group_first + mask.group_count):
-            self.groups[i].node_first = n
-            n += self.groups[i].node_count
-            self.groups[i].node_count = 0
-        self.remainder_nodes.resize(n)
-        for k in range(group_of.size()):
-            i = mask.group_first + group_of[k]
-            self.remainder_nodes[self.groups[i].node_first + self.groups[i].node_count] = node_of[k]
-            self.groups[i].node_count += 1
+            # one subtree may lie in another, and both return at one node
+            sort(by_group[i].begin(), by_group[i].end())
+            by_group[i].erase(unique(by_group[i].begin(), by_group[i].end()), by_group[i].end())
+            self.mask_groups.push_back(self.intern_group(guard, sem, captured, by_group[i]))
+            i += 1
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
@@ -304,13 +328,28 @@ cdef class MaskStore:
 
     cdef int visit(self, int32_t mask, int32_t frame, int32_t sem) except -3:
         cdef Visit v
-        cdef size_t i
+        cdef size_t i, n
+        cdef uint64_t key
+        cdef int32_t at
         v.mask = mask
         v.frame = frame
         v.sem = sem
         # ambiguous stacks reach the same place in several ways; a mask is or-ed once
-        for i in range(self.visits.size()):
-            if self.visits[i].mask == mask and self.visits[i].frame == frame and self.visits[i].sem == sem:
+        n = self.visits.size()
+        if n <= FEW_VISITS:
+            for i in range(n):
+                if self.visits[i].mask == mask and self.visits[i].frame == frame and self.visits[i].sem == sem:
+                    return 0
+            if n == FEW_VISITS:
+                map_clear(&self.visited)
+                for i in range(n):
+                    map_put(&self.visited, visit_key(self.visits[i]), <int32_t>i)
+        if n >= FEW_VISITS:
+            key = visit_key(v)
+            at = map_get(&self.visited, key)
+            if at == NO_VALUE:
+                map_put(&self.visited, key, <int32_t>n)
+            elif self.visits[at].mask == mask and self.visits[at].frame == frame and self.visits[at].sem == sem:
                 return 0
         self.visits.push_back(v)
         return 0
@@ -320,6 +359,8 @@ cdef class MaskStore:
         cdef int32_t i, first = family.configs[config].first
         cdef size_t k = 0
         self.visits.clear()
+        if self.simulated.count:
+            map_clear(&self.simulated)
         for i in range(first, first + family.configs[config].count):
             self.visit(
                 self.root_for(family.members[i].state, family.members[i].sem),
@@ -334,9 +375,8 @@ cdef class MaskStore:
     cdef int apply(self, ConfigSpace family, Visit at, uint32_t* words) except -3:
         cdef Mask mask = self.masks[at.mask]
         cdef uint32_t* dense
-        cdef int32_t i, k, n, e, g, sem, after, value
+        cdef int32_t i, k, n, e, g, sem, after
         cdef Edge edge
-        cdef Group group
         cdef bint allowed
         if mask.dense >= 0:
             dense = &self.dense_words[<size_t>mask.dense * self.width]
@@ -356,25 +396,81 @@ cdef class MaskStore:
                     n = self.sparse_tokens[k]
                     words[n >> 5] |= <uint32_t>1 << (n & 31)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
-            group = self.groups[i]
-            sem = at.sem
-            if self.semantics.active:
-                if group.text:
-                    sem = self.semantics.append(sem, <bytes>self.semantics.texts[group.text])
-                value = self.semantics.root(group.sem)
-                sem = self.semantics.with_root(sem, self.semantics.graft(value, self.semantics.root(at.sem)))
+            k = self.mask_groups[i]
+            if self.visits.size() > MANY_VISITS:
+                self.simulate(family, k, at.frame, at.sem, words)
+                continue
+            sem = self.semantics_at(k, at.sem)
             for e in range(family.frames[at.frame].first, family.frames[at.frame].first + family.frames[at.frame].count):
                 edge = family.edges[e]
-                if edge.rest == BOTTOM_REST:
+                if edge.rest != BOTTOM_REST:
+                    after = self.semantics_after(edge, sem)
+                    if after != FORBIDDEN:
+                        self.visit(self.child_for(k, edge.rest, after), edge.parent, after)
+        return 0
+
+    cdef int32_t semantics_at(self, int32_t group, int32_t sem) except -3:
+        """Return the semantic state when the tokens of a group return, from the one before the token."""
+        cdef Group g = self.groups[group]
+        cdef int32_t before = self.semantics.root(sem)
+        if not self.semantics.active:
+            return sem
+        if g.text:
+            sem = self.semantics.append(sem, <bytes>self.semantics.texts[g.text])
+        return self.semantics.with_root(sem, self.semantics.graft(self.semantics.root(g.sem), before))
+
+    cdef int32_t semantics_after(self, Edge edge, int32_t sem) except -3:
+        """Return the semantic state after a return through an edge, or FORBIDDEN."""
+        if edge.action >= 0:
+            return self.semantics.end(sem, edge.action)
+        if edge.action == ACTION_SCOPE:
+            return self.semantics.with_root(sem, self.semantics.root(edge.saved))
+        return sem
+
+    cdef int simulate(self, ConfigSpace family, int32_t group, int32_t frame, int32_t sem, uint32_t* words) except -3:
+        """Run the remainders of a group on the real stack.
+
+        In highly ambiguous grammars the number of paths through the stack, and so of masks per path, grows
+        exponentially; configurations join the paths.
+        """
+        cdef Trie trie = self.trie
+        cdef Group g = self.groups[group]
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>frame
+        cdef Edge edge
+        cdef int32_t e, rest, after, start, node, i, c, n, t, stop
+        if not self.semantics.active:
+            if map_get(&self.simulated, key) != NO_VALUE:
+                return 0
+            map_put(&self.simulated, key, 1)
+        sem = self.semantics_at(group, sem)
+        family.work.clear()
+        for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
+            edge = family.edges[e]
+            if edge.rest == BOTTOM_REST:
+                continue
+            after = self.semantics_after(edge, sem)
+            if after == FORBIDDEN:
+                continue
+            rest = edge.rest
+            if g.guard != ANY_BYTE:
+                rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
+            if rest != EMPTY:
+                family.add_member(rest, edge.parent, after)
+        start = family.close()
+        for n in range(g.node_first, g.node_first + g.node_count):
+            node = self.remainder_nodes[n]
+            self.stack[trie.depth[node]] = start
+            i = node + 1
+            stop = trie.end[node]
+            while i < stop:
+                c = family.step(self.stack[trie.depth[i] - 1], self.terms.class_of[trie.byte[i]])
+                if c == DEAD:
+                    i = trie.end[i]
                     continue
-                after = sem
-                if edge.action >= 0:
-                    after = self.semantics.end(sem, edge.action)
-                    if after == FORBIDDEN:
-                        continue
-                elif edge.action == ACTION_SCOPE:
-                    after = self.semantics.with_root(sem, self.semantics.root(edge.saved))
-                self.visit(self.child_for(i, edge.rest, after), edge.parent, after)
+                self.stack[trie.depth[i]] = c
+                for t in range(trie.token_first[i], trie.token_first[i + 1]):
+                    words[trie.tokens[t] >> 5] |= <uint32_t>1 << (trie.tokens[t] & 31)
+                i += 1
         return 0
 
     # -- eager ---------------------------------------------------------------------------------------
@@ -429,7 +525,7 @@ cdef class MaskStore:
                 mask = self.root(state, False)
                 for g in range(self.masks[mask].group_first, self.masks[mask].group_first + self.masks[mask].group_count):
                     for rest in returns[rule]:
-                        self.child(g, rest, False)
+                        self.child(self.mask_groups[g], rest, False)
         return sum(map(len, reach)), self.walks - before, True
 
     def counts(self):
