@@ -32,5 +32,5 @@ def require(extra: str) -> Iterator[None]:
         if missing not in EXTRAS[extra]:
             raise
         raise MissingExtraError(
-            f"this needs {missing}, which is not installed: pip install 'stackmask[{extra}]'", name=missing
+            f"this needs {missing}, which is not installed: pip install 'stackmask[{extra}]'"
         ) from None

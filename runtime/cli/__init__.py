@@ -1,0 +1,20 @@
+"""The command line ``stackmask``. This module needs nothing that is not always installed."""
+
+from __future__ import annotations
+
+import sys
+
+from stackmask.runtime.extras import MissingExtraError, require
+
+USAGE_ERROR = 2  # the exit status for bad input: arguments, files, grammars
+
+
+def main() -> None:
+    """Run the command line; without the extra ``cli`` say how to get it."""
+    try:
+        with require("cli"):
+            from stackmask.runtime.cli.app import app
+    except MissingExtraError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(USAGE_ERROR) from None
+    app(prog_name="stackmask")

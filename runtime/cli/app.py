@@ -1,0 +1,128 @@
+"""The commands and their options; what they do is in the modules beside this one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stackmask.runtime.cli.console import reporting
+
+app = typer.Typer(
+    name="stackmask",
+    help="Text from language models that a grammar accepts: exactly, token by token.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Start = Annotated[
+    str | None, typer.Option("--start", help="The start rule; by default `root`, or else the first.")
+]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        help="A transformers model, by name or folder; by default the one that comes with stackmask.",
+    ),
+]
+MaxNewTokens = Annotated[int, typer.Option("--max-new-tokens", min=1, help="Give up after so many tokens.")]
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from stackmask import __version__
+
+        typer.echo(f"stackmask {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """Take the options before the command."""
+
+
+@app.command()
+@reporting
+def generate(
+    prompt: Annotated[str, typer.Argument(help="What the model is to continue or answer.")],
+    grammar: Annotated[
+        str, typer.Option("--grammar", help="A grammar file, or the name of a bundled grammar.")
+    ],
+    start: Start = None,
+    model: Model = None,
+    max_new_tokens: MaxNewTokens = 256,
+    temperature: Annotated[
+        float | None,
+        typer.Option("--temperature", min=0.0, help="Sample at this temperature; 0 or nothing: greedy."),
+    ] = None,
+    top_p: Annotated[
+        float, typer.Option("--top-p", min=0.0, max=1.0, help="Sample from this share of the mass.")
+    ] = 1.0,
+    seed: Annotated[int | None, typer.Option("--seed", help="Make sampling repeatable.")] = None,
+    chat: Annotated[
+        bool, typer.Option("--chat", help="Put the prompt into the model's chat template.")
+    ] = False,
+) -> None:
+    """Generate a text of the grammar; it goes to standard output as it comes."""
+    from stackmask.runtime.cli.generating import Sampling, run_generate
+
+    sampling = Sampling(max_new_tokens, temperature or None, top_p, seed)
+    raise typer.Exit(run_generate(prompt, grammar, start, model, sampling, chat=chat))
+
+
+@app.command()
+@reporting
+def sql(
+    question: Annotated[str, typer.Argument(help="A question about the data, in plain words.")],
+    db: Annotated[
+        Path | None, typer.Option("--db", help="A SQLite file; by default the bundled shop.")
+    ] = None,
+    model: Model = None,
+    max_new_tokens: MaxNewTokens = 256,
+    timeout: Annotated[
+        float, typer.Option("--timeout", min=0.0, help="Stop the query after so many seconds.")
+    ] = 10.0,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="Show at most so many rows.")] = 50,
+) -> None:
+    """Answer a question: write the SQL, run it (read-only), show the rows."""
+    from stackmask.runtime.cli.asking import run_sql
+
+    raise typer.Exit(run_sql(question, db, model, max_new_tokens=max_new_tokens, timeout=timeout, shown=rows))
+
+
+@app.command()
+@reporting
+def check(
+    grammar: Annotated[str, typer.Argument(help="A grammar file, or the name of a bundled grammar.")],
+    start: Start = None,
+    text: Annotated[str | None, typer.Option("--text", help="A text to judge.")] = None,
+    file: Annotated[Path | None, typer.Option("--file", help="A file to judge; - is standard input.")] = None,
+) -> None:
+    """Check a grammar, and whether it accepts a text; if not, where and why.
+
+    Exit status: 0 accepted, 1 rejected, 2 the grammar or a file cannot be used.
+    """
+    from stackmask.runtime.cli.checking import run_check
+
+    if text is not None and file is not None:
+        raise typer.BadParameter("give --text or --file, not both")
+    raise typer.Exit(run_check(grammar, start, text, file))
+
+
+@app.command()
+@reporting
+def grammars(
+    name: Annotated[str | None, typer.Argument(help="Print the source of this one.")] = None,
+) -> None:
+    """List the bundled grammars."""
+    from stackmask.runtime.cli.listing import run_grammars
+
+    run_grammars(name)

@@ -1,0 +1,129 @@
+"""``stackmask check``: is the grammar good, and does it accept a text?"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stackmask.grammar.diagnostics import Diagnostic, StackmaskError, render_one
+from stackmask.grammar.ir import RuleSet, SourceText, Span, TokenTerminal, walk
+from stackmask.runtime.bitmask import allocate_token_bitmask
+from stackmask.runtime.cli.console import output, show_error
+from stackmask.runtime.cli.grammars import load_grammar
+from stackmask.runtime.compiler import CompiledGrammar, Compiler
+from stackmask.runtime.refusal import describe_expectation
+from stackmask.runtime.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from stackmask.grammar.grammar import Grammar
+
+BYTES = 256
+CHUNK = 1 << 16  # bytes that are tried at once before looking closer
+MAX_TEXT_BYTES = 1 << 28
+ACCEPTED, REJECTED = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a grammar says of a text: accepted, or refused at a byte (its length, if the text ends too early)."""
+
+    accepted: bool
+    position: int
+    expected: str
+
+
+def compile_for_text(grammar: Grammar) -> CompiledGrammar:
+    """Compile for a vocabulary of single bytes, and of the special tokens that the grammar names."""
+    names, width = _special_tokens(grammar.rules)
+    tokens: list[bytes | None] = [bytes([b]) for b in range(BYTES)]
+    specials = {name: BYTES + 1 + n for n, name in enumerate(names)}
+    tokens += [None] * (1 + len(specials))
+    vocabulary = Vocabulary(tokens, stop_ids=[BYTES], special_names=specials, size=max(len(tokens), width))
+    return Compiler(vocabulary).compile(grammar)
+
+
+def _special_tokens(rules: RuleSet) -> tuple[list[str], int]:
+    """Return the names of special tokens in a grammar, and the vocabulary size that its token ids need."""
+    names: dict[str, None] = {}
+    width = 0
+    for rule in rules.rules.values():
+        for expr in walk(rule.body):
+            if isinstance(expr, TokenTerminal):
+                names.update(dict.fromkeys(expr.names))
+                width = max([width, *(high + 1 for _, high in expr.id_ranges)])
+    return list(names), width
+
+
+def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
+    """Run a text through the grammar. Cost: linear; a refusal takes some tries more to find its byte."""
+    matcher = compiled.matcher()
+    position, size = 0, CHUNK
+    while position < len(data):
+        part = data[position : position + size]
+        if matcher.accept_string(part):
+            position += len(part)
+        elif len(part) == 1:
+            break
+        else:
+            size = len(part) // 2
+    if position == len(data) and matcher.is_accepting():
+        return Verdict(True, position, "")
+    mask = allocate_token_bitmask(1, compiled.vocabulary.size)
+    matcher.fill_next_token_bitmask(mask)
+    tokens = {i for i in compiled.vocabulary.special_names.values() if int(mask[0, i // 32]) >> (i % 32) & 1}
+    expected = describe_expectation(
+        matcher.expected_bytes(), tokens, matcher.is_accepting(), compiled.automaton.info
+    )
+    return Verdict(False, position, expected)
+
+
+def explain(verdict: Verdict, data: bytes, name: str) -> str:
+    """Render a refusal: the place in the text, a caret, what was expected."""
+    position = verdict.position
+    while 0 < position < len(data) and data[position] & 0xC0 == 0x80 and position > verdict.position - 3:
+        position -= 1  # to the beginning of a character
+    text = data.decode("utf-8", "replace")
+    offset = len(data[:position].decode("utf-8", "replace"))
+    at_end = verdict.position == len(data)
+    headline = "the text ends too early" if at_end else "the text is not in the language"
+    label = f"expected {verdict.expected}"
+    span = Span(offset, offset if at_end else offset + 1)
+    rendered = render_one(Diagnostic("", headline, span, label), [SourceText(name, text)])
+    return f"rejected: {headline}\n" + rendered.partition("\n")[2]
+
+
+def read_data(file: Path) -> bytes:
+    """Read the bytes of a file, or of standard input for ``-``.
+
+    Raises: StackmaskError, one line, if that is impossible.
+    """
+    try:
+        if str(file) == "-":
+            data = sys.stdin.buffer.read(MAX_TEXT_BYTES + 1)
+        else:
+            with file.open("rb") as source:
+                data = source.read(MAX_TEXT_BYTES + 1)
+    except OSError as error:
+        raise StackmaskError(f"cannot read {file}: {error.strerror or error}") from None
+    if len(data) > MAX_TEXT_BYTES:
+        raise StackmaskError(f"the text is larger than {MAX_TEXT_BYTES >> 20} MiB: {file}")
+    return data
+
+
+def run_check(name: str, start: str | None, text: str | None, file: Path | None) -> int:
+    """Check a grammar, and a text if one is given; return the exit status."""
+    grammar = load_grammar(name, start)
+    compiled = compile_for_text(grammar)
+    if text is None and file is None:
+        rules = len(grammar.rules.rules)
+        output().print(f"ok: {rules} rules, start {grammar.rules.start}", markup=False)
+        return ACCEPTED
+    data = read_data(file) if file is not None else (text or "").encode("utf-8", "surrogateescape")
+    verdict = judge(compiled, data)
+    if verdict.accepted:
+        output().print("accepted", markup=False)
+        return ACCEPTED
+    show_error(explain(verdict, data, "<text>" if file is None else str(file)))
+    return REJECTED

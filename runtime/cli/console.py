@@ -1,0 +1,53 @@
+"""Where the commands write, and how they fail."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import ParamSpec, TypeVar
+
+import typer
+from rich.console import Console
+
+from stackmask.grammar.diagnostics import GrammarError, StackmaskError
+
+USAGE_ERROR = 2
+INTERRUPTED = 130  # as shells count it: 128 + SIGINT
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def output() -> Console:
+    """Return the console of results."""
+    return Console(highlight=False, emoji=False)
+
+
+def messages() -> Console:
+    """Return the console of notes, progress and errors."""
+    return Console(stderr=True, highlight=False, emoji=False)
+
+
+def show_error(text: str) -> None:
+    """Write an error, word for word: it may hold grammar text that looks like markup."""
+    messages().print(text, markup=False, soft_wrap=True, style="red" if "\n" not in text else None)
+
+
+def reporting(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn errors that a user can cause into one message and exit status 2, without a traceback."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return command(*args, **kwargs)
+        except GrammarError as error:
+            show_error(str(error))  # the diagnostics, each with its place
+            raise typer.Exit(USAGE_ERROR) from None
+        except StackmaskError as error:
+            show_error(f"error: {error}")
+            raise typer.Exit(USAGE_ERROR) from None
+        except KeyboardInterrupt:
+            show_error("interrupted")
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run

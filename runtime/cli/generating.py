@@ -1,0 +1,66 @@
+"""``stackmask generate``: one prompt, one grammar, one text."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from stackmask.runtime.cli.console import messages, show_error
+from stackmask.runtime.cli.grammars import load_grammar
+from stackmask.runtime.cli.loading import load_model
+
+FINISHED, UNFINISHED = 0, 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How to choose tokens; without a temperature the most probable one."""
+
+    max_new_tokens: int
+    temperature: float | None = None
+    top_p: float = 1.0
+    seed: int | None = None
+
+    def options(self) -> dict[str, Any]:
+        """Return the arguments for ``generate``."""
+        options: dict[str, Any] = {
+            "max_new_tokens": self.max_new_tokens,
+            "do_sample": self.temperature is not None,
+        }
+        if self.temperature is not None:
+            options |= {"temperature": self.temperature, "top_p": self.top_p, "seed": self.seed}
+        return options
+
+
+def run_generate(
+    prompt: str,
+    grammar_name: str,
+    start: str | None,
+    model_name: str | None,
+    sampling: Sampling,
+    *,
+    chat: bool,
+) -> int:
+    """Generate, writing the text as it comes; return the exit status."""
+    grammar = load_grammar(grammar_name, start)
+    _ = grammar.normalized  # its errors come before the model is loaded
+    with messages().status("loading the model"):
+        model, tokenizer = load_model(model_name)
+
+    from stackmask.runtime.generation import generate
+
+    def write(_: int, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    asked: Any = [{"role": "user", "content": prompt}] if chat else prompt
+    try:
+        (result,) = generate(model, tokenizer, [asked], grammar, on_text=write, **sampling.options())
+    finally:
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    if result.finished:
+        return FINISHED
+    show_error(f"not finished: {result.note}")
+    return UNFINISHED
