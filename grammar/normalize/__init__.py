@@ -2,7 +2,7 @@
 
 Invariants of the result, beside "the same language":
     - every reference is defined, every rule can be reached from the start and derives some string
-      (follow restrictions, `&` and `!` aside: their emptiness is the automaton's to decide);
+      (follow restrictions aside: where they leave nothing is the automaton's to find);
     - operands of `Intersection` and `Complement` are regular and hold no references;
     - no left recursion, direct, indirect or hidden: `left_calls` of the result has no cycle;
     - captured items are not nullable and read no special tokens; `top` never meets an empty stack;
@@ -14,6 +14,8 @@ from __future__ import annotations
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.normalize.booleans import expand_booleans
 from stackmask.grammar.normalize.captures import check_captures
+from stackmask.grammar.normalize.emptiness import drop_empty_booleans
+from stackmask.grammar.normalize.empty_rules import write_out_empty_rules
 from stackmask.grammar.normalize.inline import inline_rules
 from stackmask.grammar.normalize.left_recursion import remove_left_recursion
 from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
@@ -34,6 +36,8 @@ def normalize(ruleset: RuleSet) -> RuleSet:
     check_wellformed(ruleset)
     ruleset = remove_useless(ruleset)
     ruleset = expand_booleans(ruleset)
+    ruleset = drop_empty_booleans(ruleset)
+    ruleset = write_out_empty_rules(ruleset)
     check_captures(ruleset)
     check_stack(ruleset)
     check_restrictions(ruleset)

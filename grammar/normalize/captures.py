@@ -1,4 +1,4 @@
-"""Pass 4: captured items consume something, and text only."""
+"""Pass 6: captured items consume something, and text only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pass 8: write small regular rules out where they are used, so that they need no call."""
+"""Pass 10: write small regular rules out where they are used, so that they need no call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pass 6: no follow restriction is pending where a dynamic rule starts, whose first byte is not known."""
+"""Pass 8: no follow restriction is pending where a dynamic rule starts, whose first byte is not known."""
 
 from __future__ import annotations
 

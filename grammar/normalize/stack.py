@@ -1,4 +1,4 @@
-"""Pass 5: the text on top of the stack is asked for only where something has been captured."""
+"""Pass 7: the text on top of the stack is asked for only where something has been captured."""
 
 from __future__ import annotations
 
