@@ -362,7 +362,12 @@ def time_condition(values: Values, column: str) -> tuple[str, str]:
     return text, sql
 
 
-def number_condition(values: Values, span: tuple[float, float], kind: str = "number") -> tuple[str, str]:
+MONEY = ("products.price", "employees.salary", "orders.total", "shipments.cost")  # as a column or inside an aggregate
+
+
+def number_condition(
+    values: Values, span: tuple[float, float], kind: str = "number", *, money: bool = False
+) -> tuple[str, str]:
     """Draw a wording of a comparison and its SQL after the operand (``> 5``)."""
     rng = values.rng
     op = kind[6:] or rng.choices(list(COMPARE), (30, 30, 14, 8, 6, 10))[0]
@@ -371,6 +376,8 @@ def number_condition(values: Values, span: tuple[float, float], kind: str = "num
     if op == "between" and number == number2:
         op = ">"
     phrase = "<k>" if kind[6:] else rng.choice(COMPARE[op])
+    if money:
+        text, text2 = values.priced(text), values.priced(text2)
     phrase = phrase.replace("<k>", mark(text)).replace("<k2>", mark(text2))
     return phrase, f"BETWEEN {number} AND {number2}" if op == "between" else f"{op} {number}"
 
@@ -390,6 +397,6 @@ def draw_condition(values: Values, condition: Condition) -> tuple[str, str, str,
         phrase, sql = time_condition(values, condition.column)
         text = text.replace("<t>", phrase)
     elif condition.kind.startswith("number"):
-        phrase, tail = number_condition(values, condition.span, condition.kind)
+        phrase, tail = number_condition(values, condition.span, condition.kind, money=condition.column in MONEY)
         text, sql = text.replace("<c>", phrase).replace("<k>", phrase), f"{condition.column} {tail}"
     return (text, "", sql, table) if before else ("", text, sql, table)

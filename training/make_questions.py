@@ -20,6 +20,7 @@ from training.lexicon import (
     CONDITIONS,
     ENTITIES,
     EXTRA_NOUNS,
+    MONEY,
     Condition,
     draw_condition,
     number_condition,
@@ -411,7 +412,8 @@ class Maker:
         verbal = not text.startswith(("with", "whose", "where", "of which", "in which", "we ", "<c>"))
         if "<verb>" in frame and not verbal:
             raise Rejected
-        threshold, tail = number_condition(self.values, measure.span)
+        money = any(name in measure.sql for name in (*MONEY, "unit_price"))
+        threshold, tail = number_condition(self.values, measure.span, money=money)
         clause = agree(text, True).replace("<c>", threshold) + when
         rel = "who" if subject.person else self.rng.choice(("that", "which"))
         restriction = f"{rel} {clause}" if verbal or text.startswith("we ") else clause

@@ -35,6 +35,15 @@ single: How many orders {{came|come|did we get|did we receive|were placed}} from
 each: How many orders {{came|come|did we get|were placed}} {{from|in}} {{each|every}} {_what}?; How many orders did {{customers in|people from}} {{each|every}} {_what} place?; Count the orders {{from|of}} each {_what}
 """, time=ORDERED)
 
+    _measure(_key, "ROUND(AVG(orders.total), 2)", "average", "orders", (100, 900), f"""
+most: @have the {{highest|largest}} average order [value|total]; spend@s the most per order [on average]; place@s the largest orders on average
+least: @have the {{lowest|smallest}} average order [value|total]; spend@s the least per order [on average]; place@s the smallest orders on average
+noun: average order [value|total|size]; [average] spend per order; mean order value; average value of [their] orders
+compare: with an average order [value] {{of|}} <c>; whose average order [value] is <c>
+single: What is the average order [value] {{in|from|of customers in|of customers from}} <v>?; How much do {{customers|people}} {{from|in}} <v> spend per order [on average]?; Average order {{value|size}} {{in|from}} <v>; How large is the average order from <v>?; What does an order from <v> come to on average?
+each: What is the average order value {{in|for|from}} {{each|every}} {_what}?; How much do customers in {{each|every}} {_what} spend per order [on average]?
+""", time=ORDERED)
+
 for _key, _what in (("departments", "department"), ("titles", "job title")):
     _measure(_key, COUNT, "number", "", (1, 12), f"""
 most: @have the {{most|highest number of|largest number of}} {{employees|workers|staff members|people}}; employ@s the most people
@@ -148,6 +157,13 @@ noun: revenue; total revenue; sales; {{total sales|turnover}}; income; {{money|a
 compare: with {{revenue|sales}} {{of|}} <c>; had {{revenue|sales}} of <c>; in which we {{earned|made|sold for}} <c>
 each: How much {{revenue|money}} {{did we {{make|earn|have}}|came in|was made}} {{each|every}} {_what}?; What was the revenue {{of|in}} {{each|every}} {_what}?; How much did {{customers spend|we sell|we earn|we make}} {{each|every}} {_what}?; How did {{revenue|sales}} {{develop|change}} {{by|per}} {_what}?
 """)
+    _measure(_key, "ROUND(AVG(orders.total), 2)", "average", "", (100, 900), f"""
+most: had the {{highest|largest}} average order [value|total]; @have the highest average order [value|total]
+least: had the {{lowest|smallest}} average order [value|total]; @have the lowest average order [value|total]
+noun: average order [value|total|size]; mean order value; average value of orders; average spend per order
+compare: with an average order [value] {{of|}} <c>
+each: What was the average order value {{in|of|for}} {{each|every}} {_what}?; How {{large|big}} was the average order {{each|every}} {_what}?
+""")
 _measure("joining years", COUNT, "number", "", (20, 120), """
 most: saw the most {customers|clients} {join|sign up}; most customers {joined|signed up} in; @have the most {sign-ups|new customers|registrations}; brought the most new customers
 least: saw the fewest {customers|clients} {join|sign up}; the fewest customers {joined|signed up} in; @have the fewest {sign-ups|new customers|registrations}
@@ -223,3 +239,13 @@ adjective_most: latest; newest; most recent; last
 adjective_least: oldest; earliest; first
 noun: date; shipping date; date of shipping
 """, plain=True)
+_measure("categories", "ROUND(AVG(reviews.rating), 2)", "average", "products reviews", (2, 4.9), """
+most: @have the {best|highest} {average rating|rating|ratings|reviews|review score}; @are rated {best|highest}; got the {best|highest} {ratings|reviews}
+least: @have the {worst|lowest} {average rating|rating|ratings|reviews|review score}; @are rated {worst|lowest}; got the {worst|lowest} {ratings|reviews}
+adjective_most: best-rated; top-rated; highest-rated; best reviewed; best rated
+adjective_least: worst-rated; lowest-rated; worst rated; worst reviewed
+noun: average rating; rating; average review score; mean rating; [average] customer rating
+compare: with an average rating {of|} <c>; whose [average] rating is <c>; @are rated <c> on average
+single: What is the average rating {of <v> products|in the <v> category|in <v>|of products in <v>}?; How are <v> products rated [on average]?; Average rating of {<v> products|products in <v>}; How well are <v> {products|items} rated?; What's the mean rating of the <v> category?
+each: What is the average rating {of|in|for} {each|every} category?; How are products rated in each category [on average]?
+""")

@@ -47,7 +47,7 @@ PIECES = "|".join(
 )
 WORKERS = 2  # processes of one thread: they meet once a step, where threads would meet in every operation
 BATCH = 80
-STEPS = 6000
+STEPS = 4000
 WARMUP = 300
 PEAK_RATE = 2e-3
 POOL = 64  # batches drawn together and bucketed by length

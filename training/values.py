@@ -119,13 +119,20 @@ class Values:
             return TENS.get(n) or WORDS[n - 1], n
         return str(n), n
 
+    def priced(self, text: str) -> str:
+        """Sometimes name a currency; the database knows only one."""
+        style = self.rng.random()
+        if style < 0.7:
+            return text
+        return self.rng.choice(("$<>", "$<>", "<> dollars", "<> euros", "€<>", "<> EUR", "<> USD")).replace("<>", text)
+
     def amount(self, low: float, high: float) -> tuple[str, str]:
         """Draw a sum of money or a quantity, as in the question and as in SQL."""
         number = self.rng.uniform(low, high)
         if number >= 100 and self.rng.random() < 0.7:
             step = 10 ** (len(str(int(number))) - self.rng.choice((1, 2)))
             number = max(step, round(number / step) * step)
-        if number < 100 and self.rng.random() < 0.15:
+        if number < 100 and high > 6 and self.rng.random() < 0.15:
             text = f"{int(number)}.{self.rng.choice((5, 25, 75, 99))}"
             return text, text
         text = str(int(number))

@@ -1,0 +1,78 @@
+"""The model that comes with stackmask: it answers questions about the bundled shop database in SQL.
+
+It is made by ``python -m training`` in the repository; docs/embedded-model.md tells what it can do.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.runtime.extras import require
+
+if TYPE_CHECKING:
+    from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
+
+__all__ = ["EmbeddedModelError", "bundled_database", "load_embedded", "prompt_for"]
+
+FOLDER = Path(__file__).resolve().parent
+END, PAD = "<|endoftext|>", "<|pad|>"
+MAX_QUESTION = 400  # characters: beyond it nothing of the training data is left to compare with
+
+
+class EmbeddedModelError(StackmaskError):
+    """The embedded model's files are missing, or the question is none it can be asked."""
+
+
+def bundled_database() -> Path:
+    """Return the path of the SQLite database that the embedded model was trained on."""
+    return _file("shop.sqlite")
+
+
+def prompt_for(question: str) -> str:
+    """Return the prompt that the embedded model continues with SQL: the question on one line.
+
+    Raises: EmbeddedModelError for an empty question, or one longer than ``MAX_QUESTION`` characters.
+    """
+    line = " ".join(question.split())
+    if not line:
+        raise EmbeddedModelError("the question is empty")
+    if len(line) > MAX_QUESTION:
+        raise EmbeddedModelError(f"the question has {len(line)} characters; the model reads at most {MAX_QUESTION}")
+    return line + "\n"
+
+
+def load_embedded() -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
+    """Return (model, tokenizer): float32 on the CPU, in evaluation mode.
+
+    Raises: MissingExtraError without the extra ``hf``; EmbeddedModelError if a file is missing.
+    Cost: the import of transformers; the files themselves load in milliseconds.
+    """
+    weights, configuration, vocabulary = map(_file, ("model.safetensors", "config.json", "tokenizer.json"))
+    with require("hf"):
+        import torch
+        from safetensors.torch import load_file
+        from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+    config = LlamaConfig(**json.loads(configuration.read_text(encoding="utf-8")))
+    model = LlamaForCausalLM(config).to(torch.float32)
+    state = {name: weight.to(torch.float32) for name, weight in load_file(weights).items()}
+    # the input embedding is also the output matrix, and is stored once
+    state["lm_head.weight"] = state["model.embed_tokens.weight"]
+    model.load_state_dict(state)
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(vocabulary),
+        eos_token=END,
+        pad_token=PAD,
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
+    )
+    return model.eval(), tokenizer
+
+
+def _file(name: str) -> Path:
+    path = FOLDER / name
+    if not path.is_file():
+        raise EmbeddedModelError(f"{path.name} of the embedded model is missing; python -m training makes it")
+    return path
