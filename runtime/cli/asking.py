@@ -13,7 +13,7 @@ from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.cli.console import messages, output, show_error
 from stackmask.runtime.cli.database import QueryError, Rows, connect, read_schema, run_query
 from stackmask.runtime.cli.loading import load_model
-from stackmask.runtime.extras import require
+from stackmask.runtime.embedded import bundled_database, prompt_for
 
 ANSWERED, FAILED = 0, 1
 
@@ -22,26 +22,28 @@ def run_sql(
     question: str, db: Path | None, model_name: str | None, *, max_new_tokens: int, timeout: float, shown: int
 ) -> int:
     """Answer a question; return the exit status."""
-    path = db or _bundled()
-    connect(path).close()  # a bad file is noticed before the model is loaded
-    if model_name is None and path.resolve() != _bundled().resolve():
+    path = db or bundled_database()
+    connect(path).close()  # what is wrong with the file or the question is noticed before the model is loaded
+    embedded = model_name is None
+    if embedded and path.resolve() != bundled_database().resolve():
         show_error("note: the model that comes with stackmask knows the bundled database only; see --model")
+    asked = prompt_for(question) if embedded else question
     with messages().status("loading the model"):
         model, tokenizer = load_model(model_name)
     with messages().status("writing the query"):
         from stackmask.runtime.generation import generate
 
-        prompt = make_prompt(question, path, tokenizer, embedded=model_name is None)
+        prompt = asked if embedded else make_prompt(asked, path, tokenizer)
         grammar = Grammar.bundled("sql")
         (result,) = generate(
             model, tokenizer, [prompt], grammar, max_new_tokens=max_new_tokens, do_sample=False
         )
     query = result.text.strip()
     console = output()
-    console.print(
-        Syntax(query, "sql", background_color="default", word_wrap=True) if console.is_terminal else query,
-        markup=False,
-    )
+    if console.is_terminal:
+        console.print(Syntax(query, "sql", background_color="default", word_wrap=True))
+    else:
+        console.print(query, markup=False, soft_wrap=True)
     if not result.finished:
         show_error(f"error: {result.note}")
         return FAILED
@@ -57,17 +59,8 @@ def run_sql(
     return ANSWERED
 
 
-def _bundled() -> Path:
-    with require("hf"):
-        from stackmask.runtime.embedded import bundled_database
-
-    return bundled_database()
-
-
-def make_prompt(question: str, path: Path, tokenizer: Any, *, embedded: bool) -> Any:
-    """Return what the model is shown: the embedded one knows its tables, others are told."""
-    if embedded:
-        return f"{question}\n"
+def make_prompt(question: str, path: Path, tokenizer: Any) -> Any:
+    """Return what a model is shown that knows nothing of the database: its tables, and the question."""
     task = (
         f"A SQLite database has these tables:\n\n{read_schema(path)}\n\n"
         f"Write one SELECT statement that answers this question, and nothing else: {question}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
@@ -12,6 +13,7 @@ from rich.console import Console
 from stackmask.grammar.diagnostics import GrammarError, StackmaskError
 
 USAGE_ERROR = 2
+PIPE_COLUMNS = 160
 INTERRUPTED = 130  # as shells count it: 128 + SIGINT
 
 P = ParamSpec("P")
@@ -19,8 +21,11 @@ R = TypeVar("R")
 
 
 def output() -> Console:
-    """Return the console of results."""
-    return Console(highlight=False, emoji=False)
+    """Return the console of results. In a pipe there is no width to keep to, but rich wants one."""
+    console = Console(highlight=False, emoji=False)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = PIPE_COLUMNS
+    return console
 
 
 def messages() -> Console:

@@ -9,6 +9,7 @@ from typing import Any
 from stackmask.runtime.cli.console import messages, show_error
 from stackmask.runtime.cli.grammars import load_grammar
 from stackmask.runtime.cli.loading import load_model
+from stackmask.runtime.embedded import prompt_for
 
 FINISHED, UNFINISHED = 0, 1
 
@@ -45,6 +46,9 @@ def run_generate(
     """Generate, writing the text as it comes; return the exit status."""
     grammar = load_grammar(grammar_name, start)
     _ = grammar.normalized  # its errors come before the model is loaded
+    asked: Any = [{"role": "user", "content": prompt}] if chat else prompt
+    if model_name is None:
+        asked = prompt_for(prompt)
     with messages().status("loading the model"):
         model, tokenizer = load_model(model_name)
 
@@ -54,7 +58,6 @@ def run_generate(
         sys.stdout.write(text)
         sys.stdout.flush()
 
-    asked: Any = [{"role": "user", "content": prompt}] if chat else prompt
     try:
         (result,) = generate(model, tokenizer, [asked], grammar, on_text=write, **sampling.options())
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackmask.runtime.embedded import load_embedded
 from stackmask.runtime.extras import require
 from stackmask.runtime.generation.errors import GenerationError
 
@@ -15,19 +16,18 @@ def load_model(name: str | None) -> tuple[Any, Any]:
     """
     with require("hf"):
         import torch
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-        from transformers.utils import logging
+        import transformers  # noqa: F401  # both are there: what follows needs them, but not all of their parts
+    if name is None:
+        return load_embedded()
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils import logging
+
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    if name is None:
-        from stackmask.runtime.embedded import load_embedded
-
-        return load_embedded()
     try:
         tokenizer = AutoTokenizer.from_pretrained(name)
         model: Any = AutoModelForCausalLM.from_pretrained(name, dtype="auto")
     except (OSError, ValueError) as error:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise GenerationError(f"cannot load the model {name}: {first}") from None
-    return model.to(device).eval(), tokenizer
+    return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), tokenizer

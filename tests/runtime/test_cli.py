@@ -321,7 +321,7 @@ def test_without_an_extra_the_program_names_it() -> None:
         ("typer", ["grammars"], "cli"),
         ("rich", ["grammars"], "cli"),
         ("transformers", ["generate", "p", "--grammar", "json"], "hf"),
-        ("torch", ["generate", "p", "--grammar", "json"], "hf"),
+        ("torch", ["sql", "q"], "hf"),
     ):
         program = start_program(block.format(module) + MAIN, *arguments)
         out, err = program.communicate()
