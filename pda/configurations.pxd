@@ -86,6 +86,7 @@ cdef class ConfigSpace:
     cdef vector[Edge] fresh
     cdef KeyMap seen
     cdef KeyMap node_seen
+    cdef KeyMap tail_seen               # node << 32 | frame: edges already taken over by a tail call
     cdef priority_queue[pair[int32_t, int32_t]] queue
     cdef bint found_accepting
 

@@ -97,6 +97,7 @@ cdef class ConfigSpace:
         map_init(&self.exits_index)
         map_init(&self.seen)
         map_init(&self.node_seen)
+        map_init(&self.tail_seen)
         edge.rest = BOTTOM_REST
         edge.parent = -1
         edge.action = ACTION_NONE
@@ -112,6 +113,7 @@ cdef class ConfigSpace:
         map_free(&self.exits_index)
         map_free(&self.seen)
         map_free(&self.node_seen)
+        map_free(&self.tail_seen)
 
     # -- interning ---------------------------------------------------------------------------------
 
@@ -380,6 +382,10 @@ cdef class ConfigSpace:
             edge.action = self.terms.call_action[node.call]
             edge.rest = self.terms.sites[s].rest
             if edge.action == ACTION_NONE and edge.rest == EPS:
+                key = (<uint64_t>n << 32) | <uint64_t>m.frame
+                if map_get(&self.tail_seen, key) != NO_VALUE:
+                    continue
+                map_put(&self.tail_seen, key, 1)
                 for e in range(self.frames[m.frame].first, self.frames[m.frame].first + self.frames[m.frame].count):
                     self.add_link(n, self.edges[e])
             else:
@@ -442,6 +448,8 @@ cdef class ConfigSpace:
         self.links.clear()
         if self.node_seen.count:
             map_clear(&self.node_seen)
+        if self.tail_seen.count:
+            map_clear(&self.tail_seen)
         while not self.queue.empty():
             self.queue.pop()
         if self.guarded:

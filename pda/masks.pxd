@@ -69,9 +69,10 @@ cdef class MaskStore:
     cdef vector[int32_t] stack
     cdef vector[Visit] visits
     cdef KeyMap visited
-    cdef KeyMap simulated               # group << 32 | frame, of one fill
     cdef readonly uint64_t walks
     cdef readonly uint64_t hits
+    cdef readonly uint64_t simulations
+    cdef readonly uint64_t most_visits
 
     cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint is_open, bint with_tokens) except -3
     cdef int32_t intern_group(self, int32_t guard, int32_t sem, int32_t text, vector[int32_t]& nodes) except -1
@@ -83,7 +84,7 @@ cdef class MaskStore:
     cdef int32_t walk_child(self, int32_t group, int32_t rest, int32_t sem, bint is_open) except -3
     cdef int visit(self, int32_t mask, int32_t frame, int32_t sem) except -3
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef int simulate(self, ConfigSpace family, int32_t group, int32_t frame, int32_t sem, uint32_t* words) except -3
+    cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
     cdef int32_t semantics_at(self, int32_t group, int32_t sem) except -3
     cdef int32_t semantics_after(self, Edge edge, int32_t sem) except -3
     cdef int apply(self, ConfigSpace family, Visit at, uint32_t* words) except -3

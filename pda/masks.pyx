@@ -25,7 +25,7 @@ from stackmask.pda.terms cimport ACTION_SCOPE, ANY_BYTE, EMPTY, F_TOKEN
 
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
-    MANY_VISITS = 64     # beyond, remainders are run on the real stack instead of remembered per path
+    MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `simulate`
 
 
 cdef inline uint64_t visit_key(Visit v) noexcept:
@@ -49,7 +49,6 @@ cdef class MaskStore:
         self.stack.resize(trie.max_depth + 1, 0)
         self.group_index = {}
         map_init(&self.visited)
-        map_init(&self.simulated)
         map_init(&self.open_roots)
         map_init(&self.children)
         map_init(&self.open_children)
@@ -61,12 +60,13 @@ cdef class MaskStore:
             self.class_tokens.push_back(ids)
         self.walks = 0
         self.hits = 0
+        self.simulations = 0
+        self.most_visits = 0
         cdef vector[int32_t] nowhere
         self.walk(DEAD, nowhere, False, False)
 
     def __dealloc__(self):
         map_free(&self.visited)
-        map_free(&self.simulated)
         map_free(&self.open_roots)
         map_free(&self.children)
         map_free(&self.open_children)
@@ -357,19 +357,22 @@ cdef class MaskStore:
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Or the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""
         cdef int32_t i, first = family.configs[config].first
-        cdef size_t k = 0
+        cdef size_t roots, k = 0
         self.visits.clear()
-        if self.simulated.count:
-            map_clear(&self.simulated)
         for i in range(first, first + family.configs[config].count):
             self.visit(
                 self.root_for(family.members[i].state, family.members[i].sem),
                 family.members[i].frame,
                 family.members[i].sem,
             )
+        roots = self.visits.size()
         while k < self.visits.size():
             self.apply(family, self.visits[k], words)
             k += 1
+            if k >= roots and self.visits.size() > MANY_VISITS:
+                return self.simulate(family, config, words)
+        if k > self.most_visits:
+            self.most_visits = k
         return 0
 
     cdef int apply(self, ConfigSpace family, Visit at, uint32_t* words) except -3:
@@ -397,9 +400,6 @@ cdef class MaskStore:
                     words[n >> 5] |= <uint32_t>1 << (n & 31)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
-            if self.visits.size() > MANY_VISITS:
-                self.simulate(family, k, at.frame, at.sem, words)
-                continue
             sem = self.semantics_at(k, at.sem)
             for e in range(family.frames[at.frame].first, family.frames[at.frame].first + family.frames[at.frame].count):
                 edge = family.edges[e]
@@ -427,50 +427,25 @@ cdef class MaskStore:
             return self.semantics.with_root(sem, self.semantics.root(edge.saved))
         return sem
 
-    cdef int simulate(self, ConfigSpace family, int32_t group, int32_t frame, int32_t sem, uint32_t* words) except -3:
-        """Run the remainders of a group on the real stack.
+    cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Or the text tokens that may follow a configuration into ``words`` by walking all of the vocabulary.
 
-        In highly ambiguous grammars the number of paths through the stack, and so of masks per path, grows
-        exponentially; configurations join the paths.
+        In highly ambiguous grammars the paths through the stack, and so the masks per path, grow
+        exponentially; configurations join the paths, so this stays polynomial.
         """
         cdef Trie trie = self.trie
-        cdef Group g = self.groups[group]
-        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>frame
-        cdef Edge edge
-        cdef int32_t e, rest, after, start, node, i, c, n, t, stop
-        if not self.semantics.active:
-            if map_get(&self.simulated, key) != NO_VALUE:
-                return 0
-            map_put(&self.simulated, key, 1)
-        sem = self.semantics_at(group, sem)
-        family.work.clear()
-        for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
-            edge = family.edges[e]
-            if edge.rest == BOTTOM_REST:
+        cdef int32_t i = 1, c, t, stop = trie.end[0]
+        self.simulations += 1
+        self.stack[0] = config
+        while i < stop:
+            c = family.step(self.stack[trie.depth[i] - 1], self.terms.class_of[trie.byte[i]])
+            if c == DEAD:
+                i = trie.end[i]
                 continue
-            after = self.semantics_after(edge, sem)
-            if after == FORBIDDEN:
-                continue
-            rest = edge.rest
-            if g.guard != ANY_BYTE:
-                rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
-            if rest != EMPTY:
-                family.add_member(rest, edge.parent, after)
-        start = family.close()
-        for n in range(g.node_first, g.node_first + g.node_count):
-            node = self.remainder_nodes[n]
-            self.stack[trie.depth[node]] = start
-            i = node + 1
-            stop = trie.end[node]
-            while i < stop:
-                c = family.step(self.stack[trie.depth[i] - 1], self.terms.class_of[trie.byte[i]])
-                if c == DEAD:
-                    i = trie.end[i]
-                    continue
-                self.stack[trie.depth[i]] = c
-                for t in range(trie.token_first[i], trie.token_first[i + 1]):
-                    words[trie.tokens[t] >> 5] |= <uint32_t>1 << (trie.tokens[t] & 31)
-                i += 1
+            self.stack[trie.depth[i]] = c
+            for t in range(trie.token_first[i], trie.token_first[i + 1]):
+                words[trie.tokens[t] >> 5] |= <uint32_t>1 << (trie.tokens[t] & 31)
+            i += 1
         return 0
 
     # -- eager ---------------------------------------------------------------------------------------
@@ -534,6 +509,8 @@ cdef class MaskStore:
             "masks": self.masks.size(),
             "walks": self.walks,
             "hits": self.hits,
+            "simulations": self.simulations,
+            "most_visits": self.most_visits,
             "mask_bytes": 4 * (self.dense_words.size() + self.sparse_tokens.size() + self.remainder_nodes.size()),
             "walk_configurations": self.space.configs.size(),
         }
