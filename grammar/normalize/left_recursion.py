@@ -10,10 +10,12 @@ Its least solution runs along the links: from some bⱼ, through links, to Aᵢ.
 
 which is polynomial, where Paull's classical substitution is exponential. A link that can be empty would
 make a Tⱼᵢ call another one at once, so links are cut to their non-empty parts and the empty ones are
-composed beforehand. A rule that is only directly recursive becomes Aᵢ ::= bᵢ rᵢᵢ*.
+composed beforehand. A tail that leads to itself only becomes a loop: Aᵢ ::= bᵢ rᵢᵢ*.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
@@ -130,29 +132,43 @@ def _rewrite_cycle(
         raise TooLarge
     jumps = _empty_paths(cycle, splits, ends)
     steps = _steps(cycle, splits, jumps, ends)
-    tail_names = {
-        (source, target): _fresh(f"{target} after {source}", taken) for source in cycle for target in cycle
-    }
-
-    def tail(source: str, target: str) -> Expr:
-        parts = [ends_expression(jumps[source][target])] if jumps[source][target] else []
-        for after, link in steps[source].items():
-            parts.append(sequence((link, RuleRef(tail_names[after, target]))))
-        return choice(parts)
-
+    # sources that can go on in the same ways share their tails
+    twins: dict[tuple[tuple[str, Expr], ...], str] = {}
+    twin = {source: twins.setdefault(tuple(steps[source].items()), source) for source in cycle}
+    names: dict[tuple[str, str, Ends], str] = {}
     made: dict[str, Expr] = {}
     size = 0
+
+    def tail(source: str, target: str) -> Expr:
+        """Return what leads from a source to a target: a loop, or a call of a tail rule."""
+        key = (twin[source], target, jumps[source][target])
+        if all((twin[after], target, jumps[after][target]) == key for after in steps[source]):
+            loop = repeat(choice(steps[source].values()), 0, None)
+            return sequence((loop, ends_expression(jumps[source][target])))
+        if key not in names:
+            names[key] = _fresh(f"{target} after {source}", taken)
+            todo.append((source, names[key]))
+        return RuleRef(names[key])
+
+    def followed(parts: Iterable[tuple[Expr, str]], target: str) -> list[Expr]:
+        """Return the parts, each with its tail, equal tails written once."""
+        by_tail: dict[Expr, list[Expr]] = {}
+        for part, source in parts:
+            if not is_nothing(part):
+                by_tail.setdefault(tail(source, target), []).append(part)
+        return [sequence((choice(found), then)) for then, found in by_tail.items()]
+
     for target in called:
-        starts = []
-        for source in cycle:
-            if not is_nothing(splits[source].own):
-                starts.append(sequence((splits[source].own, RuleRef(tail_names[source, target]))))
-            made[tail_names[source, target]] = tail(source, target)
-            size += sum(1 for _ in walk(made[tail_names[source, target]]))
+        todo: list[tuple[str, str]] = []
+        starts = followed(((splits[source].own, source) for source in cycle), target)
+        made[target] = with_empty(target, choice(starts))
+        for source, name in todo:
+            ends_here = [ends_expression(jumps[source][target])] if jumps[source][target] else []
+            ways = followed(((link, after) for after, link in steps[source].items()), target)
+            made[name] = choice(ends_here + ways)
+            size += sum(1 for _ in walk(made[name]))
             if size > MAX_WRITTEN:
                 raise TooLarge
-        made[target] = with_empty(target, choice(starts))
-        size += sum(1 for _ in walk(made[target]))
     return made
 
 
