@@ -38,7 +38,17 @@ class TokenInfo:
 class Automaton:
     """Terms, mask walks and masks of one grammar. Built lazily: states appear when they are first visited."""
 
-    __slots__ = ("info", "limits", "lowered", "masks", "rules", "semantics", "space", "terms", "tokens_of_class")
+    __slots__ = (
+        "info",
+        "limits",
+        "lowered",
+        "masks",
+        "rules",
+        "semantics",
+        "space",
+        "terms",
+        "tokens_of_class",
+    )
 
     def __init__(self, rules: ir.RuleSet, info: TokenInfo, limits: Limits) -> None:
         self.rules = rules
@@ -72,7 +82,9 @@ class Automaton:
             ids.add(self.info.names[name])
         for low, high in terminal.id_ranges:
             if high >= self.info.size:
-                raise VocabularyError(f"token id {high} is out of range: the vocabulary has {self.info.size} ids")
+                raise VocabularyError(
+                    f"token id {high} is out of range: the vocabulary has {self.info.size} ids"
+                )
             ids.update(range(low, high + 1))
         if terminal.negated:
             known_ids = {i for i, text in enumerate(self.info.texts) if text} | set(self.info.names.values())
@@ -97,5 +109,7 @@ class Automaton:
 def _regular_term(terms: TermStore, expr: ir.Expr) -> int:
     for part in ir.walk(expr):
         if isinstance(part, ir.RuleRef | ir.TokenTerminal | ir.Capture | ir.Scope | ir.Dynamic):
-            raise TypeError(f"a resolver must answer a regular expression, not one with {type(part).__name__}")
+            raise TypeError(
+                f"a resolver must answer a regular expression, not one with {type(part).__name__}"
+            )
     return regular_term(terms, expr)

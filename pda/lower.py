@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from stackmask.grammar import ir
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
@@ -161,7 +162,7 @@ class _Lowering:
         return self.calls[key]
 
 
-def _index(table: list[object], entry: object) -> int:
+def _index(table: list[Any], entry: object) -> int:
     for i, known in enumerate(table):
         if known is entry or (isinstance(entry, str) and known == entry):
             return i

@@ -40,7 +40,9 @@ def prompt_for(question: str) -> str:
     if not line:
         raise EmbeddedModelError("the question is empty")
     if len(line) > MAX_QUESTION:
-        raise EmbeddedModelError(f"the question has {len(line)} characters; the model reads at most {MAX_QUESTION}")
+        raise EmbeddedModelError(
+            f"the question has {len(line)} characters; the model reads at most {MAX_QUESTION}"
+        )
     return line + "\n"
 
 
@@ -56,12 +58,12 @@ def load_embedded() -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
         from safetensors.torch import load_file
         from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
     config = LlamaConfig(**json.loads(configuration.read_text(encoding="utf-8")))
-    model = LlamaForCausalLM(config).to(torch.float32)
+    model = LlamaForCausalLM(config).float()  # type: ignore[no-untyped-call]
     state = {name: weight.to(torch.float32) for name, weight in load_file(weights).items()}
     # the input embedding is also the output matrix, and is stored once
     state["lm_head.weight"] = state["model.embed_tokens.weight"]
     model.load_state_dict(state)
-    tokenizer = PreTrainedTokenizerFast(
+    tokenizer = PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_file=str(vocabulary),
         eos_token=END,
         pad_token=PAD,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from stackmask.runtime.compiler import CompiledGrammar
+    from stackmask.runtime.matcher import Matcher
     from stackmask.runtime.vocabulary import Vocabulary
 
 SHOWN_TOKENS = 8  # allowed tokens named in an error
@@ -105,12 +106,14 @@ class GrammarLogitsProcessor(LogitsProcessor):
     def _fill(self, tracks: Sequence[Track | None], mask: npt.NDArray[np.int32]) -> list[int]:
         """Fill the rows that have a grammar; return those where it is the grammar that decides."""
         live: list[int] = []
+        matchers: list[Matcher] = []
         for row, track in enumerate(tracks):
             if track is not None and track.is_live:
                 live.append(row)
+                matchers.append(cast("Matcher", track.matcher))
             elif track is not None:
                 mask[row] = self._stop_words
-        fill_next_token_bitmask([tracks[row].matcher for row in live], mask, rows=live)  # type: ignore[union-attr]
+        fill_next_token_bitmask(matchers, mask, rows=live)
         return live
 
     def _check_not_stuck(self, scores: torch.Tensor, live: list[int], tracks: Sequence[Track | None]) -> None:
@@ -132,7 +135,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
     def _describe(self, track: Track) -> str:
         assert self._vocabulary is not None
         mask = allocate_token_bitmask(1, self._vocabulary.size)
-        fill_next_token_bitmask([track.matcher], mask)
+        fill_next_token_bitmask([cast("Matcher", track.matcher)], mask)
         allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
         tokens = self._vocabulary.tokens
         names = {i: name for name, i in self._vocabulary.special_names.items()}

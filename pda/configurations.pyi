@@ -1,0 +1,20 @@
+from typing import final
+
+from stackmask.pda.semantics import Semantics
+from stackmask.pda.terms import TermStore
+
+@final
+class ConfigSpace:
+    """Frames and configurations of one family of matchers, or of the mask walks of one automaton.
+
+    Raises: BudgetError where a limit is met.
+    """
+
+    def __new__(
+        cls,
+        terms: TermStore,
+        semantics: Semantics,
+        is_walk: bool,
+        max_configurations: int = ...,
+        max_members: int = ...,
+    ) -> ConfigSpace: ...

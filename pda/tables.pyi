@@ -1,0 +1,1 @@
+"""Hash tables for Cython; nothing of them is visible from Python."""

@@ -1,0 +1,87 @@
+from collections.abc import Sequence
+from typing import final
+
+@final
+class TermStore:
+    """The terms, rules and calls of one automaton. A term is an int: equal terms are one id.
+
+    Invariant: append-only; ids stay valid for the life of the store. After ``freeze`` byte classes are fixed,
+    and only sets made of whole classes may be added. A byte mask is an int of 256 bits, bit b for byte b.
+    Raises: BudgetError where a limit is met.
+    """
+
+    def __new__(cls, max_terms: int = ..., max_explored: int = ...) -> TermStore: ...
+    @property
+    def classes(self) -> int:
+        """The number of byte classes: bytes that no term tells apart are one class."""
+
+    @property
+    def token_classes(self) -> int:
+        """The number of sets of special tokens."""
+
+    @property
+    def symbols(self) -> int:
+        """What a state has transitions for: ``classes + token_classes``."""
+
+    def empty(self) -> int:
+        """Return the term of the empty language."""
+
+    def byte_set(self, mask: int) -> int:
+        """Return the term of one byte out of the mask."""
+
+    def guard(self, mask: int) -> int:
+        """Return the term that asks the next byte to be in the mask, without consuming it."""
+
+    def guard_id(self, mask: int) -> int:
+        """Return the id of the guard that allows the bytes in the mask."""
+
+    def literal(self, data: bytes) -> int:
+        """Return the term of exactly these bytes."""
+
+    def sequence(self, items: Sequence[int]) -> int:
+        """Return the terms one after the other."""
+
+    def alternatives(self, items: Sequence[int]) -> int:
+        """Return any of the terms."""
+
+    def repeat(self, item: int, low: int, high: int | None) -> int:
+        """Return the term ``low`` to ``high`` times; None for no upper bound."""
+
+    def intersection(self, items: Sequence[int]) -> int:
+        """Return what all terms hold. Raises: ValueError if one is not regular."""
+
+    def complement(self, item: int) -> int:
+        """Return every byte string that the term does not hold. Raises: ValueError if it is not regular."""
+
+    def token(self, token_class: int) -> int:
+        """Return one special token of the class."""
+
+    def add_call(self, rule: int, action: int) -> int:
+        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule."""
+
+    def call(self, call: int, nonempty: bool = False) -> int:
+        """Return the term that calls; ``nonempty`` leaves out the empty string."""
+
+    def add_rule(self, nu: int | None) -> int:
+        """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None for never."""
+
+    def set_rule(self, rule: int, body: int, rank: int) -> None:
+        """Give a declared rule its body and its place in the left-call order (callers come first)."""
+
+    def freeze(self, token_classes: int, every_byte: bool) -> None:
+        """Fix the byte classes; ``every_byte`` makes each byte a class, as literals made at run time need."""
+
+    def first_bytes(self, t: int) -> int:
+        """Return the mask of bytes that the state can consume without calling."""
+
+    def alive(self, t: int) -> bool:
+        """Tell whether the term has a string."""
+
+    def counts(self) -> dict[str, int]:
+        """Return sizes: terms, transition rows, byte classes, guards, rules."""
+
+    def dump(self, t: int) -> str:
+        """Return the term as text, for goldens and debugging."""
+
+    def dump_set(self, set_id: int) -> str:
+        """Return a byte set as text."""
