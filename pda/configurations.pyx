@@ -135,7 +135,8 @@ cdef class ConfigSpace:
         n = items.size()
         for i in range(n):
             e = items[i]
-            h = mix(mix(mix(mix(h, <uint32_t>e.rest), <uint32_t>e.parent), <uint32_t>e.action), <uint32_t>e.saved)
+            h = mix(mix(h, <uint32_t>e.rest), <uint32_t>e.parent)
+            h = mix(mix(h, <uint32_t>e.action), <uint32_t>e.saved)
         cdef uint32_t tag = <uint32_t>(h >> 16)
         cdef uint64_t pos = tag & self.frame_index.mask
         while self.frame_index.ids[pos] >= 0:
@@ -144,7 +145,11 @@ cdef class ConfigSpace:
                 f = &self.frames[id]
                 if f.count == <int32_t>n:
                     i = 0
-                    while i < n and not edge_less(self.edges[f.first + i], items[i]) and not edge_less(items[i], self.edges[f.first + i]):
+                    while (
+                        i < n
+                        and not edge_less(self.edges[f.first + i], items[i])
+                        and not edge_less(items[i], self.edges[f.first + i])
+                    ):
                         i += 1
                     if i == n:
                         return id
@@ -177,7 +182,11 @@ cdef class ConfigSpace:
             if self.config_index.tags[pos] == tag:
                 id = self.config_index.ids[pos]
                 c = &self.configs[id]
-                if c.count == <int32_t>n and c.pop_count == <int32_t>p and c.accepting == self.found_accepting:
+                if (
+                    c.count == <int32_t>n
+                    and c.pop_count == <int32_t>p
+                    and c.accepting == self.found_accepting
+                ):
                     i = 0
                     while i < n and (
                         self.members[c.first + i].state == self.work[i].state
@@ -286,7 +295,8 @@ cdef class ConfigSpace:
                 map_clear(&self.seen)
                 for i in range(n):
                     m = self.work[i]
-                    map_put(&self.seen, mix(mix(mix(41, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem), <int32_t>i)
+                    key = mix(mix(mix(41, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
+                    map_put(&self.seen, key, <int32_t>i)
         if n >= FEW:
             key = mix(mix(mix(41, <uint32_t>state), <uint32_t>frame), <uint32_t>sem)
             at = map_get(&self.seen, key)
@@ -299,7 +309,8 @@ cdef class ConfigSpace:
                 if m.state == state and m.frame == frame and m.sem == sem:
                     return 0
                 for i in range(n):
-                    if self.work[i].state == state and self.work[i].frame == frame and self.work[i].sem == sem:
+                    m = self.work[i]
+                    if m.state == state and m.frame == frame and m.sem == sem:
                         return 0
             else:
                 map_put(&self.seen, key, <int32_t>n)
@@ -312,7 +323,10 @@ cdef class ConfigSpace:
         return 0
 
     cdef int return_from(self, Member m, int32_t guard) except -3:
-        """Add what follows the return of a member that may end here; NEEDS_STATE if an action must know more."""
+        """Add what follows the return of a member that may end here.
+
+        Return NEEDS_STATE if an action must know more.
+        """
         cdef int32_t e, rest, sem, first = self.frames[m.frame].first
         cdef Edge edge
         cdef Pop pop
@@ -367,7 +381,8 @@ cdef class ConfigSpace:
             node.guard = self.terms.sites[s].guard
             node.sem = m.sem
             # call and guard fit in 32 bits together, so the key is exact
-            key = (<uint64_t>(<uint32_t>node.call * <uint32_t>64 + <uint32_t>node.guard) << 32) | <uint32_t>node.sem
+            key = <uint64_t>(<uint32_t>node.call * <uint32_t>64 + <uint32_t>node.guard) << 32
+            key |= <uint32_t>node.sem
             n = map_get(&self.node_seen, key)
             if n == NO_VALUE:
                 n = <int32_t>self.nodes.size()
@@ -386,8 +401,8 @@ cdef class ConfigSpace:
                 if map_get(&self.tail_seen, key) != NO_VALUE:
                     continue
                 map_put(&self.tail_seen, key, 1)
-                for e in range(self.frames[m.frame].first, self.frames[m.frame].first + self.frames[m.frame].count):
-                    self.add_link(n, self.edges[e])
+                for e in range(self.frames[m.frame].count):
+                    self.add_link(n, self.edges[self.frames[m.frame].first + e])
             else:
                 edge.parent = m.frame
                 edge.saved = m.sem if edge.action == ACTION_SCOPE else 0

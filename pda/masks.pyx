@@ -6,30 +6,32 @@ One walk of the vocabulary trie from a local state, with the frame below it unkn
 - allowed whatever is below: kept dense or sparse, whichever is smaller;
 - allowed if the frame below is alive under a follow restriction that is still pending when the token ends;
 - those that return out of the frame with bytes left over: kept as the trie nodes where the return
-  happens, grouped by what is pending there.
+  happens, grouped by what is pending there;
+- those that run into a question to the semantic state (a dynamic rule, an action that may forbid): kept as
+  the trie nodes where the question comes up.
 
-The mask of a configuration is the union over its members; for the third part each edge of the member's frame
+The mask of a configuration is the union over its members. For the third part each edge of the member's frame
 gives a return state, from which the subtrees below those nodes are walked in the same way, again with the
 frame below unknown. So the answer for (state, return state) is a mask of the same form, remembered under that
-pair, and it goes deeper only where a remainder returns again.
+pair, and it goes deeper only where a remainder returns again. The fourth part is run on the real
+configuration, whose steps are remembered too.
 """
 
 cimport cython
 from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.configurations cimport BOTTOM, BOTTOM_REST, DEAD, READS_STATE, Config
-from stackmask.pda.semantics cimport FORBIDDEN, SEM_SYMBOL, SEM_SYMBOL_OPEN
+from stackmask.pda.semantics cimport SEM_PLAIN, SEM_SYMBOL
 from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put, mix
-from stackmask.pda.terms cimport ACTION_SCOPE, ANY_BYTE, EMPTY, F_TOKEN
-
+from stackmask.pda.terms cimport ACTION_NONE, ANY_BYTE, EMPTY, F_TOKEN
 
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
-    MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `simulate`
+    MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `simulate_below`
 
 
 cdef inline uint64_t visit_key(Visit v) noexcept:
-    return mix(mix(mix(43, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.sem)
+    return (<uint64_t>v.mask << 32) | <uint64_t>v.frame
 
 
 @cython.final
@@ -40,6 +42,7 @@ cdef class MaskStore:
         self, TermStore terms, Semantics semantics, ConfigSpace space, Trie trie, int32_t vocab_size, class_tokens
     ):
         cdef vector[int32_t] ids
+        cdef vector[int32_t] nowhere
         self.terms = terms
         self.semantics = semantics
         self.space = space
@@ -49,10 +52,8 @@ cdef class MaskStore:
         self.stack.resize(trie.max_depth + 1, 0)
         self.group_index = {}
         map_init(&self.visited)
-        map_init(&self.open_roots)
         map_init(&self.children)
-        map_init(&self.open_children)
-        map_init(&self.concrete)
+        map_init(&self.changed_children)
         for tokens in class_tokens:
             ids.clear()
             for token in tokens:
@@ -62,39 +63,25 @@ cdef class MaskStore:
         self.hits = 0
         self.simulations = 0
         self.most_visits = 0
-        cdef vector[int32_t] nowhere
-        self.walk(DEAD, nowhere, False, False)
+        self.walk(DEAD, nowhere, False)
 
     def __dealloc__(self):
         map_free(&self.visited)
-        map_free(&self.open_roots)
         map_free(&self.children)
-        map_free(&self.open_children)
-        map_free(&self.concrete)
+        map_free(&self.changed_children)
 
     # -- making masks --------------------------------------------------------------------------------
 
-    cdef int32_t add_reader(self) except -3:
-        cdef Mask mask
-        mask.dense = -1
-        mask.sparse_first = mask.sparse_count = 0
-        mask.pending_first = mask.pending_count = 0
-        mask.group_first = mask.group_count = 0
-        mask.reads_state = 1
-        self.masks.push_back(mask)
-        return <int32_t>self.masks.size() - 1
-
-    cdef int32_t intern_group(self, int32_t guard, int32_t sem, int32_t text, vector[int32_t]& nodes) except -1:
+    cdef int32_t intern_group(self, int32_t guard, int32_t sem, vector[int32_t]& nodes) except -1:
         # equal remainders must be one id: else every path through an ambiguous stack makes masks of its own
         cdef Group group
         cdef size_t k
-        key = (guard, sem, text, (<char*>nodes.data())[: nodes.size() * sizeof(int32_t)])
+        key = (guard, sem, (<char*>nodes.data())[: nodes.size() * sizeof(int32_t)])
         found = self.group_index.get(key)
         if found is not None:
             return found
         group.guard = guard
         group.sem = sem
-        group.text = text
         group.node_first = <int32_t>self.remainder_nodes.size()
         group.node_count = <int32_t>nodes.size()
         for k in range(nodes.size()):
@@ -103,57 +90,48 @@ cdef class MaskStore:
         self.group_index[key] = <int32_t>self.groups.size() - 1
         return <int32_t>self.groups.size() - 1
 
-    cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint is_open, bint with_tokens) except -3:
+    cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint with_tokens) except -3:
         """Walk the subtrees strictly below the given trie nodes from a configuration over the unknown frame.
 
-        ``is_open``: the walk runs inside a capture, so returns are grouped by the text read so far.
         ``with_tokens``: special tokens may come first (the walk starts at a token boundary).
         """
         cdef Trie trie = self.trie
         cdef ConfigSpace space = self.space
-        cdef int32_t i, c, n, p, t, depth, base, stop, group, text, symbol, count = 0
+        cdef int32_t i, c, n, p, t, depth, stop, group, symbol, count = 0
         cdef size_t r, k
         cdef Config config
         cdef Mask mask
         cdef Pending pending
         cdef vector[vector[int32_t]] by_group
-        cdef vector[int32_t] group_of
-        cdef vector[int32_t] node_of
         cdef vector[uint64_t] late_ends
         cdef vector[int32_t] late_token
-        cdef bint reads = start == READS_STATE
+        cdef vector[int32_t] readers
         group_index = {}
-        path = bytearray(trie.max_depth)
         self.walks += 1
         for k in range(self.bits.size()):
             self.bits[k] = 0
-        if not reads and space.configs[start].pop_count:
-            for r in range(below.size()):
-                for p in range(space.configs[start].pop_first, space.configs[start].pop_first + space.configs[start].pop_count):
-                    key = (space.pops[p].guard, space.pops[p].sem, 0)
-                    group = group_index.setdefault(key, len(group_index))
-                    group_of.push_back(group)
-                    node_of.push_back(below[r])
         for r in range(below.size()):
-            if reads:
-                break
-            base = trie.depth[below[r]]
-            self.stack[base] = start
+            if start == READS_STATE:
+                readers.push_back(below[r])
+                continue
+            for p in range(space.configs[start].pop_first, space.configs[start].pop_first + space.configs[start].pop_count):
+                group = group_index.setdefault((space.pops[p].guard, space.pops[p].sem), len(group_index))
+                if <size_t>group == by_group.size():
+                    by_group.resize(group + 1)
+                by_group[group].push_back(below[r])
+            self.stack[trie.depth[below[r]]] = start
             i = below[r] + 1
             stop = trie.end[below[r]]
             while i < stop:
                 depth = trie.depth[i]
                 c = space.step(self.stack[depth - 1], self.terms.class_of[trie.byte[i]])
-                if c == DEAD:
+                if c <= DEAD:
+                    if c == READS_STATE:
+                        readers.push_back(i)
                     i = trie.end[i]
                     continue
-                if c == READS_STATE:
-                    reads = True
-                    break
                 self.stack[depth] = c
                 config = space.configs[c]
-                if is_open:
-                    path[depth - 1] = trie.byte[i]
                 for t in range(trie.token_first[i], trie.token_first[i + 1]):
                     n = trie.tokens[t]
                     if config.ends & 1:
@@ -163,25 +141,22 @@ cdef class MaskStore:
                         late_ends.push_back(config.ends)
                         late_token.push_back(n)
                 if config.pop_count and trie.end[i] > i + 1:
-                    text = 0
-                    if is_open:
-                        text = self.semantics.intern_text(bytes(path[base:depth]))
                     for p in range(config.pop_first, config.pop_first + config.pop_count):
-                        key = (space.pops[p].guard, space.pops[p].sem, text)
-                        group = group_index.setdefault(key, len(group_index))
-                        group_of.push_back(group)
-                        node_of.push_back(i)
+                        group = group_index.setdefault((space.pops[p].guard, space.pops[p].sem), len(group_index))
+                        if <size_t>group == by_group.size():
+                            by_group.resize(group + 1)
+                        by_group[group].push_back(i)
                 if config.count:
                     i += 1
                 else:
                     i = trie.end[i]
-        if with_tokens and not reads:
+        mask.reads_tokens = 0
+        if with_tokens:
             for symbol in range(self.terms.token_classes):
                 c = space.step(start, self.terms.classes + symbol)
                 if c == READS_STATE:
-                    reads = True
-                    break
-                if c == DEAD:
+                    mask.reads_tokens = 1
+                if c <= DEAD:
                     continue
                 for k in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][k]
@@ -191,9 +166,6 @@ cdef class MaskStore:
                     else:
                         late_ends.push_back(space.configs[c].ends)
                         late_token.push_back(n)
-        if reads:
-            return self.add_reader()
-        mask.reads_state = 0
         mask.dense = -1
         mask.sparse_first = <int32_t>self.sparse_tokens.size()
         mask.sparse_count = 0
@@ -222,135 +194,81 @@ cdef class MaskStore:
         mask.pending_count = len(by_ends)
         mask.group_first = <int32_t>self.mask_groups.size()
         mask.group_count = len(group_index)
-        by_group.resize(mask.group_count)
-        for k in range(group_of.size()):
-            by_group[group_of[k]].push_back(node_of[k])
-        i = 0
-        for guard, sem, captured in group_index:
+        for guard, sem in group_index:
             # one subtree may lie in another, and both return at one node
-            sort(by_group[i].begin(), by_group[i].end())
-            by_group[i].erase(unique(by_group[i].begin(), by_group[i].end()), by_group[i].end())
-            self.mask_groups.push_back(self.intern_group(guard, sem, captured, by_group[i]))
-            i += 1
+            k = self.mask_groups.size() - mask.group_first
+            sort(by_group[k].begin(), by_group[k].end())
+            by_group[k].erase(unique(by_group[k].begin(), by_group[k].end()), by_group[k].end())
+            self.mask_groups.push_back(self.intern_group(guard, sem, by_group[k]))
+        mask.reader_first = <int32_t>self.reader_nodes.size()
+        mask.reader_count = <int32_t>readers.size()
+        for k in range(readers.size()):
+            self.reader_nodes.push_back(readers[k])
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
-    cdef int32_t root(self, int32_t state, bint is_open) except -3:
+    cdef int32_t root(self, int32_t state) except -3:
         """Return the mask of a local state, the frame and the semantic state below it unknown."""
         cdef vector[int32_t] whole
         cdef int32_t found
-        if is_open:
-            found = map_get(&self.open_roots, state)
-            if found != NO_VALUE:
-                return found
-        elif <size_t>state < self.roots.size() and self.roots[state] >= 0:
+        if <size_t>state < self.roots.size() and self.roots[state] >= 0:
             self.hits += 1
             return self.roots[state]
         whole.push_back(0)
         found = self.walk(
-            self.space.raw(state, SEM_SYMBOL_OPEN if is_open else (SEM_SYMBOL if self.semantics.active else 0)),
+            self.space.raw(state, SEM_SYMBOL if self.semantics.active else SEM_PLAIN),
             whole,
-            is_open,
             (self.terms.terms[state].flags & F_TOKEN) != 0,
         )
-        if is_open:
-            map_put(&self.open_roots, state, found)
-        else:
-            if <size_t>state >= self.roots.size():
-                self.roots.resize(self.terms.terms.size(), -1)
-            self.roots[state] = found
+        if <size_t>state >= self.roots.size():
+            self.roots.resize(self.terms.terms.size(), -1)
+        self.roots[state] = found
         return found
 
-    cdef int32_t root_for(self, int32_t state, int32_t sem) except -3:
-        """Return the mask of a local state in this semantic state."""
-        cdef vector[int32_t] whole
-        cdef int32_t mask, concrete, found
-        cdef uint64_t key
-        cdef bint is_open
-        if not self.semantics.active:
-            return self.root(state, False)
-        is_open = self.semantics.in_capture(sem)
-        mask = self.root(state, is_open)
-        if not self.masks[mask].reads_state:
-            return mask
-        concrete = self.semantics.concrete_start(sem)
-        key = (<uint64_t>mask << 32) | <uint64_t>concrete
-        found = map_get(&self.concrete, key)
-        if found == NO_VALUE:
-            whole.push_back(0)
-            found = self.walk(self.space.raw(state, concrete), whole, is_open, (self.terms.terms[state].flags & F_TOKEN) != 0)
-            map_put(&self.concrete, key, found)
-        return found
+    cdef int32_t child(self, int32_t group, int32_t rest, bint changed) except -3:
+        """Return the mask of the remainders of a group in a return state, the frame below unknown.
 
-    cdef int32_t walk_child(self, int32_t group, int32_t rest, int32_t sem, bint is_open) except -3:
-        cdef vector[int32_t] below
-        cdef Group g = self.groups[group]
-        cdef int32_t i
-        if g.guard != ANY_BYTE:
-            rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
-        if rest == EMPTY:
-            return NO_TOKENS
-        for i in range(g.node_first, g.node_first + g.node_count):
-            below.push_back(self.remainder_nodes[i])
-        return self.walk(self.space.closed(rest, BOTTOM, sem), below, is_open, False)
-
-    cdef int32_t child(self, int32_t group, int32_t rest, bint is_open) except -3:
-        """Return the mask of the remainders of a group in a return state, the frame below unknown."""
+        ``changed``: the return runs an action or ends a scope, so what the token itself put into the semantic
+        state is not what holds afterwards.
+        """
+        cdef KeyMap* index = &self.changed_children if changed else &self.children
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>rest
-        cdef int32_t found = map_get(&self.open_children if is_open else &self.children, key)
+        cdef int32_t found = map_get(index, key)
+        cdef Group g = self.groups[group]
+        cdef vector[int32_t] below
+        cdef int32_t i
         if found != NO_VALUE:
             return found
-        found = self.walk_child(
-            group, rest, SEM_SYMBOL_OPEN if is_open else (SEM_SYMBOL if self.semantics.active else 0), is_open
-        )
-        map_put(&self.open_children if is_open else &self.children, key, found)
-        return found
-
-    cdef int32_t child_for(self, int32_t group, int32_t rest, int32_t sem) except -3:
-        cdef int32_t mask, concrete, found
-        cdef uint64_t key
-        cdef bint is_open
-        if not self.semantics.active:
-            return self.child(group, rest, False)
-        is_open = self.semantics.in_capture(sem)
-        mask = self.child(group, rest, is_open)
-        if not self.masks[mask].reads_state:
-            return mask
-        concrete = self.semantics.concrete_start(sem)
-        key = (<uint64_t>mask << 32) | <uint64_t>concrete
-        found = map_get(&self.concrete, key)
-        if found == NO_VALUE:
-            found = self.walk_child(group, rest, concrete, is_open)
-            map_put(&self.concrete, key, found)
+        if g.guard != ANY_BYTE:
+            rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
+        found = NO_TOKENS
+        if rest != EMPTY:
+            for i in range(g.node_first, g.node_first + g.node_count):
+                below.push_back(self.remainder_nodes[i])
+            found = self.walk(self.space.closed(rest, BOTTOM, SEM_SYMBOL if changed else g.sem), below, False)
+        map_put(index, key, found)
         return found
 
     # -- using them ----------------------------------------------------------------------------------
 
-    cdef int visit(self, int32_t mask, int32_t frame, int32_t sem) except -3:
+    cdef int visit(self, int32_t mask, int32_t frame) except -3:
         cdef Visit v
-        cdef size_t i, n
-        cdef uint64_t key
-        cdef int32_t at
+        cdef size_t i, n = self.visits.size()
         v.mask = mask
         v.frame = frame
-        v.sem = sem
         # ambiguous stacks reach the same place in several ways; a mask is or-ed once
-        n = self.visits.size()
-        if n <= FEW_VISITS:
+        if n < FEW_VISITS:
             for i in range(n):
-                if self.visits[i].mask == mask and self.visits[i].frame == frame and self.visits[i].sem == sem:
+                if self.visits[i].mask == mask and self.visits[i].frame == frame:
                     return 0
+        else:
             if n == FEW_VISITS:
                 map_clear(&self.visited)
                 for i in range(n):
-                    map_put(&self.visited, visit_key(self.visits[i]), <int32_t>i)
-        if n >= FEW_VISITS:
-            key = visit_key(v)
-            at = map_get(&self.visited, key)
-            if at == NO_VALUE:
-                map_put(&self.visited, key, <int32_t>n)
-            elif self.visits[at].mask == mask and self.visits[at].frame == frame and self.visits[at].sem == sem:
+                    map_put(&self.visited, visit_key(self.visits[i]), 1)
+            if map_get(&self.visited, visit_key(v)) != NO_VALUE:
                 return 0
+            map_put(&self.visited, visit_key(v), 1)
         self.visits.push_back(v)
         return 0
 
@@ -359,26 +277,32 @@ cdef class MaskStore:
         cdef int32_t i, first = family.configs[config].first
         cdef size_t roots, k = 0
         self.visits.clear()
+        self.to_simulate.clear()
+        self.simulate_tokens = False
         for i in range(first, first + family.configs[config].count):
-            self.visit(
-                self.root_for(family.members[i].state, family.members[i].sem),
-                family.members[i].frame,
-                family.members[i].sem,
-            )
+            self.visit(self.root(family.members[i].state), family.members[i].frame)
         roots = self.visits.size()
         while k < self.visits.size():
             self.apply(family, self.visits[k], words)
             k += 1
             if k >= roots and self.visits.size() > MANY_VISITS:
-                return self.simulate(family, config, words)
+                # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
+                # exponentially; configurations join the paths, so this stays polynomial
+                self.to_simulate.clear()
+                self.to_simulate.push_back(0)
+                break
         if k > self.most_visits:
             self.most_visits = k
+        if not self.to_simulate.empty():
+            self.simulate(family, config, words)
+        if self.simulate_tokens:
+            self.simulate_special(family, config, words)
         return 0
 
     cdef int apply(self, ConfigSpace family, Visit at, uint32_t* words) except -3:
         cdef Mask mask = self.masks[at.mask]
         cdef uint32_t* dense
-        cdef int32_t i, k, n, e, g, sem, after
+        cdef int32_t i, j, k, n, e, g
         cdef Edge edge
         cdef bint allowed
         if mask.dense >= 0:
@@ -398,54 +322,73 @@ cdef class MaskStore:
                 for k in range(self.pendings[i].first, self.pendings[i].first + self.pendings[i].count):
                     n = self.sparse_tokens[k]
                     words[n >> 5] |= <uint32_t>1 << (n & 31)
+        for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
+            self.to_simulate.push_back(self.reader_nodes[i])
+        if mask.reads_tokens:
+            self.simulate_tokens = True
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
-            sem = self.semantics_at(k, at.sem)
             for e in range(family.frames[at.frame].first, family.frames[at.frame].first + family.frames[at.frame].count):
                 edge = family.edges[e]
-                if edge.rest != BOTTOM_REST:
-                    after = self.semantics_after(edge, sem)
-                    if after != FORBIDDEN:
-                        self.visit(self.child_for(k, edge.rest, after), edge.parent, after)
+                if edge.rest == BOTTOM_REST:
+                    continue
+                if edge.action >= 0 and self.semantics.may_forbid(edge.action):
+                    for j in range(self.groups[k].node_first, self.groups[k].node_first + self.groups[k].node_count):
+                        self.to_simulate.push_back(self.remainder_nodes[j])
+                    continue
+                self.visit(self.child(k, edge.rest, edge.action != ACTION_NONE), edge.parent)
         return 0
 
-    cdef int32_t semantics_at(self, int32_t group, int32_t sem) except -3:
-        """Return the semantic state when the tokens of a group return, from the one before the token."""
-        cdef Group g = self.groups[group]
-        cdef int32_t before = self.semantics.root(sem)
-        if not self.semantics.active:
-            return sem
-        if g.text:
-            sem = self.semantics.append(sem, <bytes>self.semantics.texts[g.text])
-        return self.semantics.with_root(sem, self.semantics.graft(self.semantics.root(g.sem), before))
-
-    cdef int32_t semantics_after(self, Edge edge, int32_t sem) except -3:
-        """Return the semantic state after a return through an edge, or FORBIDDEN."""
-        if edge.action >= 0:
-            return self.semantics.end(sem, edge.action)
-        if edge.action == ACTION_SCOPE:
-            return self.semantics.with_root(sem, self.semantics.root(edge.saved))
-        return sem
-
     cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or the text tokens that may follow a configuration into ``words`` by walking all of the vocabulary.
-
-        In highly ambiguous grammars the paths through the stack, and so the masks per path, grow
-        exponentially; configurations join the paths, so this stays polynomial.
-        """
-        cdef Trie trie = self.trie
-        cdef int32_t i = 1, c, t, stop = trie.end[0]
+        """Or the text tokens in the subtrees of ``to_simulate`` that may follow, run on the real configuration."""
+        cdef size_t k
+        cdef int32_t done = 0
         self.simulations += 1
+        sort(self.to_simulate.begin(), self.to_simulate.end())
+        for k in range(self.to_simulate.size()):
+            # subtrees are nested or disjoint, and an outer one comes first
+            if self.to_simulate[k] >= done:
+                self.simulate_below(family, config, self.to_simulate[k], words)
+                done = self.trie.end[self.to_simulate[k]]
+        return 0
+
+    cdef int simulate_below(self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words) except -3:
+        cdef Trie trie = self.trie
+        cdef int32_t i, c, t, stop = trie.end[node], depth = trie.depth[node]
+        cdef vector[int32_t] path
+        while node:
+            path.push_back(node)
+            node = trie.parent[node]
         self.stack[0] = config
-        while i < stop:
+        while not path.empty():
+            i = path.back()
+            path.pop_back()
             c = family.step(self.stack[trie.depth[i] - 1], self.terms.class_of[trie.byte[i]])
             if c == DEAD:
-                i = trie.end[i]
-                continue
+                return 0
             self.stack[trie.depth[i]] = c
-            for t in range(trie.token_first[i], trie.token_first[i + 1]):
-                words[trie.tokens[t] >> 5] |= <uint32_t>1 << (trie.tokens[t] & 31)
+            node = i
+        i = node
+        while i < stop:
+            if i:
+                c = family.step(self.stack[trie.depth[i] - 1], self.terms.class_of[trie.byte[i]])
+                if c == DEAD:
+                    i = trie.end[i]
+                    continue
+                self.stack[trie.depth[i]] = c
+                for t in range(trie.token_first[i], trie.token_first[i + 1]):
+                    words[trie.tokens[t] >> 5] |= <uint32_t>1 << (trie.tokens[t] & 31)
             i += 1
+        return 0
+
+    cdef int simulate_special(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        cdef int32_t symbol, n
+        cdef size_t k
+        for symbol in range(self.terms.token_classes):
+            if family.step(config, self.terms.classes + symbol) != DEAD:
+                for k in range(self.class_tokens[symbol].size()):
+                    n = self.class_tokens[symbol][k]
+                    words[n >> 5] |= <uint32_t>1 << (n & 31)
         return 0
 
     # -- eager ---------------------------------------------------------------------------------------
@@ -497,7 +440,7 @@ cdef class MaskStore:
             for state in reach[rule]:
                 if <long long>(self.walks - before) > budget:
                     return sum(map(len, reach)), self.walks - before, False
-                mask = self.root(state, False)
+                mask = self.root(state)
                 for g in range(self.masks[mask].group_first, self.masks[mask].group_first + self.masks[mask].group_count):
                     for rest in returns[rule]:
                         self.child(self.mask_groups[g], rest, False)

@@ -5,7 +5,6 @@ from libcpp.vector cimport vector
 cdef enum:
     SEM_PLAIN = 0       # the state of grammars without semantics, and the initial value of the others
     SEM_SYMBOL = 1      # in mask walks: the state below is not known
-    SEM_SYMBOL_OPEN = 2 # likewise, and the walk began inside a capture
     FORBIDDEN = -1      # the action does not allow the return
     NEEDS_STATE = -2    # the answer depends on a state that the walk does not know
 
@@ -14,12 +13,11 @@ cdef struct Sem:
     int32_t parent      # the state around an open capture, or -1: then `value` holds
     int32_t value       # value id (parent < 0)
     int32_t text        # captured so far: text id (parent >= 0)
-    int32_t is_open     # parent < 0: a capture is open whose text is kept elsewhere (mask walks)
 
 
 cdef class Semantics:
     cdef vector[Sem] sems
-    cdef dict sem_index                 # (parent, value, text, is_open) -> sem
+    cdef dict sem_index                 # (parent, value, text) -> sem
     cdef list values                    # value id -> object, or a (parent value, bytes) link of the stack
     cdef dict value_index
     cdef vector[int32_t] value_kind     # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
@@ -33,7 +31,7 @@ cdef class Semantics:
     cdef dict resolved                  # (resolver, value) -> term
     cdef readonly bint active
 
-    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text, int32_t is_open) except -3
+    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3
     cdef int32_t intern_text(self, bytes text) except -1
     cdef int32_t link(self, int32_t parent, bytes text) except -1
     cdef int32_t value_of(self, object value) except -1
@@ -44,5 +42,4 @@ cdef class Semantics:
     cdef int32_t begin(self, int32_t sem) except -3
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
-    cdef int32_t graft(self, int32_t value, int32_t onto) except -1
-    cdef int32_t concrete_start(self, int32_t sem) except -3
+    cdef bint may_forbid(self, int32_t action)

@@ -9,9 +9,9 @@ of the configuration, rollback, fork and drafts need nothing more.
 Built in: a stack of texts (``push``, ``top``), as links that share their tails. Python callables work on any
 hashable value.
 
-Mask walks start with a frame below that is not known; SEM_SYMBOL stands for the state there. What the
-walk pushes on it becomes links that rest on the symbol, grafted onto the real state when the mask is used;
-a question that needs more answers NEEDS_STATE, and the walk is done for that state alone.
+Mask walks start with a frame below that is not known; SEM_SYMBOL stands for the state there, and for the
+text of captures that are open there. What the walk pushes on it becomes links that rest on the symbol. A
+question that needs more answers NEEDS_STATE: those tokens are run on the real configuration.
 """
 
 cimport cython
@@ -48,25 +48,23 @@ cdef class Semantics:
         if plain:
             for text in initial:
                 start = self.link(start, text)
-        self.intern(-1, start, 0, False)
+        self.intern(-1, start, 0)
         self.values.append(None)
         self.value_kind.push_back(VALUE_SYMBOL)
         self.value_parent.push_back(-1)
         self.value_symbolic.push_back(True)
         symbol = <int32_t>len(self.values) - 1
-        self.intern(-1, symbol, 0, False)
-        self.intern(-1, symbol, 0, True)
+        self.intern(-1, symbol, 0)
 
-    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text, int32_t is_open) except -3:
+    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3:
         cdef Sem sem
-        key = (parent, value, text, is_open)
+        key = (parent, value, text)
         found = self.sem_index.get(key)
         if found is not None:
             return found
         sem.parent = parent
         sem.value = value
         sem.text = text
-        sem.is_open = is_open
         self.sems.push_back(sem)
         self.sem_index[key] = <int32_t>self.sems.size() - 1
         return <int32_t>self.sems.size() - 1
@@ -110,19 +108,17 @@ cdef class Semantics:
         return self.sems[sem].value
 
     cdef bint in_capture(self, int32_t sem) noexcept:
-        return self.sems[sem].parent >= 0 or self.sems[sem].is_open
+        return self.sems[sem].parent >= 0
 
     cdef int32_t with_root(self, int32_t sem, int32_t value) except -3:
         """Return the state with another value below its open captures."""
         cdef vector[int32_t] texts
-        cdef int32_t is_open
         while self.sems[sem].parent >= 0:
             texts.push_back(self.sems[sem].text)
             sem = self.sems[sem].parent
-        is_open = self.sems[sem].is_open
-        sem = self.intern(-1, value, 0, is_open)
+        sem = self.intern(-1, value, 0)
         while not texts.empty():
-            sem = self.intern(sem, -1, texts.back(), False)
+            sem = self.intern(sem, -1, texts.back())
             texts.pop_back()
         return sem
 
@@ -131,11 +127,11 @@ cdef class Semantics:
         cdef Sem s = self.sems[sem]
         if s.parent < 0:
             return sem
-        return self.intern(s.parent, -1, self.intern_text((<bytes>self.texts[s.text]) + text), False)
+        return self.intern(s.parent, -1, self.intern_text((<bytes>self.texts[s.text]) + text))
 
     cdef int32_t begin(self, int32_t sem) except -3:
         """Return the state with one more open capture."""
-        return self.intern(sem, -1, 0, False)
+        return self.intern(sem, -1, 0)
 
     cdef int32_t end(self, int32_t sem, int32_t action) except -3:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
@@ -174,20 +170,6 @@ cdef class Semantics:
         self.resolved[(resolver, value)] = term
         return term
 
-    cdef int32_t graft(self, int32_t value, int32_t onto) except -1:
-        """Return the value with the unknown state at its bottom replaced by ``onto``."""
-        cdef vector[int32_t] links
-        if not self.value_symbolic[value]:
-            return value
-        while self.value_kind[value] == VALUE_LINK:
-            links.push_back(value)
-            value = self.value_parent[value]
-        value = onto
-        while not links.empty():
-            value = self.link(value, <bytes>self.values[links.back()])
-            links.pop_back()
-        return value
-
-    cdef int32_t concrete_start(self, int32_t sem) except -3:
-        """Return the state that a mask walk for this very state starts with: its value, captures kept outside."""
-        return self.intern(-1, self.root(sem), 0, self.in_capture(sem))
+    cdef bint may_forbid(self, int32_t action):
+        """Tell whether an action looks at the state: then a mask cannot be remembered without it."""
+        return self.actions[action] != "push"

@@ -90,12 +90,24 @@ cdef class TermStore:
     cdef uint64_t max_terms
     cdef uint64_t max_explored
 
-    cdef int32_t add(self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, uint64_t pos, uint32_t tag) except -1
+    cdef int32_t add(
+        self,
+        int32_t kind,
+        int32_t a,
+        int32_t b,
+        int32_t c,
+        int32_t nu,
+        int32_t flags,
+        uint64_t pos,
+        uint32_t tag,
+    ) except -1
     cdef int32_t guard_first(self, int32_t g, int32_t t) except -3
     cdef int32_t intern_seq(self, int32_t a, int32_t b) except -1
     cdef int factor(self, vector[int32_t]& items, int depth) except -1
     cdef int merge_repeats(self, vector[int32_t]& items, int depth) except -1
-    cdef int32_t intern(self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags) except -1
+    cdef int32_t intern(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+    ) except -1
     cdef int32_t intern_list(self, int32_t kind, vector[int32_t]& items, int32_t nu, int32_t flags) except -1
     cdef int32_t intern_set(self, uint64_t* words) except -1
     cdef int32_t guard_of_set(self, int32_t set_id) except -1

@@ -72,7 +72,9 @@ cdef class TermStore:
 
     # -- interning ---------------------------------------------------------------------------------
 
-    cdef int32_t intern(self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags) except -1:
+    cdef int32_t intern(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+    ) except -1:
         cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>a), <uint32_t>b), <uint32_t>c)
         cdef uint32_t tag = <uint32_t>(h >> 16)
         cdef uint64_t pos = tag & self.term_index.mask
@@ -88,7 +90,15 @@ cdef class TermStore:
         return self.add(kind, a, b, c, nu, flags, pos, tag)
 
     cdef int32_t add(
-        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, uint64_t pos, uint32_t tag
+        self,
+        int32_t kind,
+        int32_t a,
+        int32_t b,
+        int32_t c,
+        int32_t nu,
+        int32_t flags,
+        uint64_t pos,
+        uint32_t tag,
     ) except -1:
         cdef Term t
         cdef int32_t id = <int32_t>self.terms.size()
@@ -163,7 +173,8 @@ cdef class TermStore:
             if self.guard_sets[i] == set_id:
                 return <int32_t>i
         if self.guard_sets.size() >= MAX_GUARDS:
-            raise BudgetError("max_guards", MAX_GUARDS, "distinct sets of allowed next bytes (follow restrictions)")
+            what = "distinct sets of allowed next bytes (follow restrictions)"
+            raise BudgetError("max_guards", MAX_GUARDS, what)
         self.guard_sets.push_back(set_id)
         return <int32_t>(self.guard_sets.size() - 1)
 
@@ -242,7 +253,7 @@ cdef class TermStore:
         cdef vector[int32_t] spine
         cdef Term t
         cdef Term u
-        cdef int32_t flags, nu, first
+        cdef int32_t first
         if a == EMPTY or b == EMPTY:
             return EMPTY
         if a == EPS:
@@ -300,10 +311,9 @@ cdef class TermStore:
 
     cdef int32_t mk_alt(self, vector[int32_t]& given, int depth) except -1:
         cdef vector[int32_t] items
-        cdef vector[int32_t] merged
         cdef uint64_t words[4]
         cdef size_t i, j, n
-        cdef int32_t k, head, sets = 0, nu = NEVER, flags = 0
+        cdef int32_t k, sets = 0, nu = NEVER, flags = 0
         cdef Term t
         words[0] = words[1] = words[2] = words[3] = 0
         for i in range(given.size()):
@@ -630,8 +640,7 @@ cdef class TermStore:
         if row < 0:
             row = <int32_t>self.rows.size() // self.symbols
             self.row_of[t] = row
-            for i in range(self.symbols):
-                self.rows.push_back(UNKNOWN)
+            self.rows.resize(self.rows.size() + self.symbols, UNKNOWN)
         d = self.rows[<size_t>row * self.symbols + symbol]
         if d < 0:
             d = self.derive_raw(t, symbol)
@@ -703,7 +712,8 @@ cdef class TermStore:
                         break
                 head += 1
                 if queue.size() > self.max_explored:
-                    raise BudgetError("max_explored", self.max_explored, "states visited to decide whether `&` or `!` leaves anything")
+                    what = "states visited to decide whether `&` or `!` leaves anything"
+                    raise BudgetError("max_explored", self.max_explored, what)
         finally:
             map_free(&seen)
         if found < 0:
@@ -926,7 +936,10 @@ cdef class TermStore:
                     key = self.rule_ends_keys[i]
                     map_clear(&self.ends_index)
                     self.ends(self.rule_body[key >> 6], key & 63, &now)
-                    if now.consumed != self.rule_ends_value[i].consumed or now.silent != self.rule_ends_value[i].silent:
+                    if (
+                        now.consumed != self.rule_ends_value[i].consumed
+                        or now.silent != self.rule_ends_value[i].silent
+                    ):
                         self.rule_ends_value[i] = now
                         self.ends_changed = True
                     i += 1

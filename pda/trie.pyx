@@ -20,6 +20,7 @@ cdef class Trie:
         self.max_depth = 0
         self.byte.push_back(0)
         self.depth.push_back(0)
+        self.parent.push_back(0)
         self.end.push_back(0)
         self.token_first.push_back(0)
         path.push_back(0)
@@ -35,6 +36,7 @@ cdef class Trie:
                 node = <int32_t>self.byte.size()
                 self.byte.push_back(text[i])
                 self.depth.push_back(i + 1)
+                self.parent.push_back(path.back())
                 self.end.push_back(0)
                 self.token_first.push_back(<int32_t>self.tokens.size())
                 path.push_back(node)
