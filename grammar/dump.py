@@ -85,11 +85,13 @@ def _pieces(expr: Expr, place: int) -> list[tuple[Expr, int] | str]:
         case ByteClass(mask):
             return [f"<bytes {_byte_ranges(mask)}>"]
         case NotFollowedBy(mask):
-            return [f"!>> {_follow_class(mask)}"]
+            written = f"!>> {_follow_class(mask)}"
+            return [f"({written})" if place >= _POSTFIX else written]
         case RuleRef(name, nonempty):
             return [f"{name}<nonempty>" if nonempty else name]
         case TokenTerminal(names, ids, negated):
-            return ["!" if negated else "", _token(names, ids)]
+            written = f"!{_token(names, ids)}" if negated else _token(names, ids)
+            return [f"({written})" if negated and place >= _POSTFIX else written]
 
 
 def _joined(
