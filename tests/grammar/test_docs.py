@@ -43,4 +43,4 @@ def test_every_code_is_on_the_page(update_goldens: bool) -> None:
     if update_goldens:
         PAGE.write_text(table.sub(lambda _: wanted, page), encoding="utf-8")
     else:
-        assert table.findall(page) == [wanted]
+        assert table.findall(page) == [wanted], "run this test with --update-goldens"
