@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from oracle.earley import Recognizer, Symbol
+
 from stackmask.grammar.ir import RuleSet, TokenTerminal, walk
 
 _ITEM = re.compile(r'\s*(?:("(?:\\.|[^"\\])*")|(<\S+>))')
