@@ -17,7 +17,7 @@ cdef class Matcher:
     cdef list token_classes             # of frozensets of ids
     cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
     cdef bint terminated
-    cdef object refused                 # what the last refusal was: (configuration, bytes accepted, token or text)
+    cdef object refused                 # the last refusal: (configuration, bytes accepted, token or text)
 
     cdef int32_t after_bytes(self, int32_t config, bytes text) except -3
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3

@@ -7,7 +7,6 @@ from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.string cimport memset
 
 from stackmask.pda.configurations cimport BOTTOM, DEAD, ConfigSpace
-from stackmask.pda.terms cimport EMPTY
 
 from stackmask.grammar.diagnostics import StackmaskError
 from stackmask.runtime.refusal import describe_refusal
@@ -36,7 +35,8 @@ cdef class _Rows:
         if data_ptr is not None:
             if mask.device.type != "cpu" or str(mask.dtype) != "torch.int32" or not mask.is_contiguous():
                 raise MatcherError(
-                    f"the bitmask must be a contiguous int32 tensor on the CPU, not {mask.dtype} on {mask.device}"
+                    "the bitmask must be a contiguous int32 tensor on the CPU, "
+                    f"not {mask.dtype} on {mask.device}"
                 )
             address = data_ptr()
             self.base = <uint32_t*>address
@@ -45,10 +45,13 @@ cdef class _Rows:
             try:
                 PyObject_GetBuffer(mask, &self.view, PyBUF_CONTIG | PyBUF_FORMAT)
             except (BufferError, TypeError, ValueError) as error:
-                raise MatcherError(f"the bitmask must be a writable, contiguous int32 array: {error}") from None
+                raise MatcherError(
+                    f"the bitmask must be a writable, contiguous int32 array: {error}"
+                ) from None
             self.has_view = True
             if self.view.itemsize != 4 or self.view.format[0] not in (c"i", c"l"):
-                raise MatcherError(f"the bitmask must hold int32, not format {(<bytes>self.view.format).decode()!r}")
+                found = (<bytes>self.view.format).decode()
+                raise MatcherError(f"the bitmask must hold int32, not format {found!r}")
             self.base = <uint32_t*>self.view.buf
             shape = tuple(self.view.shape[i] for i in range(self.view.ndim))
         if len(shape) == 1:
@@ -286,7 +289,9 @@ cdef class Matcher:
         if len(tokens) != len(parents):
             raise MatcherError(f"{len(tokens)} draft tokens, but {len(parents)} parents")
         if rows.rows < <Py_ssize_t>len(tokens) + 1:
-            raise MatcherError(f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}")
+            raise MatcherError(
+                f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}"
+            )
         self.fill_row(self.history.back(), self.terminated, rows.row(0, self.masks.width))
         for i in range(<int32_t>len(tokens)):
             token = tokens[i]
@@ -304,7 +309,8 @@ cdef class Matcher:
                     ok = self.is_stop(token) and self.family.configs[config].accepting
             places.append(next)
             accepted.append(bool(ok))
-            self.fill_row(next if next != NO_CONFIG else DEAD, next == NO_CONFIG, rows.row(i + 1, self.masks.width))
+            ended = next == NO_CONFIG
+            self.fill_row(DEAD if ended else next, ended, rows.row(i + 1, self.masks.width))
         return accepted
 
     # -- forced text -------------------------------------------------------------------------------
