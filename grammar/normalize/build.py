@@ -24,6 +24,8 @@ from stackmask.grammar.ir import (
     children,
 )
 
+MAX_COUNT = 1_000_000_000  # what the front ends allow in a repetition
+
 
 def is_nothing(expr: Expr) -> bool:
     """Tell whether the expression is plainly the empty language (``&`` is not looked into)."""
@@ -63,12 +65,22 @@ def choice(items: Iterable[Expr], span: Span | None = None) -> Expr:
 
 
 def repeat(item: Expr, low: int, high: int | None, span: Span | None = None) -> Expr:
-    """Return low to high times the item."""
+    """Return low to high times the item; a repetition of a repetition becomes one where it leaves no gaps."""
     if high == 0 or item == EPSILON or (is_nothing(item) and low == 0):
         return EPSILON
     if is_nothing(item):
         return NOTHING
-    return item if low == high == 1 else Repeat(item, low, high, span)
+    if low == high == 1:
+        return item
+    if isinstance(item, Repeat):
+        # rounds j = low..high give counts [j·m, j·n]; these meet if those of the first two do
+        m, n = item.min, item.max
+        first = max(low, 1)
+        meets = n is None or low == high or (first + 1) * m <= first * n + 1
+        most = None if n is None or high is None else n * high
+        if meets and (low > 0 or m <= 1) and max(m * low, most or 0) <= MAX_COUNT:
+            return Repeat(item.item, m * low, most, span)
+    return Repeat(item, low, high, span)
 
 
 def rebuild(expr: Expr, items: tuple[Expr, ...]) -> Expr:

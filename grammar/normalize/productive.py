@@ -20,7 +20,7 @@ from stackmask.grammar.ir import (
     Sequence,
     children,
 )
-from stackmask.grammar.normalize.build import is_nothing, rebuild, with_bodies
+from stackmask.grammar.normalize.build import is_nothing, rebuild, repeat, with_bodies
 from stackmask.grammar.normalize.graph import reachable, reference_graph, references, solve
 
 
@@ -88,6 +88,8 @@ def _drop_nothing(expr: Expr) -> Expr:
             return expr
     if is_nothing(expr):
         return NOTHING
+    if isinstance(expr, Repeat):
+        return repeat(_drop_nothing(expr.item), expr.min, expr.max, expr.span)
     items = children(expr)
     return rebuild(expr, tuple(map(_drop_nothing, items))) if items else expr
 

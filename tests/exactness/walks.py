@@ -91,21 +91,24 @@ def check_case(case: Case, seed: int | str, walks: int = 2, steps: int = 10) -> 
     """Walk a case; raise Mismatch with the text so far where engine and oracle part."""
     rng = random.Random(f"walk {seed}")
     tokens, stop_ids = case.vocabulary.tokens, case.vocabulary.stop_ids
+    compiled, empty = None, False
+    try:
+        compiled = case.compile()
+    except stackmask.GrammarError as error:
+        if not {d.code for d in error.diagnostics} & {"G103", "G118"}:
+            return Outcome("refused")
+        empty = True
     try:
         recognizer = case.recognizer()
         start = [recognizer.start()]
     except TooLarge:
         return Outcome("too large for the oracle")
-    try:
-        compiled = case.compile()
-    except stackmask.GrammarError as error:
-        if "G103" in str(error) or "empty" in str(error):
-            if start[0].viable:
-                raise Mismatch(f"refused as empty: {error}") from error
-            return Outcome("empty")
-        return Outcome("refused")
-    if not start[0].viable:
-        raise Mismatch("compiled, but the language is empty")
+    if start[0].viable == empty:
+        raise Mismatch(
+            f"the language is {'not ' * empty}empty, and it was {'refused' if empty else 'compiled'}"
+        )
+    if compiled is None:
+        return Outcome("empty")
     outcome = Outcome("judged")
     for _ in range(walks):
         matcher, place, path = compiled.matcher(), start, []

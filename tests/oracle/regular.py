@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from stackmask.grammar import ir
 
-MAX_STATES = 200_000
+MAX_STATES = 30_000
 # payload bits of the lead byte, number of continuation bytes, lead byte, least and greatest code point
 _UTF8_FORMS = (
     (7, 0, 0x00, 0x0, 0x7F),
