@@ -20,7 +20,7 @@ cdef struct Mask:
     int32_t pending_count
     int32_t group_first     # tokens that return with bytes left over: mask_groups[group_first:][:group_count]
     int32_t group_count
-    int32_t reader_first    # trie nodes below which the semantic state decides: reader_nodes[reader_first:][:count]
+    int32_t reader_first    # where the semantic state decides: trie nodes reader_nodes[reader_first:][:count]
     int32_t reader_count
     int32_t reads_tokens    # the semantic state decides on special tokens too
 

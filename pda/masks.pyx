@@ -22,7 +22,7 @@ from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.configurations cimport BOTTOM, BOTTOM_REST, DEAD, READS_STATE, Config
 from stackmask.pda.semantics cimport SEM_PLAIN, SEM_SYMBOL
-from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put, mix
+from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 from stackmask.pda.terms cimport ACTION_NONE, ANY_BYTE, EMPTY, F_TOKEN
 
 cdef enum:
@@ -39,7 +39,13 @@ cdef class MaskStore:
     """The masks of one automaton over one vocabulary. Append-only."""
 
     def __cinit__(
-        self, TermStore terms, Semantics semantics, ConfigSpace space, Trie trie, int32_t vocab_size, class_tokens
+        self,
+        TermStore terms,
+        Semantics semantics,
+        ConfigSpace space,
+        Trie trie,
+        int32_t vocab_size,
+        class_tokens,
     ):
         cdef vector[int32_t] ids
         cdef vector[int32_t] nowhere
@@ -114,7 +120,8 @@ cdef class MaskStore:
             if start == READS_STATE:
                 readers.push_back(below[r])
                 continue
-            for p in range(space.configs[start].pop_first, space.configs[start].pop_first + space.configs[start].pop_count):
+            config = space.configs[start]
+            for p in range(config.pop_first, config.pop_first + config.pop_count):
                 group = group_index.setdefault((space.pops[p].guard, space.pops[p].sem), len(group_index))
                 if <size_t>group == by_group.size():
                     by_group.resize(group + 1)
@@ -142,7 +149,8 @@ cdef class MaskStore:
                         late_token.push_back(n)
                 if config.pop_count and trie.end[i] > i + 1:
                     for p in range(config.pop_first, config.pop_first + config.pop_count):
-                        group = group_index.setdefault((space.pops[p].guard, space.pops[p].sem), len(group_index))
+                        key = (space.pops[p].guard, space.pops[p].sem)
+                        group = group_index.setdefault(key, len(group_index))
                         if <size_t>group == by_group.size():
                             by_group.resize(group + 1)
                         by_group[group].push_back(i)
@@ -328,19 +336,19 @@ cdef class MaskStore:
             self.simulate_tokens = True
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
-            for e in range(family.frames[at.frame].first, family.frames[at.frame].first + family.frames[at.frame].count):
-                edge = family.edges[e]
+            for e in range(family.frames[at.frame].count):
+                edge = family.edges[family.frames[at.frame].first + e]
                 if edge.rest == BOTTOM_REST:
                     continue
                 if edge.action >= 0 and self.semantics.may_forbid(edge.action):
-                    for j in range(self.groups[k].node_first, self.groups[k].node_first + self.groups[k].node_count):
-                        self.to_simulate.push_back(self.remainder_nodes[j])
+                    for j in range(self.groups[k].node_count):
+                        self.to_simulate.push_back(self.remainder_nodes[self.groups[k].node_first + j])
                     continue
                 self.visit(self.child(k, edge.rest, edge.action != ACTION_NONE), edge.parent)
         return 0
 
     cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or the text tokens in the subtrees of ``to_simulate`` that may follow, run on the real configuration."""
+        """Or the text tokens in the subtrees of ``to_simulate`` that may follow on the real stack."""
         cdef size_t k
         cdef int32_t done = 0
         self.simulations += 1
@@ -352,9 +360,11 @@ cdef class MaskStore:
                 done = self.trie.end[self.to_simulate[k]]
         return 0
 
-    cdef int simulate_below(self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words) except -3:
+    cdef int simulate_below(
+        self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
+    ) except -3:
         cdef Trie trie = self.trie
-        cdef int32_t i, c, t, stop = trie.end[node], depth = trie.depth[node]
+        cdef int32_t i, c, t, stop = trie.end[node]
         cdef vector[int32_t] path
         while node:
             path.push_back(node)
@@ -408,7 +418,8 @@ cdef class MaskStore:
             while todo:
                 state = todo.pop()
                 self.terms.find_sites(state)
-                for s in range(self.terms.site_of[state], self.terms.site_of[state] + self.terms.site_count[state]):
+                s = self.terms.site_of[state]
+                for s in range(s, s + self.terms.site_count[state]):
                     callee = self.terms.call_rule[self.terms.sites[s].call]
                     rest = self.terms.sites[s].rest
                     if callee >= 0:
@@ -425,7 +436,7 @@ cdef class MaskStore:
                     return len(seen), 0, False
             reach.append(seen)
         returns = [set() for _ in reach]
-        for caller, callee, rest in calls:
+        for _, callee, rest in calls:
             if rest != 1:
                 returns[callee].add(rest)
         changed = True
@@ -441,7 +452,8 @@ cdef class MaskStore:
                 if <long long>(self.walks - before) > budget:
                     return sum(map(len, reach)), self.walks - before, False
                 mask = self.root(state)
-                for g in range(self.masks[mask].group_first, self.masks[mask].group_first + self.masks[mask].group_count):
+                g = self.masks[mask].group_first
+                for g in range(g, g + self.masks[mask].group_count):
                     for rest in returns[rule]:
                         self.child(self.mask_groups[g], rest, False)
         return sum(map(len, reach)), self.walks - before, True
@@ -454,6 +466,7 @@ cdef class MaskStore:
             "hits": self.hits,
             "simulations": self.simulations,
             "most_visits": self.most_visits,
-            "mask_bytes": 4 * (self.dense_words.size() + self.sparse_tokens.size() + self.remainder_nodes.size()),
+            "mask_bytes": 4
+            * (self.dense_words.size() + self.sparse_tokens.size() + self.remainder_nodes.size()),
             "walk_configurations": self.space.configs.size(),
         }

@@ -22,7 +22,7 @@ cdef class Semantics:
     cdef dict value_index
     cdef vector[int32_t] value_kind     # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
     cdef vector[int32_t] value_parent
-    cdef vector[uint8_t] value_symbolic # rests on the unknown state
+    cdef vector[uint8_t] value_symbolic  # rests on the unknown state
     cdef list texts
     cdef dict text_index
     cdef list actions

@@ -634,7 +634,6 @@ cdef class TermStore:
         """Return the live derivative of a state (EMPTY if there is none). Cost: a load once known."""
         cdef int32_t row = self.row_of[t]
         cdef int32_t d
-        cdef int i
         if self.terms[t].kind == K_LIT or self.terms[t].kind == K_SET:
             return self.derive_part(t, symbol)
         if row < 0:
@@ -1095,6 +1094,13 @@ cdef class TermStore:
             if self.step(t, self.class_of[byte]) != EMPTY:
                 mask |= 1 << byte
         return mask
+
+    def matches(self, int32_t t, bytes data):
+        """Tell whether a regular term holds exactly these bytes."""
+        cdef unsigned char byte
+        for byte in data:
+            t = self.step(t, self.class_of[byte])
+        return self.terms[t].nu >= 0
 
     def alive(self, int32_t t):
         """Tell whether the term has a string."""
