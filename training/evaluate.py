@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -36,9 +37,8 @@ class Outcome:
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """Open a database for reading, with a limit on the work of one query."""
-    connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    return connection
+    """Open a database for reading."""
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
 
 
 def rows_of(connection: sqlite3.Connection, sql: str) -> list[tuple[Any, ...]] | None:
@@ -68,12 +68,14 @@ def same_rows(connection: sqlite3.Connection, gold: str, predicted: str) -> bool
 
 def parses(sql: str) -> bool:
     """Say whether SQLite can parse a statement, whatever tables it names."""
-    with sqlite3.connect(":memory:") as empty:
+    with closing(sqlite3.connect(":memory:")) as empty:
         try:
             empty.execute("EXPLAIN " + sql)
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
             text = str(error)
-            return "syntax error" not in text and "incomplete input" not in text and "unrecognized" not in text
+            return (
+                "syntax error" not in text and "incomplete input" not in text and "unrecognized" not in text
+            )
     return True
 
 
@@ -81,8 +83,10 @@ def without_grammar(model: Any, tokenizer: Any) -> Answer:
     """Answer greedily from the model alone."""
     import torch
 
+    from stackmask.runtime.embedded import prompt_for
+
     def answer(question: str) -> tuple[str, bool]:
-        encoded = tokenizer(question.strip() + "\n", return_tensors="pt", return_token_type_ids=False)
+        encoded = tokenizer(prompt_for(question), return_tensors="pt", return_token_type_ids=False)
         with torch.inference_mode():
             ids = model.generate(
                 **encoded, max_new_tokens=MAX_NEW_TOKENS, do_sample=False, pad_token_id=tokenizer.pad_token_id
@@ -95,15 +99,21 @@ def without_grammar(model: Any, tokenizer: Any) -> Answer:
     return answer
 
 
-def with_grammar(model: Any, tokenizer: Any, start_text: str = "sql") -> Answer:
+def with_grammar(model: Any, tokenizer: Any) -> Answer:
     """Answer greedily among the tokens that the bundled SQL grammar allows."""
     import stackmask
+    from stackmask.runtime.embedded import prompt_for
 
-    grammar = stackmask.Grammar.bundled(start_text)
+    grammar = stackmask.Grammar.bundled("sql")
 
     def answer(question: str) -> tuple[str, bool]:
         (result,) = stackmask.generate(
-            model, tokenizer, [question.strip() + "\n"], grammar, max_new_tokens=MAX_NEW_TOKENS, do_sample=False
+            model,
+            tokenizer,
+            [prompt_for(question)],
+            grammar,
+            max_new_tokens=MAX_NEW_TOKENS,
+            do_sample=False,
         )
         return result.text, result.finished
 

@@ -14,7 +14,9 @@ def _frames(intent: str, text: str) -> None:
     FRAMES[intent] = tuple(line.strip() for line in text.strip().splitlines())
 
 
-_frames("top clause", """
+_frames(
+    "top clause",
+    """
 Which <n> <D> <most>?
 What <n> <D> <most>?
 <Who> are the <n> <D> <rel> <most>?
@@ -41,8 +43,11 @@ The <n> <D> <rel> <most>, please
 Which of {our|the} <D> <most>? Limit {it|the answer} to <n>
 Which <n> people <most>?
 Who are the <n> people who <most>?
-""")
-_frames("top noun", """
+""",
+)
+_frames(
+    "top noun",
+    """
 [The] top <n> <D> by <noun>
 <Who> are the <top> <n> <D> by <noun>?
 {Show|List|Give me} [the] <top> <n> <D> by <noun>
@@ -65,8 +70,11 @@ Name the <top> <n> <D> {by|ranked by|sorted by} <noun>
 Who has the <high> <noun>? {Show|List|Name} <n> <D>
 Get the <n> <D> whose <noun> is <high>
 Find the <top> <n> <D> based on <noun>
-""")
-_frames("top adjective", """
+""",
+)
+_frames(
+    "top adjective",
+    """
 {Which|What|Who} are the <n> <adj> <D>?
 <Who> are our <n> <adj> <D>?
 [Show|Show me|List|Name] [the|our] <n> <adj> <D>
@@ -85,8 +93,11 @@ Who or what are the <n> <adj> <D>?
 What <n> <D> are the <adj>?
 Top <n> <adj> <D>
 A list of the <n> <adj> <D>, please
-""")
-_frames("one clause", """
+""",
+)
+_frames(
+    "one clause",
+    """
 {Which|What} <d> <most>?
 <Who> is the <d> <rel> <most>?
 {Show|Find|Name} [me] the <d> <rel> <most>
@@ -108,8 +119,11 @@ Who {of all|in our data} <most>?
 Who is the person who <most>?
 Which person <most>?
 Find out which <d> <most>
-""")
-_frames("one noun", """
+""",
+)
+_frames(
+    "one noun",
+    """
 {Which|What} <d> has the <high> <noun>?
 [Show|Show me|Find|Find me|Name] the <d> with the <high> <noun>
 <Who> is the <d> with the <high> <noun>?
@@ -123,8 +137,11 @@ The <top> <d> by <noun>
 By <noun>, which <d> is <first>?
 Who or what has the <high> <noun> of all <D>?
 Give me the one <d> with the <high> <noun>
-""")
-_frames("one adjective", """
+""",
+)
+_frames(
+    "one adjective",
+    """
 {Which|What|Who} is {the|our} <adj> <d>?
 <Who> is {our|the} <adj> <d>?
 [Show|Show me|Name|Find|Find me] {the|our} <adj> <d>
@@ -138,8 +155,11 @@ What is the name of {the|our} <adj> <d>?
 {Get|Return|Display} the <adj> <d>
 Can you tell me {our|the} <adj> <d>?
 Of all <D>, which {one|<d>} is the <adj>?
-""")
-_frames("each", """
+""",
+)
+_frames(
+    "each",
+    """
 <noun> {by|per|for each|for every} <d>
 {Show|Give me|List} the <noun> {by|per|for each|for every|of each} <d>
 What is the <noun> {of|for|in} {each|every} <d>?
@@ -159,8 +179,11 @@ Compare the <D> by <noun>
 Report the <noun> {of|for} all <D>
 What is the <noun> per <d>?
 Tell me the <noun> {of|for} {each|every} <d>
-""")
-_frames("rank", """
+""",
+)
+_frames(
+    "rank",
+    """
 Rank {all|the} <D> by <noun> <direction>
 {Sort|Order} {all|the} <D> by <noun> <direction>
 List {all|the} <D> {sorted|ordered} by <noun> <direction>
@@ -172,8 +195,11 @@ I want {the|all} <D> ranked by <noun> <direction>
 Print every <d>, {sorted|ordered} by <noun> <direction>
 A ranking of {all|the} <D> by <noun> <direction>
 Put {all|the} <D> in order of <noun> <direction>
-""")
-_frames("having", """
+""",
+)
+_frames(
+    "having",
+    """
 {Which|What} <D> <verb>?
 [Show|Show me|List] {all|the|every one of the} <D> <restriction>
 Find {all|the} <D> <restriction>
@@ -187,8 +213,11 @@ Give me {all|the names of all|the} <D> <restriction>
 Do we have <D> <restriction>?
 Which of {our|the} <D> <verb>?
 Get {the|all} <D> <restriction>
-""")
-_frames("having count", """
+""",
+)
+_frames(
+    "having count",
+    """
 How many <D> <verb>?
 Count the <D> <restriction>
 What is the number of <D> <restriction>?
@@ -196,8 +225,11 @@ How many <D> are there <restriction>?
 Number of <D> <restriction>
 Tell me how many <D> <verb>
 How many of our <D> <verb>?
-""")
-_frames("single", """
+""",
+)
+_frames(
+    "single",
+    """
 What is the <noun> {of|for} <v>?
 What's the <noun> {of|for} <v>?
 [Show|Show me|Give me] the <noun> {of|for} <v>
@@ -209,8 +241,11 @@ What <noun> does <v> have?
 How {high|large} is the <noun> {of|for} <v>?
 <v>: <noun>?
 Can you tell me the <noun> {of|for} <v>?
-""")
-_frames("count", """
+""",
+)
+_frames(
+    "count",
+    """
 How many <D> are there?
 How many <D> do we have?
 How many <D>?
@@ -231,8 +266,11 @@ How many <N> do we have <post>?
 How many <N> are there <post>?
 How many <N> exist <post>?
 How many <N> can you find <post>?
-""")
-_frames("count verb", """
+""",
+)
+_frames(
+    "count verb",
+    """
 How many <D> <verb>?
 How many of {our|the} <D> <verb>?
 Tell me how many <D> <verb>
@@ -240,8 +278,11 @@ What number of <D> <verb>?
 Can you tell me how many <D> <verb>?
 I {want|would like} to know how many <D> <verb>
 Find out how many <D> <verb>
-""")
-_frames("list", """
+""",
+)
+_frames(
+    "list",
+    """
 {List|Show|Display} [all|all the|the] <D>
 {Show|Give} me [all|all the|the] <D>
 {Which|What} <D> are there?
@@ -264,8 +305,11 @@ Which are the <D>?
 I'm looking for <D>
 {Which|What} <N> do we have <post>?
 {Which|What} <N> are there <post>?
-""")
-_frames("list verb", """
+""",
+)
+_frames(
+    "list verb",
+    """
 {Which|What} <D> <verb>?
 Which of {our|the} <D> <verb>?
 Tell me which <D> <verb>
@@ -273,8 +317,11 @@ Do you know which <D> <verb>?
 Find out which <D> <verb>
 I {want|would like} to know which <D> <verb>
 Can you {say|tell me} which <D> <verb>?
-""")
-_frames("list column", """
+""",
+)
+_frames(
+    "list column",
+    """
 What are the <columns> of {all|the} <D>?
 {List|Show|Give me} the <columns> of [all|the] <D>
 <columns> of [all|the] <D>
@@ -284,8 +331,11 @@ I need the <columns> of [all|the] <D>
 Get [me] the <columns> of [all|the] <D>
 Tell me the <columns> of {all|the} <D>
 {Print|Return} the <columns> of [all|the] <D>
-""")
-_frames("list name column", """
+""",
+)
+_frames(
+    "list name column",
+    """
 {List|Show} [all|the] <D> {with|and|along with|together with} their <columns>
 {Show|Give} me the names and <columns> of [all|the] <D>
 What are the names and <columns> of {all|the} <D>?
@@ -296,8 +346,11 @@ I {want|need} [all|the] <D> {with|and} their <columns>
 Names and <columns> of {all|the} <D>
 {Show|Get} every <d> {with|and} {its|the} <column>
 Give me the <columns> of {all|the} <D>, with names
-""")
-_frames("average", """
+""",
+)
+_frames(
+    "average",
+    """
 What is the {average|mean} <x> of {all|the|our} <D>?
 What is the {average|mean} <x> [of] [the|our] <D>?
 {Average|Mean} <x> of [all|the] <D>
@@ -309,8 +362,11 @@ I {want|need} to know the {average|mean} <x> of [all|the] <D>
 What's the {average|mean} <x> {of|for|across} [all|the|our] <D>?
 What <x> do [the|our] <D> have on average?
 Find the {average|mean} <x> {of|for} [all|the] <D>
-""")
-_frames("highest", """
+""",
+)
+_frames(
+    "highest",
+    """
 What is the {highest|largest|maximum|biggest|top} <x> {of|among} {all|the|our} <D>?
 {Highest|Maximum|Largest} <x> {of|among} [all|the] <D>
 {Show|Give|Tell} me the {highest|maximum|largest} <x> {of|among} [all|the] <D>
@@ -319,8 +375,11 @@ How high is the {highest|maximum|top} <x> {of|among} [the|our] <D>?
 What's the {highest|maximum|top} <x> {of|for|among} [all|the|our] <D>?
 I {want|need} to know the {highest|maximum} <x> of [all|the] <D>
 Max <x> of [the] <D>
-""")
-_frames("lowest", """
+""",
+)
+_frames(
+    "lowest",
+    """
 What is the {lowest|smallest|minimum} <x> {of|among} {all|the|our} <D>?
 {Lowest|Minimum|Smallest} <x> {of|among} [all|the] <D>
 {Show|Give|Tell} me the {lowest|minimum|smallest} <x> {of|among} [all|the] <D>
@@ -329,8 +388,11 @@ How low is the {lowest|minimum} <x> {of|among} [the|our] <D>?
 What's the {lowest|minimum} <x> {of|for|among} [all|the|our] <D>?
 I {want|need} to know the {lowest|minimum} <x> of [all|the] <D>
 Min <x> of [the] <D>
-""")
-_frames("total", """
+""",
+)
+_frames(
+    "total",
+    """
 What is the {total|combined|overall} <x> of {all|the|our} <D>?
 {Total|Combined} <x> of [all|the] <D>
 {Show|Give|Tell} me the {total|combined} <x> of [all|the] <D>
@@ -340,8 +402,11 @@ What is the sum of the <x> of [all|the] <D>?
 How {high|large} is the total <x> of [the|our] <D>?
 What's the {total|overall} <x> {of|for|across} [all|the|our] <D>?
 What does the <x> of [all|the] <D> {add up|sum up|come} to?
-""")
-_frames("above average", """
+""",
+)
+_frames(
+    "above average",
+    """
 {Which|What} <D> have {a|an} <x> <above> [the] average?
 {List|Show|Find} [all|the] <D> with {a|an} <x> <above> [the] average
 [All] <D> whose <x> is <above> [the] average
@@ -352,8 +417,11 @@ Which <D> have an <above> average <x>?
 Name {all|the} <D> whose <x> is <above> the {mean|average}
 {Get|Return} the <D> with {a|an} <x> <above> the {mean|average}
 Compared with the average <x>, which <D> are <above>?
-""")
-_frames("bare number", """
+""",
+)
+_frames(
+    "bare number",
+    """
 What is {the|our} <which> <x>?
 What's {the|our} <which> <x>?
 <which> <x>
@@ -364,8 +432,11 @@ I {want|need} to know the <which> <x>
 <which> <x> in our {data|database|shop}
 Find the <which> <x>
 What <which> <x> do we have?
-""")
-_frames("each count", """
+""",
+)
+_frames(
+    "each count",
+    """
 How many <things> {per|by} <d><when>?
 How many <things> are there {per|for each|for every|in each} <d><when>?
 Count <things> {per|by|for each|for every} <d><when>
@@ -374,4 +445,5 @@ Count [of] <things> {per|by} <d><when>
 How many <things> do we have {per|for each|in each|in every} <d><when>?
 Show me how many <things> there are {per|for each|for every} <d><when>
 I need a count of <things> {per|by|for every} <d><when>
-""")
+""",
+)

@@ -325,7 +325,13 @@ TIMES = {
     "year": ("in <y>", "in <y>", "during <y>", "in the year <y>", "throughout <y>"),
     "month": ("in <m>", "during <m>", "in the month of <m>"),
     "after year": ("after <y>", "later than <y>"),
-    "since year": ("since <y>", "from <y> on", "from <y> onwards", "in <y> or later", "since the start of <y>"),
+    "since year": (
+        "since <y>",
+        "from <y> on",
+        "from <y> onwards",
+        "in <y> or later",
+        "since the start of <y>",
+    ),
     "before year": ("before <y>", "prior to <y>", "earlier than <y>"),
     "after day": ("after <d>", "later than <d>"),
     "since day": ("since <d>", "on or after <d>", "from <d> on"),
@@ -362,7 +368,12 @@ def time_condition(values: Values, column: str) -> tuple[str, str]:
     return text, sql
 
 
-MONEY = ("products.price", "employees.salary", "orders.total", "shipments.cost")  # as a column or inside an aggregate
+MONEY = (
+    "products.price",
+    "employees.salary",
+    "orders.total",
+    "shipments.cost",
+)  # as a column or inside an aggregate
 
 
 def number_condition(
@@ -386,7 +397,9 @@ def draw_condition(values: Values, condition: Condition) -> tuple[str, str, str,
     """Draw one condition: wording before the noun, wording after it, SQL, table to join."""
     rng = values.rng
     table = condition.column.partition(".")[0]
-    before = bool(condition.pre) and rng.random() < len(condition.pre) / (len(condition.pre) + len(condition.post))
+    before = bool(condition.pre) and rng.random() < len(condition.pre) / (
+        len(condition.pre) + len(condition.post)
+    )
     text = rng.choice(condition.pre if before else condition.post)
     sql = condition.sql
     if condition.kind == "text":
@@ -397,6 +410,8 @@ def draw_condition(values: Values, condition: Condition) -> tuple[str, str, str,
         phrase, sql = time_condition(values, condition.column)
         text = text.replace("<t>", phrase)
     elif condition.kind.startswith("number"):
-        phrase, tail = number_condition(values, condition.span, condition.kind, money=condition.column in MONEY)
+        phrase, tail = number_condition(
+            values, condition.span, condition.kind, money=condition.column in MONEY
+        )
         text, sql = text.replace("<c>", phrase).replace("<k>", phrase), f"{condition.column} {tail}"
     return (text, "", sql, table) if before else ("", text, sql, table)

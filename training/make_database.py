@@ -109,7 +109,9 @@ def rows(seed: int = SEED) -> dict[str, list[Row]]:
 
     customers: list[tuple[int, str, str, str, str, str]] = []
     for i, name in enumerate(everyone[N_EMPLOYEES:], 1):
-        email = f"{name.lower().replace(' ', '.')}@{rng.choice(('example.com', 'example.org', 'example.net'))}"
+        email = (
+            f"{name.lower().replace(' ', '.')}@{rng.choice(('example.com', 'example.org', 'example.net'))}"
+        )
         city, country = rng.choices(places, weights)[0]
         customers.append((i, name, email, city, country, day(rng, FIRST_DAY, date(2025, 3, 31)).isoformat()))
 
@@ -126,7 +128,9 @@ def rows(seed: int = SEED) -> dict[str, list[Row]]:
         drawn.append((day(rng, date.fromisoformat(buyer[5])), buyer[0]))
     for order_id, (ordered, buyer_id) in enumerate(sorted(drawn), 1):
         total = 0.0
-        for product in {p[0]: p for p in rng.choices(products, popular, k=rng.choice((1, 1, 2, 2, 3, 4, 5)))}.values():
+        for product in {
+            p[0]: p for p in rng.choices(products, popular, k=rng.choice((1, 1, 2, 2, 3, 4, 5)))
+        }.values():
             quantity = rng.choice((1, 1, 1, 2, 2, 3, 4, 6))
             price = money(product[4] * rng.choice((1, 1, 1, 0.9)))
             items.append((len(items) + 1, order_id, product[0], quantity, price))
@@ -136,7 +140,9 @@ def rows(seed: int = SEED) -> dict[str, list[Row]]:
         orders.append((order_id, buyer_id, rng.choice(sellers)[0], ordered.isoformat(), status, total))
         if status in ("delivered", "shipped", "returned"):
             shipped = ordered + timedelta(days=rng.randint(0, 5))
-            arrived = None if status == "shipped" else (shipped + timedelta(days=rng.randint(1, 12))).isoformat()
+            arrived = (
+                None if status == "shipped" else (shipped + timedelta(days=rng.randint(1, 12))).isoformat()
+            )
             cost = money(rng.uniform(3, 30))
             carrier = rng.choices(names.CARRIERS, (5, 4, 3, 2, 1))[0]
             shipments.append((len(shipments) + 1, order_id, carrier, shipped.isoformat(), arrived, cost))

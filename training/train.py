@@ -135,8 +135,11 @@ def rate(step: int, steps: int) -> float:
 def save(model: LlamaForCausalLM, folder: Path) -> None:
     """Write the weights in half precision and the configuration; tied weights are written once."""
     folder.mkdir(parents=True, exist_ok=True)
-    state = {k: v.to(torch.float16).contiguous() for k, v in model.state_dict().items() if k != "lm_head.weight"}
+    state = {
+        k: v.to(torch.float16).contiguous() for k, v in model.state_dict().items() if k != "lm_head.weight"
+    }
     save_file(state, folder / "model.safetensors", metadata={"format": "pt"})
+    (folder / "model.safetensors").chmod(0o644)  # package data is for everyone to read
     kept = model.config.to_diff_dict()
     kept.pop("transformers_version", None)
     (folder / "config.json").write_text(json.dumps(kept, indent=2, sort_keys=True) + "\n")
@@ -168,7 +171,10 @@ def work_on(rank: int, workers: int, meeting: str, target: Path, work: Path, ste
     model = LlamaForCausalLM(configuration(tokenizer))
     optimizer = optimizer_for(model)
     if rank == 0:
-        print(f"{sum(p.numel() for p in model.parameters()):,} weights, {steps:,} steps of {BATCH} pairs", flush=True)
+        print(
+            f"{sum(p.numel() for p in model.parameters()):,} weights, {steps:,} steps of {BATCH} pairs",
+            flush=True,
+        )
     model.train()
     smooth = 0.0
     saved = time.monotonic()
@@ -180,7 +186,10 @@ def work_on(rank: int, workers: int, meeting: str, target: Path, work: Path, ste
                 hidden = model.model(input_ids=tokens, use_cache=False).last_hidden_state
                 wanted = targets[:, 1:] != -100
                 logits = model.lm_head(hidden[:, :-1][wanted])  # only where there is a target
-            loss = torch.nn.functional.cross_entropy(logits.float(), targets[:, 1:][wanted], reduction="sum") / total
+            loss = (
+                torch.nn.functional.cross_entropy(logits.float(), targets[:, 1:][wanted], reduction="sum")
+                / total
+            )
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             add_gradients(model)

@@ -1,5 +1,6 @@
 """Draw the values that questions mention; a value is marked so that its wording can be masked."""
 
+# ruff: noqa: SIM905  (lists of words read best as text)
 from __future__ import annotations
 
 import random
@@ -10,9 +11,7 @@ from training import names
 
 OPEN, CLOSE = "\x01", "\x02"
 MARKED = re.compile(f"{OPEN}[^{CLOSE}]*{CLOSE}")
-MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
+MONTHS = ("January February March April May June July August September October November December").split()
 WORDS = (
     "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
     "seventeen eighteen nineteen twenty"
@@ -112,7 +111,11 @@ class Values:
     def small(self) -> tuple[str, int]:
         """Draw a small count, in words or digits."""
         if self.rng.random() < 0.15:
-            n = self.rng.choice([*range(13, 21), *TENS]) if self.rng.random() < 0.5 else self.rng.randint(21, 99)
+            n = (
+                self.rng.choice([*range(13, 21), *TENS])
+                if self.rng.random() < 0.5
+                else self.rng.randint(21, 99)
+            )
         else:
             n = self.rng.randint(2, 12)
         if self.rng.random() < 0.5 and (n <= 20 or n in TENS):
@@ -124,7 +127,9 @@ class Values:
         style = self.rng.random()
         if style < 0.7:
             return text
-        return self.rng.choice(("$<>", "$<>", "<> dollars", "<> euros", "€<>", "<> EUR", "<> USD")).replace("<>", text)
+        return self.rng.choice(("$<>", "$<>", "<> dollars", "<> euros", "€<>", "<> EUR", "<> USD")).replace(
+            "<>", text
+        )
 
     def amount(self, low: float, high: float) -> tuple[str, str]:
         """Draw a sum of money or a quantity, as in the question and as in SQL."""
