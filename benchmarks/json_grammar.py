@@ -185,7 +185,9 @@ def measure(name: str, folder: str, data: str, out: Any) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=Path(os.environ.get("STACKMASK_DATA", ROOT.parent / "shared" / "data")))
+    parser.add_argument(
+        "--data", type=Path, default=Path(os.environ.get("STACKMASK_DATA", ROOT.parent / "shared" / "data"))
+    )
     parser.add_argument("--tokenizer", default="llama3-128k")
     parser.add_argument("--engines", default="stackmask,llguidance,xgrammar")
     parser.add_argument("--rounds", type=int, default=3, help="runs of each engine; medians are reported")

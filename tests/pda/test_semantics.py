@@ -1,0 +1,146 @@
+"""Captures, scopes and dynamic rules: the built-in stack, Python callables, and masks that depend on them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import stackmask as sm
+from stackmask.grammar import ir
+
+TOKENS: list[bytes | None] = [bytes([b]) for b in range(256)]
+TOKENS += [
+    None,
+    b"<a>",
+    b"</a>",
+    b"</",
+    b"a></a>",
+    b"></",
+    b"</b>",
+    b"ab>",
+    b"><b>",
+    b"b></b></a>",
+    b"</ab></ab>",
+]
+VOCABULARY = sm.Vocabulary(TOKENS, stop_ids=[256])
+TAGS = """
+root ::= @scope("<" @push([ab]+) ">" root* "</" @top ">")
+"""
+
+
+def letter(text: str) -> ir.Expr:
+    return ir.CharClass(tuple((ord(c), ord(c)) for c in sorted(text)))
+
+
+def matcher_of(grammar: sm.Grammar) -> sm.Matcher:
+    return sm.Compiler(VOCABULARY).compile(grammar).matcher()
+
+
+def long_tokens(matcher: sm.Matcher) -> set[bytes]:
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    matcher.fill_next_token_bitmask(mask)
+    bits = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size])
+    return {text for i in bits if (text := TOKENS[i]) and len(text) > 1}
+
+
+def test_end_tags_match_their_start_tags() -> None:
+    matcher = matcher_of(sm.Grammar.from_ebnf(TAGS))
+    assert matcher.accept_string("<a>")
+    assert long_tokens(matcher) == {b"<a>", b"</a>", b"</"}
+    assert matcher.accept_string("<b")
+    # within one token: the rest of the name, the end tag, and the parent's end tag
+    assert long_tokens(matcher) == {b"ab>", b"></", b"><b>"}
+    assert not matcher.accept_string("></a>")
+    assert matcher.accept_string("></b></a>") and matcher.is_accepting()
+
+
+def test_a_token_may_hold_capture_and_use() -> None:
+    matcher = matcher_of(sm.Grammar.from_ebnf(TAGS))
+    assert matcher.accept_string("<")
+    assert b"a></a>" in long_tokens(matcher)
+    assert matcher.accept_string("a><")
+    assert b"a></a>" in long_tokens(matcher) and b"b></b></a>" in long_tokens(matcher)
+    assert matcher.accept_string("ab><ab>")
+    assert b"</ab></ab>" in long_tokens(matcher) and b"</a>" not in long_tokens(matcher)
+
+
+def test_masks_follow_the_state_after_rollback_and_fork() -> None:
+    compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(TAGS))
+    one = compiled.matcher()
+    assert one.accept_string("<a>") and one.accept_string("<ab>")
+    fork = one.fork()
+    assert fork.accept_string("</ab>")
+    assert b"</a>" in long_tokens(fork) and b"</a>" not in long_tokens(one)
+    one.rollback(1)
+    assert b"</a>" in long_tokens(one)
+    assert one.accept_string("<b>") and b"</b>" in long_tokens(one)
+
+
+def test_deep_nesting_keeps_every_name() -> None:
+    names = ["a" * (i % 7 + 1) + "b" for i in range(2000)]
+    matcher = matcher_of(sm.Grammar.from_ebnf(TAGS))
+    assert matcher.accept_string("".join(f"<{name}>" for name in names))
+    assert matcher.accept_string("".join(f"</{name}>" for name in reversed(names)))
+    assert matcher.is_accepting()
+
+
+def test_blocks_by_indentation() -> None:
+    matcher = matcher_of(
+        sm.Grammar.from_ebnf(
+            r"""
+            %stack "\n"
+            root  ::= line (@top line)*
+            line  ::= [a-z] (":" block)?
+            block ::= @scope(@push(@top " "+) line (@top line)*)
+            """
+        )
+    )
+    assert matcher.accept_string("a\nb:\n  c\n  d:\n    e\n  f\ng") and matcher.is_accepting()
+    matcher.reset()
+    assert not matcher.accept_string("a:\nb")
+    assert not matcher.accept_string("a:\n  b\n c")
+    assert not matcher.accept_string("a\n b")
+
+
+def distinct_letters() -> sm.Grammar:
+    """Letters, each at most once, by Python callables: a set that grows, a class that shrinks."""
+
+    def remember(seen: object, text: bytes) -> object:
+        assert isinstance(seen, frozenset)
+        return None if text in seen else seen | {text}
+
+    def fresh(seen: object) -> ir.Expr:
+        assert isinstance(seen, frozenset)
+        return letter("".join(c for c in "abc" if c.encode() not in seen)) if len(seen) < 3 else ir.NOTHING
+
+    one = ir.Capture(ir.RuleRef("letter"), remember)
+    rules = {
+        "root": ir.Rule("root", ir.Sequence((one, ir.Repeat(ir.Sequence((ir.Literal(b","), one)), 0, 2)))),
+        "letter": ir.Rule("letter", ir.Dynamic(fresh)),
+    }
+    return sm.Grammar(ir.RuleSet(rules, "root", frozenset()))
+
+
+def test_callables_decide_exactly() -> None:
+    matcher = matcher_of(distinct_letters())
+    assert matcher.expected_bytes() == {97, 98, 99}
+    assert matcher.accept_string("b,") and matcher.expected_bytes() == {97, 99}
+    assert matcher.accept_string("c,") and matcher.expected_bytes() == {97}
+    matcher.rollback(1)
+    assert not matcher.accept_string("b")
+    assert matcher.accept_string("a,c") and matcher.is_accepting()
+
+
+def test_an_action_that_forbids_is_seen_in_the_mask() -> None:
+    def short(value: object, text: bytes) -> object:
+        return value if len(text) < 3 else None
+
+    rules = {
+        "root": ir.Rule("root", ir.Sequence((ir.Capture(ir.RuleRef("word"), short), ir.Literal(b">")))),
+        "word": ir.Rule("word", ir.Repeat(letter("ab"), 1, 4)),
+    }
+    matcher = matcher_of(sm.Grammar(ir.RuleSet(rules, "root", 0)))
+    assert matcher.accept_string("a") or matcher.refusal is None
+    assert matcher.expected_bytes() == {97, 98, ord(">")}
+    assert b"ab>" not in long_tokens(matcher)
+    matcher.reset()
+    assert b"ab>" in long_tokens(matcher)

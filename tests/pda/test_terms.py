@@ -1,0 +1,124 @@
+"""The term algebra: derivatives against Python's re on all short strings, byte classes, UTF-8 ranges."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import re
+
+import pytest
+
+from stackmask.grammar import ir
+from stackmask.pda.lower import literal_set, regular_term
+from stackmask.pda.terms import TermStore
+from stackmask.pda.utf8 import byte_sequences
+
+ALPHABET = b"abc"
+
+
+def accepts(terms: TermStore, term: int, data: bytes) -> bool:
+    return bool(terms.matches(term, data))
+
+
+def random_expr(rng: random.Random, depth: int) -> tuple[ir.Expr, str]:
+    """Return a random regular expression as IR and as Python's re."""
+    kind = rng.randrange(7 if depth else 2)
+    if kind == 0:
+        text = "".join(rng.choices("abc", k=rng.randint(0, 3)))
+        return ir.Literal(text.encode()), f"(?:{text})"
+    if kind == 1:
+        chars = sorted(rng.sample("abc", rng.randint(1, 3)))
+        return ir.CharClass(tuple((ord(c), ord(c)) for c in chars)), f"[{''.join(chars)}]"
+    if kind in (2, 3):
+        parts = [random_expr(rng, depth - 1) for _ in range(rng.randint(1, 3))]
+        return ir.Sequence(tuple(e for e, _ in parts)), "(?:" + "".join(r for _, r in parts) + ")"
+    if kind == 4:
+        parts = [random_expr(rng, depth - 1) for _ in range(rng.randint(1, 4))]
+        return ir.Choice(tuple(e for e, _ in parts)), "(?:" + "|".join(r for _, r in parts) + ")"
+    low = rng.randint(0, 3)
+    high = rng.choice([None, low, low + rng.randint(1, 3)])
+    item, pattern = random_expr(rng, depth - 1)
+    return ir.Repeat(item, low, high), f"(?:{pattern}){{{low},{'' if high is None else high}}}"
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_derivatives_agree_with_re(seed: int) -> None:
+    rng = random.Random(seed)
+    left, left_re = random_expr(rng, 3)
+    right, right_re = random_expr(rng, 3)
+    terms = TermStore()
+    plain = regular_term(terms, left)
+    both = regular_term(terms, ir.Intersection((left, right)))
+    without = regular_term(terms, ir.Intersection((left, ir.Complement(right))))
+    terms.freeze(0, rng.random() < 0.5)
+    one, two = re.compile(left_re), re.compile(right_re)
+    in_both = in_without = False
+    for length in range(7):
+        for letters in itertools.product("abc", repeat=length):
+            text = "".join(letters)
+            data = text.encode()
+            a, b = bool(one.fullmatch(text)), bool(two.fullmatch(text))
+            assert accepts(terms, plain, data) == a, (left_re, text)
+            assert accepts(terms, both, data) == (a and b), (left_re, right_re, text)
+            assert accepts(terms, without, data) == (a and not b), (left_re, right_re, text)
+            in_both |= a and b
+            in_without |= a and not b
+    # emptiness is decided, not guessed: what has a short string is alive
+    assert terms.alive(both) or not in_both
+    assert terms.alive(without) or not in_without
+
+
+def test_emptiness_is_exact() -> None:
+    terms = TermStore()
+    a_plus = ir.Repeat(ir.Literal(b"a"), 1, None)
+    even = ir.Repeat(ir.Literal(b"aa"), 1, None)
+    odd = ir.Sequence((ir.Literal(b"a"), ir.Repeat(ir.Literal(b"aa"), 0, None)))
+    cases = {
+        (even, odd): False,
+        (a_plus, odd): True,
+        (a_plus, ir.Complement(even), ir.Complement(odd)): False,
+        (ir.ANY_TEXT, ir.Complement(ir.ANY_TEXT)): False,
+        (ir.Complement(a_plus), a_plus): False,
+        (ir.Repeat(ir.ANY_CHAR, 3, 5), ir.Repeat(ir.Literal("é".encode()), 0, None)): True,
+    }
+    made = {regular_term(terms, ir.Intersection(items)): alive for items, alive in cases.items()}
+    terms.freeze(0, False)
+    for term, alive in made.items():
+        assert terms.alive(term) == alive, terms.dump(term)
+
+
+def test_counters_do_not_grow_the_state() -> None:
+    terms = TermStore()
+    term = regular_term(terms, ir.Repeat(ir.Choice((ir.Literal(b"a"), ir.Literal(b"aa"))), 0, 32767))
+    terms.freeze(0, False)
+    assert terms.matches(term, b"a" * 5000)
+    assert terms.counts()["terms"] < 60_000
+
+
+def test_literal_set_is_exactly_the_words() -> None:
+    rng = random.Random(3)
+    for _ in range(60):
+        words = {bytes(rng.choices(ALPHABET, k=rng.randint(0, 6))) for _ in range(rng.randint(1, 40))}
+        terms = TermStore()
+        term = literal_set(terms, list(words))
+        terms.freeze(0, False)
+        for length in range(7):
+            for letters in itertools.product(ALPHABET, repeat=length):
+                assert terms.matches(term, bytes(letters)) == (bytes(letters) in words)
+
+
+def test_byte_sequences_cover_every_code_point_once() -> None:
+    for low, high in [(0, 0x10FFFF), (0x7F, 0x80), (0x7FF, 0x800), (0xFFFF, 0x10000), (0x3B1, 0x20AC)]:
+        ranges = (
+            [(low, min(high, 0xD7FF)), (max(low, 0xE000), high)] if low < 0xD800 <= high else [(low, high)]
+        )
+        count = 0
+        for start, end in ranges:
+            for sequence in byte_sequences(start, end):
+                size = 1
+                for first, last in sequence:
+                    size *= last - first + 1
+                count += size
+                bytes(first for first, _ in sequence).decode()
+                bytes(last for _, last in sequence).decode()
+        assert count == sum(end - start + 1 for start, end in ranges)

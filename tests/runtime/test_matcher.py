@@ -1,0 +1,278 @@
+"""The matcher's public calls: history, forks, drafts, batches, forced text, and what they refuse."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+import stackmask as sm
+
+BYTES: list[bytes | None] = [bytes([b]) for b in range(256)]
+TOKENS = [*BYTES, b'"name"', b'": ', b'{"', b"true", b"tr", b"ue", b"},{", b"  ", None, None, None]
+EOS, OTHER_EOS, TOOL = 264, 265, 266
+VOCABULARY = sm.Vocabulary(TOKENS, stop_ids=[EOS, OTHER_EOS], special_names={"<|tool|>": TOOL}, size=300)
+PERSON = r"""
+root   ::= "{" ws "\"name\"" ws ":" ws string ws "," ws "\"member\"" ws ":" ws ("true" | "false") ws "}"
+string ::= "\"" [^"\\\x00-\x1f]{0,8} "\""
+ws     ::= " "?
+"""
+
+
+def compiled(text: str = PERSON) -> sm.CompiledGrammar:
+    return sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(text))
+
+
+def bits(row: np.ndarray) -> set[int]:
+    return set(np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist())
+
+
+def mask_of(matcher: sm.Matcher) -> set[int]:
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    assert matcher.fill_next_token_bitmask(mask)
+    return bits(mask[0])
+
+
+def test_mask_and_accept_agree_on_every_id() -> None:
+    matcher = compiled().matcher()
+    for text in ["", '{"', 'name"', ': "x', '"', ',"member":t', "rue", "}"]:
+        assert matcher.accept_string(text)
+        allowed = mask_of(matcher)
+        for token in range(VOCABULARY.size):
+            before = matcher.accept_calls
+            accepted = matcher.accept_token(token)
+            assert accepted == (token in allowed), (text, token)
+            if accepted:
+                matcher.rollback(1)
+            assert matcher.accept_calls == before
+        assert mask_of(matcher) == allowed
+
+
+def test_every_stop_token_ends_an_accepting_text_and_no_other() -> None:
+    matcher = compiled('root ::= "a"+').matcher()
+    assert not matcher.accept_token(EOS)
+    assert "expected 'a'" in (matcher.refusal or "")
+    assert matcher.accept_token(ord("a"))
+    assert mask_of(matcher) == {ord("a"), EOS, OTHER_EOS}
+    assert matcher.accept_token(OTHER_EOS) and matcher.is_terminated()
+    assert mask_of(matcher) == set()
+    assert not matcher.accept_token(EOS) and not matcher.accept_string("a")
+    matcher.rollback(1)
+    assert not matcher.is_terminated() and mask_of(matcher) == {ord("a"), EOS, OTHER_EOS}
+
+
+def test_special_tokens_are_never_text_and_text_never_a_special_token() -> None:
+    text = compiled("root ::= .*").matcher()
+    assert TOOL not in mask_of(text) and not text.accept_token(TOOL)
+    assert text.accept_string("<|tool|>")
+    tool = compiled('root ::= <|tool|> "x" | "y"').matcher()
+    assert mask_of(tool) == {TOOL, ord("y")}
+    assert not tool.accept_string("<")
+    assert tool.accept_token(TOOL) and mask_of(tool) == {ord("x")}
+
+
+def test_a_stop_token_may_be_a_terminal_of_the_grammar() -> None:
+    vocabulary = sm.Vocabulary([*BYTES, None], stop_ids=[256], special_names={"<|end|>": 256})
+    matcher = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "a" <|end|> "b"')).matcher()
+    assert matcher.accept_string("a") and matcher.accept_token(256) and not matcher.is_terminated()
+    assert matcher.accept_string("b") and matcher.accept_token(256) and matcher.is_terminated()
+
+
+def test_rollback_restores_everything() -> None:
+    matcher = compiled().matcher()
+    masks = [mask_of(matcher)]
+    for token in (258, 256 - 256 + ord("n")):
+        assert matcher.accept_token(token)
+        masks.append(mask_of(matcher))
+    for expected in reversed(masks[:-1]):
+        matcher.rollback(1)
+        assert mask_of(matcher) == expected
+    with pytest.raises(sm.MatcherError, match="cannot roll back 1"):
+        matcher.rollback(1)
+    with pytest.raises(sm.MatcherError):
+        matcher.rollback(-1)
+
+
+def test_forks_go_their_own_ways() -> None:
+    one = compiled('root ::= "a"* ("b" | "c") "d"').matcher()
+    one.accept_string("aa")
+    two = one.fork()
+    assert two.accept_string("b") and one.accept_string("c")
+    assert not two.accept_string("c") and two.accept_string("d") and not one.is_accepting()
+    two.rollback(3)
+    assert two.accept_string("aaab")
+    one.reset()
+    assert one.accept_calls == 0 and mask_of(one) == {ord("a"), ord("b"), ord("c")}
+
+
+def test_draft_trees_give_the_masks_of_walking_there() -> None:
+    matcher = compiled('root ::= "a" ("b" "c" | "d")? | "x"').matcher()
+    a, b, c, d, x = (ord(ch) for ch in "abcdx")
+    tokens = [a, b, c, d, x, b, EOS, EOS, 9999]
+    parents = [-1, 0, 1, 0, -1, 4, 0, 1, 0]
+    mask = sm.allocate_token_bitmask(len(tokens) + 1, VOCABULARY.size)
+    accepted = matcher.fill_draft_bitmask(tokens, parents, mask)
+    assert accepted == [True, True, True, True, True, False, True, False, False]
+    assert bits(mask[0]) == {a, x}
+    for i in range(len(tokens)):
+        fork = matcher.fork()
+        path = []
+        node = i
+        while node >= 0:
+            path.append(tokens[node])
+            node = parents[node]
+        ok = all(fork.accept_token(token) for token in reversed(path))
+        assert ok == accepted[i]
+        assert bits(mask[i + 1]) == (mask_of(fork) if ok and not fork.is_terminated() else set())
+    assert matcher.accept_calls == 0
+    with pytest.raises(sm.MatcherError, match="does not come before"):
+        matcher.fill_draft_bitmask([a, b], [1, -1], mask)
+    with pytest.raises(sm.MatcherError, match="need 3"):
+        matcher.fill_draft_bitmask([a, b], [-1, 0], sm.allocate_token_bitmask(2, VOCABULARY.size))
+
+
+def test_a_batch_in_one_call() -> None:
+    first, second = compiled().matcher(), compiled('root ::= "x"').matcher()
+    mask = sm.allocate_token_bitmask(4, VOCABULARY.size)
+    assert sm.fill_next_token_bitmask([first, None, second], mask, rows=[3, 0, 1])
+    assert bits(mask[3]) == mask_of(first) and bits(mask[1]) == {ord("x")}
+    assert (mask[0] == -1).all()
+    assert not sm.fill_next_token_bitmask([None], mask)
+    with pytest.raises(sm.MatcherError, match="2 rows"):
+        sm.fill_next_token_bitmask([first], mask, rows=[0, 1])
+
+
+def test_fill_tells_when_every_token_is_allowed() -> None:
+    vocabulary = sm.Vocabulary(BYTES)
+    every = sm.Grammar.from_ebnf("root ::= <[0-255]>*")
+    matcher = sm.Compiler(vocabulary).compile(every).matcher()
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    assert matcher.fill_next_token_bitmask(mask) is False and (mask == -1).all()
+
+
+def test_numpy_and_torch_masks_without_copies() -> None:
+    torch = pytest.importorskip("torch")
+    matcher = compiled().matcher()
+    tensor = sm.allocate_token_bitmask(2, VOCABULARY.size, like="torch")
+    matcher.fill_next_token_bitmask(tensor, 1)
+    assert bits(tensor[1].numpy()) == mask_of(matcher)
+    row = np.zeros(tensor.shape[1], dtype=np.int32)
+    matcher.fill_next_token_bitmask(row)
+    assert bits(row) == mask_of(matcher)
+    wide = np.zeros((2, 2 * tensor.shape[1]), dtype=np.int32)
+    for bad in (
+        row.astype(np.int64),
+        row.astype(np.float32),
+        wide[:, ::2],
+        row[:-1].copy(),
+        wide,
+        np.zeros((1, 1, tensor.shape[1]), dtype=np.int32),
+        tensor.to(torch.int64),
+        tensor.t(),
+        "mask",
+        None,
+    ):
+        with pytest.raises(sm.MatcherError):
+            matcher.fill_next_token_bitmask(bad)
+    read_only = row.copy()
+    read_only.flags.writeable = False
+    with pytest.raises(sm.MatcherError):
+        matcher.fill_next_token_bitmask(read_only)
+    with pytest.raises(sm.MatcherError, match="row 2 is out of range"):
+        matcher.fill_next_token_bitmask(tensor, 2)
+
+
+def test_refusals_say_what_was_expected() -> None:
+    matcher = compiled().matcher()
+    assert matcher.refusal is None
+    assert not matcher.accept_token(-1) and "out of range" in (matcher.refusal or "")
+    assert not matcher.accept_token(299) and "no text" in (matcher.refusal or "")
+    assert not matcher.accept_token(2**31 - 1)
+    assert not matcher.accept_token(ord("x"))
+    assert matcher.refusal == "token 120 ('x') refused; expected '{'"
+    assert not matcher.accept_string('{"name" x')
+    assert matcher.refusal == "text refused at byte 8: 'x'; expected ':'"
+    assert matcher.accept_calls == 0 and matcher.accept_string("{") and matcher.refusal is None
+
+
+def test_forced_text_up_to_the_next_branch() -> None:
+    matcher = compiled(PERSON.replace('" "?', '""')).matcher()
+    assert matcher.find_jump_forward_string() == '{"name":"'
+    assert matcher.accept_string('{"name":"Zoë"')
+    assert matcher.find_jump_forward_string() == ',"member":'
+    assert matcher.accept_string(',"member":')
+    assert matcher.find_jump_forward_string() == ""
+    assert matcher.accept_string("f") and matcher.find_jump_forward_string() == "alse}"
+    assert matcher.accept_string("alse}") and matcher.find_jump_forward_string() == ""
+    # half a character is not text yet
+    assert compiled('root ::= "é" | "è"').matcher().find_jump_forward_string() == ""
+    # a special token is a branch, and forced as a token when it stands alone
+    tool = compiled('root ::= <|tool|> "x"').matcher()
+    assert tool.find_jump_forward_string() == "" and tool.find_jump_forward_tokens() == (0, [TOOL, ord("x")])
+
+
+def test_precomputed_masks_are_the_lazy_ones() -> None:
+    text = 'root ::= "[" (item ("," item)*)? "]"  item ::= [0-9]+ | root | "\\"" [a-z]* "\\""'
+    lazy, eager = compiled(text), compiled(text)
+    done = eager.precompute()
+    assert done["complete"] and done["walks"] > 0
+    one, two = lazy.matcher(), eager.matcher()
+    walks = eager.stats()["walks"]
+    for piece in ["", "[", "[", "12", ",", '"', "ab", '"', "]", ",3", "]"]:
+        assert one.accept_string(piece) and two.accept_string(piece)
+        assert mask_of(one) == mask_of(two)
+    assert eager.stats()["walks"] == walks
+    assert not compiled(text).precompute(budget=2)["complete"]
+
+
+def test_masks_are_equal_from_several_threads() -> None:
+    grammar = compiled()
+    text = '{"name": "abcdefg" ,"member": true}'
+    alone = [mask_of(m) for m in _walk(compiled().matcher(), text)]
+    results: list[list[set[int]]] = []
+
+    def run() -> None:
+        results.append([mask_of(m) for m in _walk(grammar.matcher(), text)])
+
+    threads = [threading.Thread(target=run) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [alone] * 8
+
+
+def _walk(matcher: sm.Matcher, text: str):  # type: ignore[no-untyped-def]
+    yield matcher
+    for char in text:
+        assert matcher.accept_string(char)
+        yield matcher
+
+
+def test_one_leading_space_is_not_part_of_the_text_where_the_vocabulary_says_so() -> None:
+    tokens = [*BYTES, b" yes", b" ", b"  yes", b"yes", None]
+    grammar = sm.Grammar.from_ebnf('root ::= "yes" | " yes"')
+    strip = sm.Vocabulary(tokens, stop_ids=[260], strip_first_space=True)
+    keep = sm.Vocabulary(tokens, stop_ids=[260])
+    for vocabulary, expected in [
+        (strip, {256, 257, 258, 259, 32, ord("y")}),
+        (keep, {256, 257, 259, 32, ord("y")}),
+    ]:
+        mask = sm.allocate_token_bitmask(1, vocabulary.size)
+        matcher = sm.Compiler(vocabulary).compile(grammar).matcher()
+        matcher.fill_next_token_bitmask(mask)
+        assert bits(mask[0]) == expected
+        assert matcher.accept_token(257)
+        assert matcher.accept_token(259) and matcher.is_accepting()
+
+
+def test_a_vocabulary_that_cannot_spell_the_grammar_is_refused() -> None:
+    letters = sm.Vocabulary([b"a", b"b", b"abc", None], stop_ids=[3])
+    with pytest.raises(sm.VocabularyError, match=r"no token is just 'c', byte 0xA9, byte 0xC3.*`root`"):
+        sm.Compiler(letters).compile(sm.Grammar.from_ebnf('root ::= "abc" | "é"'))
+    with pytest.raises(sm.VocabularyError, match=r"no special token <\|missing\|>; it has: <\|tool\|>"):
+        compiled('root ::= "a" <|missing|>')
+    with pytest.raises(sm.VocabularyError, match="token id 5000 is out of range"):
+        compiled("root ::= <[5000]>")
+    sm.Compiler(letters).compile(sm.Grammar.from_ebnf("root ::= [ab]+ - 'abab'"))
