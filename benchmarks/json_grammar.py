@@ -35,7 +35,8 @@ def load_tokenizer(folder: Path) -> Any:
 
     config = json.loads((folder / "tokenizer_config.json").read_text())
     config.pop("tokenizer_class", None)
-    text = lzma.open(folder / "tokenizer.json.xz").read().decode()
+    with lzma.open(folder / "tokenizer.json.xz") as file:
+        text = file.read().decode()
     return PreTrainedTokenizerFast(tokenizer_object=Tokenizer.from_str(text), **config)
 
 
