@@ -17,7 +17,7 @@ def read_text(path: Path) -> str:
     Raises: GrammarFileError, one line, if it is missing, a directory, too large, binary or not UTF-8.
     """
     try:
-        with open(path, "rb") as file:
+        with path.open("rb") as file:
             data = file.read(MAX_FILE_BYTES + 1)
     except FileNotFoundError:
         raise GrammarFileError(f"no such grammar file: {path}") from None

@@ -66,7 +66,7 @@ def test_files_may_import_each_other(tmp_path: Path) -> None:
 
 def test_an_imported_name_can_be_the_start_rule_and_be_passed_on(tmp_path: Path) -> None:
     write(tmp_path, main='%import "mid.ebnf" (x)', mid='%import "low.ebnf" (x)\ny ::= x', low='x ::= "x"')
-    with pytest.raises(GrammarError, match="`mid.ebnf` has no rule `x`"):
+    with pytest.raises(GrammarError, match=r"`mid.ebnf` has no rule `x`"):
         Grammar.from_file(tmp_path / "main.ebnf", "x")
     write(tmp_path, main='%import "mid.ebnf" (y)')
     check_samples(Grammar.from_file(tmp_path / "main.ebnf", "y").rules, ['"x"'], [])
@@ -145,7 +145,7 @@ def test_missing_files_and_directories(tmp_path: Path) -> None:
         with pytest.raises(GrammarFileError) as refused:
             Grammar.from_file(path)
         assert "\n" not in str(refused.value)
-    with pytest.raises(GrammarFileError, match="no bundled grammar `nope`; there are: .*json"):
+    with pytest.raises(GrammarFileError, match=r"no bundled grammar `nope`; there are: .*json"):
         Grammar.bundled("nope")
 
 

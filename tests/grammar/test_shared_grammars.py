@@ -26,7 +26,7 @@ def test_samples(name: str) -> None:
     rules = Grammar.from_file(FOLDER / name).rules
     assert rules.start == "root"
     recognizer = Recognizer(rules)
-    with open(FOLDER / "samples.jsonl", encoding="utf-8") as lines:
+    with (FOLDER / "samples.jsonl").open(encoding="utf-8") as lines:
         samples = [s for s in map(json.loads, lines) if s["grammar"] == name and s["accept"] is not None]
     for sample in samples:
         assert recognizer.accepts(sample["text"].encode()) == sample["accept"], sample["text"]

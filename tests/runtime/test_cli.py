@@ -254,7 +254,7 @@ def test_queries_are_run_read_only(database: Path) -> None:
         "PRAGMA user_version = 3",
         "INSERT INTO item (name) SELECT name FROM item",
     ):
-        with pytest.raises(QueryError, match="readonly|read-only|query_only|attempt to write"):
+        with pytest.raises(QueryError, match=r"readonly|read-only|query_only|attempt to write"):
             run_query(database, query, timeout=5, limit=2)
     assert database.read_bytes() == before
     with pytest.raises(QueryError, match="SQLite: no such column: nope"):
@@ -264,7 +264,7 @@ def test_queries_are_run_read_only(database: Path) -> None:
 def test_queries_have_a_time_limit(database: Path) -> None:
     endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
     started = time.monotonic()
-    with pytest.raises(QueryError, match="longer than 0.2 s"):
+    with pytest.raises(QueryError, match=r"longer than 0.2 s"):
         run_query(database, endless, timeout=0.2, limit=1)
     assert time.monotonic() - started < 5
 
