@@ -36,7 +36,7 @@ def describe_refusal(
 
 def describe_expectation(expected: set[int], tokens: set[int], may_end: bool, info: TokenInfo) -> str:
     """Return what may come next in words: characters and ranges, special tokens, the end."""
-    parts = [_range(low, high) for low, high in _runs(expected)]
+    parts = [part for low, high in _runs(expected) for part in _range(low, high)]
     names = {i: n for n, i in info.names.items()}
     parts += [names.get(i, f"token {i}") for i in sorted(tokens)]
     if len(parts) > _SHOWN:
@@ -59,12 +59,12 @@ def _runs(members: set[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _range(low: int, high: int) -> str:
+def _range(low: int, high: int) -> list[str]:
     if low >= 0x80:
-        return "a non-ASCII character" if high > low else f"byte 0x{low:02X}"
+        return ["a non-ASCII character" if high > low else f"byte 0x{low:02X}"]
     if high - low < 2:
-        return " or ".join(_show(bytes([b])) for b in range(low, high + 1))
-    return f"{_show(bytes([low]))}–{_show(bytes([high]))}"
+        return [_show(bytes([b])) for b in range(low, high + 1)]
+    return [f"{_show(bytes([low]))}–{_show(bytes([high]))}"]
 
 
 def _show(text: bytes) -> str:
