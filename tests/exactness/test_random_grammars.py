@@ -1,0 +1,49 @@
+"""Invariants 1, 2, 3 and 5 on random grammars: every bit of every mask is what the oracle says.
+
+The large campaign is ``benchmarks/exactness.py``; this is its seeded slice.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+
+import stackmask
+from exactness.walks import check_case, engine_mask, random_case
+
+GROUPS, PER_GROUP = 10, 30
+TOO_SLOW = {32, 55, 118, 225}  # for a test: ambiguous beyond reason; the campaign judges them
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_masks_equal_the_oracle(group: int) -> None:
+    kinds: Counter[str] = Counter()
+    for seed in range(group * PER_GROUP, (group + 1) * PER_GROUP):
+        if seed not in TOO_SLOW:
+            kinds[check_case(random_case(seed), seed, walks=1, steps=8).kind] += 1
+    assert kinds["judged"] >= 20, kinds  # 200 in all groups
+
+
+def test_no_dead_ends_on_long_walks() -> None:
+    """Invariant 2, far from the start: after any allowed token something is allowed, and accepted."""
+    walked = 0
+    for seed in range(1000, 1060):
+        case = random_case(seed)
+        try:
+            matcher = case.compile().matcher()
+        except stackmask.GrammarError:
+            continue
+        rng = random.Random(seed)
+        for _ in range(40):
+            allowed = engine_mask(matcher, len(case.vocabulary.tokens))
+            assert allowed, (seed, matcher.accept_calls)
+            token = rng.choice(sorted(allowed))
+            assert matcher.accept_token(token), (seed, token)
+            walked += 1
+            if matcher.is_terminated():
+                assert token in case.vocabulary.stop_ids
+                assert not engine_mask(matcher, len(case.vocabulary.tokens))
+                break
+    assert walked > 500
