@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import torch
 
 BITS = 32  # tokens a word
+BFLOAT16_MINUS_INF = 0xFF80 - 0x10000  # as int16
 ALL_ALLOWED = -1  # a word with all bits set, as int32
 
 
@@ -96,10 +97,15 @@ def apply_token_bitmask_inplace(
         if not isinstance(bitmask, torch.Tensor):
             bitmask = torch.from_numpy(np.asarray(bitmask))
         _apply_torch(torch, logits, bitmask, indices, vocab_size)
-    else:
-        if torch is not None and isinstance(bitmask, torch.Tensor):
-            bitmask = bitmask.numpy()
-        _apply_numpy(logits, np.asarray(bitmask), indices, vocab_size)
+        return
+    if torch is not None and isinstance(bitmask, torch.Tensor):
+        bitmask = bitmask.numpy()
+    if not isinstance(logits, np.ndarray):
+        raise BitmaskError(f"logits is {type(logits).__name__}, must be a NumPy array or a torch tensor")
+    bitmask = np.asarray(bitmask)
+    is_float = np.issubdtype(logits.dtype, np.floating)
+    columns = _check(logits, bitmask, vocab_size, is_float, bitmask.dtype == np.int32)
+    _forbid(logits, bitmask, indices, columns, -np.inf)
 
 
 def _check(logits: Any, bitmask: Any, vocab_size: int | None, is_float: bool, is_int32: bool) -> int:
@@ -138,22 +144,19 @@ def _check_indices(indices: Any, rows: int, ndim: int) -> npt.NDArray[np.int64]:
     return chosen
 
 
-def _apply_numpy(logits: Any, bitmask: Any, indices: Any, vocab_size: int | None) -> None:
-    if not isinstance(logits, np.ndarray):
-        raise BitmaskError(f"logits is {type(logits).__name__}, must be a NumPy array or a torch tensor")
-    columns = _check(
-        logits, bitmask, vocab_size, np.issubdtype(logits.dtype, np.floating), bitmask.dtype == np.int32
-    )
+def _forbid(logits: Any, bitmask: Any, indices: Any, columns: int, value: float) -> None:
+    """Write ``value`` over the forbidden entries, a row at a time: its booleans stay in the cache."""
     words = bitmask[..., : -(-columns // BITS)]
-    if indices is None:
-        rows: list[Any] = [...] if logits.ndim == 1 else list(range(logits.shape[0]))
-    else:
+    rows: list[Any]
+    if indices is not None:
         rows = _check_indices(indices, logits.shape[0], logits.ndim).tolist()
+    else:
+        rows = [...] if logits.ndim == 1 else list(range(logits.shape[0]))
     for row in rows:
-        octets = np.ascontiguousarray(words[row], dtype="<i4").view(np.uint8)
-        allowed = np.unpackbits(octets, bitorder="little")[:columns]
-        np.putmask(logits[row][:columns], allowed == 0, -np.inf)
-        logits[row][columns:] = -np.inf
+        octets = (~np.ascontiguousarray(words[row], dtype="<i4")).view(np.uint8)
+        forbidden = np.unpackbits(octets, bitorder="little")[:columns].view(np.bool_)
+        np.copyto(logits[row][:columns], value, where=forbidden, casting="unsafe")
+        logits[row][columns:] = value
 
 
 def _apply_torch(torch: Any, logits: Any, bitmask: Any, indices: Any, vocab_size: int | None) -> None:
@@ -162,19 +165,27 @@ def _apply_torch(torch: Any, logits: Any, bitmask: Any, indices: Any, vocab_size
     columns = _check(
         logits, bitmask, vocab_size, logits.dtype.is_floating_point, bitmask.dtype == torch.int32
     )
+    if logits.device.type == "cpu":
+        values = logits.detach()
+        if logits.dtype == torch.bfloat16:  # NumPy has no such type; its bits will do
+            _forbid(values.view(torch.int16).numpy(), bitmask.numpy(), indices, columns, BFLOAT16_MINUS_INF)
+        else:
+            _forbid(values.numpy(), bitmask.numpy(), indices, columns, -np.inf)
+        return
+    rows = None if indices is None else _check_indices(indices, logits.shape[0], logits.ndim)
+    _forbid_on_device(torch, logits, bitmask, rows, columns)
+
+
+def _forbid_on_device(torch: Any, logits: Any, bitmask: Any, rows: Any, columns: int) -> None:
+    """Do as ``_forbid``, with torch operations alone; a temporary of five bytes per logit."""
     words = bitmask[..., : -(-columns // BITS)]
-    chosen = None
-    if indices is not None:
-        rows = _check_indices(indices, logits.shape[0], logits.ndim)
-        chosen = torch.from_numpy(rows).to(logits.device)
+    chosen = None if rows is None else torch.from_numpy(rows).to(logits.device)
+    if chosen is not None:
         words = words[chosen]
     shifts = torch.arange(BITS, device=words.device, dtype=torch.int32)
     forbidden = ((words.unsqueeze(-1) >> shifts) & 1 == 0).flatten(-2)[..., :columns]
-    if chosen is None:
-        logits[..., :columns].masked_fill_(forbidden, float("-inf"))
-        logits[..., columns:] = float("-inf")
-    else:
-        part = logits[chosen]
-        part[..., :columns].masked_fill_(forbidden, float("-inf"))
-        part[..., columns:] = float("-inf")
+    part = logits if chosen is None else logits[chosen]
+    part[..., :columns].masked_fill_(forbidden, float("-inf"))
+    part[..., columns:] = float("-inf")
+    if chosen is not None:
         logits[chosen] = part

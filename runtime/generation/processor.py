@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
@@ -118,10 +119,10 @@ class GrammarLogitsProcessor(LogitsProcessor):
 
     def _check_not_stuck(self, scores: torch.Tensor, live: list[int], tracks: Sequence[Track | None]) -> None:
         """Raise if nothing is left to choose. A beam may get stuck as long as another one of its prompt goes on."""
-        stuck = torch.isneginf(scores.amax(dim=-1))
-        if not live or not stuck.any():
+        best = scores.amax(dim=-1).tolist()
+        dead = {row for row in live if best[row] == -math.inf}
+        if not dead:
             return
-        dead = set(torch.nonzero(stuck).flatten().tolist())
         for group in self._tracker.groups:
             going = [row for row in group if row in live]
             if going and dead.issuperset(going):
@@ -176,10 +177,14 @@ def _reader(input_ids: torch.Tensor) -> Any:
     """Return the function that reads columns of the ids; on an accelerator only those columns are copied."""
 
     def read(columns: Sequence[int] | None) -> npt.NDArray[np.int64]:
-        chosen = (
-            input_ids if columns is None else input_ids[:, torch.tensor(columns, device=input_ids.device)]
-        )
-        values: npt.NDArray[np.int64] = chosen.cpu().numpy()
+        values: npt.NDArray[np.int64]
+        if input_ids.device.type == "cpu":
+            values = input_ids.numpy()
+            return values if columns is None else values[:, columns]
+        chosen = input_ids
+        if columns is not None:
+            chosen = input_ids[:, torch.tensor(columns, device=input_ids.device)]
+        values = chosen.cpu().numpy()
         return values
 
     return read

@@ -206,15 +206,16 @@ class RowTracker:
     def _is_other_prompt(self, firsts: list[int], is_step: bool) -> bool:
         """Tell whether rows of one token more than the prompts are prompts themselves: of a new call.
 
-        They are if the grammar refuses that token (but beams may hold refused ones), or if it replaces the first
-        token of the previous call, unless draft tokens are being judged.
+        They are if the grammar refuses that token (but beams and drafts may hold refused ones), or if it replaces
+        the first token of the previous call, unless draft tokens are being judged.
         """
+        if is_step and (self._drafting or len(self._groups) < len(self._tracks)):
+            return False
         for track, first in zip(self._tracks, firsts, strict=True):
             if track is None:
                 continue
             if is_step or self._drafting:
-                beams = len(self._groups) < len(self._tracks)
-                if not beams and not track.allows_first(first):
+                if not track.allows_first(first):
                     return True
             elif track.tokens[0] != first:
                 return True

@@ -13,6 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stackmask.runtime import bitmask
 from stackmask.runtime.bitmask import (
     BitmaskError,
     allocate_token_bitmask,
@@ -84,7 +85,7 @@ def test_torch_forbids_exactly_the_clear_bits(dtype: torch.dtype, vocab: int) ->
     st.integers(1, 130),
     st.integers(0, 2**32),
     st.data(),
-    st.sampled_from(["numpy", "torch"]),
+    st.sampled_from(["numpy", "torch", "device"]),
 )
 def test_rows_and_padding(rows: int, vocab: int, seed: int, data: st.DataObject, like: str) -> None:
     rng = np.random.default_rng(seed)
@@ -96,8 +97,12 @@ def test_rows_and_padding(rows: int, vocab: int, seed: int, data: st.DataObject,
     for row in range(rows) if indices is None else indices:
         expected[row, ~allowed[row]] = -np.inf
         expected[row, columns:] = -np.inf
-    given_logits: Any = torch.from_numpy(logits.copy()) if like == "torch" else logits
-    apply_token_bitmask_inplace(given_logits, mask, indices=indices, vocab_size=columns)
+    given_logits: Any = torch.from_numpy(logits.copy()) if like != "numpy" else logits
+    if like == "device":  # what runs on accelerators, here on the CPU
+        chosen = None if indices is None else np.array(indices, dtype=np.int64)
+        bitmask._forbid_on_device(torch, given_logits, torch.from_numpy(mask), chosen, columns)
+    else:
+        apply_token_bitmask_inplace(given_logits, mask, indices=indices, vocab_size=columns)
     assert np.array_equal(np.asarray(given_logits), expected)
 
 
