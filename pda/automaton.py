@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackmask.grammar import ir
+from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.pda.configurations import ConfigSpace
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.limits import Limits
-from stackmask.pda.lower import Lowered, check_booleans, check_spelling, lower, regular_term
+from stackmask.pda.lower import Lowered, check_spelling, lower, regular_term
 from stackmask.pda.masks import MaskStore
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
@@ -61,13 +62,14 @@ class Automaton:
         check_spelling(rules, self.lowered, self.terms, info.single_bytes)
         semantic = bool(self.lowered.actions) or bool(self.lowered.resolvers)
         self.terms.freeze(len(self.lowered.token_classes), semantic)
-        check_booleans(rules, self.terms)
         self.semantics = Semantics(
             rules.initial, self.lowered.actions, self.lowered.resolvers, self._resolved_term
         )
         self.space = ConfigSpace(
             self.terms, self.semantics, True, limits.max_configurations, limits.max_members
         )
+        if not self.space.is_live(self.lowered.start):
+            raise GrammarError([_empty_language(rules)], rules.sources)
         self.masks = MaskStore(
             self.terms, self.semantics, self.space, info.trie, info.size, self.lowered.token_classes
         )
@@ -113,3 +115,14 @@ def _regular_term(terms: TermStore, expr: ir.Expr) -> int:
                 f"a resolver must answer a regular expression, not one with {type(part).__name__}"
             )
     return regular_term(terms, expr)
+
+
+def _empty_language(rules: ir.RuleSet) -> Diagnostic:
+    # everything else that leaves a rule empty is found by normalisation; this is about restrictions
+    return Diagnostic(
+        "G103",
+        "the grammar has no text at all",
+        rules.rules[rules.start].span,
+        "follow restrictions (`!>>`) forbid every continuation",
+        "check what may stand behind each `!>>`",
+    )

@@ -18,3 +18,5 @@ class ConfigSpace:
         max_configurations: int = ...,
         max_members: int = ...,
     ) -> ConfigSpace: ...
+    def is_live(self, state: int) -> bool:
+        """Tell whether the text that starts in ``state`` can be completed."""

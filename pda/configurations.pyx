@@ -529,6 +529,10 @@ cdef class ConfigSpace:
         self.work.push_back(m)
         return self.close()
 
+    def is_live(self, int32_t state):
+        """Tell whether the text that starts in ``state`` can be completed."""
+        return self.closed(state, BOTTOM, 0) != DEAD
+
     cdef int32_t raw(self, int32_t state, int32_t sem) except -3:
         """Return the configuration of one member alone, over the bottom, without its calls."""
         cdef Member m

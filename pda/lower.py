@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackmask.grammar import ir
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.terms import TermStore
 from stackmask.pda.utf8 import byte_sequences, class_term
@@ -298,34 +297,6 @@ def _left_call_order(bodies: Mapping[str, ir.Expr], nullable: Mapping[str, int])
         stuck = sorted(set(bodies) - set(ranks))
         raise AssertionError(f"left recursion after normalisation: {', '.join(stuck[:5])}")
     return ranks
-
-
-def check_booleans(rules: ir.RuleSet, terms: TermStore) -> None:
-    """Refuse `&`, `-` and `!` that leave nothing: what stands around them could never be written.
-
-    Raises: GrammarError that shows every such place; BudgetError if one cannot be decided.
-    """
-    lowering = _Lowering(terms, lambda terminal: (), {})
-    found: list[Diagnostic] = []
-    for rule in rules.rules.values():
-        todo: list[ir.Expr] = [rule.body]
-        while todo:
-            expr = todo.pop()
-            if not isinstance(expr, ir.Intersection | ir.Complement):
-                todo.extend(ir.children(expr))
-            elif not terms.alive(terms.intersection([lowering.term(expr)])):
-                found.append(
-                    Diagnostic(
-                        "G117",
-                        f"nothing is left in rule `{rule.name}`",
-                        expr.span or rule.span,
-                        "no text is in all operands",
-                        "a text must be in every operand of `&` and in none that `-` or `!` takes away",
-                    )
-                )
-    if found:
-        # inlining writes one place several times
-        raise GrammarError(list(dict.fromkeys(found)), rules.sources)
 
 
 def check_spelling(rules: ir.RuleSet, lowered: Lowered, terms: TermStore, single_bytes: int) -> None:
