@@ -1,0 +1,1 @@
+"""Random generation through the engine's masks, and which rules of a grammar its outputs used."""

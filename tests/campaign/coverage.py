@@ -1,0 +1,52 @@
+"""Which rules of a grammar the texts used.
+
+A rule is used by a text when the text is no longer in the language once the rule matches nothing but a character
+that occurs in no text. Rules that only say what is left out (``A - keyword``) widen the language then, and
+are asked for separately: they are used when some prefix of a text is kept from being more by them, which no
+accepted text can show, so they are not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from stackmask.grammar import ir
+from stackmask.grammar.grammar import Grammar
+
+NEVER = ir.Literal("\U0010fffe".encode())  # a character that no text should hold
+
+
+def countable_rules(rules: ir.RuleSet) -> list[str]:
+    """Return the rules that can be used: reachable from the start rule other than through ``!``."""
+    seen: set[str] = set()
+    pending = [rules.start]
+    while pending:
+        name = pending.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        stack: list[ir.Expr] = [rules.rules[name].body]
+        while stack:
+            expr = stack.pop()
+            if isinstance(expr, ir.RuleRef):
+                pending.append(expr.name)
+            elif not isinstance(expr, ir.Complement):
+                stack.extend(ir.children(expr))
+    return [name for name in rules.rules if name in seen]
+
+
+def unused_rules(
+    grammar: Grammar,
+    texts: Sequence[bytes],
+    recognizer: Callable[[Grammar], Callable[[bytes], bool]],
+) -> list[str]:
+    """Return the rules that none of the texts used. Cost: a compile and a few texts for each rule."""
+    assert not any(NEVER.data in text for text in texts)
+    rules = grammar.rules
+    unused = []
+    for name in countable_rules(rules):
+        without = {**rules.rules, name: ir.Rule(name, NEVER)}
+        accepts = recognizer(Grammar(ir.RuleSet(without, rules.start, rules.initial)))
+        if all(map(accepts, texts)):
+            unused.append(name)
+    return unused

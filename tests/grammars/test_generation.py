@@ -1,0 +1,38 @@
+"""A seeded slice of the generation campaign (``benchmarks/generation_campaign.py`` is the large one)."""
+
+from __future__ import annotations
+
+import random
+import statistics
+from functools import cache
+
+import pytest
+from campaign.sampler import Sampler
+from campaign.steering import STEERING
+from campaign.vocabularies import sample_vocabulary
+from judges import JUDGES
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.runtime.compiler import Compiler
+from stackmask.runtime.vocabulary import Vocabulary
+
+COUNT = 25
+
+
+@cache
+def vocabulary() -> Vocabulary:
+    return sample_vocabulary()
+
+
+@pytest.mark.parametrize("name", sorted(JUDGES))
+def test_generated_texts_are_in_the_language(name: str) -> None:
+    sampler = Sampler(Compiler(vocabulary()).compile(Grammar.bundled(name)), vocabulary(), STEERING[name])
+    sizes = []
+    for number in range(COUNT):
+        rng = random.Random(f"{name} {number}")
+        text = sampler.sample(rng, rng.randrange(200, 400))
+        assert text is not None, f"generation {number} does not end"
+        verdict = JUDGES[name](text)
+        assert verdict.accepted, f"generation {number}: {verdict.note}: {text!r}"
+        sizes.append(len(text))
+    assert statistics.median(sizes) >= 200
