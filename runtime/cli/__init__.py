@@ -7,6 +7,7 @@ import sys
 from stackmask.runtime.extras import MissingExtraError, require
 
 USAGE_ERROR = 2  # the exit status for bad input: arguments, files, grammars
+INTERRUPTED = 130  # as shells count it: 128 + SIGINT
 
 
 def main() -> None:
@@ -14,7 +15,10 @@ def main() -> None:
     try:
         with require("cli"):
             from stackmask.runtime.cli.app import app
+        app(prog_name="stackmask")
     except MissingExtraError as error:
         print(f"error: {error}", file=sys.stderr)
         raise SystemExit(USAGE_ERROR) from None
-    app(prog_name="stackmask")
+    except KeyboardInterrupt:  # before a command runs, or after it
+        print("interrupted", file=sys.stderr)
+        raise SystemExit(INTERRUPTED) from None

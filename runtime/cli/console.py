@@ -11,10 +11,9 @@ import typer
 from rich.console import Console
 
 from stackmask.grammar.diagnostics import GrammarError, StackmaskError
+from stackmask.runtime.cli import INTERRUPTED, USAGE_ERROR
 
-USAGE_ERROR = 2
 PIPE_COLUMNS = 160
-INTERRUPTED = 130  # as shells count it: 128 + SIGINT
 
 P = ParamSpec("P")
 R = TypeVar("R")
