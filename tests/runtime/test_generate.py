@@ -9,7 +9,14 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import T5Config, T5ForConditionalGeneration
+from tokenizers import Tokenizer, decoders, models, normalizers
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
 
 import stackmask
 from stackmask.grammar.diagnostics import GrammarError
@@ -238,3 +245,31 @@ def test_stop_tokens_of_the_generation_config(model: Any, tokenizer: Any) -> Non
         generation_config=SimpleNamespace(eos_token_id=[tokenizer.eos_token_id, call]),
     )
     assert compiler_for(other, tokenizer).vocabulary.stop_ids == (tokenizer.eos_token_id, call)
+
+
+def test_the_leading_space_of_sentencepiece(tokenizer: Any) -> None:
+    """With strip_first_space the text is what the tokenizer decodes, space or not."""
+    words = ["<pad>", "<eos>", "▁ab", "ab", "▁", "c", "▁▁ab", *(f"<0x{b:02X}>" for b in range(256))]
+    backend = Tokenizer(models.BPE(vocab={w: i for i, w in enumerate(words)}, merges=[], byte_fallback=True))
+    backend.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    steps = [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    backend.decoder = decoders.Sequence(steps)
+    fast = PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<eos>", pad_token="<pad>")
+    config = LlamaConfig(vocab_size=len(words), hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1, eos_token_id=1)  # fmt: skip
+    model = LlamaForCausalLM(config).eval()
+    for grammar, sentences in (('root ::= "ab" "c"?', {"ab", "abc"}), ('root ::= " ab"', {" ab"})):
+        pieces: dict[int, str] = {}
+        results = generate(
+            model,
+            fast,
+            ["c"] * 40,
+            grammar,
+            do_sample=True,
+            seed=0,
+            on_text=lambda i, text, pieces=pieces: pieces.update({i: pieces.get(i, "") + text}),  # type: ignore[misc]
+        )
+        first = {words[r.token_ids[0]] for r in results}
+        assert {"▁", "▁▁ab"} <= first if " ab" in sentences else {"▁ab", "ab", "▁"} <= first
+        for i, result in enumerate(results):
+            assert result.finished and result.text in sentences
+            assert fast.decode(result.token_ids) == result.text == pieces[i]
