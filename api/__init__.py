@@ -1,14 +1,23 @@
 """Exact structured generation for language models.
 
-Given a grammar and a tokenizer, stackmask tells at every decoding step exactly which tokens may come next::
+Given a grammar and a tokenizer, stackmask tells at every decoding step exactly which tokens may come next:
 
-    import stackmask as sm
+>>> import stackmask as sm
+>>> vocab = sm.Vocabulary([b"y", b"e", b"s", b"n", b"o", b"es", None], stop_ids=[6])
+>>> compiled = sm.Compiler(vocab).compile(sm.Grammar.from_ebnf('root ::= "yes" | "no"'))
+>>> matcher = compiled.matcher()
+>>> mask = sm.allocate_token_bitmask(1, vocab.size)
+>>> matcher.fill_next_token_bitmask(mask)  # False would mean that every token is allowed
+True
+>>> f"{mask[0, 0]:07b}"  # token 0 is the last bit: `y` and `n` may begin
+'0001001'
+>>> matcher.accept_token(0), matcher.accept_token(3)
+(True, False)
+>>> matcher.refusal
+"token 3 ('n') refused; expected 'e'"
 
-    vocab = sm.Vocabulary.from_huggingface(tokenizer)
-    compiled = sm.Compiler(vocab).compile(sm.Grammar.bundled("json"))
-    matcher = compiled.matcher()
-    mask = sm.allocate_token_bitmask(1, vocab.size)
-    matcher.fill_next_token_bitmask(mask)
+Real tokenizers: ``Vocabulary.from_huggingface(tokenizer)``. Grammars that come with the package:
+``Grammar.bundled("json")``.
 """
 
 from __future__ import annotations

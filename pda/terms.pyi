@@ -74,6 +74,9 @@ class TermStore:
     def first_bytes(self, t: int) -> int:
         """Return the mask of bytes that the state can consume without calling."""
 
+    def matches(self, t: int, data: bytes) -> bool:
+        """Tell whether the regular term holds exactly these bytes."""
+
     def alive(self, t: int) -> bool:
         """Tell whether the term has a string."""
 

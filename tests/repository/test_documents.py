@@ -1,0 +1,109 @@
+"""README and docs: the commands exist, the examples run, the links lead somewhere, every page is listed."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from repository.tree import REPO, tracked_files
+
+import stackmask
+from stackmask.grammar.files import bundled_names
+
+README = (REPO / "README.md").read_text(encoding="utf-8")
+PAGES = [path for path in tracked_files() if path.endswith(".md")]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)#\s]+)[^)]*\)")
+INSTALLS = (
+    """pip install -c constraints.txt '.[hf]' && stackmask sql "Which five customers spent the most?\"""",
+    "pip install -c constraints.txt -e '.[test]' && pytest",
+)
+
+
+def blocks(text: str, language: str) -> list[str]:
+    return [body for found, body in BLOCK.findall(text) if found == language]
+
+
+def run(*arguments: str | Path) -> str:
+    """Return what a Python program prints; fail with its errors if it fails."""
+    done = subprocess.run([sys.executable, *arguments], check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_two_commands_stand_alone() -> None:
+    lines = "".join(blocks(README, "sh")).splitlines()
+    assert [line for line in INSTALLS if line not in lines] == []
+    script = (REPO / ".ci" / "run").read_text(encoding="utf-8").replace('\\"', '"')
+    assert [line for line in INSTALLS if f'readme "{line}"' not in script] == []
+
+
+def test_commands_of_the_readme_exist() -> None:
+    typer_main = pytest.importorskip("typer.main")
+    from stackmask.runtime.cli.app import app
+
+    known = set(typer_main.get_command(app).commands)
+    calls = [
+        shlex.split(line.rpartition("&& ")[2]) for line in "".join(blocks(README, "sh")).splitlines() if line
+    ]
+    used = {call[1] for call in calls if call[0] == "stackmask"}
+    assert used
+    assert used <= known
+
+
+def test_example_of_the_readme() -> None:
+    pytest.importorskip("transformers")
+    (example,) = blocks(README, "python")
+    assert len(example.splitlines()) <= 20
+    shown = re.findall(r"print\(.*?\) +# (.*)", example)
+    assert run("-c", example).splitlines() == shown
+
+
+def test_every_bundled_grammar_is_in_the_readme() -> None:
+    assert [name for name in bundled_names() if f"| `{name}` |" not in README] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_somewhere(page: str) -> None:
+    text = BLOCK.sub("", (REPO / page).read_text(encoding="utf-8"))
+    links = [link for link in LINK.findall(text) if "://" not in link]
+    assert [link for link in links if not (REPO / page).parent.joinpath(link).exists()] == []
+
+
+def test_every_page_is_listed() -> None:
+    index = (REPO / "docs" / "README.md").read_text(encoding="utf-8")
+    pages = [path.removeprefix("docs/") for path in PAGES if path.startswith("docs/")]
+    assert [page for page in pages if page != "README.md" and f"({page})" not in index] == []
+
+
+EXAMPLES = [path for path in tracked_files() if path.startswith("examples/") and path.endswith(".py")]
+SAYS = {
+    "examples/mask_loop.py": '"',
+    "examples/custom_grammar.py": "error[G003]: undefined rule `KEYWORDS`",
+    "examples/logits_processor.py": "SELECT COUNT(*) FROM customers",
+}
+
+
+@pytest.mark.parametrize("path", EXAMPLES)
+def test_examples_run(path: str) -> None:
+    if "logits" in path:
+        pytest.importorskip("transformers")
+    assert SAYS[path] in run(REPO / path)
+
+
+def test_doctests() -> None:
+    tried = 0
+    for module in pkgutil.walk_packages(stackmask.__path__, "stackmask."):
+        if ".cli" in module.name or ".generation." in module.name:
+            continue
+        failed, count = doctest.testmod(importlib.import_module(module.name))
+        assert failed == 0, module.name
+        tried += count
+    print(f"{tried} doctests")

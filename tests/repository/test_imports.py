@@ -1,0 +1,92 @@
+"""What importing costs, and which way imports point where import-linter cannot look."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+
+import pytest
+from repository.tree import REPO, package_files
+
+OWN_IMPORT_MS = 150  # processor time of `import stackmask` beyond NumPy's
+TRIES = 5
+
+MEASURE = """
+import sys, time
+import numpy
+before = set(sys.modules)
+start = time.process_time()
+import stackmask
+print(1000 * (time.process_time() - start))
+print(*sorted({name.partition(".")[0] for name in sys.modules}))
+"""
+
+
+def import_stackmask() -> tuple[float, set[str]]:
+    done = subprocess.run([sys.executable, "-c", MEASURE], capture_output=True, text=True, check=True)
+    elapsed, names = done.stdout.splitlines()
+    return float(elapsed), set(names.split())
+
+
+def test_importing_is_quick_and_brings_nothing_heavy() -> None:
+    runs = [import_stackmask() for _ in range(TRIES)]
+    fastest = min(elapsed for elapsed, _ in runs)
+    print(f"import stackmask: {fastest:.0f} ms beyond NumPy")
+    assert fastest < OWN_IMPORT_MS
+    heavy = {
+        "torch",
+        "transformers",
+        "tokenizers",
+        "safetensors",
+        "lark",
+        "typer",
+        "rich",
+        "tqdm",
+        "sqlalchemy",
+    }
+    assert runs[0][1] & heavy == set()
+
+
+@pytest.mark.parametrize("blocked", ["torch", "transformers", "typer", "rich"])
+def test_the_core_works_without_extras(blocked: str) -> None:
+    script = f"""
+import sys
+sys.modules[{blocked!r}] = None
+import stackmask as sm
+vocab = sm.Vocabulary([b"a", b"b", None], stop_ids=[2])
+matcher = sm.Compiler(vocab).compile(sm.Grammar.from_ebnf('root ::= "ab"')).matcher()
+assert matcher.accept_token(0) and not matcher.accept_token(0) and matcher.accept_string("b")
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_generation_says_which_extra_it_needs() -> None:
+    script = """
+import sys
+sys.modules["torch"] = None
+import stackmask as sm
+try:
+    sm.generate
+except sm.StackmaskError as error:
+    print(error)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "this needs torch, which is not installed: pip install 'stackmask[hf]'\n"
+
+
+IMPORT = re.compile(
+    r"^\s*(?:from\s+(stackmask\S*)\s+c?import\s+(\w+)|c?import\s+(stackmask\S*))", re.MULTILINE
+)
+ALLOWED = {
+    "pda": ("stackmask.pda.", "stackmask.grammar.ir", "stackmask.grammar.diagnostics"),
+    "runtime": ("stackmask.runtime.", "stackmask.pda.", "stackmask.grammar."),
+}
+COMPILED = [path for path in package_files().values() if path.endswith((".pyx", ".pxd"))]
+
+
+@pytest.mark.parametrize("path", COMPILED)
+def test_extensions_import_downwards(path: str) -> None:
+    text = (REPO / path).read_text(encoding="utf-8")
+    names = [f"{source}.{name}" if source else plain for source, name, plain in IMPORT.findall(text)]
+    assert [name for name in names if not name.startswith(ALLOWED[path.partition("/")[0]])] == []

@@ -1,0 +1,79 @@
+"""Habits of the whole repository: small files, no leftovers, no paths of one machine, stubs that fit."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+import types
+
+import pytest
+from repository.tree import REPO, package_files, tracked_files
+
+LONGEST = 600  # lines; a longer file is a drawer
+CODE = (".py", ".pyi", ".pyx", ".pxd", ".ebnf", ".lark", ".sh")
+TEXT = (*CODE, ".md", ".toml", ".txt", ".yaml", ".in", "/run")
+# put together here, or this file would name them itself
+MARKS = re.compile(
+    r"\b(" + "|".join(("TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK")) + r")\b|NotImpl" + "ementedError"
+)
+PATHS = re.compile(r"(?:^|[^A-Za-z0-9_.])/(?:work|root|home|tmp)/[A-Za-z.]")
+
+
+def texts(endings: tuple[str, ...]) -> list[tuple[str, str]]:
+    found = [path for path in tracked_files() if path.endswith(endings)]
+    return [(path, (REPO / path).read_text(encoding="utf-8")) for path in found]
+
+
+def test_no_file_is_a_drawer() -> None:
+    lengths = {path: text.count("\n") for path, text in texts(CODE)}
+    assert {path: lines for path, lines in lengths.items() if lines > LONGEST} == {}
+
+
+@pytest.mark.parametrize("pattern", [MARKS, PATHS], ids=["marks", "paths"])
+def test_nothing_unfinished_and_no_path_of_one_machine(pattern: re.Pattern[str]) -> None:
+    found = [
+        f"{path}:{number}: {line.strip()}"
+        for path, text in texts(TEXT)
+        for number, line in enumerate(text.splitlines(), 1)
+        if pattern.search(line)
+    ]
+    assert found == []
+
+
+def test_folders_of_the_package_are_packages() -> None:
+    folders = {path.rpartition("/")[0] for path in package_files().values()}
+    assert [folder for folder in sorted(folders) if not (REPO / folder / "__init__.py").is_file()] == []
+
+
+EXTENSIONS = [name for name in package_files() if name.endswith(".pyx")]
+
+
+def test_there_are_extensions() -> None:
+    assert len(EXTENSIONS) >= 6
+
+
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_stubs_say_what_the_extensions_have(name: str) -> None:
+    module = importlib.import_module(name.removesuffix(".pyx").replace("/", "."))
+    stub = REPO / package_files()[name.removesuffix("x") + "i"]
+    stated = ast.parse(stub.read_text(encoding="utf-8"))
+    assert defined_in(stated) == {n for n, v in vars(module).items() if is_own(v, module) and is_public(n)}
+    for node in stated.body:
+        if isinstance(node, ast.ClassDef):
+            members = vars(getattr(module, node.name))
+            assert defined_in(node) == {n for n in members if is_public(n)}, node.name
+
+
+def defined_in(node: ast.Module | ast.ClassDef) -> set[str]:
+    return {n.name for n in node.body if isinstance(n, ast.FunctionDef | ast.ClassDef) and is_public(n.name)}
+
+
+def is_public(name: str) -> bool:
+    return not name.startswith("_")
+
+
+def is_own(value: object, module: types.ModuleType) -> bool:
+    is_code = inspect.isclass(value) or callable(value)
+    return is_code and getattr(value, "__module__", None) == module.__name__
