@@ -42,7 +42,7 @@ from stackmask.grammar.normalize.nullable import (
 )
 from stackmask.grammar.normalize.productive import remove_unreachable
 
-MAX_WRITTEN = 2_000_000  # nodes of the rules that replace one cycle
+MAX_WRITTEN = 500_000  # nodes of the rules that replace one cycle
 
 
 def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
@@ -211,16 +211,19 @@ def _steps(
     cycle: list[str], splits: dict[str, Split], jumps: dict[str, dict[str, Ends]], ends: dict[str, Ends]
 ) -> dict[str, dict[str, Expr]]:
     """Return ``steps[j][k]``: what leads from Aⱼ to Aₖ by empty links and then one that is not empty."""
-    links = {
-        (j, k): nonempty for k in cycle for j, link in splits[k].links.items()
-        if not is_nothing(nonempty := nonempty_part(link, ends))
-    }  # fmt: skip
+    links: dict[str, list[tuple[str, Expr]]] = {name: [] for name in cycle}
+    for k in cycle:
+        for j, link in splits[k].links.items():
+            nonempty = nonempty_part(link, ends)
+            if not is_nothing(nonempty):
+                links[j].append((k, nonempty))
     steps: dict[str, dict[str, Expr]] = {}
     for source in cycle:
         found: dict[str, list[Expr]] = {}
-        for (j, k), link in links.items():
-            if jumps[source][j]:
-                found.setdefault(k, []).append(sequence((ends_expression(jumps[source][j]), link)))
+        for j, link_ends in jumps[source].items():
+            if link_ends:
+                for k, link in links[j]:
+                    found.setdefault(k, []).append(sequence((ends_expression(link_ends), link)))
         steps[source] = {k: choice(parts) for k, parts in found.items()}
     return steps
 

@@ -47,6 +47,8 @@ class Nodes:
         self.known_ids = frozenset(special_names.values() if known_ids is None else known_ids)
         self.nodes: list[Node] = []
         self.leaves: dict[ir.Expr, int] = {}
+        self._leaf_classes: dict[tuple[int, int], int] = {}
+        self._relations: list[Matrix] = []
         self._set_classes()
         self.rule_node = {name: self._new(Node("seq")) for name in ruleset.rules}
         for name, rule in ruleset.rules.items():
@@ -57,6 +59,7 @@ class Nodes:
         self.full: Matrix = ((1 << self.n_classes) - 1,) * self.n_classes
         self.pairs: list[Pair] = [(self.zero, self.zero)] * len(self.nodes)
         self._solve()
+        self._relations = [self._plus(*pair) for pair in self.pairs]
         self._rests: dict[tuple[int, int], Matrix] = {}
 
     # --- symbol classes -------------------------------------------------------------------------
@@ -170,7 +173,10 @@ class Nodes:
 
     def leaf_classes(self, dfa: Dfa, state: int) -> int:
         """Return the classes of the bytes that may come next inside a DFA state."""
-        return sum({1 << self.class_of_byte[b] for b in dfa.steps[state]})
+        key = (id(dfa), state)
+        if key not in self._leaf_classes:
+            self._leaf_classes[key] = sum({1 << self.class_of_byte[b] for b in dfa.steps[state]})
+        return self._leaf_classes[key]
 
     def _evaluate(self, node: Node) -> Pair:
         match node.kind:
@@ -223,7 +229,7 @@ class Nodes:
 
     def relation(self, node: int) -> Matrix:
         """Return the relation of a node, empty and non-empty derivations together."""
-        return self._plus(*self.pairs[node])
+        return self._relations[node]
 
     def rest(self, node_id: int, position: int) -> Matrix:
         """Return the relation of what is left of a "seq" after ``position`` kids, or of a "repeat"."""

@@ -1,0 +1,108 @@
+"""What cannot be written as text, or only as a lot of it: rules made by programs, limits, and cost."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from stackmask.grammar.diagnostics import GrammarError
+from stackmask.grammar.ir import (
+    Choice,
+    Complement,
+    Expr,
+    Intersection,
+    Literal,
+    Repeat,
+    Rule,
+    RuleRef,
+    RuleSet,
+    Sequence,
+)
+from stackmask.grammar.normalize import left_calls, normalize, nullable_rules
+
+A = Literal(b"a")
+
+
+def rule_set(bodies: dict[str, Expr], start: str = "s") -> RuleSet:
+    return RuleSet({name: Rule(name, body) for name, body in bodies.items()}, start)
+
+
+def codes(rules: RuleSet) -> list[str]:
+    with pytest.raises(GrammarError) as caught:
+        normalize(rules)
+    return sorted(d.code for d in caught.value.diagnostics)
+
+
+def test_names_and_bounds_all_at_once() -> None:
+    bad = Sequence((RuleRef("itme"), RuleRef("other"), Repeat(A, 3, 2), Repeat(A, -1, None)))
+    assert codes(rule_set({"s": bad, "item": A})) == ["G101", "G101", "G106", "G106"]
+    with pytest.raises(GrammarError, match="did you mean `item`"):
+        normalize(rule_set({"s": bad, "item": A}))
+    assert codes(rule_set({"s": A}, start="root")) == ["G104"]
+
+
+def test_nesting() -> None:
+    deep: Expr = A
+    for _ in range(100_000):
+        deep = Repeat(deep, 0, 1)
+    assert codes(rule_set({"s": deep})) == ["G105"]
+
+
+def test_operand_that_explodes() -> None:
+    rules: dict[str, Expr] = {
+        f"r{i}": Sequence((RuleRef(f"r{i + 1}"), RuleRef(f"r{i + 1}"))) for i in range(40)
+    }
+    rules |= {"r40": A, "s": Intersection((RuleRef("r0"), A))}
+    assert codes(rule_set(rules)) == ["G109"]
+
+
+def test_emptiness_that_takes_too_long() -> None:
+    # the 24th character from the end is both a and b: 2^24 subsets to look at
+    letters = Choice((A, Literal(b"b")))
+    both = tuple(
+        Sequence((Repeat(letters, 0, None), item, Repeat(letters, 23, 23))) for item in (A, Literal(b"b"))
+    )
+    assert codes(rule_set({"s": Choice((A, Intersection(both)))})) == ["G117"]
+
+
+def test_left_recursion_that_explodes() -> None:
+    bodies: dict[str, Expr] = {
+        f"r{i}": Choice((*(Sequence((RuleRef(f"r{j}"), Literal(b"%d.%d" % (i, j)))) for j in range(90)), A, Sequence((A, RuleRef(f"r{i}")))))
+        for i in range(90)
+    }  # fmt: skip
+    assert codes(rule_set(bodies, "r0")) == ["G114"]
+    nullable = Sequence((*[RuleRef("e")] * 3000, RuleRef("s")))
+    bodies = {"s": Choice((nullable, A)), "e": Choice((Literal(b""), Literal(b"e")))}
+    assert codes(rule_set(bodies)) == ["G114"]
+
+
+def test_helpers() -> None:
+    rules = rule_set({
+        "s": Sequence((RuleRef("e"), RuleRef("x"), RuleRef("y"))),
+        "e": Repeat(RuleRef("y"), 0, 2),
+        "x": Choice((A, Sequence((A, RuleRef("s"))))),
+        "y": Complement(A),
+    })  # fmt: skip
+    assert nullable_rules(rules) == {"e", "y"}
+    assert left_calls(rules) == {"s": {"e", "x"}, "e": {"y"}, "x": set(), "y": set()}
+
+
+@pytest.mark.parametrize("shape", ["chain", "wide", "left-recursive"])
+def test_ten_thousand_rules(shape: str) -> None:
+    n = 10_000
+    bodies: dict[str, Expr] = {}
+    for i in range(n):
+        following = RuleRef(f"r{(i + 1) % n}")
+        match shape:
+            case "chain":
+                bodies[f"r{i}"] = Choice((Sequence((Literal(b"abc"), following)), Literal(b"x")))
+            case "wide":
+                bodies[f"r{i}"] = Choice((Sequence((A, RuleRef("s"))), Literal(b"%d" % i)))
+            case _:
+                bodies[f"r{i}"] = Choice((Sequence((RuleRef(f"r{i}"), A, following)), Literal(b"x")))
+    bodies["s"] = Choice(tuple(RuleRef(f"r{i}") for i in range(n)))
+    started = time.process_time()
+    normal = normalize(rule_set(bodies))
+    assert time.process_time() - started < 8  # 1 to 2 s on an idle machine
+    assert len(normal.rules) > 1
