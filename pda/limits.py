@@ -18,4 +18,4 @@ class Limits:
     max_terms: int = 20_000_000
     max_configurations: int = 50_000_000
     max_members: int = 200_000
-    max_explored: int = 1_000_000
+    max_explored: int = 200_000

@@ -46,7 +46,7 @@ cdef class TermStore:
     are fixed, and only sets made of whole classes may be added.
     """
 
-    def __cinit__(self, uint64_t max_terms=20_000_000, uint64_t max_explored=1_000_000):
+    def __cinit__(self, uint64_t max_terms=20_000_000, uint64_t max_explored=200_000):
         ids_init(&self.term_index)
         ids_init(&self.set_index)
         map_init(&self.derivatives)

@@ -1,0 +1,20 @@
+"""Questions about regular expressions that front ends may ask before there is an automaton."""
+
+from __future__ import annotations
+
+from stackmask.grammar import ir
+from stackmask.pda.limits import Limits
+from stackmask.pda.lower import regular_term
+from stackmask.pda.terms import TermStore
+
+
+def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
+    """Tell whether a regular expression without references matches nothing.
+
+    Cost: the derivatives that a breadth-first search visits until one matches the empty string.
+    Raises: BudgetError if ``max_explored`` of them do not tell.
+    """
+    terms = TermStore(max_explored=max_explored)
+    term = regular_term(terms, expr)
+    terms.freeze(0, False)
+    return not terms.alive(term)
