@@ -162,7 +162,7 @@ function(x) repeat local function g() end goto l ::l:: until nil (g)[1] = {[x] =
 function() for i = 1, 2 do do break end end for k in f(x) do end if a then elseif b then else end end
 function() x = y, -1 (f).y = 2 end
 function() do end (f).x = g (h)() (k).a = 1 f{} f"" f.g:h() local a <const>, b = c end""",
-        endings=" end_\n end\n until x\n do_\n then_\n()\n = 1\n in x do\nx\n1",
+        endings=" end_\n end\n until x\n do end\n then end\n()\n = 1\n in x do end\n()\n1",
         text_endings="]]\n]=]\n]==]\n]===]\n]====]\n]=====]\n]======]\n]=======]\n]========]\n]=========]\n~\n\\n\n\\z  ~",
     ),
     "regex": Steering(
