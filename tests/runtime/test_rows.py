@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackmask.runtime.generation import rows as rows_module
@@ -56,6 +56,7 @@ def tracker_for(grammar: Recorder | None = None) -> RowTracker:
     return RowTracker(lambda batch: [grammar] * batch)
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.data(), st.integers(1, 3), st.integers(1, 5), st.integers(1, 4), st.integers(0, 2**32))
 def test_beams(data: st.DataObject, prompts: int, beams: int, letters: int, seed: int) -> None:
     """Beams are chosen at random, also one several times; few letters make rows that end alike."""
@@ -70,6 +71,7 @@ def test_beams(data: st.DataObject, prompts: int, beams: int, letters: int, seed
         assert advance(tracker, ids) == ids[:, width:].tolist()
 
 
+@settings(deadline=None, derandomize=True)
 @given(st.integers(1, 4), st.integers(0, 2**32), st.integers(1, 40))
 def test_going_back(rows: int, seed: int, rounds: int) -> None:
     rng = np.random.default_rng(seed)
