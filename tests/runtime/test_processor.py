@@ -307,9 +307,9 @@ def test_cost_per_step_does_not_grow_with_the_context(compiled: Any, vocab: Voca
         times = []
         for step in range(1, 64):
             view = ids[:, : length + step]
-            started = time.perf_counter()
+            started = time.thread_time()
             processor(view, scores)
-            times.append(time.perf_counter() - started)
+            times.append(time.thread_time() - started)
         return float(np.median(times))
 
     for rows in (1, 8):
