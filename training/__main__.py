@@ -1,8 +1,8 @@
 """Make everything anew: ``python -m training`` writes the database, the model, the held-out questions.
 
 Steps can be left out: ``python -m training database questions`` (the others: ``train``, ``evaluate``).
-Evaluation with the grammar needs stackmask itself installed; everything else needs torch, transformers, tokenizers,
-safetensors and tqdm.
+Evaluation needs stackmask itself installed; everything else needs torch, transformers, tokenizers, safetensors
+and tqdm.
 """
 
 from __future__ import annotations
@@ -36,14 +36,12 @@ def main() -> None:
         print(f"{len(pairs)} questions of unseen wording, {len(seen):,} wordings seen")
     if "evaluate" in steps:
         from stackmask.runtime.embedded import load_embedded
-        from training.evaluate import report, with_grammar, without_grammar
+        from training.evaluate import answerer, report
         from training.make_questions import read_held_out
 
         model, tokenizer = load_embedded()
-        for label, answer in (
-            ("with the grammar", with_grammar(model, tokenizer)),
-            ("without the grammar", without_grammar(model, tokenizer)),
-        ):
+        for label, grammar in (("with the grammar", "sql"), ("without a grammar", None)):
+            answer = answerer(model, tokenizer, grammar)
             numbers = report(read_held_out(), DATABASE, answer, label)
             print(f"{label}: {numbers['right']}/{numbers['questions']} right")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
+import zlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -79,41 +80,29 @@ def parses(sql: str) -> bool:
     return True
 
 
-def without_grammar(model: Any, tokenizer: Any) -> Answer:
-    """Answer greedily from the model alone."""
-    import torch
+def answerer(model: Any, tokenizer: Any, grammar: str | None = "sql", temperature: float = 0.0) -> Answer:
+    """Answer within a bundled grammar, or freely with None; greedily, or sampled at a temperature.
 
-    from stackmask.runtime.embedded import prompt_for
-
-    def answer(question: str) -> tuple[str, bool]:
-        encoded = tokenizer(prompt_for(question), return_tensors="pt", return_token_type_ids=False)
-        with torch.inference_mode():
-            ids = model.generate(
-                **encoded, max_new_tokens=MAX_NEW_TOKENS, do_sample=False, pad_token_id=tokenizer.pad_token_id
-            )[0, encoded["input_ids"].shape[1] :].tolist()
-        finished = tokenizer.eos_token_id in ids
-        if finished:
-            ids = ids[: ids.index(tokenizer.eos_token_id)]
-        return tokenizer.decode(ids), finished
-
-    return answer
-
-
-def with_grammar(model: Any, tokenizer: Any) -> Answer:
-    """Answer greedily among the tokens that the bundled SQL grammar allows."""
+    Samples are drawn from the whole distribution with a seed per question, the same with a grammar and without.
+    """
     import stackmask
     from stackmask.runtime.embedded import prompt_for
 
-    grammar = stackmask.Grammar.bundled("sql")
+    rules = None if grammar is None else stackmask.Grammar.bundled(grammar)
+    options: dict[str, Any] = {"do_sample": False}
+    if temperature > 0:
+        options = {"do_sample": True, "temperature": temperature, "top_k": 0, "top_p": 1.0}
 
     def answer(question: str) -> tuple[str, bool]:
+        seed = zlib.crc32(question.encode()) if temperature > 0 else None
         (result,) = stackmask.generate(
             model,
             tokenizer,
             [prompt_for(question)],
-            grammar,
+            rules,
             max_new_tokens=MAX_NEW_TOKENS,
-            do_sample=False,
+            seed=seed,
+            **options,
         )
         return result.text, result.finished
 

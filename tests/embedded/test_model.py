@@ -76,10 +76,10 @@ def test_missing_file_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) 
 
 
 def test_first_question_of_the_readme(loaded: tuple[Any, Any]) -> None:
-    from training.evaluate import open_database, rows_of, with_grammar
+    from training.evaluate import answerer, open_database, rows_of
     from training.handwritten import TOP_SPENDERS
 
-    sql, finished = with_grammar(*loaded)("Which five customers spent the most?")
+    sql, finished = answerer(*loaded)("Which five customers spent the most?")
     assert finished
     connection = open_database(bundled_database())
     try:
@@ -91,10 +91,10 @@ def test_first_question_of_the_readme(loaded: tuple[Any, Any]) -> None:
 
 
 def test_answers_unseen_wordings(loaded: tuple[Any, Any]) -> None:
-    from training.evaluate import judge, with_grammar
+    from training.evaluate import answerer, judge
     from training.make_questions import read_held_out
 
-    outcomes = judge(read_held_out()[:SLICE], bundled_database(), with_grammar(*loaded))
+    outcomes = judge(read_held_out()[:SLICE], bundled_database(), answerer(*loaded))
     assert all(outcome.parses for outcome in outcomes if outcome.finished)
     assert sum(outcome.right for outcome in outcomes) >= LEAST * SLICE
 
