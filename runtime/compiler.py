@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
 from stackmask.pda.automaton import Automaton, TokenInfo
@@ -57,7 +58,7 @@ class Compiler:
         self.vocabulary = vocabulary
         self.limits = limits or Limits()
         self._lock = threading.Lock()
-        self._compiled: dict[int, CompiledGrammar] = {}
+        self._compiled: dict[Hashable, CompiledGrammar] = {}
         self._info = _token_info(vocabulary)
 
     def compile(self, grammar: Grammar) -> CompiledGrammar:
@@ -67,13 +68,12 @@ class Compiler:
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
         rules = grammar.normalized
+        key = (rules.start, rules.initial, tuple(rules.rules.values()))
         with self._lock:
-            known = self._compiled.get(id(grammar))
-            if known is not None and known.grammar is grammar:
-                return known
-            compiled = CompiledGrammar(grammar, self.vocabulary, Automaton(rules, self._info, self.limits))
-            self._compiled[id(grammar)] = compiled
-            return compiled
+            if key not in self._compiled:
+                automaton = Automaton(rules, self._info, self.limits)
+                self._compiled[key] = CompiledGrammar(grammar, self.vocabulary, automaton)
+            return self._compiled[key]
 
 
 def _token_info(vocabulary: Vocabulary) -> TokenInfo:

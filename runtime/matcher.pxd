@@ -14,6 +14,7 @@ cdef class Matcher:
     cdef ConfigSpace family             # shared with forks
     cdef tuple texts                    # id -> bytes or None
     cdef tuple stop_ids
+    cdef int32_t size                   # width of the logits
     cdef list token_classes             # of frozensets of ids
     cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
     cdef bint terminated

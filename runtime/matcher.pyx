@@ -72,6 +72,16 @@ cdef class _Rows:
         return self.base + index * self.width
 
 
+cdef int32_t as_id(object token, int32_t size) except -2:
+    """Return a token id, or -1 for a number that is none: out of range, also of the machine's integers."""
+    cdef long long number
+    try:
+        number = token
+    except OverflowError:
+        return -1
+    return <int32_t>number if 0 <= number < size else -1
+
+
 @cython.final
 cdef class Matcher:
     """Follow one text through a compiled grammar.
@@ -96,6 +106,7 @@ cdef class Matcher:
         )
         self.texts = automaton.info.texts
         self.stop_ids = automaton.info.stop_ids
+        self.size = automaton.info.size
         self.token_classes = automaton.tokens_of_class
         self.terminated = False
         self.history.push_back(self.family.closed(automaton.lowered.start, BOTTOM, 0))
@@ -127,20 +138,21 @@ cdef class Matcher:
     cdef bint is_stop(self, int32_t token):
         return token in self.stop_ids
 
-    def accept_token(self, int32_t token):
+    def accept_token(self, token):
         """Advance by one token. Return False, and change nothing, if the token may not come next.
 
         A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
         here). Cost: a load per byte once the states are known.
         """
         cdef int32_t config = self.history.back()
+        cdef int32_t id = as_id(token, self.size)
         cdef int32_t next
-        if self.terminated or token < 0 or token >= self.automaton.info.size:
+        if self.terminated or id < 0:
             self.refused = (config, 0, token)
             return False
-        next = self.after_token(config, token)
+        next = self.after_token(config, id)
         if next == DEAD:
-            if self.is_stop(token) and self.family.configs[config].accepting:
+            if self.is_stop(id) and self.family.configs[config].accepting:
                 self.terminated = True
                 self.history.push_back(config)
                 self.refused = None
@@ -252,7 +264,7 @@ cdef class Matcher:
         return 0
 
     cdef bint every_allowed(self, uint32_t* words):
-        cdef int32_t i, size = self.automaton.info.size
+        cdef int32_t i, size = self.size
         for i in range(size >> 5):
             if words[i] != <uint32_t>0xFFFFFFFF:
                 return False
@@ -294,14 +306,14 @@ cdef class Matcher:
             )
         self.fill_row(self.history.back(), self.terminated, rows.row(0, self.masks.width))
         for i in range(<int32_t>len(tokens)):
-            token = tokens[i]
+            token = as_id(tokens[i], self.size)
             parent = parents[i]
             if not -1 <= parent < i:
                 raise MatcherError(f"parent {parent} of draft token {i} does not come before it")
             config = here if parent < 0 else places[parent]
             next = NO_CONFIG
             ok = False
-            if config != NO_CONFIG and 0 <= token < self.automaton.info.size:
+            if config != NO_CONFIG and token >= 0:
                 next = self.after_token(config, token)
                 ok = next != DEAD
                 if next == DEAD:

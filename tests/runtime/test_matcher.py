@@ -111,6 +111,7 @@ def test_draft_trees_give_the_masks_of_walking_there() -> None:
     a, b, c, d, x = (ord(ch) for ch in "abcdx")
     tokens = [a, b, c, d, x, b, EOS, EOS, 9999]
     parents = [-1, 0, 1, 0, -1, 4, 0, 1, 0]
+    tokens[-1] = 10**12
     mask = sm.allocate_token_bitmask(len(tokens) + 1, VOCABULARY.size)
     accepted = matcher.fill_draft_bitmask(tokens, parents, mask)
     assert accepted == [True, True, True, True, True, False, True, False, False]
@@ -188,7 +189,8 @@ def test_refusals_say_what_was_expected() -> None:
     assert matcher.refusal is None
     assert not matcher.accept_token(-1) and "out of range" in (matcher.refusal or "")
     assert not matcher.accept_token(299) and "no text" in (matcher.refusal or "")
-    assert not matcher.accept_token(2**31 - 1)
+    for number in (2**31 - 1, 2**31, -(2**40), 10**30):
+        assert not matcher.accept_token(number) and "out of range" in (matcher.refusal or "")
     assert not matcher.accept_token(ord("x"))
     assert matcher.refusal == "token 120 ('x') refused; expected '{'"
     assert not matcher.accept_string('{"name" x')
@@ -276,3 +278,10 @@ def test_a_vocabulary_that_cannot_spell_the_grammar_is_refused() -> None:
     with pytest.raises(sm.VocabularyError, match="token id 5000 is out of range"):
         compiled("root ::= <[5000]>")
     sm.Compiler(letters).compile(sm.Grammar.from_ebnf("root ::= [ab]+ - 'abab'"))
+
+
+def test_equal_grammars_are_compiled_once() -> None:
+    compiler = sm.Compiler(VOCABULARY)
+    one, two = (sm.Grammar.from_ebnf('root ::= "a" | "b"') for _ in range(2))
+    assert compiler.compile(one) is compiler.compile(two)
+    assert compiler.compile(one) is not compiler.compile(sm.Grammar.from_ebnf('root ::= "a" | "c"'))
