@@ -19,7 +19,6 @@ def test_sampled_positions(tokenizer: str) -> None:
     for grammar in GRAMMARS:
         checker = Checker(grammar, tokenizer)
         fitting = [d for d in documents(grammar) if SHORTEST <= len(d) <= LONGEST / 3]
-        for document in rng.sample(fitting, min(2, len(fitting))):
-            looked_at, _ = checker.check(document, rng, positions=2, sample=1000, cap=500)
-            positions += looked_at
+        looked_at, _ = checker.check(rng.choice(fitting), rng, positions=3, sample=400, cap=200)
+        positions += looked_at
     assert positions >= 20

@@ -26,22 +26,61 @@ END = 0  # the class of the end of input and of special tokens
 
 
 class Column:
-    """The Earley set between two symbols; immutable once built, so states are persistent."""
+    """The Earley set between two symbols; it never changes what it says, so states are persistent.
 
-    __slots__ = ("accepting", "completed", "number", "scans", "text", "waiting")
+    Items with different guesses of the next symbol's class never meet inside a column, so each class is
+    closed (predictions and completions) only when it is asked for.
+    """
 
-    def __init__(self, number: int, text: bytes) -> None:
+    __slots__ = (
+        "_accepting",
+        "_owner",
+        "closed",
+        "completed",
+        "kernel",
+        "number",
+        "scans",
+        "text",
+        "waiting",
+    )
+
+    def __init__(self, owner: Recognizer, number: int, text: bytes, kernel: Iterable[Item]) -> None:
+        self._owner = owner
         self.number = number  # symbols read so far
         self.text = text  # bytes read so far
+        self.kernel: dict[int, list[Item]] = {}  # by the class of the next symbol
+        for item in kernel:
+            self.kernel.setdefault(item[4], []).append(item)
+        self.closed: set[int] = set()
+        self.scans: dict[int, list[Item]] = {}
         self.waiting: dict[Key, list[Item]] = {}
         self.completed: dict[Key, set[Hashable]] = {}  # empty derivations, which begin and end here
-        self.scans: list[Item] = []
-        self.accepting = False
+        self._accepting = False
+
+    @property
+    def accepting(self) -> bool:
+        """Tell whether what was read is in the language."""
+        self.close(END)
+        return self._accepting
 
     @property
     def viable(self) -> bool:
         """Tell whether what was read is a prefix of a string of the language."""
-        return self.accepting or bool(self.scans)
+        if not self._owner.nodes.has_callables:
+            return bool(self.kernel)  # every item leads to a complete string
+        return self.accepting or any(self.close(f) for f in self.kernel)
+
+    def close(self, f: int) -> list[Item]:
+        """Return the items that can read a symbol of class ``f``."""
+        if f not in self.closed:
+            self.closed.add(f)
+            self.scans[f] = []
+            self._owner.fill(self, f)
+        return self.scans[f]
+
+    def accept(self) -> None:
+        """Note that the whole input is derived."""
+        self._accepting = True
 
 
 class Recognizer:
@@ -62,26 +101,19 @@ class Recognizer:
 
     def start(self) -> Column:
         """Return the state before any symbol."""
-        column = Column(0, b"")
         start = self.nodes.start
-        agenda: list[Item] = [
-            (start, 0, column, f, f, END, self.initial, self.initial)
-            for f, row in enumerate(self.nodes.relation(start))
-            if row >> END & 1
-        ]
-        self._fill(column, agenda)
+        column = Column(self, 0, b"", ())
+        for f, row in enumerate(self.nodes.relation(start)):
+            if row >> END & 1:
+                column.kernel[f] = [(start, 0, column, f, f, END, self.initial, self.initial)]
         return column
 
     def advance(self, state: Column, symbol: Symbol) -> Column:
         """Return the state after one more symbol (a dead one stays dead)."""
         if isinstance(symbol, int):
-            column = Column(state.number + 1, state.text + bytes([symbol]))
-            agenda = list(self._scan_byte(state, symbol))
-        else:
-            column = Column(state.number + 1, state.text)
-            agenda = list(self._scan_token(state, symbol[1]))
-        self._fill(column, agenda)
-        return column
+            scanned = self._scan_byte(state, symbol)
+            return Column(self, state.number + 1, state.text + bytes([symbol]), scanned)
+        return Column(self, state.number + 1, state.text, self._scan_token(state, symbol[1]))
 
     def run(self, symbols: Iterable[Symbol], state: Column | None = None) -> Column:
         """Return the state after many symbols."""
@@ -103,10 +135,9 @@ class Recognizer:
     # --- scanning -------------------------------------------------------------------------------
 
     def _scan_byte(self, state: Column, byte: int) -> Iterable[Item]:
-        byte_class = self.nodes.class_of_byte[byte]
-        for node, position, origin, f0, f, c, value0, value in state.scans:
+        for node, position, origin, f0, _, c, value0, value in state.close(self.nodes.class_of_byte[byte]):
             dfa = self.nodes.nodes[node].dfa
-            if dfa is None or f != byte_class or byte not in dfa.steps[position]:
+            if dfa is None or byte not in dfa.steps[position]:
                 continue
             target = dfa.steps[position][byte]
             following = self.nodes.leaf_classes(dfa, target)
@@ -117,13 +148,15 @@ class Recognizer:
                     yield node, target, origin, f0, f2, c, value0, value
 
     def _scan_token(self, state: Column, token: int) -> Iterable[Item]:
-        for node, _, origin, f0, _, c, value0, value in state.scans:
+        for node, _, origin, f0, _, c, value0, value in state.close(END):
             if token in self.nodes.nodes[node].token_ids:
                 yield node, 1, origin, f0, c, c, value0, value
 
     # --- prediction and completion --------------------------------------------------------------
 
-    def _fill(self, column: Column, agenda: list[Item]) -> None:
+    def fill(self, column: Column, symbol_class: int) -> None:
+        """Close the items of a column that expect a symbol of a class, under prediction and completion."""
+        agenda = list(column.kernel.get(symbol_class, ()))
         seen = set(agenda)
 
         def add(item: Item) -> None:
@@ -169,7 +202,7 @@ class Recognizer:
         def complete(item: Item) -> None:
             node, _, origin, f0, _, c, value0, value = item
             if node == self.nodes.start and origin.number == 0 and c == END:
-                column.accepting = True
+                column.accept()
             key = (node, f0, c, value0)
             if origin is column:
                 ended = column.completed.setdefault(key, set())
@@ -235,10 +268,10 @@ class Recognizer:
             case "leaf":
                 assert node.dfa is not None
                 if nodes.leaf_classes(node.dfa, position) >> f & 1:
-                    column.scans.append(item)
+                    column.scans[f].append(item)
             case "token":
                 if position == 0:
-                    column.scans.append(item)
+                    column.scans[f].append(item)
             case "dynamic":
                 if position == 0:
                     leaf = nodes.resolve(node.call, value)

@@ -50,6 +50,12 @@ class Nodes:
         self._leaf_classes: dict[tuple[int, int], int] = {}
         self._relations: list[Matrix] = []
         self._set_classes()
+        self.has_callables = any(
+            (isinstance(e, ir.Dynamic) and e.resolver != "top")
+            or (isinstance(e, ir.Capture) and e.action != "push")
+            for rule in ruleset.rules.values()
+            for e in ir.walk(rule.body)
+        )
         self.rule_node = {name: self._new(Node("seq")) for name in ruleset.rules}
         for name, rule in ruleset.rules.items():
             self.nodes[self.rule_node[name]].kids = [self._compile(rule.body)]
