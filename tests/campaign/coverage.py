@@ -1,9 +1,8 @@
 """Which rules of a grammar the texts used.
 
 A rule is used by a text when the text is no longer in the language once the rule matches nothing but a character
-that occurs in no text. Rules that only say what is left out (``A - keyword``) widen the language then, and
-are asked for separately: they are used when some prefix of a text is kept from being more by them, which no
-accepted text can show, so they are not counted.
+that occurs in no text. Rules that only say what is left out (``keyword`` in ``word - keyword``) are not
+counted: no text of the language can show them.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from stackmask.grammar import ir
+from stackmask.grammar.diagnostics import GrammarError
 from stackmask.grammar.grammar import Grammar
 
 NEVER = ir.Literal("\U0010fffe".encode())  # a character that no text should hold
@@ -46,7 +46,10 @@ def unused_rules(
     unused = []
     for name in countable_rules(rules):
         without = {**rules.rules, name: ir.Rule(name, NEVER)}
-        accepts = recognizer(Grammar(ir.RuleSet(without, rules.start, rules.initial)))
+        try:
+            accepts = recognizer(Grammar(ir.RuleSet(without, rules.start, rules.initial)))
+        except GrammarError:
+            continue  # nothing is left without it, so it is used
         if all(map(accepts, texts)):
             unused.append(name)
     return unused

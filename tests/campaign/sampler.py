@@ -9,7 +9,7 @@ kind among those that the mask allows. Past its target length it prefers what cl
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -49,7 +49,6 @@ class Sampler:
     vocabulary: Vocabulary
     steering: Steering
     steps: int = 0
-    kinds: list[tuple[str, np.ndarray]] = field(init=False)
 
     def __post_init__(self) -> None:
         size = self.vocabulary.size
@@ -60,20 +59,20 @@ class Sampler:
                 ids.setdefault(_kind(text), []).append(token)
                 self.ids_by_text.setdefault(text, token)
         self.longest = max(map(len, self.ids_by_text))
-        self.kinds = []
-        for name, tokens in sorted(ids.items()):
-            flags = np.zeros(size, dtype=bool)
-            flags[tokens] = True
-            self.kinds.append((name, flags))
-        self.weights = tuple(
-            np.array([self._weight(name, phase) for name, _ in self.kinds]) for phase in (0, 1, 2)
-        )
+        names = sorted(ids)
+        self.mask = np.zeros((1, -(-size // 32)), dtype=np.int32)
+        self.kinds = np.stack([self._packed(ids[name]) for name in names])
+        self.weights = tuple(np.array([self._weight(name, phase) for name in names]) for phase in (0, 1, 2))
         self.phrases = tuple(
             proposals(lines)
             for lines in (self.steering.phrases, self.steering.endings, self.steering.text_endings)
         )
-        self.mask = np.zeros((1, -(-size // 32)), dtype=np.int32)
-        self.stops = sorted(self.vocabulary.stop_ids)
+        self.stop = min(self.vocabulary.stop_ids)
+
+    def _packed(self, tokens: list[int]) -> np.ndarray:
+        flags = np.zeros(32 * self.mask.shape[1], dtype=np.uint8)
+        flags[tokens] = 1
+        return np.packbits(flags, bitorder="little").view(np.int32)
 
     def _weight(self, kind: str, phase: int) -> float:
         sign = "\n" if kind == "line break" else kind
@@ -92,40 +91,40 @@ class Sampler:
         matcher = self.compiled.matcher()
         text = b""
         while len(text) < target * MAX_OVERRUN:
-            allowed = self._allowed(matcher)
+            self._fill(matcher)
             closing = len(text) >= target
-            stop = bool(allowed[self.stops[0]])
-            if stop and (not allowed.sum() > len(self.stops) or (closing and rng.random() < STOP_CHANCE)):
-                assert matcher.accept_token(self.stops[0]) and matcher.is_terminated()
+            groups = self.kinds & self.mask  # the allowed tokens of each kind
+            possible = groups.any(axis=1)
+            if self._is_allowed(self.stop) and (
+                not possible.any() or (closing and rng.random() < STOP_CHANCE)
+            ):
+                assert matcher.accept_token(self.stop) and matcher.is_terminated()
                 return text
-            groups = [np.flatnonzero(allowed & flags) for _, flags in self.kinds]
-            free_text = sum(len(group) > 0 for group in groups) > self.steering.free_text_kinds
+            assert possible.any(), "a dead end: no token is allowed"
+            free_text = possible.sum() > self.steering.free_text_kinds
             piece = b""
             if rng.random() < PHRASE_CHANCE[closing]:
                 out_of_text = free_text and (closing or rng.random() < 0.5)
                 piece = self._try_phrase(matcher, rng, 2 if out_of_text else int(closing))
             if not piece:
                 phase = (2 if free_text else 1) if closing else 0
-                piece = self._take(matcher, self._pick(groups, rng, self.weights[phase]))
+                # a kind by weight among those with an allowed token, then one of its allowed tokens
+                kind = rng.choices(range(len(groups)), self.weights[phase] * possible)[0]
+                ids = np.flatnonzero(np.unpackbits(groups[kind].view(np.uint8), bitorder="little"))
+                piece = self._take(matcher, int(ids[rng.randrange(len(ids))]))
             text += piece
         return None
 
-    def _allowed(self, matcher: Matcher) -> np.ndarray:
+    def _fill(self, matcher: Matcher) -> None:
         matcher.fill_next_token_bitmask(self.mask)
         self.steps += 1
-        bits = np.unpackbits(self.mask.view(np.uint8), bitorder="little")[: self.vocabulary.size]
-        assert bits.any(), "a dead end: no token is allowed"
-        return bits.view(bool)
+
+    def _is_allowed(self, token: int) -> bool:
+        return bool(self.mask[0, token >> 5] >> (token & 31) & 1)
 
     def _take(self, matcher: Matcher, token: int) -> bytes:
         assert matcher.accept_token(token), f"token {token} is in the mask and was refused"
         return self.vocabulary.tokens[token] or b""
-
-    def _pick(self, groups: list[np.ndarray], rng: random.Random, weights: np.ndarray) -> int:
-        """Pick a kind by weight among those with an allowed token, then one of its allowed tokens."""
-        possible = weights * np.array([len(group) > 0 for group in groups])
-        group = groups[rng.choices(range(len(groups)), possible)[0]]
-        return int(group[rng.randrange(len(group))])
 
     def _try_phrase(self, matcher: Matcher, rng: random.Random, which: int) -> bytes:
         """Spell out a phrase that fits here, token by token, each checked against its mask."""
@@ -140,7 +139,8 @@ class Sampler:
                         n for n in range(min(len(rest), self.longest), 0, -1) if rest[:n] in self.ids_by_text
                     )
                     token = self.ids_by_text[rest[:length]]
-                    assert self._allowed(matcher)[token], f"{rest[:length]!r} fits and is not in the mask"
+                    self._fill(matcher)
+                    assert self._is_allowed(token), f"{rest[:length]!r} fits and is not in the mask"
                     taken += self._take(matcher, token)
                 return taken
         return b""

@@ -44,8 +44,10 @@ while x:~    _
 for i in x:~     _
 def f(x, y):~  _
 if x:~       _
-if x: return~
-if x: break~
+if x: return
+if x: break
+if x:~            _
+elif x: ~            _
 while x:~        _
 for i in x:~      _
 def f(x):~       _
@@ -80,7 +82,8 @@ None
 # _
 "a"
 x = _""",
-        endings="1\nx\npass\n:~            pass\n = 1\n(1)\n in x\nx = 1",
+        endings="1\nx\npass\n = 1\n(1)\n in x\nx = 1\n"
+        + "\n".join(f"~{' ' * n}pass" for n in (4, 9, 16, 24, 40, 70)),
         text_endings="\"\n'\n~",
     ),
     "json": Steering(
