@@ -86,3 +86,14 @@ def test_texts_of_the_nested_grammar(text: str) -> None:
 def test_texts_that_are_not_of_the_nested_grammar(text: str) -> None:
     matcher = matcher_of(NESTED)
     assert not (matcher.accept_string(text) and matcher.is_accepting())
+
+
+def test_equal_remainders_under_different_restrictions_are_told_apart() -> None:
+    # "ab" leaves the remainder "b" in both, and only one of the rules forbids it
+    matcher = matcher_of(
+        'root ::= "<" x [b)] | "[" y [b)]  x ::= "(" x ")" | "a" !>> [b]  y ::= "{" y "}" | "a"'
+    )
+    for start, allowed in [("<", False), ("[", True), ("<", False)]:
+        assert matcher.accept_string(start)
+        assert (b"ab" in mask_of(matcher)) == allowed and b"a)" in mask_of(matcher)
+        matcher.reset()
