@@ -16,6 +16,16 @@ caller's local state instead. A tail call pushes nothing.
 cimport cython
 from libcpp.algorithm cimport sort
 
+from stackmask.pda.interning cimport (
+    ACTION_NONE,
+    ACTION_SCOPE,
+    ANY_BYTE,
+    EMPTY,
+    EPS,
+    F_CALL,
+    F_LOCAL,
+    Ends,
+)
 from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE
 from stackmask.pda.tables cimport (
     NO_VALUE,
@@ -28,16 +38,6 @@ from stackmask.pda.tables cimport (
     map_init,
     map_put,
     mix,
-)
-from stackmask.pda.terms cimport (
-    ACTION_NONE,
-    ACTION_SCOPE,
-    ANY_BYTE,
-    EMPTY,
-    EPS,
-    F_CALL,
-    F_LOCAL,
-    Ends,
 )
 
 from stackmask.pda.errors import BudgetError

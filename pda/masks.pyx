@@ -21,9 +21,9 @@ cimport cython
 from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.configurations cimport BOTTOM, BOTTOM_REST, DEAD, READS_STATE, Config
+from stackmask.pda.interning cimport ACTION_NONE, ANY_BYTE, EMPTY, F_TOKEN
 from stackmask.pda.semantics cimport SEM_PLAIN, SEM_SYMBOL
 from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
-from stackmask.pda.terms cimport ACTION_NONE, ANY_BYTE, EMPTY, F_TOKEN
 
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed

@@ -1,8 +1,10 @@
 from collections.abc import Sequence
 from typing import final
 
+from stackmask.pda.derivatives import TermMoves
+
 @final
-class TermStore:
+class TermStore(TermMoves):
     """The terms, rules and calls of one automaton. A term is an int: equal terms are one id.
 
     Invariant: append-only; ids stay valid for the life of the store. After ``freeze`` byte classes are fixed,
@@ -11,18 +13,6 @@ class TermStore:
     """
 
     def __new__(cls, max_terms: int = ..., max_explored: int = ...) -> TermStore: ...
-    @property
-    def classes(self) -> int:
-        """The number of byte classes: bytes that no term tells apart are one class."""
-
-    @property
-    def token_classes(self) -> int:
-        """The number of sets of special tokens."""
-
-    @property
-    def symbols(self) -> int:
-        """What a state has transitions for: ``classes + token_classes``."""
-
     def empty(self) -> int:
         """Return the term of the empty language."""
 

@@ -1,0 +1,17 @@
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.constructors cimport TermAlgebra
+from stackmask.pda.interning cimport CallSite
+
+
+cdef class TermMoves(TermAlgebra):
+    cdef int32_t derive(self, int32_t t, int32_t symbol) except -1
+    cdef int32_t derive_raw(self, int32_t t, int32_t symbol) except -1
+    cdef int32_t derive_part(self, int32_t t, int32_t symbol) except -1
+    cdef bint is_live(self, int32_t t) except -1
+    cdef bint explore(self, int32_t t) except -1
+    cdef int32_t prune(self, int32_t t) except -1
+    cdef int32_t step(self, int32_t t, int32_t symbol) except -1
+    cdef int find_sites(self, int32_t t) except -1
+    cdef int collect_sites(self, int32_t t, int32_t guard, int32_t rest, vector[CallSite]& out) except -1

@@ -1,0 +1,288 @@
+# distutils: language = c++
+"""Derivatives of terms, which of them are empty, and which rules they call first.
+
+``derive(t, s)`` is the term after symbol s, where a symbol is a byte class or a class of special tokens
+(Brzozowski 1964; Owens, Reppy and Turon 2009 for hash-consing and byte classes). ``step`` is the same for
+states: remembered in a row per state, and EMPTY where nothing can be written any more.
+"""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+from stackmask.pda.interning cimport (
+    ANY_BYTE,
+    EMPTY,
+    EPS,
+    F_BOOL,
+    F_CALL,
+    K_ALT,
+    K_AND,
+    K_CALL,
+    K_LIT,
+    K_NOT,
+    K_REP,
+    K_SEQ,
+    K_SET,
+    K_TOKEN,
+    Term,
+)
+from stackmask.pda.tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
+
+from stackmask.pda.errors import BudgetError
+
+cdef enum:
+    UNKNOWN = -1
+
+
+cdef class TermMoves(TermAlgebra):
+    """Where terms lead."""
+
+    # -- derivatives -------------------------------------------------------------------------------
+
+    cdef int32_t derive(self, int32_t t, int32_t symbol) except -1:
+        """Return the derivative; remembered for the kinds that cost more than a look."""
+        cdef int32_t kind = self.terms[t].kind
+        cdef uint64_t key
+        cdef int32_t d
+        if kind <= K_LIT or kind == K_CALL or kind == K_TOKEN:
+            return self.derive_part(t, symbol)
+        key = <uint64_t>t * <uint64_t>self.symbols + <uint64_t>symbol
+        d = map_get(&self.derivatives, key)
+        if d == NO_VALUE:
+            d = self.derive_raw(t, symbol)
+            map_put(&self.derivatives, key, d)
+        return d
+
+    cdef int32_t derive_raw(self, int32_t t, int32_t symbol) except -1:
+        cdef vector[int32_t] parts
+        cdef Term u = self.terms[t]
+        cdef int32_t d
+        if u.kind != K_SEQ:
+            return self.derive_part(t, symbol)
+        # along the spine, as far as what stands before can end here
+        while True:
+            d = self.derive(u.a, symbol)
+            if d != EMPTY:
+                d = self.mk_seq(d, u.b)
+                if d != EMPTY:
+                    parts.push_back(d)
+            d = self.terms[u.a].nu
+            if d < 0 or not self.guard_has(d, symbol):
+                break
+            t = u.b
+            u = self.terms[t]
+            if u.kind != K_SEQ:
+                d = self.derive(t, symbol)
+                if d != EMPTY:
+                    parts.push_back(d)
+                break
+        if parts.empty():
+            return EMPTY
+        if parts.size() == 1:
+            return parts[0]
+        return self.mk_alt(parts, 0)
+
+    cdef int32_t derive_part(self, int32_t t, int32_t symbol) except -1:
+        cdef vector[int32_t] parts
+        cdef Term u = self.terms[t]
+        cdef int32_t d, k, low, high
+        if u.kind == K_SET:
+            return EPS if self.set_has(u.a, symbol) else EMPTY
+        if u.kind == K_LIT:
+            if symbol < self.classes and self.class_of[self.pool[u.a]] == symbol:
+                return self.mk_literal(u.a + 1, u.b - 1)
+            return EMPTY
+        if u.kind == K_TOKEN:
+            return EPS if symbol == self.classes + u.a else EMPTY
+        if u.kind == K_ALT:
+            for k in range(u.b):
+                d = self.derive(self.kids[u.a + k], symbol)
+                if d != EMPTY:
+                    parts.push_back(d)
+            if parts.empty():
+                return EMPTY
+            if parts.size() == 1:
+                return parts[0]
+            return self.mk_alt(parts, 0)
+        if u.kind == K_REP:
+            d = self.derive(u.a, symbol)
+            if d == EMPTY:
+                return EMPTY
+            high = u.c if u.c < 0 else u.c - 1
+            low = u.b - 1 if u.b > 0 else 0
+            # iterations before this one may have been empty: then they count as done
+            k = self.terms[u.a].nu
+            if k >= 0 and self.guard_has(k, symbol):
+                low = 0
+            return self.mk_seq(d, self.mk_rep(u.a, low, high))
+        if u.kind == K_AND:
+            for k in range(u.b):
+                d = self.derive(self.kids[u.a + k], symbol)
+                if d == EMPTY:
+                    return EMPTY
+                parts.push_back(d)
+            return self.mk_and(parts)
+        if u.kind == K_NOT:
+            return self.mk_not(self.derive(u.a, symbol))
+        return EMPTY
+
+    cdef int32_t step(self, int32_t t, int32_t symbol) except -1:
+        """Return the live derivative of a state (EMPTY if there is none). Cost: a load once known."""
+        cdef int32_t row = self.row_of[t]
+        cdef int32_t d
+        if self.terms[t].kind == K_LIT or self.terms[t].kind == K_SET:
+            return self.derive_part(t, symbol)
+        if row < 0:
+            row = <int32_t>self.rows.size() // self.symbols
+            self.row_of[t] = row
+            self.rows.resize(self.rows.size() + self.symbols, UNKNOWN)
+        d = self.rows[<size_t>row * self.symbols + symbol]
+        if d < 0:
+            d = self.derive_raw(t, symbol)
+            if self.terms[d].flags & F_BOOL:
+                d = self.prune(d)
+            self.rows[<size_t>row * self.symbols + symbol] = d
+        return d
+
+    # -- emptiness ---------------------------------------------------------------------------------
+
+    cdef bint is_live(self, int32_t t) except -1:
+        """Tell whether the term has a string. Calls are taken as productive (normalisation saw to it)."""
+        cdef Term u = self.terms[t]
+        cdef bint answer = True
+        cdef int32_t k, s
+        if t == EMPTY:
+            return False
+        if not u.flags & F_BOOL:
+            return True
+        if self.live[t]:
+            return self.live[t] == 1
+        if u.kind == K_SEQ:
+            s = t
+            while answer and self.terms[s].kind == K_SEQ:
+                answer = self.is_live(self.terms[s].a)
+                s = self.terms[s].b
+            answer = answer and self.is_live(s)
+        elif u.kind == K_ALT:
+            answer = False
+            for k in range(u.b):
+                if self.is_live(self.kids[u.a + k]):
+                    answer = True
+                    break
+        elif u.kind == K_REP:
+            answer = u.b == 0 or self.is_live(u.a)
+        else:
+            answer = self.explore(t)
+        k = 1 if answer else 2
+        self.live[t] = <uint8_t>k
+        return answer
+
+    cdef bint explore(self, int32_t t) except -1:
+        """Search the derivatives of a regular term, breadth first, for one that may end."""
+        cdef vector[int32_t] queue
+        cdef vector[int32_t] parent
+        cdef KeyMap seen
+        cdef size_t head = 0
+        cdef int32_t u, d, found = -1
+        cdef int symbol
+        map_init(&seen)
+        try:
+            queue.push_back(t)
+            parent.push_back(-1)
+            map_put(&seen, t, 1)
+            while head < queue.size() and found < 0:
+                u = queue[head]
+                if self.terms[u].nu >= 0 or self.live[u] == 1:
+                    found = <int32_t>head
+                    break
+                for symbol in range(self.classes):
+                    d = self.derive(u, symbol)
+                    if d == EMPTY or self.live[d] == 2 or map_get(&seen, d) != NO_VALUE:
+                        continue
+                    map_put(&seen, d, 1)
+                    queue.push_back(d)
+                    parent.push_back(<int32_t>head)
+                    if self.terms[d].nu >= 0:
+                        found = <int32_t>(queue.size() - 1)
+                        break
+                head += 1
+                if queue.size() > self.max_explored:
+                    what = "states visited to decide whether `&` or `!` leaves anything"
+                    raise BudgetError("max_explored", self.max_explored, what)
+        finally:
+            map_free(&seen)
+        if found < 0:
+            for head in range(queue.size()):
+                self.live[queue[head]] = 2
+            return False
+        while found >= 0:
+            self.live[queue[found]] = 1
+            found = parent[found]
+        return True
+
+    cdef int32_t prune(self, int32_t t) except -1:
+        cdef Term u = self.terms[t]
+        cdef vector[int32_t] items
+        cdef int32_t k
+        if not self.is_live(t):
+            return EMPTY
+        if u.kind != K_ALT:
+            return t
+        for k in range(u.b):
+            if self.is_live(self.kids[u.a + k]):
+                items.push_back(self.kids[u.a + k])
+        if <int32_t>items.size() == u.b:
+            return t
+        return self.mk_alt(items, 0)
+
+    # -- calls in first position -------------------------------------------------------------------
+
+    cdef int find_sites(self, int32_t t) except -1:
+        """Find the calls that may start here; afterwards sites[site_of[t]:][:site_count[t]] holds them."""
+        cdef vector[CallSite] found
+        cdef size_t i, first
+        if self.site_of[t] >= 0:
+            return 0
+        if self.terms[t].flags & F_CALL:
+            self.collect_sites(t, ANY_BYTE, EPS, found)
+        first = self.sites.size()
+        for i in range(found.size()):
+            self.sites.push_back(found[i])
+        self.site_of[t] = <int32_t>first
+        self.site_count[t] = <int32_t>found.size()
+        return 0
+
+    cdef int collect_sites(self, int32_t t, int32_t guard, int32_t rest, vector[CallSite]& out) except -1:
+        cdef Term u
+        cdef CallSite site
+        cdef int32_t k, nu, high, tail
+        while self.terms[t].kind == K_SEQ:
+            u = self.terms[t]
+            if self.terms[u.a].flags & F_CALL:
+                self.collect_sites(u.a, guard, self.mk_seq(u.b, rest), out)
+            nu = self.terms[u.a].nu
+            if nu < 0:
+                return 0
+            guard = self.guard_and(guard, nu)
+            t = u.b
+        u = self.terms[t]
+        if not u.flags & F_CALL:
+            return 0
+        if u.kind == K_CALL:
+            if rest != EMPTY:
+                site.call = u.a
+                site.guard = guard
+                site.rest = rest
+                out.push_back(site)
+        elif u.kind == K_ALT:
+            for k in range(u.b):
+                self.collect_sites(self.kids[u.a + k], guard, rest, out)
+        elif u.kind == K_REP:
+            high = u.c if u.c < 0 else u.c - 1
+            tail = self.mk_rep(u.a, u.b - 1 if u.b > 0 else 0, high)
+            self.collect_sites(u.a, guard, self.mk_seq(tail, rest), out)
+            nu = self.terms[u.a].nu
+            if nu > 0 and u.b > 1:
+                # earlier iterations may be empty, under their guard
+                tail = self.mk_rep(u.a, 0, high)
+                self.collect_sites(u.a, self.guard_and(guard, nu), self.mk_seq(tail, rest), out)
+        return 0

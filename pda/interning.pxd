@@ -1,0 +1,131 @@
+# The tables of hash-consed terms. See terms.pyx for the algebra.
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.tables cimport IdTable, KeyMap
+
+cdef enum Kind:
+    K_EMPTY   # the empty language; always term 0
+    K_EPS     # the empty string; always term 1
+    K_GUARD   # the empty string where the next byte is in guard a (the end and special tokens are fine)
+    K_SET     # one byte of byte set a
+    K_LIT     # the b >= 2 bytes at pool[a:]
+    K_SEQ     # a then b; a is never a K_SEQ
+    K_ALT     # any of kids[a:a+b], sorted, distinct, no K_ALT and no K_EMPTY among them
+    K_REP     # a repeated b to c times; c = -1 without bound
+    K_AND     # all of kids[a:a+b]
+    K_NOT     # every byte string but those of a
+    K_CALL    # what entry a of the call table calls; c = 1 leaves out the empty string
+    K_TOKEN   # one special token of token class a
+
+cdef enum:
+    EMPTY = 0
+    EPS = 1
+    ANY_BYTE = 0       # guard 0 allows every byte
+    NEVER = -1         # nu of a term that may not end here
+    F_BOOL = 1         # contains & or !, so the term may be empty without looking it
+    F_CALL = 2         # a call stands in first position
+    F_TOKEN = 4        # a special token stands in first position
+    F_LOCAL = 8        # can consume a byte or token without calling
+    F_IMPURE = 16      # contains a call, a token or a guard: not allowed under & and !
+
+
+cdef struct Term:
+    int32_t kind
+    int32_t a
+    int32_t b
+    int32_t c
+    int32_t nu         # guard under which the term may end here, or NEVER
+    int32_t flags
+
+
+cdef struct CallSite:
+    int32_t call
+    int32_t guard      # what the next byte must satisfy for the call to start
+    int32_t rest       # the local state after the call returns
+
+
+cdef struct Ends:
+    # guards (as bits) that can be pending when a term ends; after >= 1 symbol, and without any
+    uint64_t consumed
+    uint64_t silent
+
+
+cdef class TermTable:
+    cdef vector[Term] terms
+    cdef vector[int32_t] kids
+    cdef vector[uint8_t] pool
+    cdef vector[uint64_t] sets          # 4 words per byte set
+    cdef vector[int32_t] guard_sets     # guard id -> byte set id
+    cdef vector[int32_t] rows           # transition rows, width symbols
+    cdef vector[int32_t] row_of         # term -> offset in rows or -1
+    cdef vector[CallSite] sites
+    cdef vector[int32_t] site_of        # term -> offset in sites or -1
+    cdef vector[int32_t] site_count
+    cdef vector[uint8_t] live           # 0 unknown, 1 live, 2 dead
+    cdef IdTable term_index
+    cdef IdTable set_index
+    cdef KeyMap derivatives             # term * symbols + symbol -> term
+    cdef KeyMap ends_index              # term * 64 + guard -> index in ends_value
+    cdef vector[Ends] ends_value
+    cdef KeyMap rule_ends_index         # rule * 64 + guard -> index in rule_ends_value
+    cdef vector[Ends] rule_ends_value
+    cdef vector[uint64_t] rule_ends_keys
+    cdef bint ends_changed
+    cdef int ends_depth
+    cdef dict literals
+    cdef int32_t class_of[256]
+    cdef uint8_t byte_of[256]           # class -> representative byte
+    cdef int32_t class_size[256]
+    cdef readonly int classes
+    cdef readonly int token_classes
+    cdef readonly int symbols           # classes + token_classes
+    cdef bint frozen
+    # the call table
+    cdef vector[int32_t] call_rule      # call -> rule, or -1 - resolver for a dynamic call
+    cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE or a capture action >= 0
+    cdef vector[int32_t] rule_body      # rule -> term
+    cdef vector[int32_t] rule_nu        # rule -> nu of its body
+    cdef vector[int32_t] rule_rank      # rule -> position in the left-call order, callers first
+    cdef uint64_t max_terms
+    cdef uint64_t max_explored
+
+    cdef int32_t add(
+        self,
+        int32_t kind,
+        int32_t a,
+        int32_t b,
+        int32_t c,
+        int32_t nu,
+        int32_t flags,
+        uint64_t pos,
+        uint32_t tag,
+    ) except -1
+    cdef int32_t intern(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+    ) except -1
+    cdef int32_t intern_list(self, int32_t kind, vector[int32_t]& items, int32_t nu, int32_t flags) except -1
+    cdef int32_t intern_set(self, uint64_t* words) except -1
+    cdef int32_t guard_of_set(self, int32_t set_id) except -1
+    cdef int32_t guard_and(self, int32_t g, int32_t h) except -1
+    cdef int32_t guard_or(self, int32_t g, int32_t h) except -1
+
+    cdef inline bint guard_has(self, int32_t guard, int32_t symbol) noexcept:
+        # special tokens satisfy every guard
+        cdef int byte
+        if guard == ANY_BYTE or symbol >= self.classes:
+            return True
+        byte = self.byte_of[symbol]
+        return (self.sets[4 * self.guard_sets[guard] + (byte >> 6)] >> (byte & 63)) & 1
+
+    cdef inline bint set_has(self, int32_t set_id, int32_t symbol) noexcept:
+        cdef int byte
+        if symbol >= self.classes:
+            return False
+        byte = self.byte_of[symbol]
+        return (self.sets[4 * set_id + (byte >> 6)] >> (byte & 63)) & 1
+
+
+cdef enum:
+    ACTION_NONE = -1
+    ACTION_SCOPE = -2

@@ -1,0 +1,20 @@
+from typing_extensions import Self
+
+class TermTable:
+    """The tables that terms live in.
+
+    Invariant: append-only; ids stay valid for the life of the table. Raises: BudgetError where a limit is met.
+    """
+
+    def __new__(cls, max_terms: int = ..., max_explored: int = ...) -> Self: ...
+    @property
+    def classes(self) -> int:
+        """The number of byte classes: bytes that no term tells apart are one class."""
+
+    @property
+    def token_classes(self) -> int:
+        """The number of sets of special tokens."""
+
+    @property
+    def symbols(self) -> int:
+        """What a state has transitions for: ``classes + token_classes``."""

@@ -1,0 +1,168 @@
+# distutils: language = c++
+"""The tables of terms, byte sets and guards: equal ones are one integer."""
+
+from stackmask.pda.tables cimport ids_free, ids_init, ids_put, map_free, map_init, mix
+
+from stackmask.pda.errors import BudgetError
+
+cdef enum:
+    MAX_GUARDS = 64        # guards are bits of a 64-bit word
+    UNKNOWN = -1
+
+
+cdef class TermTable:
+    """The tables that terms live in. Invariant: append-only; ids stay valid for the life of the table."""
+
+    def __cinit__(self, uint64_t max_terms=20_000_000, uint64_t max_explored=200_000):
+        ids_init(&self.term_index)
+        ids_init(&self.set_index)
+        map_init(&self.derivatives)
+        map_init(&self.ends_index)
+        map_init(&self.rule_ends_index)
+        self.max_terms = max_terms
+        self.max_explored = max_explored
+        self.literals = {}
+        self.frozen = False
+        self.ends_depth = 0
+        cdef uint64_t every[4]
+        every[0] = every[1] = every[2] = every[3] = <uint64_t>0xFFFFFFFFFFFFFFFF
+        self.guard_sets.push_back(self.intern_set(every))
+        self.intern(K_EMPTY, 0, 0, 0, NEVER, 0)
+        self.intern(K_EPS, 0, 0, 0, ANY_BYTE, 0)
+
+    def __dealloc__(self):
+        ids_free(&self.term_index)
+        ids_free(&self.set_index)
+        map_free(&self.derivatives)
+        map_free(&self.ends_index)
+        map_free(&self.rule_ends_index)
+
+    # -- interning ---------------------------------------------------------------------------------
+
+    cdef int32_t intern(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+    ) except -1:
+        cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>a), <uint32_t>b), <uint32_t>c)
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.term_index.mask
+        cdef int32_t id
+        cdef Term* t
+        while self.term_index.ids[pos] >= 0:
+            if self.term_index.tags[pos] == tag:
+                id = self.term_index.ids[pos]
+                t = &self.terms[id]
+                if t.kind == kind and t.a == a and t.b == b and t.c == c:
+                    return id
+            pos = (pos + 1) & self.term_index.mask
+        return self.add(kind, a, b, c, nu, flags, pos, tag)
+
+    cdef int32_t add(
+        self,
+        int32_t kind,
+        int32_t a,
+        int32_t b,
+        int32_t c,
+        int32_t nu,
+        int32_t flags,
+        uint64_t pos,
+        uint32_t tag,
+    ) except -1:
+        cdef Term t
+        cdef int32_t id = <int32_t>self.terms.size()
+        if self.terms.size() >= self.max_terms:
+            raise BudgetError("max_terms", self.max_terms, "local states of the grammar")
+        t.kind = kind
+        t.a = a
+        t.b = b
+        t.c = c
+        t.nu = nu
+        t.flags = flags
+        self.terms.push_back(t)
+        self.row_of.push_back(UNKNOWN)
+        self.site_of.push_back(UNKNOWN)
+        self.site_count.push_back(0)
+        self.live.push_back(0)
+        ids_put(&self.term_index, pos, tag, id)
+        return id
+
+    cdef int32_t intern_list(self, int32_t kind, vector[int32_t]& items, int32_t nu, int32_t flags) except -1:
+        cdef uint64_t h = mix(23, kind)
+        cdef size_t i, n = items.size()
+        cdef int32_t id
+        cdef Term* t
+        for i in range(n):
+            h = mix(h, <uint32_t>items[i])
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.term_index.mask
+        while self.term_index.ids[pos] >= 0:
+            if self.term_index.tags[pos] == tag:
+                id = self.term_index.ids[pos]
+                t = &self.terms[id]
+                if t.kind == kind and t.b == <int32_t>n:
+                    i = 0
+                    while i < n and self.kids[t.a + i] == items[i]:
+                        i += 1
+                    if i == n:
+                        return id
+            pos = (pos + 1) & self.term_index.mask
+        cdef int32_t first = <int32_t>self.kids.size()
+        for i in range(n):
+            self.kids.push_back(items[i])
+        return self.add(kind, first, <int32_t>n, 0, nu, flags, pos, tag)
+
+    cdef int32_t intern_set(self, uint64_t* words) except -1:
+        cdef uint64_t h = mix(mix(mix(mix(29, words[0]), words[1]), words[2]), words[3])
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.set_index.mask
+        cdef int32_t id
+        while self.set_index.ids[pos] >= 0:
+            if self.set_index.tags[pos] == tag:
+                id = self.set_index.ids[pos]
+                if (
+                    self.sets[4 * id] == words[0]
+                    and self.sets[4 * id + 1] == words[1]
+                    and self.sets[4 * id + 2] == words[2]
+                    and self.sets[4 * id + 3] == words[3]
+                ):
+                    return id
+            pos = (pos + 1) & self.set_index.mask
+        id = <int32_t>(self.sets.size() // 4)
+        for i in range(4):
+            self.sets.push_back(words[i])
+        ids_put(&self.set_index, pos, tag, id)
+        return id
+
+    # -- guards ------------------------------------------------------------------------------------
+
+    cdef int32_t guard_of_set(self, int32_t set_id) except -1:
+        cdef size_t i
+        for i in range(self.guard_sets.size()):
+            if self.guard_sets[i] == set_id:
+                return <int32_t>i
+        if self.guard_sets.size() >= MAX_GUARDS:
+            what = "distinct sets of allowed next bytes (follow restrictions)"
+            raise BudgetError("max_guards", MAX_GUARDS, what)
+        self.guard_sets.push_back(set_id)
+        return <int32_t>(self.guard_sets.size() - 1)
+
+    cdef int32_t guard_and(self, int32_t g, int32_t h) except -1:
+        cdef uint64_t words[4]
+        cdef int i
+        if g == ANY_BYTE or g == h:
+            return h
+        if h == ANY_BYTE:
+            return g
+        for i in range(4):
+            words[i] = self.sets[4 * self.guard_sets[g] + i] & self.sets[4 * self.guard_sets[h] + i]
+        return self.guard_of_set(self.intern_set(words))
+
+    cdef int32_t guard_or(self, int32_t g, int32_t h) except -1:
+        cdef uint64_t words[4]
+        cdef int i
+        if g == ANY_BYTE or h == ANY_BYTE:
+            return ANY_BYTE
+        if g == h:
+            return g
+        for i in range(4):
+            words[i] = self.sets[4 * self.guard_sets[g] + i] | self.sets[4 * self.guard_sets[h] + i]
+        return self.guard_of_set(self.intern_set(words))
