@@ -6,9 +6,10 @@ A term is a small integer; equal terms are one integer. The store grows and neve
     t ::= ∅ | ε | [bytes] | "literal" | t t | t "|" t | t{m,n} | t & t | ¬t | call | token | ≫[bytes]
 
 ``nu`` is the guard under which a term may end at the current position: a set of next bytes (the end of
-input and special tokens satisfy every guard), or NEVER. The store is a chain
-of classes: ``interning`` (tables), ``constructors`` (terms made of terms), ``derivatives`` (steps); here
-follows how terms end, and what the lowering calls.
+input and special tokens satisfy every guard), or NEVER.
+
+The store is a chain of classes: ``interning`` (tables), ``constructors`` (terms made of terms),
+``derivatives`` (steps); here follows how terms end, and what the lowering calls.
 """
 
 cimport cython
