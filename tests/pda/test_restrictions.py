@@ -66,9 +66,7 @@ def test_the_end_of_the_text_and_special_tokens_satisfy_every_restriction() -> N
 
 def test_no_way_leads_to_where_every_continuation_is_forbidden() -> None:
     # after "(" the word could only be followed by what its restriction forbids
-    matcher = matcher_of(
-        'root ::= "(" word "x" root? | "[" word ")"  word ::= [ab]+ !>> [x] | "<" word ">"'
-    )
+    matcher = matcher_of('root ::= "(" word "x" root? | "[" word ")"  word ::= [ab]+ !>> [x] | "<" word ">"')
     assert mask_of(matcher) == {b"(", b"["}
     assert matcher.accept_string("(")
     assert mask_of(matcher) == {b"<"}, "a word in angle brackets is no word any more, so x may follow"
@@ -97,3 +95,15 @@ def test_equal_remainders_under_different_restrictions_are_told_apart() -> None:
         assert matcher.accept_string(start)
         assert (b"ab" in mask_of(matcher)) == allowed and b"a)" in mask_of(matcher)
         matcher.reset()
+
+
+def test_a_branch_that_can_only_end_in_a_forbidden_place_is_closed_from_its_first_byte() -> None:
+    # `word` is recursive, so it is called; behind "<" only x may follow, which the long branch forbids at its end
+    matcher = matcher_of(
+        'root ::= "<" word "x" | "[" word ")"  word ::= "a" ("bbb" !>> [x] | "c") | "(" word'
+    )
+    assert matcher.accept_string("<a")
+    assert mask_of(matcher) == {b"c"}
+    assert not matcher.accept_string("b")
+    matcher.reset()
+    assert matcher.accept_string("[a") and mask_of(matcher) == {b"b", b"c"}

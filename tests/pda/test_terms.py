@@ -122,3 +122,18 @@ def test_byte_sequences_cover_every_code_point_once() -> None:
                 bytes(first for first, _ in sequence).decode()
                 bytes(last for _, last in sequence).decode()
         assert count == sum(end - start + 1 for start, end in ranges)
+
+
+def test_repetitions_are_joined_only_where_no_count_lies_between() -> None:
+    def counts(ranges: list[tuple[int, int | None]]) -> set[int]:
+        terms = TermStore()
+        choice = ir.Choice(tuple(ir.Repeat(ir.Literal(b"ab"), low, high) for low, high in ranges))
+        term = regular_term(terms, ir.Sequence((ir.Literal(b"x"), choice)))
+        terms.freeze(0, False)
+        return {n for n in range(12) if terms.matches(term, b"x" + b"ab" * n)}
+
+    assert counts([(0, 1), (3, 4)]) == {0, 1, 3, 4}
+    assert counts([(1, 2), (3, 4)]) == {1, 2, 3, 4}
+    assert counts([(5, 6), (0, 1), (2, 3)]) == {0, 1, 2, 3, 5, 6}
+    assert counts([(2, 3), (7, None)]) == {2, 3, *range(7, 12)}
+    assert counts([(4, None), (2, 6)]) == set(range(2, 12))
