@@ -34,9 +34,11 @@ def main() -> None:
     torch.set_num_threads(options.threads)
     model, tokenizer = load_embedded()
     result: dict[str, Any] = {}
+    first, second = handwritten_pairs()
     for name, pairs, temperature in (
         ("held_out", read_held_out(), 0.0),
-        ("handwritten", handwritten_pairs(), 0.0),
+        ("handwritten_first", first, 0.0),
+        ("handwritten_second", second, 0.0),
         ("held_out_sampled", read_held_out(), TEMPERATURE),
     ):
         result[name] = {"temperature": temperature}
@@ -44,7 +46,7 @@ def main() -> None:
             answer = answerer(model, tokenizer, grammar, temperature)
             numbers = report(pairs, bundled_database(), answer, f"{name} {way}")
             result[name][way] = numbers
-            print(f"{name:17} {way:16} {numbers['right']}/{numbers['questions']} right")
+            print(f"{name:19} {way:16} {numbers['right']}/{numbers['questions']} right")
     path = write_result(
         "embedded_accuracy",
         "python benchmarks/embedded_accuracy.py",

@@ -1,6 +1,8 @@
 """Questions written by hand, outside the frames, for a second and harsher measurement.
 
-None is used in training. The answers follow the conventions of docs/embedded-model.md (a ranking shows name and
+None is used in training, and no frame was changed for them. ``FIRST`` was written before the model was seen, ``SECOND``
+after; two of its questions ("Who are our top 3 customers?", the manager of Ingrid Nielsen) were known to fail.
+The answers follow the conventions of docs/embedded-model.md (a ranking shows name and
 measure, "the best ones" without a number are ten).
 """
 
@@ -23,7 +25,7 @@ BY_SELLER = "FROM employees JOIN orders ON orders.employee_id = employees.id"
 BY_COUNTRY = "FROM customers JOIN orders ON orders.customer_id = customers.id"
 DAYS = "ROUND(AVG(julianday(delivered_on) - julianday(shipped_on)), 2)"
 
-QUESTIONS: tuple[tuple[str, str], ...] = (
+FIRST: tuple[tuple[str, str], ...] = (
     ("Which five customers spent the most?", TOP_SPENDERS + "5"),
     ("Who are our three biggest spenders?", TOP_SPENDERS + "3"),
     ("I'd love a list of the seven customers that have given us the most money", TOP_SPENDERS + "7"),
@@ -124,4 +126,57 @@ QUESTIONS: tuple[tuple[str, str], ...] = (
     ("How many products come from each supplier?", "SELECT suppliers.name, COUNT(*) AS number FROM suppliers JOIN products ON products.supplier_id = suppliers.id GROUP BY suppliers.id"),
     ("What was in order 42?", "SELECT products.name, order_items.quantity FROM order_items JOIN products ON order_items.product_id = products.id WHERE order_items.order_id = 42"),
     ("Who placed order 100?", "SELECT customers.name FROM orders JOIN customers ON orders.customer_id = customers.id WHERE orders.id = 100"),
+)  # fmt: skip
+
+SECOND: tuple[tuple[str, str], ...] = (
+    ("Which 3 customers brought us the most revenue last year, in 2024?", f"SELECT customers.name, SUM(orders.total) AS spent {BY_COUNTRY} WHERE strftime('%Y', orders.ordered_on) = '2024' GROUP BY customers.id ORDER BY spent DESC LIMIT 3"),
+    ("Who are our top 3 customers?", TOP_SPENDERS + "3"),
+    ("Please show the six best customers by spending", TOP_SPENDERS + "6"),
+    ("Which client has paid us the most money so far?", TOP_SPENDERS + "1"),
+    ("Which customers from Sweden spent the most? Just the first two", f"SELECT customers.name, SUM(orders.total) AS spent {BY_COUNTRY} WHERE customers.country = 'Sweden' GROUP BY customers.id ORDER BY spent DESC LIMIT 2"),
+    ("How much has Camila Singh spent with us?", f"SELECT SUM(orders.total) AS spent {BY_COUNTRY} WHERE customers.name = 'Camila Singh'"),
+    ("How many times did Joao Andersson order?", f"SELECT COUNT(*) AS number {BY_COUNTRY} WHERE customers.name = 'Joao Andersson'"),
+    ("What's Theo Winter's email?", "SELECT email FROM customers WHERE name = 'Theo Winter'"),
+    ("Where does Theo Winter live?", "SELECT city FROM customers WHERE name = 'Theo Winter'"),
+    ("When did Yara Lindgren sign up?", "SELECT joined_on FROM customers WHERE name = 'Yara Lindgren'"),
+    ("Who manages Ingrid Nielsen?", "SELECT name FROM employees WHERE id = (SELECT manager_id FROM employees WHERE name = 'Ingrid Nielsen')"),
+    ("What is Emma Popov's salary?", "SELECT salary FROM employees WHERE name = 'Emma Popov'"),
+    ("Which department does Emma Popov work in?", "SELECT department FROM employees WHERE name = 'Emma Popov'"),
+    ("How many people report to Emma Popov?", "SELECT COUNT(*) FROM employees WHERE manager_id = (SELECT id FROM employees WHERE name = 'Emma Popov')"),
+    ("How much does the Walnut Kettle cost?", "SELECT price FROM products WHERE name = 'Walnut Kettle'"),
+    ("How many Linen Kettles are left in stock?", "SELECT stock FROM products WHERE name = 'Linen Kettle'"),
+    ("Who supplies the Linen Kettle?", "SELECT suppliers.name FROM products JOIN suppliers ON products.supplier_id = suppliers.id WHERE products.name = 'Linen Kettle'"),
+    ("Which customers bought the Walnut Kettle?", "SELECT DISTINCT customers.name FROM products JOIN order_items ON order_items.product_id = products.id JOIN orders ON order_items.order_id = orders.id JOIN customers ON orders.customer_id = customers.id WHERE products.name = 'Walnut Kettle'"),
+    ("What did Camila Singh buy in 2024?", "SELECT DISTINCT products.name FROM customers JOIN orders ON orders.customer_id = customers.id JOIN order_items ON order_items.order_id = orders.id JOIN products ON order_items.product_id = products.id WHERE customers.name = 'Camila Singh' AND strftime('%Y', orders.ordered_on) = '2024'"),
+    ("What is the status of order 15?", "SELECT status FROM orders WHERE id = 15"),
+    ("Five most expensive items in the Furniture category", "SELECT products.name, products.price FROM products JOIN categories ON products.category_id = categories.id WHERE categories.name = 'Furniture' ORDER BY products.price DESC LIMIT 5"),
+    ("What is the cheapest product in the Office category?", "SELECT products.name, products.price FROM products JOIN categories ON products.category_id = categories.id WHERE categories.name = 'Office' ORDER BY products.price LIMIT 1"),
+    ("List all Music products under 100 euros", "SELECT products.name FROM products JOIN categories ON products.category_id = categories.id WHERE categories.name = 'Music' AND products.price < 100"),
+    ("How many products do we have in the Bathroom category?", "SELECT COUNT(*) FROM products JOIN categories ON products.category_id = categories.id WHERE categories.name = 'Bathroom'"),
+    ("Which products are supplied by Alder Supply?", "SELECT products.name FROM products JOIN suppliers ON products.supplier_id = suppliers.id WHERE suppliers.name = 'Alder Supply'"),
+    ("Ten best selling products of 2023", "SELECT products.name, SUM(order_items.quantity) AS units FROM products JOIN order_items ON order_items.product_id = products.id JOIN orders ON order_items.order_id = orders.id WHERE strftime('%Y', orders.ordered_on) = '2023' GROUP BY products.id ORDER BY units DESC LIMIT 10"),
+    ("Which product generated the highest revenue?", f"SELECT products.name, {REVENUE} FROM products JOIN order_items ON order_items.product_id = products.id GROUP BY products.id ORDER BY revenue DESC LIMIT 1"),
+    ("Which products have an average rating above 4.5?", "SELECT products.name, ROUND(AVG(reviews.rating), 2) AS average FROM products JOIN reviews ON reviews.product_id = products.id GROUP BY products.id HAVING ROUND(AVG(reviews.rating), 2) > 4.5"),
+    ("What's the worst rated product?", "SELECT products.name, ROUND(AVG(reviews.rating), 2) AS average FROM products JOIN reviews ON reviews.product_id = products.id GROUP BY products.id ORDER BY average LIMIT 1"),
+    ("Show the average rating of every product", "SELECT products.name, ROUND(AVG(reviews.rating), 2) AS average FROM products JOIN reviews ON reviews.product_id = products.id GROUP BY products.id"),
+    ("How many reviews were written in 2024?", "SELECT COUNT(*) FROM reviews WHERE strftime('%Y', written_on) = '2024'"),
+    ("How many orders did we get from Japan?", "SELECT COUNT(*) FROM orders JOIN customers ON orders.customer_id = customers.id WHERE customers.country = 'Japan'"),
+    ("Orders per year?", "SELECT strftime('%Y', ordered_on) AS year, COUNT(*) AS number FROM orders GROUP BY year ORDER BY year"),
+    ("Which month had the fewest orders in 2024?", "SELECT strftime('%Y-%m', ordered_on) AS month, COUNT(*) AS number FROM orders WHERE strftime('%Y', ordered_on) = '2024' GROUP BY month ORDER BY number LIMIT 1"),
+    ("How many orders are there for every status?", "SELECT status, COUNT(*) AS number FROM orders GROUP BY status"),
+    ("What is the total value of all cancelled orders?", "SELECT SUM(total) FROM orders WHERE status = 'cancelled'"),
+    ("List orders above 3000 dollars", "SELECT id, ordered_on, total FROM orders WHERE total > 3000"),
+    ("Show the three most recent orders", "SELECT id, ordered_on FROM orders ORDER BY ordered_on DESC LIMIT 3"),
+    ("Which orders have not been shipped?", "SELECT id, ordered_on, total FROM orders WHERE id NOT IN (SELECT order_id FROM shipments)"),
+    ("Which three countries generate the most sales?", f"SELECT customers.country, SUM(orders.total) AS revenue {BY_COUNTRY} GROUP BY customers.country ORDER BY revenue DESC LIMIT 3"),
+    ("How many customers per city?", "SELECT city, COUNT(*) AS number FROM customers GROUP BY city"),
+    ("Which cities have more than 15 customers?", "SELECT city, COUNT(*) AS number FROM customers GROUP BY city HAVING COUNT(*) > 15"),
+    ("Customers whose name starts with Z", "SELECT name FROM customers WHERE name LIKE 'Z%'"),
+    ("Names and emails of the customers in Austria", "SELECT name, email FROM customers WHERE country = 'Austria'"),
+    ("Which department pays best?", "SELECT department, ROUND(AVG(salary), 2) AS average FROM employees GROUP BY department ORDER BY average DESC LIMIT 1"),
+    ("How many employees does each department have?", "SELECT department, COUNT(*) AS number FROM employees GROUP BY department"),
+    ("Employees earning between 40000 and 50000", "SELECT name FROM employees WHERE salary BETWEEN 40000 AND 50000"),
+    ("Which employees earn more than the average?", "SELECT name, salary FROM employees WHERE salary > (SELECT AVG(salary) FROM employees)"),
+    ("What is the average shipping cost of each carrier?", "SELECT carrier, ROUND(AVG(cost), 2) AS average FROM shipments GROUP BY carrier"),
+    ("Which carrier do we use most?", "SELECT carrier, COUNT(*) AS number FROM shipments GROUP BY carrier ORDER BY number DESC LIMIT 1"),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 from training.drawing import SEED, Rejected, skeleton_of
-from training.handwritten import QUESTIONS
+from training.handwritten import FIRST, SECOND
 from training.over_entities import EntityQuestions
 from training.over_measures import MeasureQuestions
 from training.values import CLOSE, OPEN
@@ -103,6 +103,10 @@ def read_held_out(path: Path = HELD_OUT_FILE) -> list[Pair]:
     return [Pair(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
 
 
-def handwritten_pairs() -> list[Pair]:
-    """Return the questions written by hand."""
-    return [Pair(question, sql, "handwritten", "", "") for question, sql in QUESTIONS]
+def handwritten_pairs() -> tuple[list[Pair], list[Pair]]:
+    """Return the two sets of questions written by hand."""
+    first, second = (
+        [Pair(question, sql, "handwritten", "", "") for question, sql in questions]
+        for questions in (FIRST, SECOND)
+    )
+    return first, second
