@@ -1,9 +1,10 @@
 """Generate texts under every bundled grammar through token masks, and ask independent judges about each.
 
-    python benchmarks/generation_campaign.py [GRAMMAR...] [--count N] [--tokenizer NAME|samples] [--write]
+    python benchmarks/generation_campaign.py [GRAMMAR...] [--count N] [--mutants N] [--tokenizer NAME|samples] [--write]
 
 The tokenizer is one of the data pack (``gpt2-50k``), or ``samples`` for the small vocabulary of the tests.
-At each step the token taken is checked to be in the mask and to be accepted; a dead end stops the campaign.
+The mutants show the other side: texts that are nearly in the language. "only the judge accepts" is what a
+grammar leaves out on purpose (``docs/grammars.md``). At each step the token taken is checked to be in the mask and to be accepted; a dead end stops the campaign.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +28,14 @@ from record import use_checkout, write_result
 use_checkout()
 
 from campaign.coverage import countable_rules, unused_rules
+from campaign.mutants import byte_mutants
 from campaign.sampler import Sampler
 from campaign.steering import STEERING
 from campaign.vocabularies import sample_vocabulary
 from datapack import datapack
 from judges import JUDGES
 from judges.regex import judge_all_with_node, node_available
+from judges.samples import load_samples
 from recognizer import recognizer
 
 from stackmask.grammar.grammar import Grammar
@@ -39,6 +43,7 @@ from stackmask.runtime.compiler import Compiler
 from stackmask.runtime.vocabulary import Vocabulary
 
 TARGETS = (150, 500)  # bytes: where a generation begins to close
+SHORT_TARGETS = (10, 80)
 
 
 def load_vocabulary(name: str) -> Vocabulary:
@@ -73,8 +78,26 @@ def second_judge(name: str, texts: list[bytes]) -> dict[str, int]:
     return {}
 
 
-def campaign(name: str, vocabulary: Vocabulary, count: int) -> dict[str, Any]:
-    """Generate ``count`` texts under one grammar; return the counts."""
+def compare_mutants(
+    name: str, sampler: Sampler, accepts: Callable[[bytes], bool], count: int
+) -> dict[str, int]:
+    """Ask grammar and judge about mutants of the samples and of short generations."""
+    rng = random.Random(f"{name} mutants")
+    texts = [sample.data for sample in load_samples(name) if sample.accepted]
+    short = (sampler.sample(rng, rng.randrange(*SHORT_TARGETS)) for _ in range(150))
+    texts += [text for text in short if text]
+    counts = {"both accept": 0, "both refuse": 0, "only the judge accepts": 0, "only the grammar accepts": 0}
+    for mutant in byte_mutants(texts, count, rng):
+        grammar, judge = accepts(mutant), JUDGES[name](mutant).accepted
+        if grammar == judge:
+            counts["both accept" if judge else "both refuse"] += 1
+        else:
+            counts["only the judge accepts" if judge else "only the grammar accepts"] += 1
+    return counts
+
+
+def campaign(name: str, vocabulary: Vocabulary, count: int, mutants: int) -> dict[str, Any]:
+    """Generate ``count`` texts under one grammar and ``mutants`` of short ones; return the counts."""
     grammar = Grammar.bundled(name)
     sampler = Sampler(Compiler(vocabulary).compile(grammar), vocabulary, STEERING[name])
     texts: list[bytes] = []
@@ -88,6 +111,7 @@ def campaign(name: str, vocabulary: Vocabulary, count: int) -> dict[str, Any]:
         else:
             texts.append(text)
     seconds = time.process_time() - start
+    mutated = compare_mutants(name, sampler, recognizer(grammar), mutants)
     verdicts: Counter[str] = Counter()
     refused = []
     for text in texts:
@@ -107,6 +131,7 @@ def campaign(name: str, vocabulary: Vocabulary, count: int) -> dict[str, Any]:
         "seconds": round(seconds, 1),
         "judged": dict(verdicts) | second_judge(name, texts),
         "refused": refused[:5],
+        "mutants": mutated,
         "rules": len(countable_rules(grammar.rules)),
         "unused rules": unused_rules(grammar, texts, recognizer),
     }
@@ -117,16 +142,22 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("grammars", nargs="*", default=sorted(STEERING))
     parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument(
+        "--mutants", type=int, default=10_000, help="of samples and short texts, for each grammar"
+    )
     parser.add_argument("--tokenizer", default="gpt2-50k")
     parser.add_argument("--write", action="store_true", help="write results/generation_campaign.json")
     options = parser.parse_args()
     vocabulary = load_vocabulary(options.tokenizer)
     results = {}
     for name in options.grammars:
-        results[name] = campaign(name, vocabulary, options.count)
+        results[name] = campaign(name, vocabulary, options.count, options.mutants)
         print(name, json.dumps(results[name]), flush=True)
     if options.write:
-        command = f"generation_campaign.py --count {options.count} --tokenizer {options.tokenizer}"
+        command = (
+            f"generation_campaign.py --count {options.count} --mutants {options.mutants}"
+            f" --tokenizer {options.tokenizer}"
+        )
         tokenizer = f"{options.tokenizer}, {vocabulary.size} ids"
         print(write_result("generation_campaign", command, {"grammars": results}, tokenizer=tokenizer))
 

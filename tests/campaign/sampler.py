@@ -109,7 +109,7 @@ class Sampler:
             if not piece:
                 phase = (2 if free_text else 1) if closing else 0
                 # a kind by weight among those with an allowed token, then one of its allowed tokens
-                kind = rng.choices(range(len(groups)), self.weights[phase] * possible)[0]
+                kind = rng.choices(range(len(groups)), list(self.weights[phase] * possible))[0]
                 ids = np.flatnonzero(np.unpackbits(groups[kind].view(np.uint8), bitorder="little"))
                 piece = self._take(matcher, int(ids[rng.randrange(len(ids))]))
             text += piece

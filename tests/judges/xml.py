@@ -13,6 +13,6 @@ def judge(data: bytes) -> Verdict:
         parser = expat.ParserCreate(namespace_separator=separator)
         try:
             parser.Parse(data, True)
-        except expat.ExpatError as error:
+        except (expat.ExpatError, LookupError) as error:  # LookupError: an unknown encoding
             return rejected(error)
     return ACCEPTED
