@@ -9,9 +9,10 @@ from typing import Any
 from stackmask.grammar import ir
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.pda.configurations import ConfigSpace
-from stackmask.pda.errors import VocabularyError
+from stackmask.pda.errors import ResolverError, VocabularyError
 from stackmask.pda.limits import Limits
-from stackmask.pda.lower import Lowered, check_spelling, lower, regular_term
+from stackmask.pda.lock import StoreLock
+from stackmask.pda.lower import Lowered, check_bytes, empty_before, lower, regular_term
 from stackmask.pda.masks import MaskStore
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
@@ -42,6 +43,7 @@ class Automaton:
     __slots__ = (
         "info",
         "limits",
+        "lock",
         "lowered",
         "masks",
         "rules",
@@ -55,15 +57,20 @@ class Automaton:
         self.rules = rules
         self.info = info
         self.limits = limits
+        self.lock = StoreLock()
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         self.lowered: Lowered = lower(
             rules, self.terms, self._resolve_tokens, strip_first_space=info.strip_first_space
         )
-        check_spelling(rules, self.lowered, self.terms, info.single_bytes)
+        check_bytes({rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes)
         semantic = bool(self.lowered.actions) or bool(self.lowered.resolvers)
         self.terms.freeze(len(self.lowered.token_classes), semantic)
         self.semantics = Semantics(
-            rules.initial, self.lowered.actions, self.lowered.resolvers, self._resolved_term
+            rules.initial,
+            self.lowered.actions,
+            self.lowered.resolvers,
+            self._resolved_term,
+            limits.max_semantic_states,
         )
         self.space = ConfigSpace(
             self.terms, self.semantics, True, limits.max_configurations, limits.max_members
@@ -96,25 +103,29 @@ class Automaton:
         return tuple(sorted(ids))
 
     def _resolved_term(self, answer: Any) -> int:
-        """Return the term of what a resolver answered: None (nothing), bytes, or a regular expression."""
+        """Return the term of what a resolver answered: None (nothing), bytes, or a regular expression.
+
+        Raises: ResolverError if it is neither, can be empty, or needs a byte that is no token by itself: each
+            would lead where no token is allowed.
+        """
         if answer is None:
             return int(self.terms.empty())
-        if isinstance(answer, bytes):
-            return int(self.terms.literal(answer))
-        return _regular_term(self.terms, answer)
+        expr = ir.Literal(answer) if isinstance(answer, bytes) else answer
+        for part in ir.walk(expr):
+            if isinstance(
+                part, ir.RuleRef | ir.TokenTerminal | ir.NotFollowedBy | ir.Capture | ir.Scope | ir.Dynamic
+            ):
+                raise ResolverError(
+                    f"a resolver must answer a regular expression, not one with {type(part).__name__}"
+                )
+        if empty_before(expr, {}) is not None:
+            raise ResolverError("a resolver must not answer an expression that can be empty")
+        check_bytes({"the answer of a resolver": expr}, self.info.single_bytes)
+        return regular_term(self.terms, expr)
 
     def counts(self) -> dict[str, int]:
         """Return the sizes of all stores."""
         return {**self.terms.counts(), **self.masks.counts()}
-
-
-def _regular_term(terms: TermStore, expr: ir.Expr) -> int:
-    for part in ir.walk(expr):
-        if isinstance(part, ir.RuleRef | ir.TokenTerminal | ir.Capture | ir.Scope | ir.Dynamic):
-            raise TypeError(
-                f"a resolver must answer a regular expression, not one with {type(part).__name__}"
-            )
-    return regular_term(terms, expr)
 
 
 def _empty_language(rules: ir.RuleSet) -> Diagnostic:

@@ -78,6 +78,7 @@ cdef class ConfigSpace:
     cdef vector[uint64_t] exits_value
     cdef uint64_t max_configurations
     cdef uint64_t max_members
+    cdef uint64_t computed              # steps that were not remembered
     # scratch of one closure
     cdef vector[Member] work
     cdef vector[Pop] found_pops

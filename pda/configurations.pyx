@@ -14,6 +14,7 @@ caller's local state instead. A tail call pushes nothing.
 """
 
 cimport cython
+from cpython.exc cimport PyErr_CheckSignals
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.interning cimport (
@@ -574,7 +575,10 @@ cdef class ConfigSpace:
         cdef Config c = self.configs[config]
         cdef int32_t i, d, next, width = self.terms.symbols
         cdef Member m
-        cdef bytes text
+        # this is where long work spends its time, so this is where it can be interrupted
+        self.computed += 1
+        if not self.computed & 0x3FFF:
+            PyErr_CheckSignals()
         if c.row < 0:
             c.row = <int32_t>(self.rows.size() // width)
             self.configs[config].row = c.row
@@ -586,8 +590,7 @@ cdef class ConfigSpace:
             if d == EMPTY:
                 continue
             if self.semantics.active and symbol < self.terms.classes and self.semantics.in_capture(m.sem):
-                text = bytes((self.terms.byte_of[symbol],))
-                m.sem = self.semantics.append(m.sem, text)
+                m.sem = self.semantics.append(m.sem, self.terms.byte_of[symbol])
             self.add_member(d, m.frame, m.sem)
         next = DEAD if self.work.empty() else self.close()
         self.rows[<size_t>c.row * width + symbol] = next

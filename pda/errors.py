@@ -6,13 +6,18 @@ from stackmask.grammar.diagnostics import StackmaskError
 
 
 class BudgetError(StackmaskError):
-    """A limit was met; names the limit, its value and the knob that raises it."""
+    """A limit was met; names the limit, its value and, unless it is ``fixed``, the knob that raises it."""
 
-    def __init__(self, limit: str, value: int, what: str) -> None:
+    def __init__(self, limit: str, value: int, what: str, *, fixed: bool = False) -> None:
         self.limit = limit
         self.value = value
-        super().__init__(f"{what}: more than {value:,} ({limit}); raise it with Limits({limit}=…)")
+        advice = "this limit is fixed" if fixed else f"raise it with Limits({limit}=…)"
+        super().__init__(f"{what}: more than {value:,} ({limit}); {advice}")
 
 
 class VocabularyError(StackmaskError):
     """A vocabulary that is unusable, or that cannot spell what a grammar needs."""
+
+
+class ResolverError(StackmaskError):
+    """A resolver of a dynamic rule answered what the automaton cannot follow exactly."""

@@ -141,7 +141,7 @@ cdef class TermTable:
                 return <int32_t>i
         if self.guard_sets.size() >= MAX_GUARDS:
             what = "distinct sets of allowed next bytes (follow restrictions)"
-            raise BudgetError("max_guards", MAX_GUARDS, what)
+            raise BudgetError("max_guards", MAX_GUARDS, what, fixed=True)
         self.guard_sets.push_back(set_id)
         return <int32_t>(self.guard_sets.size() - 1)
 

@@ -12,10 +12,12 @@ class Limits:
     max_terms: local states and the terms that they are made of (about 40 bytes each).
     max_configurations: configurations of one family of matchers, and of all mask walks together.
     max_members: parallel readings of the text so far (ambiguity) in one configuration.
+    max_semantic_states: values of captures and stacks, one per captured byte while a capture is open.
     max_explored: terms visited to decide one question of emptiness (`&`, `!`).
     """
 
     max_terms: int = 20_000_000
     max_configurations: int = 50_000_000
     max_members: int = 200_000
+    max_semantic_states: int = 2_000_000
     max_explored: int = 200_000

@@ -299,18 +299,18 @@ def _left_call_order(bodies: Mapping[str, ir.Expr], nullable: Mapping[str, int])
     return ranks
 
 
-def check_spelling(rules: ir.RuleSet, lowered: Lowered, terms: TermStore, single_bytes: int) -> None:
-    """Refuse a vocabulary that lacks a token for a byte that the grammar needs.
+def check_bytes(bodies: Mapping[str, ir.Expr], single_bytes: int) -> None:
+    """Refuse a vocabulary that lacks a token for a byte that the expressions need.
 
     ``single_bytes`` is the mask of bytes that are a token by themselves. Without such a token a text can
-    begin that no token may continue: a dead end.
+    begin that no token may continue: a dead end. Bytes that only `&`, `!` or `!>>` rule out count as needed.
     """
     missing: dict[int, str] = {}
-    for rule in rules.rules.values():
-        lacking = _bytes_of(rule.body) & ~single_bytes
+    for name, body in bodies.items():
+        lacking = _bytes_of(body) & ~single_bytes
         for byte in range(256):
             if (lacking >> byte) & 1:
-                missing.setdefault(byte, rule.name)
+                missing.setdefault(byte, name)
     if missing:
         shown = ", ".join(_show_byte(byte) for byte in list(missing)[:8])
         more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""

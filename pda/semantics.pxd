@@ -23,22 +23,25 @@ cdef class Semantics:
     cdef vector[int32_t] value_kind     # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
     cdef vector[int32_t] value_parent
     cdef vector[uint8_t] value_symbolic  # rests on the unknown state
-    cdef list texts
-    cdef dict text_index
+    cdef dict text_index                # (text without its last byte, byte) -> text; text 0 is empty
+    cdef vector[int32_t] text_parent
+    cdef vector[uint8_t] text_byte
     cdef list actions
     cdef list resolvers
     cdef object resolve_term            # (resolver answer) -> term
     cdef dict resolved                  # (resolver, value) -> term
     cdef readonly bint active
+    cdef uint64_t max_states
 
     cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3
-    cdef int32_t intern_text(self, bytes text) except -1
+    cdef int32_t longer(self, int32_t text, uint8_t byte) except -1
+    cdef bytes text_of(self, int32_t text)
     cdef int32_t link(self, int32_t parent, bytes text) except -1
     cdef int32_t value_of(self, object value) except -1
     cdef int32_t root(self, int32_t sem) noexcept
     cdef bint in_capture(self, int32_t sem) noexcept
     cdef int32_t with_root(self, int32_t sem, int32_t value) except -3
-    cdef int32_t append(self, int32_t sem, bytes text) except -3
+    cdef int32_t append(self, int32_t sem, uint8_t byte) except -3
     cdef int32_t begin(self, int32_t sem) except -3
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3

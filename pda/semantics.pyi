@@ -16,6 +16,7 @@ class Semantics:
         actions: Sequence[Literal["push"] | Callable[[Any, bytes], Hashable | None]] = (),
         resolvers: Sequence[Literal["top"] | Callable[[Any], Any]] = (),
         resolve_term: Callable[[Any], int] | None = None,
+        max_states: int = ...,
     ) -> Semantics: ...
     @property
     def active(self) -> bool:

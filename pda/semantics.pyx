@@ -15,6 +15,9 @@ question that needs more answers NEEDS_STATE: those tokens are run on the real c
 """
 
 cimport cython
+from libc.stdint cimport uint64_t
+
+from stackmask.pda.errors import BudgetError
 
 cdef enum:
     VALUE_OBJECT = 0
@@ -31,18 +34,19 @@ cdef class Semantics:
     answers into a term.
     """
 
-    def __cinit__(self, initial=(), actions=(), resolvers=(), resolve_term=None):
+    def __cinit__(self, initial=(), actions=(), resolvers=(), resolve_term=None, uint64_t max_states=2_000_000):
         self.sem_index = {}
         self.values = []
         self.value_index = {}
-        self.texts = []
         self.text_index = {}
+        self.text_parent.push_back(-1)
+        self.text_byte.push_back(0)
+        self.max_states = max_states
         self.actions = list(actions)
         self.resolvers = list(resolvers)
         self.resolve_term = resolve_term
         self.resolved = {}
         self.active = bool(self.actions) or bool(self.resolvers)
-        self.intern_text(b"")
         plain = "push" in self.actions or "top" in self.resolvers
         start = self.value_of(() if plain else initial)
         if plain:
@@ -62,6 +66,8 @@ cdef class Semantics:
         found = self.sem_index.get(key)
         if found is not None:
             return found
+        if self.sems.size() >= self.max_states:
+            raise BudgetError("max_semantic_states", self.max_states, "semantic states (captures and stacks)")
         sem.parent = parent
         sem.value = value
         sem.text = text
@@ -69,13 +75,24 @@ cdef class Semantics:
         self.sem_index[key] = <int32_t>self.sems.size() - 1
         return <int32_t>self.sems.size() - 1
 
-    cdef int32_t intern_text(self, bytes text) except -1:
-        found = self.text_index.get(text)
+    cdef int32_t longer(self, int32_t text, uint8_t byte) except -1:
+        # texts share their beginnings, so a long capture costs its length, not the square of it
+        key = (<uint64_t>text << 8) | byte
+        found = self.text_index.get(key)
         if found is None:
-            found = len(self.texts)
-            self.texts.append(text)
-            self.text_index[text] = found
+            found = <int32_t>self.text_parent.size()
+            self.text_parent.push_back(text)
+            self.text_byte.push_back(byte)
+            self.text_index[key] = found
         return found
+
+    cdef bytes text_of(self, int32_t text):
+        out = bytearray()
+        while text:
+            out.append(self.text_byte[text])
+            text = self.text_parent[text]
+        out.reverse()
+        return bytes(out)
 
     cdef int32_t value_of(self, object value) except -1:
         key = ("value", value)
@@ -122,12 +139,12 @@ cdef class Semantics:
             texts.pop_back()
         return sem
 
-    cdef int32_t append(self, int32_t sem, bytes text) except -3:
-        """Return the state after ``text`` was read: the innermost capture takes it."""
+    cdef int32_t append(self, int32_t sem, uint8_t byte) except -3:
+        """Return the state after a byte was read: the innermost capture takes it."""
         cdef Sem s = self.sems[sem]
         if s.parent < 0:
             return sem
-        return self.intern(s.parent, -1, self.intern_text((<bytes>self.texts[s.text]) + text))
+        return self.intern(s.parent, -1, self.longer(s.text, byte))
 
     cdef int32_t begin(self, int32_t sem) except -3:
         """Return the state with one more open capture."""
@@ -137,8 +154,9 @@ cdef class Semantics:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
         cdef Sem s = self.sems[sem]
         cdef int32_t value = self.root(sem)
-        cdef bytes text = self.texts[s.text]
+        cdef bytes text = self.text_of(s.text)
         cdef int32_t after
+        cdef uint8_t byte
         act = self.actions[action]
         if act == "push":
             after = self.link(value, text)
@@ -149,7 +167,11 @@ cdef class Semantics:
             if answer is None:
                 return FORBIDDEN
             after = self.value_of(answer)
-        return self.append(self.with_root(s.parent, after), text)
+        sem = self.with_root(s.parent, after)
+        if self.in_capture(sem):
+            for byte in text:
+                sem = self.append(sem, byte)
+        return sem
 
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3:
         """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""

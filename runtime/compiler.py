@@ -39,7 +39,8 @@ class CompiledGrammar:
         ``budget`` bounds the states visited and the walks of the vocabulary. The masks are the same as those
         made lazily. Returns: ``states``, ``walks``, and whether it is ``complete`` within the budget.
         """
-        states, walks, complete = self.automaton.masks.precompute(budget)
+        with self.automaton.lock:
+            states, walks, complete = self.automaton.masks.precompute(budget)
         return {"states": states, "walks": walks, "complete": complete}
 
     def stats(self) -> dict[str, int]:

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.lock cimport StoreLock
 from stackmask.pda.masks cimport MaskStore
 from stackmask.pda.terms cimport TermStore
 
@@ -11,6 +12,7 @@ cdef class Matcher:
     cdef object automaton
     cdef TermStore terms
     cdef MaskStore masks
+    cdef StoreLock lock                 # held whenever states or masks may be made
     cdef ConfigSpace family             # shared with forks
     cdef tuple texts                    # id -> bytes or None
     cdef tuple stop_ids
@@ -20,8 +22,12 @@ cdef class Matcher:
     cdef bint terminated
     cdef object refused                 # the last refusal: (configuration, bytes accepted, token or text)
 
+    cdef int start(self) except -1
+    cdef bint advance(self, int32_t id, object token) except -1
+    cdef bint advance_text(self, bytes data) except -1
     cdef int32_t after_bytes(self, int32_t config, bytes text) except -3
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3
+    cdef tuple expected_at(self, int32_t config)
     cdef bint is_stop(self, int32_t token)
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3
     cdef bint every_allowed(self, uint32_t* words)

@@ -66,8 +66,8 @@ class Matcher:
     def expected_bytes(self) -> set[int]:
         """Return the bytes that may come next."""
 
-    def expected_at(self, config: int) -> tuple[set[int], set[int], bool]:
-        """Return (bytes, token ids, whether the text may end) for a configuration of this matcher."""
+    def expected(self) -> tuple[set[int], set[int], bool]:
+        """Return (bytes, token ids, whether the text may end) for what may come next."""
 
     def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0) -> bool:
         """Write the tokens that may come next into a row of the mask.

@@ -8,6 +8,8 @@ from libc.string cimport memset
 
 from stackmask.pda.configurations cimport BOTTOM, DEAD, ConfigSpace
 
+from operator import index
+
 from stackmask.grammar.diagnostics import StackmaskError
 from stackmask.runtime.refusal import describe_refusal
 
@@ -64,21 +66,17 @@ cdef class _Rows:
         if self.has_view:
             PyBuffer_Release(&self.view)
 
-    cdef uint32_t* row(self, Py_ssize_t index, int32_t width) except NULL:
+    cdef uint32_t* row(self, object number, int32_t width) except NULL:
         if self.width != width:
             raise MatcherError(f"the bitmask is {self.width} words wide; this vocabulary needs {width}")
-        if not 0 <= index < self.rows:
-            raise MatcherError(f"row {index} is out of range: the bitmask has {self.rows} rows")
-        return self.base + index * self.width
+        if not 0 <= number < self.rows:
+            raise MatcherError(f"row {number} is out of range: the bitmask has {self.rows} rows")
+        return self.base + <Py_ssize_t>number * self.width
 
 
 cdef int32_t as_id(object token, int32_t size) except -2:
-    """Return a token id, or -1 for a number that is none: out of range, also of the machine's integers."""
-    cdef long long number
-    try:
-        number = token
-    except OverflowError:
-        return -1
+    """Return a token id, or -1 for an integer that is none. Raises: TypeError if it is no integer."""
+    number = index(token)
     return <int32_t>number if 0 <= number < size else -1
 
 
@@ -97,19 +95,27 @@ cdef class Matcher:
         self.automaton = automaton
         self.terms = automaton.terms
         self.masks = automaton.masks
-        self.family = ConfigSpace(
-            automaton.terms,
-            automaton.semantics,
-            False,
-            automaton.limits.max_configurations,
-            automaton.limits.max_members,
-        )
+        self.lock = automaton.lock
         self.texts = automaton.info.texts
         self.stop_ids = automaton.info.stop_ids
         self.size = automaton.info.size
         self.token_classes = automaton.tokens_of_class
+        self.start()
+
+    cdef int start(self) except -1:
+        """Begin a family of one, at the start of the grammar."""
+        limits = self.automaton.limits
+        self.family = ConfigSpace(
+            self.terms, self.automaton.semantics, False, limits.max_configurations, limits.max_members
+        )
         self.terminated = False
-        self.history.push_back(self.family.closed(automaton.lowered.start, BOTTOM, 0))
+        self.history.clear()
+        self.lock.take()
+        try:
+            self.history.push_back(self.family.closed(self.automaton.lowered.start, BOTTOM, 0))
+        finally:
+            self.lock.give()
+        return 0
 
     # -- following ---------------------------------------------------------------------------------
 
@@ -144,21 +150,26 @@ cdef class Matcher:
         A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
         here). Cost: a load per byte once the states are known.
         """
-        cdef int32_t config = self.history.back()
         cdef int32_t id = as_id(token, self.size)
+        self.lock.take()
+        try:
+            return self.advance(id, token)
+        finally:
+            self.lock.give()
+
+    cdef bint advance(self, int32_t id, object token) except -1:
+        cdef int32_t config = self.history.back()
         cdef int32_t next
         if self.terminated or id < 0:
             self.refused = (config, 0, token)
             return False
         next = self.after_token(config, id)
         if next == DEAD:
-            if self.is_stop(id) and self.family.configs[config].accepting:
-                self.terminated = True
-                self.history.push_back(config)
-                self.refused = None
-                return True
-            self.refused = (config, 0, token)
-            return False
+            if not (self.is_stop(id) and self.family.configs[config].accepting):
+                self.refused = (config, 0, token)
+                return False
+            self.terminated = True
+            next = config
         self.history.push_back(next)
         self.refused = None
         return True
@@ -166,9 +177,23 @@ cdef class Matcher:
     def accept_string(self, text):
         """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
         if it may not come next. Counts as one accept call."""
-        cdef bytes data = text.encode() if isinstance(text, str) else bytes(text)
+        cdef bytes data
+        if isinstance(text, str):
+            # a lone surrogate has no UTF-8; its three bytes are refused like any other wrong text
+            data = text.encode(errors="surrogatepass")
+        elif isinstance(text, (bytes, bytearray, memoryview)):
+            data = bytes(text)
+        else:
+            raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
+        self.lock.take()
+        try:
+            return self.advance_text(data)
+        finally:
+            self.lock.give()
+
+    cdef bint advance_text(self, bytes data) except -1:
         cdef int32_t config = self.history.back()
-        cdef int32_t next = config
+        cdef int32_t next
         cdef Py_ssize_t i
         if self.terminated:
             self.refused = (config, 0, data)
@@ -183,15 +208,15 @@ cdef class Matcher:
         self.refused = None
         return True
 
-    def rollback(self, Py_ssize_t count=1):
+    def rollback(self, count=1):
         """Take back the last ``count`` accept calls.
 
         Raises: MatcherError if there were fewer.
         """
-        if count < 0 or count > <Py_ssize_t>self.history.size() - 1:
+        if not 0 <= count < self.history.size():
             raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
         if count:
-            self.history.resize(self.history.size() - count)
+            self.history.resize(self.history.size() - <size_t>count)
             self.terminated = False
         self.refused = None
 
@@ -204,10 +229,13 @@ cdef class Matcher:
         return other
 
     def reset(self):
-        """Go back to the start."""
+        """Go back to the start. A matcher whose family has met half of its budget starts a new family."""
+        self.refused = None
+        if 2 * self.family.configs.size() > self.automaton.limits.max_configurations:
+            self.start()
+            return
         self.history.resize(1)
         self.terminated = False
-        self.refused = None
 
     def is_accepting(self):
         """Tell whether the text so far is complete: the grammar may end here."""
@@ -228,16 +256,28 @@ cdef class Matcher:
         if self.refused is None:
             return None
         config, position, what = self.refused
+        self.lock.take()
+        try:
+            expected = self.expected_at(config)
+        finally:
+            self.lock.give()
         return describe_refusal(
-            what, position, self.terminated, self.automaton.info, *self.expected_at(config)
+            what, position, self.terminated, self.automaton.info, *expected
         )
 
     def expected_bytes(self):
         """Return the bytes that may come next, as a set."""
-        return self.expected_at(self.history.back())[0]
+        return self.expected()[0]
 
-    def expected_at(self, int32_t config):
-        """Return (bytes, token ids, whether the text may end) for a configuration of this matcher."""
+    def expected(self):
+        """Return (bytes, token ids, whether the text may end) for what may come next."""
+        self.lock.take()
+        try:
+            return self.expected_at(self.history.back())
+        finally:
+            self.lock.give()
+
+    cdef tuple expected_at(self, int32_t config):
         cdef int byte, k
         allowed = set()
         tokens = set()
@@ -270,7 +310,7 @@ cdef class Matcher:
                 return False
         return not (size & 31) or words[size >> 5] == (<uint32_t>1 << (size & 31)) - 1
 
-    def fill_next_token_bitmask(self, mask, Py_ssize_t row=0):
+    def fill_next_token_bitmask(self, mask, row=0):
         """Write the tokens that may come next into a row of the mask.
 
         Shapes: mask int32 (batch, ceil(vocab / 32)) or one row of it, a NumPy array or a CPU torch tensor,
@@ -281,7 +321,11 @@ cdef class Matcher:
         """
         cdef _Rows rows = _Rows(mask)
         cdef uint32_t* words = rows.row(row, self.masks.width)
-        self.fill_row(self.history.back(), self.terminated, words)
+        self.lock.take()
+        try:
+            self.fill_row(self.history.back(), self.terminated, words)
+        finally:
+            self.lock.give()
         return not self.every_allowed(words)
 
     def fill_draft_bitmask(self, tokens, parents, mask):
@@ -304,25 +348,30 @@ cdef class Matcher:
             raise MatcherError(
                 f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}"
             )
-        self.fill_row(self.history.back(), self.terminated, rows.row(0, self.masks.width))
-        for i in range(<int32_t>len(tokens)):
-            token = as_id(tokens[i], self.size)
-            parent = parents[i]
-            if not -1 <= parent < i:
-                raise MatcherError(f"parent {parent} of draft token {i} does not come before it")
-            config = here if parent < 0 else places[parent]
-            next = NO_CONFIG
-            ok = False
-            if config != NO_CONFIG and token >= 0:
-                next = self.after_token(config, token)
-                ok = next != DEAD
-                if next == DEAD:
-                    next = NO_CONFIG
-                    ok = self.is_stop(token) and self.family.configs[config].accepting
-            places.append(next)
-            accepted.append(bool(ok))
-            ended = next == NO_CONFIG
-            self.fill_row(DEAD if ended else next, ended, rows.row(i + 1, self.masks.width))
+        self.lock.take()
+        try:
+            self.fill_row(self.history.back(), self.terminated, rows.row(0, self.masks.width))
+            for i in range(<int32_t>len(tokens)):
+                token = as_id(tokens[i], self.size)
+                given = index(parents[i])
+                if not -1 <= given < i:
+                    raise MatcherError(f"parent {given} of draft token {i} does not come before it")
+                parent = given
+                config = here if parent < 0 else places[parent]
+                next = NO_CONFIG
+                ok = False
+                if config != NO_CONFIG and token >= 0:
+                    next = self.after_token(config, token)
+                    ok = next != DEAD
+                    if next == DEAD:
+                        next = NO_CONFIG
+                        ok = self.is_stop(token) and self.family.configs[config].accepting
+                places.append(next)
+                accepted.append(bool(ok))
+                ended = next == NO_CONFIG
+                self.fill_row(DEAD if ended else next, ended, rows.row(i + 1, self.masks.width))
+        finally:
+            self.lock.give()
         return accepted
 
     # -- forced text -------------------------------------------------------------------------------
@@ -338,21 +387,25 @@ cdef class Matcher:
         cdef int32_t next
         cdef int only, c
         cdef set seen = set()
-        while not self.terminated and not self.family.configs[config].accepting and config not in seen:
-            seen.add(config)
-            only = -1
-            next = DEAD
-            for c in range(self.terms.symbols):
-                if self.family.step(config, c) != DEAD:
-                    if only >= 0 or c >= self.terms.classes or not self.terms.is_single(c):
-                        only = -2
-                        break
-                    only = c
-                    next = self.family.step(config, c)
-            if only < 0:
-                break
-            forced.append(self.terms.byte_of[only])
-            config = next
+        self.lock.take()
+        try:
+            while not self.terminated and not self.family.configs[config].accepting and config not in seen:
+                seen.add(config)
+                only = -1
+                next = DEAD
+                for c in range(self.terms.symbols):
+                    if self.family.step(config, c) != DEAD:
+                        if only >= 0 or c >= self.terms.classes or not self.terms.is_single(c):
+                            only = -2
+                            break
+                        only = c
+                        next = self.family.step(config, c)
+                if only < 0:
+                    break
+                forced.append(self.terms.byte_of[only])
+                config = next
+        finally:
+            self.lock.give()
         return bytes(forced).decode(errors="ignore")
 
     def find_jump_forward_tokens(self, context_ids=()):
@@ -403,6 +456,10 @@ def fill_next_token_bitmask(matchers, mask, rows=None):
             continue
         matcher = matchers[i]
         words = view.row(rows[i], matcher.masks.width)
-        matcher.fill_row(matcher.history.back(), matcher.terminated, words)
+        matcher.lock.take()
+        try:
+            matcher.fill_row(matcher.history.back(), matcher.terminated, words)
+        finally:
+            matcher.lock.give()
         needed = needed or not matcher.every_allowed(words)
     return needed

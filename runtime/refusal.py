@@ -39,6 +39,7 @@ def describe_expectation(expected: set[int], tokens: set[int], may_end: bool, in
     parts = [part for low, high in _runs(expected) for part in _range(low, high)]
     names = {i: n for n, i in info.names.items()}
     parts += [names.get(i, f"token {i}") for i in sorted(tokens)]
+    parts = list(dict.fromkeys(parts))  # several runs of bytes are "a non-ASCII character"
     if len(parts) > _SHOWN:
         parts = [*parts[:_SHOWN], f"{len(parts) - _SHOWN} more"]
     if may_end:

@@ -257,6 +257,16 @@ class Vocabulary:
                 self._digest = _digest(self._tokens, self._added_ids)
             return self._digest
 
+    def spells_like(self, other: Vocabulary) -> bool:
+        """Tell whether both give every id the same meaning, so that masks of one are masks of the other."""
+        return self is other or (
+            self.size == other.size
+            and self.stop_ids == other.stop_ids
+            and self.tokens == other.tokens
+            and self.special_names == other.special_names
+            and self.strip_first_space == other.strip_first_space
+        )
+
     def decode(self, ids: Iterable[int]) -> bytes:
         """Join the text of a whole output; special and padding ids add nothing, ``strip_first_space`` is obeyed."""
         tokens = self._tokens

@@ -66,7 +66,9 @@ def generate(
     top_p: Annotated[
         float, typer.Option("--top-p", min=0.0, max=1.0, help="Sample from this share of the mass.")
     ] = 1.0,
-    seed: Annotated[int | None, typer.Option("--seed", help="Make sampling repeatable.")] = None,
+    seed: Annotated[
+        int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Make sampling repeatable.")
+    ] = None,
     chat: Annotated[
         bool, typer.Option("--chat", help="Put the prompt into the model's chat template.")
     ] = False,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from stackmask.grammar.diagnostics import Diagnostic, StackmaskError, render_one
 from stackmask.grammar.ir import RuleSet, SourceText, Span, TokenTerminal, walk
-from stackmask.runtime.bitmask import allocate_token_bitmask
 from stackmask.runtime.cli.console import output, show_error
 from stackmask.runtime.cli.grammars import load_grammar
 from stackmask.runtime.compiler import CompiledGrammar, Compiler
@@ -70,12 +69,7 @@ def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
             size = len(part) // 2
     if position == len(data) and matcher.is_accepting():
         return Verdict(True, position, "")
-    mask = allocate_token_bitmask(1, compiled.vocabulary.size)
-    matcher.fill_next_token_bitmask(mask)
-    tokens = {i for i in compiled.vocabulary.special_names.values() if int(mask[0, i // 32]) >> (i % 32) & 1}
-    expected = describe_expectation(
-        matcher.expected_bytes(), tokens, matcher.is_accepting(), compiled.automaton.info
-    )
+    expected = describe_expectation(*matcher.expected(), compiled.automaton.info)
     return Verdict(False, position, expected)
 
 

@@ -12,7 +12,7 @@ import torch
 from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import Compiler
+from stackmask.runtime.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.processor import GrammarLogitsProcessor
@@ -20,7 +20,6 @@ from stackmask.runtime.generation.result import GenerationResult, Prompt
 from stackmask.runtime.generation.text import TokenStreamer
 
 if TYPE_CHECKING:
-    from stackmask.runtime.compiler import CompiledGrammar
     from stackmask.runtime.vocabulary import Vocabulary
 
 GrammarLike: TypeAlias = "Grammar | CompiledGrammar | str | None"
@@ -244,7 +243,14 @@ def _compile_all(
             continue
         if isinstance(item, str):
             done[id(item)] = compiler.compile(Grammar.from_ebnf(item))
-        elif item is None or hasattr(item, "matcher"):
+        elif item is None:
+            done[id(item)] = None
+        elif isinstance(item, CompiledGrammar):
+            if not item.vocabulary.spells_like(compiler.vocabulary):
+                raise GenerationError(
+                    f"the grammar was compiled for {item.vocabulary!r}, but the model's vocabulary is "
+                    f"{compiler.vocabulary!r}: pass the Grammar itself, or its own compiler"
+                )
             done[id(item)] = item
         elif isinstance(item, Grammar):
             done[id(item)] = compiler.compile(item)

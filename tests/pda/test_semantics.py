@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import random
+import sys
+import threading
+import time
+
 import numpy as np
+import pytest
 
 import stackmask as sm
 from stackmask.grammar import ir
@@ -144,3 +150,89 @@ def test_an_action_that_forbids_is_seen_in_the_mask() -> None:
     assert b"ab>" not in long_tokens(matcher)
     matcher.reset()
     assert b"ab>" in long_tokens(matcher)
+
+
+def test_callables_may_switch_threads() -> None:
+    """An action runs Python code, so other threads get their turn in the middle of a step."""
+
+    def push(seen: object, text: bytes) -> object:
+        time.sleep(0)
+        assert isinstance(seen, tuple)
+        return (*seen, text)
+
+    def top(seen: object) -> ir.Expr:
+        time.sleep(0)
+        assert isinstance(seen, tuple)
+        return ir.Literal(seen[-1]) if seen else ir.NOTHING
+
+    item = ir.Sequence(
+        (ir.Capture(ir.RuleRef("word"), push), ir.Literal(b">"), ir.Dynamic(top), ir.Literal(b"<"))
+    )
+    rules = {
+        "root": ir.Rule("root", ir.Repeat(item, 1, None)),
+        "word": ir.Rule("word", ir.Repeat(letter("ab"), 1, 3)),
+    }
+    compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar(ir.RuleSet(rules, "root", ())))
+    failures: list[str] = []
+
+    def run(seed: int) -> None:
+        rng = random.Random(seed)
+        for _ in range(30):
+            matcher = compiled.matcher()
+            word = "".join(rng.choices("ab", k=rng.randint(1, 3)))
+            for char in f"{word}>{word}<":
+                long_tokens(matcher)
+                if not matcher.accept_string(char):
+                    failures.append(f"{word}: {matcher.refusal}")
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=run, args=(seed,)) for seed in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert failures == []
+
+
+def test_a_callable_must_not_use_its_own_matcher() -> None:
+    matchers: list[sm.Matcher] = []
+
+    def meddle(seen: object, text: bytes) -> object:
+        if matchers:
+            matchers[0].accept_string("a")
+        return seen
+
+    rules = {
+        "root": ir.Rule("root", ir.Sequence((ir.Capture(ir.RuleRef("word"), meddle), ir.Literal(b"<")))),
+        "word": ir.Rule("word", ir.Repeat(letter("ab"), 1, 3)),
+    }
+    matcher = matcher_of(sm.Grammar(ir.RuleSet(rules, "root", 0)))
+    matchers.append(matcher)
+    with pytest.raises(sm.StackmaskError, match="must not use a matcher"):
+        matcher.accept_string("ab<")
+    assert matcher.accept_calls == 0
+    matchers.clear()
+    assert matcher.accept_string("ab<")
+
+
+def test_a_resolver_that_would_lead_nowhere_is_an_error() -> None:
+    for answer, message in [(ir.Repeat(letter("a"), 0, 1), "can be empty"), (ir.RuleRef("root"), "RuleRef")]:
+        rules = {"root": ir.Rule("root", ir.Sequence((ir.Literal(b"x"), ir.Dynamic(lambda _, a=answer: a))))}
+        matcher = matcher_of(sm.Grammar(ir.RuleSet(rules, "root", 0)))
+        with pytest.raises(sm.StackmaskError, match=message):
+            matcher.accept_string("x")
+
+
+def test_long_captures_cost_their_length_and_have_a_budget() -> None:
+    grammar = sm.Grammar.from_ebnf('root ::= "<" @push([ab]+) ">" @top')
+    matcher = matcher_of(grammar)
+    name = "ab" * 50_000
+    assert matcher.accept_string(f"<{name}>{name}") and matcher.is_accepting()
+    small = sm.Compiler(VOCABULARY, limits=sm.Limits(max_semantic_states=1000)).compile(grammar).matcher()
+    with pytest.raises(sm.BudgetError, match="max_semantic_states"):
+        small.accept_string(f"<{name}")
+    assert small.accept_calls == 0

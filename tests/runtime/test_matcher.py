@@ -285,3 +285,29 @@ def test_equal_grammars_are_compiled_once() -> None:
     one, two = (sm.Grammar.from_ebnf('root ::= "a" | "b"') for _ in range(2))
     assert compiler.compile(one) is compiler.compile(two)
     assert compiler.compile(one) is not compiler.compile(sm.Grammar.from_ebnf('root ::= "a" | "c"'))
+
+
+def test_wrong_types_are_refused_by_name() -> None:
+    matcher = compiled('root ::= "\\x00"* "a"').matcher()
+    with pytest.raises(TypeError):
+        matcher.accept_token(97.9)  # type: ignore[arg-type]
+    with pytest.raises(sm.MatcherError, match="must be str or bytes, not int"):
+        matcher.accept_string(3)  # type: ignore[arg-type]
+    assert not matcher.accept_string("\ud800") and matcher.accept_calls == 0
+    mask = sm.allocate_token_bitmask(2, VOCABULARY.size)
+    with pytest.raises(sm.MatcherError, match="out of range"):
+        matcher.fill_next_token_bitmask(mask, 2**70)
+    with pytest.raises(sm.MatcherError, match="cannot roll back"):
+        matcher.rollback(2**70)
+    with pytest.raises(sm.MatcherError, match="does not come before"):
+        matcher.fill_draft_bitmask([97], [2**40], mask)
+    assert matcher.accept_string(bytearray(b"\x00")) and matcher.accept_string(memoryview(b"a"))
+
+
+def test_reset_starts_anew_after_a_budget_was_met() -> None:
+    compiler = sm.Compiler(VOCABULARY, limits=sm.Limits(max_configurations=60))
+    matcher = compiler.compile(sm.Grammar.from_ebnf('root ::= "(" root ")" | "x"')).matcher()
+    with pytest.raises(sm.BudgetError):
+        matcher.accept_string("(" * 1000)
+    matcher.reset()
+    assert matcher.accept_string("((x))") and matcher.is_accepting()
