@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""One lock per automaton: its stores grow while they are read, and callables of a grammar may switch threads."""
+"""One lock per automaton: its stores grow while they are read, and a grammar's callables may switch threads."""
 
 cimport cython
 from cpython.pythread cimport (
@@ -35,7 +35,7 @@ cdef class StoreLock:
     cdef int take(self) except -1:
         cdef unsigned long me = <unsigned long>PyThread_get_thread_ident()
         if self.owner == me:
-            raise StackmaskError("an action or a resolver of a grammar must not use a matcher of that grammar")
+            raise StackmaskError("an action or resolver of a grammar must not use a matcher of that grammar")
         if not PyThread_acquire_lock(self.lock, NOWAIT_LOCK):
             with nogil:
                 PyThread_acquire_lock(self.lock, WAIT_LOCK)

@@ -34,7 +34,9 @@ cdef class Semantics:
     answers into a term.
     """
 
-    def __cinit__(self, initial=(), actions=(), resolvers=(), resolve_term=None, uint64_t max_states=2_000_000):
+    def __cinit__(
+        self, initial=(), actions=(), resolvers=(), resolve_term=None, uint64_t max_states=2_000_000
+    ):
         self.sem_index = {}
         self.values = []
         self.value_index = {}
