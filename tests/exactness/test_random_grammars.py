@@ -11,7 +11,7 @@ from collections import Counter
 import pytest
 
 import stackmask
-from exactness.walks import check_case, engine_mask, random_case
+from exactness.walks import check_case, engine_mask, random_case, word_case
 
 GROUPS, PER_GROUP = 10, 30
 TOO_SLOW = {32, 55, 118, 225}  # for a test: ambiguous beyond reason; the campaign judges them
@@ -24,6 +24,11 @@ def test_masks_equal_the_oracle(group: int) -> None:
         if seed not in TOO_SLOW:
             kinds[check_case(random_case(seed), seed, walks=1, steps=8).kind] += 1
     assert kinds["judged"] >= 20, kinds  # 200 in all groups
+
+
+def test_restrictions_that_cross_returns() -> None:
+    judged = sum(check_case(word_case(s), s, walks=1, steps=8).kind == "judged" for s in range(100))
+    assert judged >= 80
 
 
 def test_no_dead_ends_on_long_walks() -> None:

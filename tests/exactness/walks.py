@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from oracle.earley import Recognizer
 from oracle.masks import Place, advance_token, brute_force_mask
-from oracle.random_grammars import RandomVocabulary, random_rule_set, random_vocabulary
+from oracle.random_grammars import Features, RandomVocabulary, random_rule_set, random_vocabulary
 from oracle.regular import TooLarge
 
 import stackmask
@@ -49,6 +49,20 @@ class Case:
 
 def random_case(seed: int | str) -> Case:
     rules = random_rule_set(seed)
+    return Case(rules, random_vocabulary(seed, rules))
+
+
+def word_case(seed: int) -> Case:
+    """Return a case in which restrictions often cross the return of a rule that is not written out."""
+    features = Features(
+        words=True,
+        restrictions=seed % 3 == 0,
+        wide=seed % 4 == 0,
+        tokens=seed % 5 == 0,
+        rules=2 + seed % 2,
+        depth=3,
+    )
+    rules = random_rule_set(f"words {seed}", features)
     return Case(rules, random_vocabulary(seed, rules))
 
 

@@ -43,6 +43,7 @@ class Features:
     tokens: bool = False
     stack: bool = False
     wide: bool = False
+    words: bool = False  # recursive rules that end with a restriction, so that it crosses a return
     rules: int = 4
     depth: int = 3
 
@@ -67,6 +68,7 @@ class _Generator:
         self.names = [f"r{i}" for i in range(features.rules)]
         self.regular_names = ["k0", "k1"] if features.booleans else []
         self.masks = [self._mask() for _ in range(2)]
+        self.word_names = ["w0", "w1"] if features.words else []
 
     def _mask(self) -> int:
         mask = sum(1 << ord(c) for c in self.rng.sample(LETTERS, self.rng.randint(1, 3)))
@@ -82,6 +84,10 @@ class _Generator:
             rules[name] = Rule(name, parts[0] if len(parts) == 1 else Choice(tuple(parts)))
         for i, name in enumerate(self.regular_names):
             rules[name] = Rule(name, self.regular(2, self.regular_names[:i]))
+        for name in self.word_names:
+            again = Sequence((self.terminal(), RuleRef(name)))
+            last = Sequence((self.terminal(), NotFollowedBy(self.rng.choice(self.masks))))
+            rules[name] = Rule(name, Choice((again, last, self.terminal())))
         return RuleSet(rules, self.names[0], (b"ab",) if self.rng.random() < 0.3 else ())
 
     def terminal(self) -> Expr:
@@ -129,6 +135,9 @@ class _Generator:
 
     def expression(self, depth: int) -> Expr:
         rng, features = self.rng, self.features
+        if features.words and rng.random() < 0.25:
+            word = RuleRef(rng.choice(self.word_names))
+            return word if rng.random() < 0.3 else Sequence((word, self.terminal()))
         if depth == 0:
             return self.terminal() if rng.random() < 0.6 else RuleRef(rng.choice(self.names))
         extra = []
