@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""One lock per automaton: its stores grow while they are read, and a grammar's callables may switch threads."""
+"""One lock per automaton: its stores grow while they are read, and callables may switch threads."""
 
 cimport cython
 from cpython.pythread cimport (
