@@ -28,7 +28,7 @@ import numpy
 from datapack import datapack
 from exactness.regressions import save
 from exactness.shrink import shrink
-from exactness.walks import Case, Mismatch, check_case, random_case
+from exactness.walks import Case, Mismatch, check_case, random_case, word_case
 from tqdm import tqdm
 
 import stackmask
