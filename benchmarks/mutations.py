@@ -68,9 +68,8 @@ MUTATIONS = (
         "3 a refused token changes nothing",
         "a refused token is kept in the history",
         "runtime/matcher.pyx",
-        "            self.refused = (config, 0, token)\n            return False\n        self.history.push_back(next)\n",
-        "            self.refused = (config, 0, token)\n            self.history.push_back(self.history[0])\n"
-        "            return False\n        self.history.push_back(next)\n",
+        "                self.refused = (config, 0, token)\n                return False\n            self.terminated",
+        "                self.history.push_back(self.history[0])\n                return False\n            self.terminated",
         f"{RANDOM}::test_masks_equal_the_oracle",
     ),
     Mutation(
@@ -85,8 +84,8 @@ MUTATIONS = (
         "4 no dependence on history",
         "rollback does not take a stop token back",
         "runtime/matcher.pyx",
-        "            self.history.resize(self.history.size() - count)\n            self.terminated = False\n",
-        "            self.history.resize(self.history.size() - count)\n",
+        "            self.history.resize(self.history.size() - <size_t>count)\n            self.terminated = False\n",
+        "            self.history.resize(self.history.size() - <size_t>count)\n",
         "tests/exactness/test_history.py",
     ),
     Mutation(
