@@ -39,7 +39,7 @@ def _runtime() -> tuple[Any, str]:
     from lupa import lua54
 
     runtime = lua54.LuaRuntime(encoding=None, register_eval=False)
-    return runtime.globals()[b"load"], runtime.lua_implementation
+    return runtime.globals()[b"load"], runtime.lua_implementation.decode()
 
 
 def lua_version() -> str:
