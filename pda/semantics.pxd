@@ -18,10 +18,11 @@ cdef struct Sem:
 cdef class Semantics:
     cdef vector[Sem] sems
     cdef dict sem_index                 # (parent, value, text) -> sem
-    cdef list values                    # value id -> object, or a (parent value, bytes) link of the stack
+    cdef list values                    # value id -> object; None for links and the symbol
     cdef dict value_index
     cdef vector[int32_t] value_kind     # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
-    cdef vector[int32_t] value_parent
+    cdef vector[int32_t] value_parent   # links: the value below
+    cdef vector[int32_t] value_text     # links: the text on top
     cdef vector[uint8_t] value_symbolic  # rests on the unknown state
     cdef dict text_index                # (text without its last byte, byte) -> text; text 0 is empty
     cdef vector[int32_t] text_parent
@@ -36,7 +37,8 @@ cdef class Semantics:
     cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3
     cdef int32_t longer(self, int32_t text, uint8_t byte) except -1
     cdef bytes text_of(self, int32_t text)
-    cdef int32_t link(self, int32_t parent, bytes text) except -1
+    cdef int32_t add_value(self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic) except -1
+    cdef int32_t link(self, int32_t parent, int32_t text) except -1
     cdef int32_t value_of(self, object value) except -1
     cdef int32_t root(self, int32_t sem) noexcept
     cdef bint in_capture(self, int32_t sem) noexcept

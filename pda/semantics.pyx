@@ -53,14 +53,12 @@ cdef class Semantics:
         start = self.value_of(() if plain else initial)
         if plain:
             for text in initial:
-                start = self.link(start, text)
+                last = 0
+                for byte in text:
+                    last = self.longer(last, byte)
+                start = self.link(start, last)
         self.intern(-1, start, 0)
-        self.values.append(None)
-        self.value_kind.push_back(VALUE_SYMBOL)
-        self.value_parent.push_back(-1)
-        self.value_symbolic.push_back(True)
-        symbol = <int32_t>len(self.values) - 1
-        self.intern(-1, symbol, 0)
+        self.intern(-1, self.add_value(None, VALUE_SYMBOL, -1, 0, True), 0)
 
     cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3:
         cdef Sem sem
@@ -96,27 +94,29 @@ cdef class Semantics:
         out.reverse()
         return bytes(out)
 
+    cdef int32_t add_value(
+        self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic
+    ) except -1:
+        self.values.append(value)
+        self.value_kind.push_back(kind)
+        self.value_parent.push_back(parent)
+        self.value_text.push_back(text)
+        self.value_symbolic.push_back(symbolic)
+        return <int32_t>self.value_kind.size() - 1
+
     cdef int32_t value_of(self, object value) except -1:
         key = ("value", value)
         found = self.value_index.get(key)
         if found is None:
-            found = len(self.values)
-            self.values.append(value)
-            self.value_kind.push_back(VALUE_OBJECT)
-            self.value_parent.push_back(-1)
-            self.value_symbolic.push_back(False)
+            found = self.add_value(value, VALUE_OBJECT, -1, 0, False)
             self.value_index[key] = found
         return found
 
-    cdef int32_t link(self, int32_t parent, bytes text) except -1:
+    cdef int32_t link(self, int32_t parent, int32_t text) except -1:
         key = (parent, text)
         found = self.value_index.get(key)
         if found is None:
-            found = len(self.values)
-            self.values.append(text)
-            self.value_kind.push_back(VALUE_LINK)
-            self.value_parent.push_back(parent)
-            self.value_symbolic.push_back(self.value_symbolic[parent])
+            found = self.add_value(None, VALUE_LINK, parent, text, self.value_symbolic[parent])
             self.value_index[key] = found
         return found
 
@@ -156,22 +156,21 @@ cdef class Semantics:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
         cdef Sem s = self.sems[sem]
         cdef int32_t value = self.root(sem)
-        cdef bytes text = self.text_of(s.text)
         cdef int32_t after
         cdef uint8_t byte
         act = self.actions[action]
         if act == "push":
-            after = self.link(value, text)
+            after = self.link(value, s.text)
         else:
             if self.value_symbolic[value]:
                 return NEEDS_STATE
-            answer = act(self.values[value], text)
+            answer = act(self.values[value], self.text_of(s.text))
             if answer is None:
                 return FORBIDDEN
             after = self.value_of(answer)
         sem = self.with_root(s.parent, after)
         if self.in_capture(sem):
-            for byte in text:
+            for byte in self.text_of(s.text):
                 sem = self.append(sem, byte)
         return sem
 
@@ -185,7 +184,7 @@ cdef class Semantics:
         if rule == "top":
             if self.value_kind[value] == VALUE_SYMBOL:
                 return NEEDS_STATE
-            answer = self.values[value] if self.value_kind[value] == VALUE_LINK else None
+            answer = self.text_of(self.value_text[value]) if self.value_kind[value] == VALUE_LINK else None
         else:
             if self.value_symbolic[value]:
                 return NEEDS_STATE

@@ -342,7 +342,9 @@ def test_check_needs_no_torch() -> None:
 
 @pytest.mark.skipif(os.name == "nt", reason="signals")
 def test_interrupting_is_clean() -> None:
-    code = "import stackmask.runtime.cli.checking as c, time\nprint('here', flush=True)\nc.judge = lambda *_: time.sleep(60)\n"
+    # background jobs of a shell are started with the signal ignored, and hand that on
+    code = "import signal\nsignal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    code += "import stackmask.runtime.cli.checking as c, time\nprint('here', flush=True)\nc.judge = lambda *_: time.sleep(60)\n"
     program = start_program(code + MAIN, "check", "json", "--text", "1")
     assert program.stdout.readline() == "here\n"
     time.sleep(1.5)
