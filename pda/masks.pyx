@@ -139,6 +139,11 @@ cdef class MaskStore:
                     continue
                 self.stack[depth] = c
                 config = space.configs[c]
+                if self.semantics.forbids and not config.count and trie.token_first[i] < trie.token_first[i + 1]:
+                    # a token that only a return keeps alive: an action below may forbid that return
+                    readers.push_back(i)
+                    i = trie.end[i]
+                    continue
                 for t in range(trie.token_first[i], trie.token_first[i + 1]):
                     n = trie.tokens[t]
                     if config.ends & 1:

@@ -32,6 +32,7 @@ cdef class Semantics:
     cdef object resolve_term            # (resolver answer) -> term
     cdef dict resolved                  # (resolver, value) -> term
     cdef readonly bint active
+    cdef bint forbids                   # an action is a callable, which may forbid a return
     cdef uint64_t max_states
 
     cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3

@@ -49,6 +49,7 @@ cdef class Semantics:
         self.resolve_term = resolve_term
         self.resolved = {}
         self.active = bool(self.actions) or bool(self.resolvers)
+        self.forbids = any(action != "push" for action in self.actions)
         plain = "push" in self.actions or "top" in self.resolvers
         start = self.value_of(() if plain else initial)
         if plain:

@@ -27,7 +27,7 @@ from stackmask.grammar.ir import (
 )
 
 LETTERS = CharClass(((ord("a"), ord("c")),))
-WORD = Repeat(LETTERS, 1, None)
+WORD = Repeat(LETTERS, 1, 3)
 
 
 def seen(value: Hashable) -> frozenset[bytes]:
