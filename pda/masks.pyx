@@ -139,8 +139,9 @@ cdef class MaskStore:
                     continue
                 self.stack[depth] = c
                 config = space.configs[c]
-                if self.semantics.forbids and not config.count and trie.token_first[i] < trie.token_first[i + 1]:
-                    # a token that only a return keeps alive: an action below may forbid that return
+                n = trie.token_first[i + 1] - trie.token_first[i]
+                if self.semantics.forbids and n and not config.count:
+                    # tokens that only a return keeps alive: an action below may forbid that return
                     readers.push_back(i)
                     i = trie.end[i]
                     continue

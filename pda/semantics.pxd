@@ -32,13 +32,15 @@ cdef class Semantics:
     cdef object resolve_term            # (resolver answer) -> term
     cdef dict resolved                  # (resolver, value) -> term
     cdef readonly bint active
-    cdef bint forbids                   # an action is a callable, which may forbid a return
+    cdef bint forbids                   # an action is a callable: it may forbid a return
     cdef uint64_t max_states
 
     cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3
     cdef int32_t longer(self, int32_t text, uint8_t byte) except -1
     cdef bytes text_of(self, int32_t text)
-    cdef int32_t add_value(self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic) except -1
+    cdef int32_t add_value(
+        self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic
+    ) except -1
     cdef int32_t link(self, int32_t parent, int32_t text) except -1
     cdef int32_t value_of(self, object value) except -1
     cdef int32_t root(self, int32_t sem) noexcept
