@@ -22,7 +22,7 @@ class Matcher:
     taken back.
     """
 
-    def __new__(cls, compiled: CompiledGrammar) -> Matcher: ...
+    def __new__(cls, compiled: CompiledGrammar, origin: Matcher | None = None) -> Matcher: ...
     @property
     def compiled(self) -> CompiledGrammar:
         """The compiled grammar that this matcher follows."""

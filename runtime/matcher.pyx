@@ -89,8 +89,10 @@ cdef class Matcher:
     taken back.
     """
 
-    def __cinit__(self, compiled):
+    def __cinit__(self, compiled, Matcher origin=None):
         automaton = compiled.automaton
+        if origin is not None and origin.compiled is not compiled:
+            raise MatcherError("a matcher can only be copied from one of the same compiled grammar")
         self.compiled = compiled
         self.automaton = automaton
         self.terms = automaton.terms
@@ -100,7 +102,12 @@ cdef class Matcher:
         self.stop_ids = automaton.info.stop_ids
         self.size = automaton.info.size
         self.token_classes = automaton.tokens_of_class
-        self.start()
+        if origin is None:
+            self.start()
+        else:
+            self.family = origin.family
+            self.history = origin.history
+            self.terminated = origin.terminated
 
     cdef int start(self) except -1:
         """Begin a family of one, at the start of the grammar."""
@@ -222,11 +229,7 @@ cdef class Matcher:
 
     def fork(self):
         """Return an independent matcher at the same place, history included."""
-        cdef Matcher other = Matcher.__new__(Matcher, self.compiled)
-        other.family = self.family
-        other.history = self.history
-        other.terminated = self.terminated
-        return other
+        return Matcher.__new__(Matcher, self.compiled, self)
 
     def reset(self):
         """Go back to the start. A matcher whose family has met half of its budget starts a new family."""

@@ -257,14 +257,16 @@ class Vocabulary:
                 self._digest = _digest(self._tokens, self._added_ids)
             return self._digest
 
-    def spells_like(self, other: Vocabulary) -> bool:
-        """Tell whether both give every id the same meaning, so that masks of one are masks of the other."""
+    def fits(self, other: Vocabulary) -> bool:
+        """Tell whether masks for this vocabulary are right for a model of the other one.
+
+        Every id must mean the same text, and what ends a text here must end it there. Padding of the logits may
+        differ, and the other may have more stop tokens: masks never allow those.
+        """
         return self is other or (
-            self.size == other.size
-            and self.stop_ids == other.stop_ids
-            and self.tokens == other.tokens
-            and self.special_names == other.special_names
+            set(self.stop_ids) <= set(other.stop_ids)
             and self.strip_first_space == other.strip_first_space
+            and _without_padding(self.tokens) == _without_padding(other.tokens)
         )
 
     def decode(self, ids: Iterable[int]) -> bytes:
@@ -280,6 +282,13 @@ class Vocabulary:
             f"Vocabulary(size={self._size}, tokens={len(self._tokens)}, special={len(self._special_ids)}, "
             f"stop_ids={self._stop_ids}, strip_first_space={self._strip_first_space})"
         )
+
+
+def _without_padding(tokens: tuple[bytes | None, ...]) -> tuple[bytes | None, ...]:
+    end = len(tokens)
+    while end and tokens[end - 1] is None:
+        end -= 1
+    return tokens[:end]
 
 
 def _check_types(tokens: Sequence[bytes | None]) -> None:

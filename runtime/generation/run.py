@@ -246,7 +246,7 @@ def _compile_all(
         elif item is None:
             done[id(item)] = None
         elif isinstance(item, CompiledGrammar):
-            if not item.vocabulary.spells_like(compiler.vocabulary):
+            if not item.vocabulary.fits(compiler.vocabulary):
                 raise GenerationError(
                     f"the grammar was compiled for {item.vocabulary!r}, but the model's vocabulary is "
                     f"{compiler.vocabulary!r}: pass the Grammar itself, or its own compiler"

@@ -56,6 +56,21 @@ def test_one_grammar_per_prompt(model: Any, tokenizer: Any, compiler: Compiler) 
     assert results[3].text == "ab" and results[3].finished
 
 
+def test_a_compiled_grammar_must_be_of_the_models_vocabulary(model: Any, tokenizer: Any) -> None:
+    grammar = Grammar.from_ebnf(FINITE)
+    # narrower than the logits is fine: the rest is padding
+    own = Vocabulary.from_huggingface(tokenizer)
+    assert own.size < logit_width(model)
+    (result,) = generate(model, tokenizer, "p", Compiler(own).compile(grammar))
+    assert result.text in SENTENCES and result.finished
+    # other texts, or a stop token that does not stop the model, are not
+    foreign = Vocabulary([bytes([b]) for b in range(256)] + [None], stop_ids=[256])
+    stops = Vocabulary.from_huggingface(tokenizer, stop_ids=[tokenizer.convert_tokens_to_ids("<call>")])
+    for vocabulary in (foreign, stops):
+        with pytest.raises(GenerationError, match="pass the Grammar itself"):
+            generate(model, tokenizer, "p", Compiler(vocabulary).compile(grammar))
+
+
 def test_a_text_cut_short_says_so(model: Any, tokenizer: Any) -> None:
     (result,) = generate(model, tokenizer, "p", 'root ::= "a"{50}', max_new_tokens=7)
     assert not result.finished and result.reason == "length" and len(result.token_ids) == 7

@@ -106,6 +106,12 @@ def test_forks_go_their_own_ways() -> None:
     assert one.accept_calls == 0 and mask_of(one) == {ord("a"), ord("b"), ord("c")}
 
 
+def test_a_copy_needs_a_matcher_of_the_same_grammar() -> None:
+    one = compiled('root ::= "a"').matcher()
+    with pytest.raises(sm.MatcherError, match="same compiled grammar"):
+        sm.Matcher(compiled('root ::= "b"'), one)
+
+
 def test_draft_trees_give_the_masks_of_walking_there() -> None:
     matcher = compiled('root ::= "a" ("b" "c" | "d")? | "x"').matcher()
     a, b, c, d, x = (ord(ch) for ch in "abcdx")
