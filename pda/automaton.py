@@ -63,8 +63,6 @@ class Automaton:
             rules, self.terms, self._resolve_tokens, strip_first_space=info.strip_first_space
         )
         check_bytes({rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes)
-        semantic = bool(self.lowered.actions) or bool(self.lowered.resolvers)
-        self.terms.freeze(len(self.lowered.token_classes), semantic)
         self.semantics = Semantics(
             rules.initial,
             self.lowered.actions,

@@ -45,7 +45,8 @@ cdef struct Config:
     int32_t pop_first
     int32_t pop_count
     int32_t accepting
-    int32_t row
+    int32_t row         # offset in rows, or -1
+    int32_t map         # the bytes that one step tells apart
     uint64_t ends       # walks: guards under which the frame below must be alive; else 1
 
 
@@ -74,6 +75,7 @@ cdef class ConfigSpace:
     cdef vector[int32_t] rows
     cdef IdTable frame_index
     cdef IdTable config_index
+    cdef KeyMap token_steps             # config << 32 | token class -> config
     cdef KeyMap exits_index             # frame * 64 + guard -> index in exits_value
     cdef vector[uint64_t] exits_value
     cdef uint64_t max_configurations
@@ -104,13 +106,14 @@ cdef class ConfigSpace:
     cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3
     cdef int32_t raw(self, int32_t state, int32_t sem) except -3
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3
+    cdef int32_t make_row(self, int32_t config) except -1
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
 
     cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3:
-        cdef int32_t row = self.configs[config].row
+        cdef Config* c = &self.configs[config]
         cdef int32_t next
-        if row >= 0:
-            next = self.rows[<size_t>row * self.terms.symbols + symbol]
+        if c.row >= 0 and symbol < 256:
+            next = self.rows[<size_t>c.row + self.terms.maps[c.map].of[symbol]]
             if next != -1:
                 return next
         return self.compute_step(config, symbol)

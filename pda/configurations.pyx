@@ -15,6 +15,7 @@ caller's local state instead. A tail call pushes nothing.
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.interning cimport (
@@ -25,9 +26,12 @@ from stackmask.pda.interning cimport (
     EPS,
     F_CALL,
     F_LOCAL,
+    MAP_EACH,
+    MAP_ONE,
+    TOKENS,
     Ends,
 )
-from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE
+from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE, SEM_SYMBOL
 from stackmask.pda.tables cimport (
     NO_VALUE,
     ids_free,
@@ -46,7 +50,7 @@ from stackmask.pda.errors import BudgetError
 cdef enum:
     FEW = 24             # up to here a list is searched, not hashed
     UNKNOWN = -1
-    LAST_RANK = 2147483647
+    LOWEST = -1
 
 
 cdef bint edge_less(const Edge& x, const Edge& y) noexcept nogil:
@@ -95,6 +99,7 @@ cdef class ConfigSpace:
         self.max_members = max_members
         ids_init(&self.frame_index)
         ids_init(&self.config_index)
+        map_init(&self.token_steps)
         map_init(&self.exits_index)
         map_init(&self.seen)
         map_init(&self.node_seen)
@@ -111,6 +116,7 @@ cdef class ConfigSpace:
     def __dealloc__(self):
         ids_free(&self.frame_index)
         ids_free(&self.config_index)
+        map_free(&self.token_steps)
         map_free(&self.exits_index)
         map_free(&self.seen)
         map_free(&self.node_seen)
@@ -214,6 +220,7 @@ cdef class ConfigSpace:
         config.pop_count = <int32_t>p
         config.accepting = self.found_accepting
         config.row = UNKNOWN
+        config.map = MAP_ONE
         config.ends = ends
         for i in range(n):
             self.members.push_back(self.work[i])
@@ -370,7 +377,7 @@ cdef class ConfigSpace:
 
     cdef int call_from(self, Member m) except -3:
         """Enter the calls in first position of a member into the nodes of this position."""
-        cdef int32_t s, first, n, e, rule, rank
+        cdef int32_t s, first, n, e, rule
         cdef uint64_t key
         cdef CallNode node
         cdef Edge edge
@@ -391,8 +398,7 @@ cdef class ConfigSpace:
                 self.nodes.push_back(node)
                 map_put(&self.node_seen, key, n)
                 rule = self.terms.call_rule[node.call]
-                rank = self.terms.rule_rank[rule] if rule >= 0 else LAST_RANK
-                entry.first = -rank
+                entry.first = self.terms.rule_height[rule] if rule >= 0 else LOWEST
                 entry.second = n
                 self.queue.push(entry)
             edge.action = self.terms.call_action[node.call]
@@ -573,25 +579,47 @@ cdef class ConfigSpace:
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3:
         """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
         cdef Config c = self.configs[config]
-        cdef int32_t i, d, next, width = self.terms.symbols
+        cdef int32_t i, d, next
+        cdef uint64_t key = (<uint64_t>config << 32) | <uint64_t>symbol
         cdef Member m
+        if symbol >= TOKENS:
+            next = map_get(&self.token_steps, key)
+            if next != NO_VALUE:
+                return next
+        elif c.row < 0:
+            c.row = self.make_row(config)
         # this is where long work spends its time, so this is where it can be interrupted
         self.computed += 1
         if not self.computed & 0x3FFF:
             PyErr_CheckSignals()
-        if c.row < 0:
-            c.row = <int32_t>(self.rows.size() // width)
-            self.configs[config].row = c.row
-            self.rows.resize(self.rows.size() + width, UNKNOWN)
         self.work.clear()
         for i in range(c.first, c.first + c.count):
             m = self.members[i]
             d = self.terms.step(m.state, symbol)
             if d == EMPTY:
                 continue
-            if self.semantics.active and symbol < self.terms.classes and self.semantics.in_capture(m.sem):
-                m.sem = self.semantics.append(m.sem, self.terms.byte_of[symbol])
+            if m.sem > SEM_SYMBOL and symbol < TOKENS and self.semantics.in_capture(m.sem):
+                m.sem = self.semantics.append(m.sem, <uint8_t>symbol)
             self.add_member(d, m.frame, m.sem)
         next = DEAD if self.work.empty() else self.close()
-        self.rows[<size_t>c.row * width + symbol] = next
+        if symbol >= TOKENS:
+            map_put(&self.token_steps, key, next)
+        else:
+            self.rows[<size_t>c.row + self.terms.maps[self.configs[config].map].of[symbol]] = next
         return next
+
+    cdef int32_t make_row(self, int32_t config) except -1:
+        """Find the byte classes of a configuration and make its transition row."""
+        cdef Config c = self.configs[config]
+        cdef int32_t i, map = MAP_ONE
+        for i in range(c.first, c.first + c.count):
+            # a capture keeps the very byte
+            if self.members[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.members[i].sem):
+                map = MAP_EACH
+                break
+            map = self.terms.map_meet(map, self.terms.classes_of(self.members[i].state))
+        c.row = <int32_t>self.rows.size()
+        self.configs[config].row = c.row
+        self.configs[config].map = map
+        self.rows.resize(self.rows.size() + self.terms.maps[map].count, UNKNOWN)
+        return c.row

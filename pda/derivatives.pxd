@@ -2,10 +2,12 @@ from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.constructors cimport TermAlgebra
-from stackmask.pda.interning cimport CallSite
+from stackmask.pda.interning cimport CallSite, Term
 
 
 cdef class TermMoves(TermAlgebra):
+    cdef int32_t classes_of(self, int32_t t) except -1
+    cdef int32_t classes_of_kids(self, Term u) except -1
     cdef int32_t derive(self, int32_t t, int32_t symbol) except -1
     cdef int32_t derive_raw(self, int32_t t, int32_t symbol) except -1
     cdef int32_t derive_part(self, int32_t t, int32_t symbol) except -1

@@ -1,9 +1,10 @@
 # distutils: language = c++
 """Derivatives of terms, which of them are empty, and which rules they call first.
 
-``derive(t, s)`` is the term after symbol s, where a symbol is a byte class or a class of special tokens
-(Brzozowski 1964; Owens, Reppy and Turon 2009 for hash-consing and byte classes). ``step`` is the same for
-states: remembered in a row per state, and EMPTY where nothing can be written any more.
+``derive(t, s)`` is the term after symbol s, where a symbol is a byte or a class of special tokens
+(Brzozowski 1964; Owens, Reppy and Turon 2009 for hash-consing and byte classes). Derivatives are remembered
+per class of bytes that the term does not tell apart. ``step`` is the same for states: EMPTY where nothing can
+be written any more.
 """
 
 from libc.stdint cimport uint8_t, uint64_t
@@ -17,24 +18,99 @@ from stackmask.pda.interning cimport (
     K_ALT,
     K_AND,
     K_CALL,
+    K_GUARD,
     K_LIT,
     K_NOT,
     K_REP,
     K_SEQ,
     K_SET,
     K_TOKEN,
+    MAP_EACH,
+    MAP_ONE,
+    TOKENS,
     Term,
 )
 from stackmask.pda.tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
 
 from stackmask.pda.errors import BudgetError
 
-cdef enum:
-    UNKNOWN = -1
-
-
 cdef class TermMoves(TermAlgebra):
     """Where terms lead."""
+
+    # -- byte classes ------------------------------------------------------------------------------
+
+    cdef int32_t classes_of(self, int32_t t) except -1:
+        """Return the map of the bytes that one step of the term tells apart (Owens, Reppy and Turon 2009)."""
+        cdef Term u
+        cdef int32_t found, k, nu, first = t
+        cdef uint64_t words[4]
+        if self.map_of[t] >= 0:
+            return self.map_of[t]
+        found = MAP_ONE
+        while True:
+            u = self.terms[t]
+            if u.kind == K_SEQ:
+                found = self.map_meet(found, self.classes_of(u.a))
+                nu = self.terms[u.a].nu
+                if nu < 0:
+                    break
+                if nu != ANY_BYTE:
+                    found = self.map_meet(found, self.map_of_set(self.guard_sets[nu]))
+                t = u.b
+                continue
+            if u.kind == K_SET:
+                found = self.map_meet(found, self.map_of_set(u.a))
+            elif u.kind == K_GUARD:
+                found = self.map_meet(found, self.map_of_set(self.guard_sets[u.a]))
+            elif u.kind == K_LIT:
+                words[0] = words[1] = words[2] = words[3] = 0
+                k = self.pool[u.a]
+                words[k >> 6] = <uint64_t>1 << (k & 63)
+                found = self.map_meet(found, self.map_of_set(self.intern_set(words)))
+            elif u.kind == K_ALT:
+                found = self.map_meet(found, self.classes_of_kids(u))
+            elif u.kind == K_AND:
+                for k in range(u.b):
+                    found = self.map_meet(found, self.classes_of(self.kids[u.a + k]))
+            elif u.kind == K_REP or u.kind == K_NOT:
+                found = self.map_meet(found, self.classes_of(u.a))
+                nu = self.terms[u.a].nu
+                if u.kind == K_REP and nu > ANY_BYTE:
+                    found = self.map_meet(found, self.map_of_set(self.guard_sets[nu]))
+            break
+        self.map_of[first] = found
+        return found
+
+    cdef int32_t classes_of_kids(self, Term u) except -1:
+        # alternatives may be thousands of literals: their first bytes are split off at once
+        cdef int32_t found = MAP_ONE, k, kid, count
+        cdef Term v
+        cdef uint8_t classes[256]
+        cdef bint singled[256]
+        cdef bint any_single = False
+        for k in range(256):
+            singled[k] = False
+        for k in range(u.b):
+            kid = self.kids[u.a + k]
+            v = self.terms[kid]
+            if v.kind == K_SEQ:
+                v = self.terms[v.a]
+            if v.kind == K_LIT:
+                singled[self.pool[v.a]] = True
+                any_single = True
+            else:
+                found = self.map_meet(found, self.classes_of(kid))
+        if any_single and found != MAP_EACH:
+            count = self.maps[found].count
+            for k in range(256):
+                classes[k] = self.maps[found].of[k]
+                if singled[k] and count < 256:
+                    classes[k] = <uint8_t>count
+                    count += 1
+                elif singled[k]:
+                    return MAP_EACH
+            found = self.intern_map(classes)
+        return found
 
     # -- derivatives -------------------------------------------------------------------------------
 
@@ -45,7 +121,11 @@ cdef class TermMoves(TermAlgebra):
         cdef int32_t d
         if kind <= K_LIT or kind == K_CALL or kind == K_TOKEN:
             return self.derive_part(t, symbol)
-        key = <uint64_t>t * <uint64_t>self.symbols + <uint64_t>symbol
+        key = <uint64_t>t << 16
+        if symbol < TOKENS:
+            key |= self.maps[self.classes_of(t)].of[symbol]
+        else:
+            key |= <uint64_t>symbol
         d = map_get(&self.derivatives, key)
         if d == NO_VALUE:
             d = self.derive_raw(t, symbol)
@@ -88,11 +168,11 @@ cdef class TermMoves(TermAlgebra):
         if u.kind == K_SET:
             return EPS if self.set_has(u.a, symbol) else EMPTY
         if u.kind == K_LIT:
-            if symbol < self.classes and self.class_of[self.pool[u.a]] == symbol:
+            if self.pool[u.a] == symbol:
                 return self.mk_literal(u.a + 1, u.b - 1)
             return EMPTY
         if u.kind == K_TOKEN:
-            return EPS if symbol == self.classes + u.a else EMPTY
+            return EPS if symbol == TOKENS + u.a else EMPTY
         if u.kind == K_ALT:
             for k in range(u.b):
                 d = self.derive(self.kids[u.a + k], symbol)
@@ -126,21 +206,10 @@ cdef class TermMoves(TermAlgebra):
         return EMPTY
 
     cdef int32_t step(self, int32_t t, int32_t symbol) except -1:
-        """Return the live derivative of a state (EMPTY if there is none). Cost: a load once known."""
-        cdef int32_t row = self.row_of[t]
-        cdef int32_t d
-        if self.terms[t].kind == K_LIT or self.terms[t].kind == K_SET:
-            return self.derive_part(t, symbol)
-        if row < 0:
-            row = <int32_t>self.rows.size() // self.symbols
-            self.row_of[t] = row
-            self.rows.resize(self.rows.size() + self.symbols, UNKNOWN)
-        d = self.rows[<size_t>row * self.symbols + symbol]
-        if d < 0:
-            d = self.derive_raw(t, symbol)
-            if self.terms[d].flags & F_BOOL:
-                d = self.prune(d)
-            self.rows[<size_t>row * self.symbols + symbol] = d
+        """Return the live derivative of a state (EMPTY if there is none). Cost: a lookup once known."""
+        cdef int32_t d = self.derive(t, symbol)
+        if self.terms[d].flags & F_BOOL:
+            d = self.prune(d)
         return d
 
     # -- emptiness ---------------------------------------------------------------------------------
@@ -182,8 +251,7 @@ cdef class TermMoves(TermAlgebra):
         cdef vector[int32_t] parent
         cdef KeyMap seen
         cdef size_t head = 0
-        cdef int32_t u, d, found = -1
-        cdef int symbol
+        cdef int32_t u, d, k, map, found = -1
         map_init(&seen)
         try:
             queue.push_back(t)
@@ -194,8 +262,9 @@ cdef class TermMoves(TermAlgebra):
                 if self.terms[u].nu >= 0 or self.live[u] == 1:
                     found = <int32_t>head
                     break
-                for symbol in range(self.classes):
-                    d = self.derive(u, symbol)
+                map = self.classes_of(u)
+                for k in range(self.maps[map].count):
+                    d = self.derive(u, self.maps[map].byte_of[k])
                     if d == EMPTY or self.live[d] == 2 or map_get(&seen, d) != NO_VALUE:
                         continue
                     map_put(&seen, d, 1)

@@ -45,6 +45,13 @@ cdef struct CallSite:
     int32_t rest       # the local state after the call returns
 
 
+cdef struct ClassMap:
+    # a partition of the bytes: bytes of one class are not told apart
+    uint8_t of[256]
+    uint8_t byte_of[256]    # class -> its first byte
+    int32_t count
+
+
 cdef struct Ends:
     # guards (as bits) that can be pending when a term ends; after >= 1 symbol, and without any
     uint64_t consumed
@@ -57,15 +64,18 @@ cdef class TermTable:
     cdef vector[uint8_t] pool
     cdef vector[uint64_t] sets          # 4 words per byte set
     cdef vector[int32_t] guard_sets     # guard id -> byte set id
-    cdef vector[int32_t] rows           # transition rows, width symbols
-    cdef vector[int32_t] row_of         # term -> offset in rows or -1
+    cdef vector[ClassMap] maps          # 0: all bytes are one class; 1: each byte is a class of its own
+    cdef vector[int32_t] map_of         # term -> the bytes that its first step tells apart, or -1
+    cdef vector[int32_t] set_map        # byte set -> map
     cdef vector[CallSite] sites
     cdef vector[int32_t] site_of        # term -> offset in sites or -1
     cdef vector[int32_t] site_count
     cdef vector[uint8_t] live           # 0 unknown, 1 live, 2 dead
     cdef IdTable term_index
     cdef IdTable set_index
-    cdef KeyMap derivatives             # term * symbols + symbol -> term
+    cdef IdTable map_index
+    cdef KeyMap meets                   # map << 32 | map -> their coarsest common refinement
+    cdef KeyMap derivatives             # term << 16 | byte class or token class -> term
     cdef KeyMap ends_index              # term * 64 + guard -> index in ends_value
     cdef vector[Ends] ends_value
     cdef KeyMap rule_ends_index         # rule * 64 + guard -> index in rule_ends_value
@@ -74,19 +84,13 @@ cdef class TermTable:
     cdef bint ends_changed
     cdef int ends_depth
     cdef dict literals
-    cdef int32_t class_of[256]
-    cdef uint8_t byte_of[256]           # class -> representative byte
-    cdef int32_t class_size[256]
-    cdef readonly int classes
     cdef readonly int token_classes
-    cdef readonly int symbols           # classes + token_classes
-    cdef bint frozen
     # the call table
     cdef vector[int32_t] call_rule      # call -> rule, or -1 - resolver for a dynamic call
     cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE or a capture action >= 0
     cdef vector[int32_t] rule_body      # rule -> term
     cdef vector[int32_t] rule_nu        # rule -> nu of its body
-    cdef vector[int32_t] rule_rank      # rule -> position in the left-call order, callers first
+    cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position
     cdef uint64_t max_terms
     cdef uint64_t max_explored
 
@@ -106,24 +110,29 @@ cdef class TermTable:
     ) except -1
     cdef int32_t intern_list(self, int32_t kind, vector[int32_t]& items, int32_t nu, int32_t flags) except -1
     cdef int32_t intern_set(self, uint64_t* words) except -1
+    cdef int32_t intern_map(self, uint8_t* classes) except -1
+    cdef int32_t map_of_set(self, int32_t set_id) except -1
+    cdef int32_t map_meet(self, int32_t a, int32_t b) except -1
     cdef int32_t guard_of_set(self, int32_t set_id) except -1
     cdef int32_t guard_and(self, int32_t g, int32_t h) except -1
     cdef int32_t guard_or(self, int32_t g, int32_t h) except -1
 
     cdef inline bint guard_has(self, int32_t guard, int32_t symbol) noexcept:
         # special tokens satisfy every guard
-        cdef int byte
-        if guard == ANY_BYTE or symbol >= self.classes:
+        if guard == ANY_BYTE or symbol >= TOKENS:
             return True
-        byte = self.byte_of[symbol]
-        return (self.sets[4 * self.guard_sets[guard] + (byte >> 6)] >> (byte & 63)) & 1
+        return (self.sets[4 * self.guard_sets[guard] + (symbol >> 6)] >> (symbol & 63)) & 1
 
     cdef inline bint set_has(self, int32_t set_id, int32_t symbol) noexcept:
-        cdef int byte
-        if symbol >= self.classes:
+        if symbol >= TOKENS:
             return False
-        byte = self.byte_of[symbol]
-        return (self.sets[4 * set_id + (byte >> 6)] >> (byte & 63)) & 1
+        return (self.sets[4 * set_id + (symbol >> 6)] >> (symbol & 63)) & 1
+
+
+cdef enum:
+    TOKENS = 256       # symbols are bytes, and from here on classes of special tokens
+    MAP_ONE = 0
+    MAP_EACH = 1
 
 
 cdef enum:

@@ -8,13 +8,5 @@ class TermTable:
 
     def __new__(cls, max_terms: int = ..., max_explored: int = ...) -> Self: ...
     @property
-    def classes(self) -> int:
-        """The number of byte classes: bytes that no term tells apart are one class."""
-
-    @property
     def token_classes(self) -> int:
         """The number of sets of special tokens."""
-
-    @property
-    def symbols(self) -> int:
-        """What a state has transitions for: ``classes + token_classes``."""

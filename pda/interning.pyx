@@ -1,7 +1,9 @@
 # distutils: language = c++
 """The tables of terms, byte sets and guards: equal ones are one integer."""
 
-from stackmask.pda.tables cimport ids_free, ids_init, ids_put, map_free, map_init, mix
+from libc.string cimport memcmp
+
+from stackmask.pda.tables cimport NO_VALUE, ids_free, ids_init, ids_put, map_free, map_get, map_init, map_put, mix
 
 from stackmask.pda.errors import BudgetError
 
@@ -16,15 +18,25 @@ cdef class TermTable:
     def __cinit__(self, uint64_t max_terms=20_000_000, uint64_t max_explored=200_000):
         ids_init(&self.term_index)
         ids_init(&self.set_index)
+        ids_init(&self.map_index)
+        map_init(&self.meets)
         map_init(&self.derivatives)
         map_init(&self.ends_index)
         map_init(&self.rule_ends_index)
         self.max_terms = max_terms
         self.max_explored = max_explored
         self.literals = {}
-        self.frozen = False
+        self.token_classes = 0
         self.ends_depth = 0
         cdef uint64_t every[4]
+        cdef uint8_t classes[256]
+        cdef int i
+        for i in range(256):
+            classes[i] = 0
+        self.intern_map(classes)
+        for i in range(256):
+            classes[i] = <uint8_t>i
+        self.intern_map(classes)
         every[0] = every[1] = every[2] = every[3] = <uint64_t>0xFFFFFFFFFFFFFFFF
         self.guard_sets.push_back(self.intern_set(every))
         self.intern(K_EMPTY, 0, 0, 0, NEVER, 0)
@@ -33,6 +45,8 @@ cdef class TermTable:
     def __dealloc__(self):
         ids_free(&self.term_index)
         ids_free(&self.set_index)
+        ids_free(&self.map_index)
+        map_free(&self.meets)
         map_free(&self.derivatives)
         map_free(&self.ends_index)
         map_free(&self.rule_ends_index)
@@ -78,7 +92,7 @@ cdef class TermTable:
         t.nu = nu
         t.flags = flags
         self.terms.push_back(t)
-        self.row_of.push_back(UNKNOWN)
+        self.map_of.push_back(UNKNOWN)
         self.site_of.push_back(UNKNOWN)
         self.site_count.push_back(0)
         self.live.push_back(0)
@@ -130,7 +144,79 @@ cdef class TermTable:
         for i in range(4):
             self.sets.push_back(words[i])
         ids_put(&self.set_index, pos, tag, id)
+        self.set_map.push_back(UNKNOWN)
         return id
+
+    # -- byte classes ------------------------------------------------------------------------------
+
+    cdef int32_t intern_map(self, uint8_t* classes) except -1:
+        """Return the id of a partition; the classes are numbered anew, in the order of their first bytes."""
+        cdef ClassMap found
+        cdef int32_t number[256]
+        cdef int32_t i, id
+        cdef uint64_t h = 43, eight = 0
+        found.count = 0
+        for i in range(256):
+            number[i] = UNKNOWN
+            found.byte_of[i] = 0
+        for i in range(256):
+            if number[classes[i]] < 0:
+                number[classes[i]] = found.count
+                found.byte_of[found.count] = <uint8_t>i
+                found.count += 1
+            found.of[i] = <uint8_t>number[classes[i]]
+            eight = (eight << 8) | found.of[i]
+            if i & 7 == 7:
+                h = mix(h, eight)
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.map_index.mask
+        while self.map_index.ids[pos] >= 0:
+            id = self.map_index.ids[pos]
+            if self.map_index.tags[pos] == tag and memcmp(self.maps[id].of, found.of, 256) == 0:
+                return id
+            pos = (pos + 1) & self.map_index.mask
+        id = <int32_t>self.maps.size()
+        self.maps.push_back(found)
+        ids_put(&self.map_index, pos, tag, id)
+        return id
+
+    cdef int32_t map_of_set(self, int32_t set_id) except -1:
+        cdef uint8_t classes[256]
+        cdef int i
+        if self.set_map[set_id] < 0:
+            for i in range(256):
+                classes[i] = (self.sets[4 * set_id + (i >> 6)] >> (i & 63)) & 1
+            self.set_map[set_id] = self.intern_map(classes)
+        return self.set_map[set_id]
+
+    cdef int32_t map_meet(self, int32_t a, int32_t b) except -1:
+        """Return the coarsest partition that refines both."""
+        cdef uint64_t key
+        cdef int32_t found, i, count = 0
+        cdef uint8_t classes[256]
+        cdef KeyMap* index = &self.meets
+        cdef int32_t pairs[65536]
+        if a > b:
+            a, b = b, a
+        if a == MAP_ONE or a == b:
+            return b
+        if a == MAP_EACH or b == MAP_EACH:
+            return MAP_EACH
+        key = (<uint64_t>a << 32) | <uint64_t>b
+        found = map_get(index, key)
+        if found != NO_VALUE:
+            return found
+        for i in range(256):
+            pairs[self.maps[a].of[i] * 256 + self.maps[b].of[i]] = UNKNOWN
+        for i in range(256):
+            found = self.maps[a].of[i] * 256 + self.maps[b].of[i]
+            if pairs[found] < 0:
+                pairs[found] = count
+                count += 1
+            classes[i] = <uint8_t>pairs[found]
+        found = self.intern_map(classes)
+        map_put(index, key, found)
+        return found
 
     # -- guards ------------------------------------------------------------------------------------
 

@@ -98,11 +98,11 @@ class _Lowering:
     def run(self, start: str, strip_first_space: bool) -> Lowered:
         terms = self.terms
         self.nullable = _nullability(self.bodies)
-        ranks = _left_call_order(self.bodies, self.nullable)
+        heights = _left_call_heights(self.bodies, self.nullable)
         for name in self.bodies:
             self.numbers[name] = terms.add_rule(self.nullable.get(name))
         for name, body in self.bodies.items():
-            terms.set_rule(self.numbers[name], self.term(body), ranks[name])
+            terms.set_rule(self.numbers[name], self.term(body), heights[name])
         start_term = self.term(ir.RuleRef(start))
         if strip_first_space:
             blank = 1 << 0x20
@@ -142,7 +142,9 @@ class _Lowering:
                 return terms.call(self.call(self.numbers[name], NO_ACTION), nonempty)
             case ir.TokenTerminal():
                 ids = self.resolve_tokens(expr)
-                return terms.token(self.classes.setdefault(ids, len(self.classes)))
+                if ids not in self.classes:
+                    self.classes[ids] = terms.add_token_class()
+                return terms.token(self.classes[ids])
             case ir.NotFollowedBy(mask):
                 return terms.guard(ALL_BYTES & ~mask)
             case ir.Capture(ir.RuleRef(name), action):
@@ -277,26 +279,28 @@ def _left_calls(expr: ir.Expr, nullable: Mapping[str, int]) -> set[str]:
     return found
 
 
-def _left_call_order(bodies: Mapping[str, ir.Expr], nullable: Mapping[str, int]) -> dict[str, int]:
-    """Number the rules so that a rule comes before all that it calls in first position."""
+def _left_call_heights(bodies: Mapping[str, ir.Expr], nullable: Mapping[str, int]) -> dict[str, int]:
+    """Give every rule a height that is more than that of the rules it can call in first position."""
     calls = {name: _left_calls(body, nullable) for name, body in bodies.items()}
-    callers = dict.fromkeys(bodies, 0)
-    for callees in calls.values():
-        for callee in callees:
-            callers[callee] += 1
-    ready = [name for name, count in callers.items() if count == 0]
-    ranks: dict[str, int] = {}
-    while ready:
-        name = ready.pop()
-        ranks[name] = len(ranks)
-        for callee in calls[name]:
-            callers[callee] -= 1
-            if callers[callee] == 0:
-                ready.append(callee)
-    if len(ranks) < len(bodies):
-        stuck = sorted(set(bodies) - set(ranks))
-        raise AssertionError(f"left recursion after normalisation: {', '.join(stuck[:5])}")
-    return ranks
+    heights: dict[str, int] = {}
+    for start in bodies:
+        stack = [start]
+        open_rules = set()
+        while stack:
+            name = stack[-1]
+            missing = [callee for callee in calls[name] if callee not in heights]
+            if not missing:
+                heights[name] = 1 + max((heights[callee] for callee in calls[name]), default=0)
+                stack.pop()
+                open_rules.discard(name)
+                continue
+            open_rules.add(name)
+            if not open_rules.isdisjoint(missing):
+                raise AssertionError(
+                    f"left recursion after normalisation: {', '.join(sorted(open_rules)[:5])}"
+                )
+            stack.extend(missing)
+    return heights
 
 
 def check_bytes(bodies: Mapping[str, ir.Expr], single_bytes: int) -> None:

@@ -21,7 +21,7 @@ cimport cython
 from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.configurations cimport BOTTOM, BOTTOM_REST, DEAD, READS_STATE, Config
-from stackmask.pda.interning cimport ACTION_NONE, ANY_BYTE, EMPTY, F_TOKEN
+from stackmask.pda.interning cimport ACTION_NONE, ANY_BYTE, EMPTY, F_TOKEN, TOKENS
 from stackmask.pda.semantics cimport SEM_PLAIN, SEM_SYMBOL
 from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
@@ -131,7 +131,7 @@ cdef class MaskStore:
             stop = trie.end[below[r]]
             while i < stop:
                 depth = trie.depth[i]
-                c = space.step(self.stack[depth - 1], self.terms.class_of[trie.byte[i]])
+                c = space.step(self.stack[depth - 1], trie.byte[i])
                 if c <= DEAD:
                     if c == READS_STATE:
                         readers.push_back(i)
@@ -167,7 +167,7 @@ cdef class MaskStore:
         mask.reads_tokens = 0
         if with_tokens:
             for symbol in range(self.terms.token_classes):
-                c = space.step(start, self.terms.classes + symbol)
+                c = space.step(start, TOKENS + symbol)
                 if c == READS_STATE:
                     mask.reads_tokens = 1
                 if c <= DEAD:
@@ -379,7 +379,7 @@ cdef class MaskStore:
         while not path.empty():
             i = path.back()
             path.pop_back()
-            c = family.step(self.stack[trie.depth[i] - 1], self.terms.class_of[trie.byte[i]])
+            c = family.step(self.stack[trie.depth[i] - 1], trie.byte[i])
             if c == DEAD:
                 return 0
             self.stack[trie.depth[i]] = c
@@ -387,7 +387,7 @@ cdef class MaskStore:
         i = node
         while i < stop:
             if i:
-                c = family.step(self.stack[trie.depth[i] - 1], self.terms.class_of[trie.byte[i]])
+                c = family.step(self.stack[trie.depth[i] - 1], trie.byte[i])
                 if c == DEAD:
                     i = trie.end[i]
                     continue
@@ -401,7 +401,7 @@ cdef class MaskStore:
         cdef int32_t symbol, n
         cdef size_t k
         for symbol in range(self.terms.token_classes):
-            if family.step(config, self.terms.classes + symbol) != DEAD:
+            if family.step(config, TOKENS + symbol) != DEAD:
                 for k in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][k]
                     words[n >> 5] |= <uint32_t>1 << (n & 31)
@@ -433,8 +433,8 @@ cdef class MaskStore:
                     if rest not in seen:
                         seen.add(rest)
                         todo.append(rest)
-                for symbol in range(self.terms.symbols):
-                    d = self.terms.step(state, symbol)
+                for d in range(256 + self.terms.token_classes):
+                    d = self.terms.step(state, d)
                     if d != EMPTY and d not in seen:
                         seen.add(d)
                         todo.append(d)

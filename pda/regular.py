@@ -16,5 +16,4 @@ def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
     """
     terms = TermStore(max_explored=max_explored)
     term = regular_term(terms, expr)
-    terms.freeze(0, False)
     return not terms.alive(term)

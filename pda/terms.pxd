@@ -6,7 +6,6 @@ from stackmask.pda.interning cimport Ends
 
 
 cdef class TermStore(TermMoves):
-    cdef bint is_single(self, int32_t symbol) noexcept
     cdef int ends(self, int32_t t, int32_t guard, Ends* out) except -1
     cdef int ends_of(self, int32_t t, int32_t guard, Ends* out) except -1
     cdef int ends_part(self, int32_t t, int32_t guard, Ends* out) except -1

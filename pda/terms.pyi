@@ -7,8 +7,8 @@ from stackmask.pda.derivatives import TermMoves
 class TermStore(TermMoves):
     """The terms, rules and calls of one automaton. A term is an int: equal terms are one id.
 
-    Invariant: append-only; ids stay valid for the life of the store. After ``freeze`` byte classes are fixed,
-    and only sets made of whole classes may be added. A byte mask is an int of 256 bits, bit b for byte b.
+    Invariant: append-only; ids stay valid for the life of the store.
+    A byte mask is an int of 256 bits, bit b for byte b.
     Raises: BudgetError where a limit is met.
     """
 
@@ -55,11 +55,11 @@ class TermStore(TermMoves):
     def add_rule(self, nu: int | None) -> int:
         """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None for never."""
 
-    def set_rule(self, rule: int, body: int, rank: int) -> None:
-        """Give a declared rule its body and its place in the left-call order (callers come first)."""
+    def set_rule(self, rule: int, body: int, height: int) -> None:
+        """Give a declared rule its body and its height, more than that of the rules it can call first."""
 
-    def freeze(self, token_classes: int, every_byte: bool) -> None:
-        """Fix the byte classes; ``every_byte`` makes each byte a class, as literals made at run time need."""
+    def add_token_class(self) -> int:
+        """Make room for one more class of special tokens and return its number."""
 
     def first_bytes(self, t: int) -> int:
         """Return the mask of bytes that the state can consume without calling."""

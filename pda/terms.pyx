@@ -40,16 +40,17 @@ from stackmask.pda.interning cimport (
 )
 from stackmask.pda.tables cimport NO_VALUE, map_clear, map_get, map_put
 
+from stackmask.pda.errors import BudgetError
+
 cdef enum:
-    UNKNOWN = -1
+    MAX_TOKEN_CLASSES = 60_000    # they share 16 bits of a key with the bytes
 
 
 @cython.final
 cdef class TermStore(TermMoves):
     """The terms, rules and calls of one automaton.
 
-    Invariant: append-only; ids stay valid for the life of the store. After :meth:`freeze` byte classes
-    are fixed, and only sets made of whole classes may be added.
+    Invariant: append-only; ids stay valid for the life of the store.
     """
 
     # -- how a term can end: the guards that may be pending ------------------------------------------
@@ -115,7 +116,7 @@ cdef class TermStore(TermMoves):
             if self.guard_first(guard, t) != EMPTY:
                 out.consumed = 1
         elif u.kind == K_AND or u.kind == K_NOT:
-            for symbol in range(self.classes):
+            for symbol in range(256):
                 if self.guard_has(guard, symbol) and self.step(t, symbol) != EMPTY:
                     out.consumed = 1
                     break
@@ -298,60 +299,26 @@ cdef class TermStore(TermMoves):
         """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None."""
         self.rule_body.push_back(EMPTY)
         self.rule_nu.push_back(NEVER if nu is None else self.guard_id(nu))
-        self.rule_rank.push_back(0)
+        self.rule_height.push_back(0)
         return <int32_t>self.rule_body.size() - 1
 
-    def set_rule(self, int32_t rule, int32_t body, int32_t rank):
-        """Give a declared rule its body and its place in the left-call order (callers come first)."""
+    def set_rule(self, int32_t rule, int32_t body, int32_t height):
+        """Give a declared rule its body and its height, more than that of the rules it can call first."""
         self.rule_body[rule] = body
-        self.rule_rank[rule] = rank
+        self.rule_height[rule] = height
 
-    def freeze(self, int token_classes, bint every_byte):
-        """Fix the byte classes: bytes that no set and no literal tells apart are one class.
-
-        ``every_byte`` makes each byte a class of its own, as literals made at run time need.
-        """
-        cdef int byte, number, count = 1
-        cdef size_t i
-        cdef int32_t split[512]
-        for byte in range(256):
-            self.class_size[byte] = 0
-        for byte in range(256):
-            self.class_of[byte] = 0
-        for i in range(self.sets.size() // 4):
-            for byte in range(512):
-                split[byte] = UNKNOWN
-            count = 0
-            for byte in range(256):
-                number = 2 * self.class_of[byte] + ((self.sets[4 * i + (byte >> 6)] >> (byte & 63)) & 1)
-                if split[number] < 0:
-                    split[number] = count
-                    count += 1
-                self.class_of[byte] = split[number]
-        spelled = [every_byte] * 256
-        for byte in self.pool:
-            spelled[byte] = True
-        numbers = {}
-        for byte in range(256):
-            key = -1 - byte if spelled[byte] else self.class_of[byte]
-            number = numbers.setdefault(key, len(numbers))
-            self.class_of[byte] = number
-            self.byte_of[number] = byte
-            self.class_size[number] += 1
-        self.classes = len(numbers)
-        self.token_classes = token_classes
-        self.symbols = self.classes + token_classes
-        self.frozen = True
-
-    cdef bint is_single(self, int32_t symbol) noexcept:
-        """Tell whether the byte class has one byte."""
-        return self.class_size[symbol] == 1
+    def add_token_class(self):
+        """Make room for one more class of special tokens and return its number."""
+        if self.token_classes >= MAX_TOKEN_CLASSES:
+            raise BudgetError("max_token_classes", MAX_TOKEN_CLASSES, "sets of special tokens", fixed=True)
+        self.token_classes += 1
+        return self.token_classes - 1
 
     def first_bytes(self, int32_t t):
         """Return the mask of bytes that the state can consume without calling."""
         mask = 0
         for byte in range(256):
-            if self.step(t, self.class_of[byte]) != EMPTY:
+            if self.step(t, byte) != EMPTY:
                 mask |= 1 << byte
         return mask
 
@@ -359,7 +326,7 @@ cdef class TermStore(TermMoves):
         """Tell whether a regular term holds exactly these bytes."""
         cdef unsigned char byte
         for byte in data:
-            t = self.step(t, self.class_of[byte])
+            t = self.step(t, byte)
         return self.terms[t].nu >= 0
 
     def alive(self, int32_t t):
@@ -370,8 +337,7 @@ cdef class TermStore(TermMoves):
         """Return sizes: terms, transition rows, byte classes, guards, rules."""
         return {
             "terms": self.terms.size(),
-            "rows": self.rows.size() // max(1, self.symbols),
-            "byte_classes": self.classes,
+            "byte_maps": self.maps.size(),
             "guards": self.guard_sets.size(),
             "rules": self.rule_body.size(),
         }

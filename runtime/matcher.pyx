@@ -130,7 +130,7 @@ cdef class Matcher:
         cdef const unsigned char* data = text
         cdef Py_ssize_t i
         for i in range(len(text)):
-            config = self.family.step(config, self.terms.class_of[data[i]])
+            config = self.family.step(config, data[i])
             if config == DEAD:
                 return DEAD
         return config
@@ -144,7 +144,7 @@ cdef class Matcher:
             next = self.after_bytes(config, text)
         for k in range(len(self.token_classes)):
             if token in <frozenset>self.token_classes[k]:
-                other = self.family.step(config, self.terms.classes + <int32_t>k)
+                other = self.family.step(config, 256 + <int32_t>k)
                 next = self.family.union_of(next, other)
         return next
 
@@ -206,7 +206,7 @@ cdef class Matcher:
             self.refused = (config, 0, data)
             return False
         for i in range(len(data)):
-            next = self.family.step(config, self.terms.class_of[<unsigned char>data[i]])
+            next = self.family.step(config, <unsigned char>data[i])
             if next == DEAD:
                 self.refused = (config, i, data)
                 return False
@@ -286,10 +286,10 @@ cdef class Matcher:
         tokens = set()
         if not self.terminated:
             for byte in range(256):
-                if self.family.step(config, self.terms.class_of[byte]) != DEAD:
+                if self.family.step(config, byte) != DEAD:
                     allowed.add(byte)
             for k in range(len(self.token_classes)):
-                if self.family.step(config, self.terms.classes + k) != DEAD:
+                if self.family.step(config, 256 + k) != DEAD:
                     tokens |= self.token_classes[k]
         return allowed, tokens, bool(self.family.configs[config].accepting)
 
@@ -396,16 +396,16 @@ cdef class Matcher:
                 seen.add(config)
                 only = -1
                 next = DEAD
-                for c in range(self.terms.symbols):
+                for c in range(256 + self.terms.token_classes):
                     if self.family.step(config, c) != DEAD:
-                        if only >= 0 or c >= self.terms.classes or not self.terms.is_single(c):
+                        if only >= 0 or c >= 256:
                             only = -2
                             break
                         only = c
                         next = self.family.step(config, c)
                 if only < 0:
                     break
-                forced.append(self.terms.byte_of[only])
+                forced.append(only)
                 config = next
         finally:
             self.lock.give()

@@ -50,7 +50,6 @@ def test_derivatives_agree_with_re(seed: int) -> None:
     plain = regular_term(terms, left)
     both = regular_term(terms, ir.Intersection((left, right)))
     without = regular_term(terms, ir.Intersection((left, ir.Complement(right))))
-    terms.freeze(0, rng.random() < 0.5)
     one, two = re.compile(left_re), re.compile(right_re)
     in_both = in_without = False
     for length in range(7):
@@ -82,7 +81,6 @@ def test_emptiness_is_exact() -> None:
         (ir.Repeat(ir.ANY_CHAR, 3, 5), ir.Repeat(ir.Literal("é".encode()), 0, None)): True,
     }
     made = {regular_term(terms, ir.Intersection(items)): alive for items, alive in cases.items()}
-    terms.freeze(0, False)
     for term, alive in made.items():
         assert terms.alive(term) == alive, terms.dump(term)
 
@@ -90,7 +88,6 @@ def test_emptiness_is_exact() -> None:
 def test_counters_do_not_grow_the_state() -> None:
     terms = TermStore()
     term = regular_term(terms, ir.Repeat(ir.Choice((ir.Literal(b"a"), ir.Literal(b"aa"))), 0, 32767))
-    terms.freeze(0, False)
     assert terms.matches(term, b"a" * 5000)
     assert terms.counts()["terms"] < 60_000
 
@@ -101,7 +98,6 @@ def test_literal_set_is_exactly_the_words() -> None:
         words = {bytes(rng.choices(ALPHABET, k=rng.randint(0, 6))) for _ in range(rng.randint(1, 40))}
         terms = TermStore()
         term = literal_set(terms, list(words))
-        terms.freeze(0, False)
         for length in range(7):
             for letters in itertools.product(ALPHABET, repeat=length):
                 assert terms.matches(term, bytes(letters)) == (bytes(letters) in words)
@@ -129,7 +125,6 @@ def test_repetitions_are_joined_only_where_no_count_lies_between() -> None:
         terms = TermStore()
         choice = ir.Choice(tuple(ir.Repeat(ir.Literal(b"ab"), low, high) for low, high in ranges))
         term = regular_term(terms, ir.Sequence((ir.Literal(b"x"), choice)))
-        terms.freeze(0, False)
         return {n for n in range(12) if terms.matches(term, b"x" + b"ab" * n)}
 
     assert counts([(0, 1), (3, 4)]) == {0, 1, 3, 4}
