@@ -1,129 +1,34 @@
-"""The automaton of one grammar over one vocabulary: all stores together, immutable to its users."""
+"""The automaton of one grammar: its place in the store that it shares, immutable to its users."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
-
 from stackmask.grammar import ir
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
-from stackmask.pda.configurations import ConfigSpace
-from stackmask.pda.errors import ResolverError, VocabularyError
-from stackmask.pda.limits import Limits
-from stackmask.pda.lock import StoreLock
-from stackmask.pda.lower import Lowered, check_bytes, empty_before, lower, regular_term
-from stackmask.pda.masks import MaskStore
-from stackmask.pda.semantics import Semantics
-from stackmask.pda.terms import TermStore
-from stackmask.pda.trie import Trie
-
-
-@dataclass(frozen=True, slots=True)
-class TokenInfo:
-    """What the automaton must know of a vocabulary.
-
-    ``size``: width of the logits. ``texts``: id → bytes, None for what is not text. ``trie``: of the texts.
-    ``names``: special tokens by name. ``stop_ids``: the ids that end a text. ``single_bytes``: mask of the
-    bytes that are a token by themselves.
-    """
-
-    size: int
-    texts: Sequence[bytes | None]
-    trie: Trie
-    names: Mapping[str, int]
-    stop_ids: tuple[int, ...]
-    single_bytes: int
-    strip_first_space: bool = False
+from stackmask.pda.lower import Lowered, check_bytes, lower
+from stackmask.pda.store import Store
 
 
 class Automaton:
-    """Terms, mask walks and masks of one grammar. Built lazily: states appear when they are first visited."""
+    """One grammar in a store: where it starts, and which rules and special tokens it has.
 
-    __slots__ = (
-        "info",
-        "limits",
-        "lock",
-        "lowered",
-        "masks",
-        "rules",
-        "semantics",
-        "space",
-        "terms",
-        "tokens_of_class",
-    )
+    Raises: GrammarError, VocabularyError, BudgetError, as ``Compiler.compile``. Hold the store's lock.
+    """
 
-    def __init__(self, rules: ir.RuleSet, info: TokenInfo, limits: Limits) -> None:
-        self.rules = rules
-        self.info = info
-        self.limits = limits
-        self.lock = StoreLock()
-        self.terms = TermStore(limits.max_terms, limits.max_explored)
-        self.lowered: Lowered = lower(
-            rules, self.terms, self._resolve_tokens, strip_first_space=info.strip_first_space
-        )
+    __slots__ = ("classes_of_token", "lowered", "start_state", "store")
+
+    def __init__(self, rules: ir.RuleSet, store: Store) -> None:
+        self.store = store
+        info = store.info
         check_bytes({rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes)
-        self.semantics = Semantics(
-            rules.initial,
-            self.lowered.actions,
-            self.lowered.resolvers,
-            self._resolved_term,
-            limits.max_semantic_states,
-        )
-        self.space = ConfigSpace(
-            self.terms, self.semantics, True, limits.max_configurations, limits.max_members
-        )
-        if not self.space.is_live(self.lowered.start):
+        self.lowered: Lowered = lower(rules, store.tables, strip_first_space=info.strip_first_space)
+        self.start_state: int = store.semantics.start(rules.initial, self.lowered.stacked)
+        if not store.space.is_live(self.lowered.start, self.start_state):
             raise GrammarError([_empty_language(rules)], rules.sources)
-        self.masks = MaskStore(
-            self.terms, self.semantics, self.space, info.trie, info.size, self.lowered.token_classes
-        )
-        self.tokens_of_class = [frozenset(ids) for ids in self.lowered.token_classes]
-
-    def _resolve_tokens(self, terminal: ir.TokenTerminal) -> tuple[int, ...]:
-        ids: set[int] = set()
-        for name in terminal.names:
-            if name not in self.info.names:
-                known = ", ".join(sorted(self.info.names)[:20]) or "none"
-                raise VocabularyError(f"the vocabulary has no special token {name}; it has: {known}")
-            ids.add(self.info.names[name])
-        for low, high in terminal.id_ranges:
-            if high >= self.info.size:
-                raise VocabularyError(
-                    f"token id {high} is out of range: the vocabulary has {self.info.size} ids"
-                )
-            ids.update(range(low, high + 1))
-        if terminal.negated:
-            known_ids = {i for i, text in enumerate(self.info.texts) if text} | set(self.info.names.values())
-            ids = known_ids - ids - set(self.info.stop_ids)
-        if not ids:
-            raise VocabularyError("a token terminal that no token of the vocabulary matches")
-        return tuple(sorted(ids))
-
-    def _resolved_term(self, answer: Any) -> int:
-        """Return the term of what a resolver answered: None (nothing), bytes, or a regular expression.
-
-        Raises: ResolverError if it is neither, can be empty, or needs a byte that is no token by itself: each
-            would lead where no token is allowed.
-        """
-        if answer is None:
-            return int(self.terms.empty())
-        expr = ir.Literal(answer) if isinstance(answer, bytes) else answer
-        for part in ir.walk(expr):
-            if isinstance(
-                part, ir.RuleRef | ir.TokenTerminal | ir.NotFollowedBy | ir.Capture | ir.Scope | ir.Dynamic
-            ):
-                raise ResolverError(
-                    f"a resolver must answer a regular expression, not one with {type(part).__name__}"
-                )
-        if empty_before(expr, {}) is not None:
-            raise ResolverError("a resolver must not answer an expression that can be empty")
-        check_bytes({"the answer of a resolver": expr}, self.info.single_bytes)
-        return regular_term(self.terms, expr)
-
-    def counts(self) -> dict[str, int]:
-        """Return the sizes of all stores."""
-        return {**self.terms.counts(), **self.masks.counts()}
+        classes: dict[int, list[int]] = {}
+        for ids, number in self.lowered.token_classes.items():
+            for token in ids:
+                classes.setdefault(token, []).append(number)
+        self.classes_of_token = {token: tuple(numbers) for token, numbers in classes.items()}
 
 
 def _empty_language(rules: ir.RuleSet) -> Diagnostic:

@@ -25,6 +25,7 @@ cdef struct Edge:
 cdef struct Frame:
     int32_t first       # edges[first:first + count], sorted, distinct
     int32_t count
+    bint forbids        # a return from here or from below may be forbidden by an action
 
 
 cdef struct Member:
@@ -66,7 +67,6 @@ cdef class ConfigSpace:
     cdef TermStore terms
     cdef Semantics semantics
     cdef bint is_walk
-    cdef bint guarded
     cdef vector[Edge] edges
     cdef vector[Frame] frames
     cdef vector[Member] members

@@ -5,7 +5,7 @@ from stackmask.pda.terms import TermStore
 
 @final
 class ConfigSpace:
-    """Frames and configurations of one family of matchers, or of the mask walks of one automaton.
+    """Frames and configurations of one family of matchers, or of the mask walks of one store.
 
     Raises: BudgetError where a limit is met.
     """
@@ -18,5 +18,5 @@ class ConfigSpace:
         max_configurations: int = ...,
         max_members: int = ...,
     ) -> ConfigSpace: ...
-    def is_live(self, state: int) -> bool:
+    def is_live(self, state: int, sem: int) -> bool:
         """Tell whether the text that starts in ``state`` can be completed."""

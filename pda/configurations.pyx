@@ -94,7 +94,6 @@ cdef class ConfigSpace:
         self.terms = terms
         self.semantics = semantics
         self.is_walk = is_walk
-        self.guarded = terms.guard_sets.size() > 1
         self.max_configurations = max_configurations
         self.max_members = max_members
         ids_init(&self.frame_index)
@@ -164,8 +163,14 @@ cdef class ConfigSpace:
         id = <int32_t>self.frames.size()
         frame.first = <int32_t>self.edges.size()
         frame.count = <int32_t>n
+        frame.forbids = False
         for i in range(n):
-            self.edges.push_back(items[i])
+            e = items[i]
+            self.edges.push_back(e)
+            if e.action >= 0 and self.semantics.may_forbid(e.action):
+                frame.forbids = True
+            if e.parent >= 0 and self.frames[e.parent].forbids:
+                frame.forbids = True
         self.frames.push_back(frame)
         ids_put(&self.frame_index, pos, tag, id)
         return id
@@ -362,7 +367,7 @@ cdef class ConfigSpace:
                     continue
             elif edge.action == ACTION_SCOPE:
                 sem = self.semantics.with_root(sem, self.semantics.root(edge.saved))
-            if self.guarded and not self.member_ends(rest, edge.parent):
+            if self.terms.guard_sets.size() > 1 and not self.member_ends(rest, edge.parent):
                 continue
             self.add_member(rest, edge.parent, sem)
         return 0
@@ -430,7 +435,7 @@ cdef class ConfigSpace:
                 self.fresh.push_back(self.links[link].edge)
                 link = self.links[link].next
             frame = self.intern_frame(self.fresh)
-            if self.guarded and not self.exits(frame, ANY_BYTE):
+            if self.terms.guard_sets.size() > 1 and not self.exits(frame, ANY_BYTE):
                 continue
             sem = node.sem
             rule = self.terms.call_rule[node.call]
@@ -446,7 +451,7 @@ cdef class ConfigSpace:
                 continue
             if self.terms.call_action[node.call] >= 0:
                 sem = self.semantics.begin(sem)
-            if self.guarded and not self.member_ends(body, frame):
+            if self.terms.guard_sets.size() > 1 and not self.member_ends(body, frame):
                 continue
             m.state = body
             m.frame = frame
@@ -474,7 +479,7 @@ cdef class ConfigSpace:
             map_clear(&self.tail_seen)
         while not self.queue.empty():
             self.queue.pop()
-        if self.guarded:
+        if self.terms.guard_sets.size() > 1:
             n = 0
             for i in range(self.work.size()):
                 m = self.work[i]
@@ -536,9 +541,9 @@ cdef class ConfigSpace:
         self.work.push_back(m)
         return self.close()
 
-    def is_live(self, int32_t state):
+    def is_live(self, int32_t state, int32_t sem):
         """Tell whether the text that starts in ``state`` can be completed."""
-        return self.closed(state, BOTTOM, 0) != DEAD
+        return self.closed(state, BOTTOM, sem) != DEAD
 
     cdef int32_t raw(self, int32_t state, int32_t sem) except -3:
         """Return the configuration of one member alone, over the bottom, without its calls."""

@@ -35,7 +35,7 @@ cdef class StoreLock:
     cdef int take(self) except -1:
         cdef unsigned long me = <unsigned long>PyThread_get_thread_ident()
         if self.owner == me:
-            raise StackmaskError("an action or resolver of a grammar must not use a matcher of that grammar")
+            raise StackmaskError("an action or resolver must not use a matcher or compiler of its own store")
         if not PyThread_acquire_lock(self.lock, NOWAIT_LOCK):
             with nogil:
                 PyThread_acquire_lock(self.lock, WAIT_LOCK)

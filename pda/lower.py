@@ -6,12 +6,13 @@ that callers come first, make the terms, check that the vocabulary can spell the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
 
 from stackmask.grammar import ir
+from stackmask.grammar.components import components
 from stackmask.pda.errors import VocabularyError
+from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
 from stackmask.pda.utf8 import byte_sequences, class_term
 
@@ -25,30 +26,44 @@ _UTF8_BYTES = sum(1 << b for b in range(256) if b < 0x80 or 0xC2 <= b <= 0xF4 or
 
 @dataclass(slots=True)
 class Lowered:
-    """What lowering gives: the start term, and the tables that the terms refer to."""
+    """What lowering gives: the start term, and what of the shared tables the grammar uses.
+
+    ``stacked``: it uses the built-in stack of texts.
+    """
 
     start: int
-    token_classes: list[tuple[int, ...]]
-    actions: list[ir.Action]
-    resolvers: list[ir.Resolver]
-    rule_names: list[str]
+    rules: list[int]
+    token_classes: dict[tuple[int, ...], int]
+    stacked: bool
 
 
-def lower(
-    rules: ir.RuleSet,
-    terms: TermStore,
-    resolve_tokens: Callable[[ir.TokenTerminal], tuple[int, ...]],
-    *,
-    strip_first_space: bool = False,
-) -> Lowered:
-    """Lower ``rules`` into ``terms``.
+class Tables:
+    """What lowered grammars share: the terms, and the numbers of rules, calls, actions and token classes."""
 
-    ``resolve_tokens`` gives the ids that a token terminal stands for. ``strip_first_space`` lets one blank
-    before the text go unseen, as SentencePiece's decoder does.
+    __slots__ = ("calls", "characters", "resolve_tokens", "rules", "semantics", "terms", "token_classes")
+
+    def __init__(
+        self,
+        terms: TermStore,
+        semantics: Semantics,
+        resolve_tokens: Callable[[ir.TokenTerminal], tuple[tuple[int, ...], int]],
+    ) -> None:
+        self.terms = terms
+        self.semantics = semantics
+        self.resolve_tokens = resolve_tokens
+        self.calls: dict[tuple[int, int], int] = {}
+        self.characters: dict[ir.CharClass, int] = {}
+        self.rules: dict[Hashable, tuple[int, ...]] = {}
+        self.token_classes: dict[tuple[int, ...], int] = {}
+
+
+def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False) -> Lowered:
+    """Lower ``rules`` into the terms of ``tables``.
+
+    ``strip_first_space`` lets one blank before the text go unseen, as SentencePiece's decoder does.
     Invariant: ``rules`` is normalised (productive, no left recursion, regular operands of ``&`` and ``!``).
     """
-    lowering = _Lowering(terms, resolve_tokens, _lift(rules))
-    return lowering.run(rules.start, strip_first_space)
+    return _Lowering(tables, _lift(rules)).run(rules.start, strip_first_space)
 
 
 def _lift(rules: ir.RuleSet) -> dict[str, ir.Expr]:
@@ -82,27 +97,27 @@ def _lift(rules: ir.RuleSet) -> dict[str, ir.Expr]:
     return lifted
 
 
-@dataclass(slots=True)
 class _Lowering:
-    terms: TermStore
-    resolve_tokens: Callable[[ir.TokenTerminal], tuple[int, ...]]
-    bodies: dict[str, ir.Expr]
-    nullable: dict[str, int] = field(default_factory=dict)
-    numbers: dict[str, int] = field(default_factory=dict)
-    calls: dict[tuple[int, int], int] = field(default_factory=dict)
-    classes: dict[tuple[int, ...], int] = field(default_factory=dict)
-    actions: list[ir.Action] = field(default_factory=list)
-    resolvers: list[ir.Resolver] = field(default_factory=list)
-    characters: dict[object, int] = field(default_factory=dict)
+    def __init__(self, tables: Tables, bodies: dict[str, ir.Expr]) -> None:
+        self.tables = tables
+        self.terms = tables.terms
+        self.bodies = bodies
+        self.nullable: dict[str, int] = {}
+        self.heights: dict[str, int] = {}
+        self.numbers: dict[str, int] = {}
+        self.token_classes: dict[tuple[int, ...], int] = {}
+        self.stacked = False
 
     def run(self, start: str, strip_first_space: bool) -> Lowered:
         terms = self.terms
         self.nullable = _nullability(self.bodies)
-        heights = _left_call_heights(self.bodies, self.nullable)
-        for name in self.bodies:
-            self.numbers[name] = terms.add_rule(self.nullable.get(name))
-        for name, body in self.bodies.items():
-            terms.set_rule(self.numbers[name], self.term(body), heights[name])
+        self.heights = _left_call_heights(self.bodies, self.nullable)
+        graph = {name: _references(body) for name, body in self.bodies.items()}
+        for component in components(graph):
+            if len(component) == 1 and component[0] not in graph[component[0]]:
+                self.add_rule(component[0])
+            else:
+                self.add_rules(component, graph)
         start_term = self.term(ir.RuleRef(start))
         if strip_first_space:
             blank = 1 << 0x20
@@ -112,7 +127,65 @@ class _Lowering:
                     terms.sequence([terms.guard(ALL_BYTES & ~blank), start_term]),
                 ]
             )
-        return Lowered(start_term, list(self.classes), self.actions, self.resolvers, list(self.bodies))
+        return Lowered(start_term, list(self.numbers.values()), self.token_classes, self.stacked)
+
+    def add_rule(self, name: str) -> None:
+        """Number a rule that does not call itself: by its term, so that equal rules are one."""
+        body = self.term(self.bodies[name])
+        key = (body, self.nullable.get(name))
+        known = self.tables.rules.get(key)
+        if known is None:
+            number = self.terms.add_rule(key[1])
+            self.terms.set_rule(number, body, self.heights[name])
+            known = self.tables.rules[key] = (number,)
+        self.numbers[name] = known[0]
+
+    def add_rules(self, component: list[str], graph: Mapping[str, Sequence[str]]) -> None:
+        """Number rules that call each other: by their shape, seen from the first of them."""
+        inside = set(component)
+        order = {component[0]: 0}
+        todo = [component[0]]
+        for name in todo:
+            for other in graph[name]:
+                if other in inside and other not in order:
+                    order[other] = len(order)
+                    todo.append(other)
+        key = tuple(self.shape(self.bodies[name], order) for name in todo)
+        known = self.tables.rules.get(key)
+        if known is None:
+            known = tuple(self.terms.add_rule(self.nullable.get(name)) for name in todo)
+            self.numbers.update(zip(todo, known, strict=True))
+            for name in todo:
+                self.terms.set_rule(self.numbers[name], self.term(self.bodies[name]), self.heights[name])
+            self.tables.rules[key] = known
+        else:
+            self.numbers.update(zip(todo, known, strict=True))
+            for name in todo:
+                self.note_uses(self.bodies[name])
+
+    def shape(self, expr: ir.Expr, order: Mapping[str, int]) -> Hashable:
+        """Return the expression with numbers for the names of rules: equal shapes mean the same."""
+        match expr:
+            case ir.RuleRef(name, nonempty):
+                return (order[name], nonempty) if name in order else ("rule", self.numbers[name], nonempty)
+            case ir.Sequence(items) | ir.Choice(items):
+                return (type(expr).__name__, *[self.shape(item, order) for item in items])
+            case ir.Repeat(item, low, high):
+                return ("Repeat", self.shape(item, order), low, high)
+            case ir.Capture(item, action):
+                return ("Capture", self.shape(item, order), self.tables.semantics.add_action(action))
+            case ir.Scope(item):
+                return ("Scope", self.shape(item, order))
+            case ir.Dynamic(resolver):
+                return ("Dynamic", self.tables.semantics.add_resolver(resolver))
+            case _:
+                return expr
+
+    def note_uses(self, expr: ir.Expr) -> None:
+        """Take note of the special tokens and stacks of a rule whose terms are there already."""
+        for part in ir.walk(expr):
+            if isinstance(part, ir.TokenTerminal | ir.Capture | ir.Dynamic):
+                self.term(part)
 
     def term(self, expr: ir.Expr) -> int:
         """Return the term of an expression; recursion is as deep as the expression is nested."""
@@ -121,9 +194,10 @@ class _Lowering:
             case ir.Literal(data):
                 return terms.literal(data)
             case ir.CharClass(ranges):
-                if expr not in self.characters:
-                    self.characters[expr] = class_term(terms, ranges)
-                return self.characters[expr]
+                characters = self.tables.characters
+                if expr not in characters:
+                    characters[expr] = class_term(terms, ranges)
+                return characters[expr]
             case ir.ByteClass(mask):
                 return terms.byte_set(mask)
             case ir.Sequence(items):
@@ -141,34 +215,34 @@ class _Lowering:
             case ir.RuleRef(name, nonempty):
                 return terms.call(self.call(self.numbers[name], NO_ACTION), nonempty)
             case ir.TokenTerminal():
-                ids = self.resolve_tokens(expr)
-                if ids not in self.classes:
-                    self.classes[ids] = terms.add_token_class()
-                return terms.token(self.classes[ids])
+                ids, number = self.tables.resolve_tokens(expr)
+                self.token_classes[ids] = number
+                return terms.token(number)
             case ir.NotFollowedBy(mask):
                 return terms.guard(ALL_BYTES & ~mask)
             case ir.Capture(ir.RuleRef(name), action):
-                return terms.call(self.call(self.numbers[name], _index(self.actions, action)), True)
+                self.stacked |= action == "push"
+                return terms.call(
+                    self.call(self.numbers[name], self.tables.semantics.add_action(action)), True
+                )
             case ir.Scope(ir.RuleRef(name, nonempty)):
                 return terms.call(self.call(self.numbers[name], SCOPE_ACTION), nonempty)
             case ir.Dynamic(resolver):
-                return terms.call(self.call(-1 - _index(self.resolvers, resolver), NO_ACTION))
+                self.stacked |= resolver == "top"
+                return terms.call(self.call(-1 - self.tables.semantics.add_resolver(resolver), NO_ACTION))
             case _:
                 raise TypeError(f"not a normalised expression: {expr!r}")
 
     def call(self, rule: int, action: int) -> int:
         key = (rule, action)
-        if key not in self.calls:
-            self.calls[key] = self.terms.add_call(rule, action)
-        return self.calls[key]
+        calls = self.tables.calls
+        if key not in calls:
+            calls[key] = self.terms.add_call(rule, action)
+        return calls[key]
 
 
-def _index(table: list[Any], entry: object) -> int:
-    for i, known in enumerate(table):
-        if known is entry or (isinstance(entry, str) and known == entry):
-            return i
-    table.append(entry)
-    return len(table) - 1
+def _references(expr: ir.Expr) -> list[str]:
+    return list(dict.fromkeys(part.name for part in ir.walk(expr) if isinstance(part, ir.RuleRef)))
 
 
 def literal_set(terms: TermStore, words: list[bytes]) -> int:
@@ -362,7 +436,7 @@ def _bytes_of(expr: ir.Expr) -> int:
 def regular_term(terms: TermStore, expr: ir.Expr) -> int:
     """Return the term of an expression without references, as a resolver answers it."""
 
-    def no_tokens(terminal: ir.TokenTerminal) -> tuple[int, ...]:
+    def no_tokens(terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
         raise TypeError("a special token in a regular expression")
 
-    return _Lowering(terms, no_tokens, {}).term(expr)
+    return _Lowering(Tables(terms, Semantics(None), no_tokens), {}).term(expr)

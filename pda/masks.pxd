@@ -60,8 +60,8 @@ cdef class MaskStore:
     cdef vector[int32_t] remainder_nodes
     cdef vector[int32_t] reader_nodes
     cdef vector[int32_t] roots              # state -> mask, or -1
-    cdef KeyMap children                    # group << 32 | rest -> mask
-    cdef KeyMap changed_children            # likewise, where the return changes the semantic state
+    cdef vector[int32_t] strict_roots       # likewise, where a return below may be forbidden
+    cdef KeyMap children                    # group << 34 | rest << 2 | changed << 1 | strict -> mask
     cdef vector[vector[int32_t]] class_tokens   # token class -> ids
     # scratch of one walk and one fill
     cdef vector[uint32_t] bits
@@ -76,9 +76,9 @@ cdef class MaskStore:
     cdef readonly uint64_t most_visits
 
     cdef int32_t intern_group(self, int32_t guard, int32_t sem, vector[int32_t]& nodes) except -1
-    cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint with_tokens) except -3
-    cdef int32_t root(self, int32_t state) except -3
-    cdef int32_t child(self, int32_t group, int32_t rest, bint changed) except -3
+    cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint with_tokens, bint strict) except -3
+    cdef int32_t root(self, int32_t state, bint strict) except -3
+    cdef int32_t child(self, int32_t group, int32_t rest, bint changed, bint strict) except -3
     cdef int visit(self, int32_t mask, int32_t frame) except -3
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
     cdef int apply(self, ConfigSpace family, Visit at, uint32_t* words) except -3

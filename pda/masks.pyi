@@ -8,7 +8,7 @@ from stackmask.pda.trie import Trie
 
 @final
 class MaskStore:
-    """The masks of one automaton over one vocabulary; append-only, made when they are first needed."""
+    """The masks of the grammars of one store over one vocabulary; append-only, made when they are first needed."""
 
     def __new__(
         cls,
@@ -17,7 +17,6 @@ class MaskStore:
         space: ConfigSpace,
         trie: Trie,
         vocab_size: int,
-        class_tokens: Sequence[Iterable[int]],
     ) -> MaskStore: ...
     @property
     def width(self) -> int:
@@ -39,8 +38,11 @@ class MaskStore:
     def most_visits(self) -> int:
         """The most (mask, frame) pairs that one mask was put together from."""
 
-    def precompute(self, budget: int) -> tuple[int, int, bool]:
-        """Make the masks of every reachable local state, and of every (state, return state) pair.
+    def add_token_class(self, tokens: Iterable[int]) -> None:
+        """Enter the ids of the next class of special tokens."""
+
+    def precompute(self, rules: Sequence[int], budget: int) -> tuple[int, int, bool]:
+        """Make the masks of every reachable local state of the rules, and of every (state, return state) pair.
 
         Stops after ``budget`` walks. Returns: (states seen, walks done, complete).
         """

@@ -22,7 +22,7 @@ from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.configurations cimport BOTTOM, BOTTOM_REST, DEAD, READS_STATE, Config
 from stackmask.pda.interning cimport ACTION_NONE, ANY_BYTE, EMPTY, F_TOKEN, TOKENS
-from stackmask.pda.semantics cimport SEM_PLAIN, SEM_SYMBOL
+from stackmask.pda.semantics cimport SEM_SYMBOL
 from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 cdef enum:
@@ -36,7 +36,7 @@ cdef inline uint64_t visit_key(Visit v) noexcept:
 
 @cython.final
 cdef class MaskStore:
-    """The masks of one automaton over one vocabulary. Append-only."""
+    """The masks of the grammars of one store over one vocabulary. Append-only."""
 
     def __cinit__(
         self,
@@ -45,9 +45,7 @@ cdef class MaskStore:
         ConfigSpace space,
         Trie trie,
         int32_t vocab_size,
-        class_tokens,
     ):
-        cdef vector[int32_t] ids
         cdef vector[int32_t] nowhere
         self.terms = terms
         self.semantics = semantics
@@ -59,22 +57,22 @@ cdef class MaskStore:
         self.group_index = {}
         map_init(&self.visited)
         map_init(&self.children)
-        map_init(&self.changed_children)
-        for tokens in class_tokens:
-            ids.clear()
-            for token in tokens:
-                ids.push_back(token)
-            self.class_tokens.push_back(ids)
         self.walks = 0
         self.hits = 0
         self.simulations = 0
         self.most_visits = 0
-        self.walk(DEAD, nowhere, False)
+        self.walk(DEAD, nowhere, False, False)
 
     def __dealloc__(self):
         map_free(&self.visited)
         map_free(&self.children)
-        map_free(&self.changed_children)
+
+    def add_token_class(self, tokens):
+        """Enter the ids of the next class of special tokens."""
+        cdef vector[int32_t] ids
+        for token in tokens:
+            ids.push_back(token)
+        self.class_tokens.push_back(ids)
 
     # -- making masks --------------------------------------------------------------------------------
 
@@ -96,10 +94,11 @@ cdef class MaskStore:
         self.group_index[key] = <int32_t>self.groups.size() - 1
         return <int32_t>self.groups.size() - 1
 
-    cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint with_tokens) except -3:
+    cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint with_tokens, bint strict) except -3:
         """Walk the subtrees strictly below the given trie nodes from a configuration over the unknown frame.
 
-        ``with_tokens``: special tokens may come first (the walk starts at a token boundary).
+        ``with_tokens``: special tokens may come first (the walk starts at a token boundary). ``strict``: a
+        return below may be forbidden by an action.
         """
         cdef Trie trie = self.trie
         cdef ConfigSpace space = self.space
@@ -140,7 +139,7 @@ cdef class MaskStore:
                 self.stack[depth] = c
                 config = space.configs[c]
                 n = trie.token_first[i + 1] - trie.token_first[i]
-                if self.semantics.forbids and n and not config.count:
+                if strict and n and not config.count:
                     # tokens that only a return keeps alive: an action below may forbid that return
                     readers.push_back(i)
                     i = trie.end[i]
@@ -221,32 +220,32 @@ cdef class MaskStore:
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
-    cdef int32_t root(self, int32_t state) except -3:
+    cdef int32_t root(self, int32_t state, bint strict) except -3:
         """Return the mask of a local state, the frame and the semantic state below it unknown."""
+        cdef vector[int32_t]* roots = &self.strict_roots if strict else &self.roots
         cdef vector[int32_t] whole
         cdef int32_t found
-        if <size_t>state < self.roots.size() and self.roots[state] >= 0:
+        if <size_t>state < roots.size() and roots[0][state] >= 0:
             self.hits += 1
-            return self.roots[state]
+            return roots[0][state]
         whole.push_back(0)
         found = self.walk(
-            self.space.raw(state, SEM_SYMBOL if self.semantics.active else SEM_PLAIN),
-            whole,
-            (self.terms.terms[state].flags & F_TOKEN) != 0,
+            self.space.raw(state, SEM_SYMBOL), whole, (self.terms.terms[state].flags & F_TOKEN) != 0, strict
         )
-        if <size_t>state >= self.roots.size():
-            self.roots.resize(self.terms.terms.size(), -1)
-        self.roots[state] = found
+        if <size_t>state >= roots.size():
+            roots.resize(self.terms.terms.size(), -1)
+        roots[0][state] = found
         return found
 
-    cdef int32_t child(self, int32_t group, int32_t rest, bint changed) except -3:
+    cdef int32_t child(self, int32_t group, int32_t rest, bint changed, bint strict) except -3:
         """Return the mask of the remainders of a group in a return state, the frame below unknown.
 
         ``changed``: the return runs an action or ends a scope, so what the token itself put into the semantic
         state is not what holds afterwards.
         """
-        cdef KeyMap* index = &self.changed_children if changed else &self.children
-        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>rest
+        cdef KeyMap* index = &self.children
+        cdef uint64_t key = (<uint64_t>group << 34) | (<uint64_t>rest << 2)
+        key |= (<uint64_t>changed << 1) | <uint64_t>strict
         cdef int32_t found = map_get(index, key)
         cdef Group g = self.groups[group]
         cdef vector[int32_t] below
@@ -259,7 +258,7 @@ cdef class MaskStore:
         if rest != EMPTY:
             for i in range(g.node_first, g.node_first + g.node_count):
                 below.push_back(self.remainder_nodes[i])
-            found = self.walk(self.space.closed(rest, BOTTOM, SEM_SYMBOL if changed else g.sem), below, False)
+            found = self.walk(self.space.closed(rest, BOTTOM, SEM_SYMBOL if changed else g.sem), below, False, strict)
         map_put(index, key, found)
         return found
 
@@ -294,8 +293,10 @@ cdef class MaskStore:
         self.to_simulate.clear()
         self.simulate_tokens = False
         for i in range(first, first + family.configs[config].count):
-            self.visit(self.root(family.members[i].state), family.members[i].frame)
+            k = family.members[i].frame
+            self.visit(self.root(family.members[i].state, family.frames[k].forbids), <int32_t>k)
         roots = self.visits.size()
+        k = 0
         while k < self.visits.size():
             self.apply(family, self.visits[k], words)
             k += 1
@@ -350,7 +351,10 @@ cdef class MaskStore:
                     for j in range(self.groups[k].node_count):
                         self.to_simulate.push_back(self.remainder_nodes[self.groups[k].node_first + j])
                     continue
-                self.visit(self.child(k, edge.rest, edge.action != ACTION_NONE), edge.parent)
+                self.visit(
+                    self.child(k, edge.rest, edge.action != ACTION_NONE, family.frames[edge.parent].forbids),
+                    edge.parent,
+                )
         return 0
 
     cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
@@ -409,16 +413,16 @@ cdef class MaskStore:
 
     # -- eager ---------------------------------------------------------------------------------------
 
-    def precompute(self, long long budget):
-        """Make the masks of every reachable local state, and of every (state, return state) pair.
+    def precompute(self, rules, long long budget):
+        """Make the masks of every reachable local state of the rules, and of every (state, return state) pair.
 
         Stops after ``budget`` walks. Returns (states seen, walks done, complete).
         """
         cdef int32_t rule, state, d, s, symbol, g, mask
         cdef uint64_t before = self.walks
         calls = []      # (caller rule, callee rule, return state)
-        reach = []
-        for rule in range(<int32_t>self.terms.rule_body.size()):
+        reach = {}
+        for rule in rules:
             seen = {self.terms.rule_body[rule]}
             todo = list(seen)
             while todo:
@@ -440,8 +444,8 @@ cdef class MaskStore:
                         todo.append(d)
                 if len(seen) > budget:
                     return len(seen), 0, False
-            reach.append(seen)
-        returns = [set() for _ in reach]
+            reach[rule] = seen
+        returns = {rule: set() for rule in rules}
         for _, callee, rest in calls:
             if rest != 1:
                 returns[callee].add(rest)
@@ -453,16 +457,17 @@ cdef class MaskStore:
                 if rest == 1 and not returns[caller] <= returns[callee]:
                     returns[callee] |= returns[caller]
                     changed = True
-        for rule in range(<int32_t>self.terms.rule_body.size()):
+        total = sum(map(len, reach.values()))
+        for rule in rules:
             for state in reach[rule]:
                 if <long long>(self.walks - before) > budget:
-                    return sum(map(len, reach)), self.walks - before, False
-                mask = self.root(state)
+                    return total, self.walks - before, False
+                mask = self.root(state, False)
                 g = self.masks[mask].group_first
                 for g in range(g, g + self.masks[mask].group_count):
                     for rest in returns[rule]:
-                        self.child(self.mask_groups[g], rest, False)
-        return sum(map(len, reach)), self.walks - before, True
+                        self.child(self.mask_groups[g], rest, False, False)
+        return total, self.walks - before, True
 
     def counts(self):
         """Return sizes: masks, walks, hits, bytes held by masks."""

@@ -31,10 +31,10 @@ cdef class Semantics:
     cdef list resolvers
     cdef object resolve_term            # (resolver answer) -> term
     cdef dict resolved                  # (resolver, value) -> term
-    cdef readonly bint active
-    cdef bint forbids                   # an action is a callable: it may forbid a return
+    cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
     cdef uint64_t max_states
 
+    cdef int32_t number_of(self, list table, str what, object entry) except -1
     cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3
     cdef int32_t longer(self, int32_t text, uint8_t byte) except -1
     cdef bytes text_of(self, int32_t text)

@@ -1,23 +1,18 @@
-from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Literal, final
+from collections.abc import Callable, Hashable
+from typing import Any, final
+
+from stackmask.grammar.ir import Action, Resolver
 
 @final
 class Semantics:
-    """The semantic states of one automaton, with its actions and resolvers.
+    """The semantic states of the grammars of one store, with their actions and resolvers."""
 
-    ``initial`` is a tuple of bytes (bottom of the stack first) or any hashable value. ``actions`` hold
-    ``"push"`` or pure callables (S, captured bytes) -> S or None; ``resolvers`` hold ``"top"`` or pure
-    callables S -> regular expression; ``resolve_term`` turns what a callable answers into a term.
-    """
+    def __new__(cls, resolve_term: Callable[[Any], int] | None, max_states: int = ...) -> Semantics: ...
+    def add_action(self, action: Action) -> int:
+        """Return the number of an action: ``"push"`` or a callable."""
 
-    def __new__(
-        cls,
-        initial: Hashable = (),
-        actions: Sequence[Literal["push"] | Callable[[Any, bytes], Hashable | None]] = (),
-        resolvers: Sequence[Literal["top"] | Callable[[Any], Any]] = (),
-        resolve_term: Callable[[Any], int] | None = None,
-        max_states: int = ...,
-    ) -> Semantics: ...
-    @property
-    def active(self) -> bool:
-        """Whether anything depends on semantic states; if not, they cost nothing."""
+    def add_resolver(self, resolver: Resolver) -> int:
+        """Return the number of a resolver: ``"top"`` or a callable."""
+
+    def start(self, initial: Hashable, stacked: bool) -> int:
+        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts, bottom first."""

@@ -27,16 +27,12 @@ cdef enum:
 
 @cython.final
 cdef class Semantics:
-    """The semantic states of one automaton, with its actions and resolvers.
+    """The semantic states of the grammars of one store, with their actions and resolvers.
 
-    ``initial`` is a tuple of bytes (bottom of the stack first) or any hashable value; ``actions`` and
-    ``resolvers`` hold ``"push"``/``"top"`` or callables; ``resolve_term`` turns what a resolver callable
-    answers into a term.
+    ``resolve_term`` turns what a resolver callable answers into a term.
     """
 
-    def __cinit__(
-        self, initial=(), actions=(), resolvers=(), resolve_term=None, uint64_t max_states=2_000_000
-    ):
+    def __cinit__(self, resolve_term, uint64_t max_states=2_000_000):
         self.sem_index = {}
         self.values = []
         self.value_index = {}
@@ -44,22 +40,41 @@ cdef class Semantics:
         self.text_parent.push_back(-1)
         self.text_byte.push_back(0)
         self.max_states = max_states
-        self.actions = list(actions)
-        self.resolvers = list(resolvers)
+        self.actions = []
+        self.resolvers = []
+        self.numbers = {}
         self.resolve_term = resolve_term
         self.resolved = {}
-        self.active = bool(self.actions) or bool(self.resolvers)
-        self.forbids = any(action != "push" for action in self.actions)
-        plain = "push" in self.actions or "top" in self.resolvers
-        start = self.value_of(() if plain else initial)
-        if plain:
+        self.intern(-1, self.value_of(()), 0)
+        self.intern(-1, self.add_value(None, VALUE_SYMBOL, -1, 0, True), 0)
+
+    def add_action(self, action):
+        """Return the number of an action: ``"push"`` or a callable."""
+        return self.number_of(self.actions, "action", action)
+
+    def add_resolver(self, resolver):
+        """Return the number of a resolver: ``"top"`` or a callable."""
+        return self.number_of(self.resolvers, "resolver", resolver)
+
+    cdef int32_t number_of(self, list table, str what, object entry) except -1:
+        # callables are one if they are the same object; the table keeps them alive, so their ids are theirs
+        key = (what, entry if isinstance(entry, str) else id(entry))
+        if key not in self.numbers:
+            self.numbers[key] = len(table)
+            table.append(entry)
+        return self.numbers[key]
+
+    def start(self, initial, bint stacked):
+        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts, bottom first."""
+        cdef int32_t value = self.value_of(() if stacked else initial)
+        cdef int32_t last
+        if stacked:
             for text in initial:
                 last = 0
                 for byte in text:
                     last = self.longer(last, byte)
-                start = self.link(start, last)
-        self.intern(-1, start, 0)
-        self.intern(-1, self.add_value(None, VALUE_SYMBOL, -1, 0, True), 0)
+                value = self.link(value, last)
+        return self.intern(-1, value, 0)
 
     cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3:
         cdef Sem sem

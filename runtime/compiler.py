@@ -6,8 +6,9 @@ import threading
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
-from stackmask.pda.automaton import Automaton, TokenInfo
+from stackmask.pda.automaton import Automaton
 from stackmask.pda.limits import Limits
+from stackmask.pda.store import Store, TokenInfo
 from stackmask.pda.trie import Trie
 from stackmask.runtime.matcher import Matcher
 
@@ -39,13 +40,14 @@ class CompiledGrammar:
         ``budget`` bounds the states visited and the walks of the vocabulary. The masks are the same as those
         made lazily. Returns: ``states``, ``walks``, and whether it is ``complete`` within the budget.
         """
-        with self.automaton.lock:
-            states, walks, complete = self.automaton.masks.precompute(budget)
+        store = self.automaton.store
+        with store.lock:
+            states, walks, complete = store.masks.precompute(self.automaton.lowered.rules, budget)
         return {"states": states, "walks": walks, "complete": complete}
 
     def stats(self) -> dict[str, int]:
         """Return sizes and counters: terms, states, masks, walks, bytes."""
-        return self.automaton.counts()
+        return self.automaton.store.counts()
 
 
 class Compiler:
@@ -60,7 +62,7 @@ class Compiler:
         self.limits = limits or Limits()
         self._lock = threading.Lock()
         self._compiled: dict[Hashable, CompiledGrammar] = {}
-        self._info = _token_info(vocabulary)
+        self._store = Store(_token_info(vocabulary), self.limits)
 
     def compile(self, grammar: Grammar) -> CompiledGrammar:
         """Compile a grammar.
@@ -72,7 +74,8 @@ class Compiler:
         key = (rules.start, rules.initial, tuple(rules.rules.values()))
         with self._lock:
             if key not in self._compiled:
-                automaton = Automaton(rules, self._info, self.limits)
+                with self._store.lock:
+                    automaton = Automaton(rules, self._store)
                 self._compiled[key] = CompiledGrammar(grammar, self.vocabulary, automaton)
             return self._compiled[key]
 

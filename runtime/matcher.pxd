@@ -10,6 +10,7 @@ from stackmask.pda.terms cimport TermStore
 cdef class Matcher:
     cdef readonly object compiled
     cdef object automaton
+    cdef object store
     cdef TermStore terms
     cdef MaskStore masks
     cdef StoreLock lock                 # held whenever states or masks may be made
@@ -17,7 +18,7 @@ cdef class Matcher:
     cdef tuple texts                    # id -> bytes or None
     cdef tuple stop_ids
     cdef int32_t size                   # width of the logits
-    cdef list token_classes             # of frozensets of ids
+    cdef dict classes_of_token          # special token -> the classes that hold it
     cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
     cdef bint terminated
     cdef object refused                 # the last refusal: (configuration, bytes accepted, token or text)

@@ -95,13 +95,14 @@ cdef class Matcher:
             raise MatcherError("a matcher can only be copied from one of the same compiled grammar")
         self.compiled = compiled
         self.automaton = automaton
-        self.terms = automaton.terms
-        self.masks = automaton.masks
-        self.lock = automaton.lock
-        self.texts = automaton.info.texts
-        self.stop_ids = automaton.info.stop_ids
-        self.size = automaton.info.size
-        self.token_classes = automaton.tokens_of_class
+        self.store = automaton.store
+        self.terms = self.store.terms
+        self.masks = self.store.masks
+        self.lock = self.store.lock
+        self.texts = self.store.info.texts
+        self.stop_ids = self.store.info.stop_ids
+        self.size = self.store.info.size
+        self.classes_of_token = automaton.classes_of_token
         if origin is None:
             self.start()
         else:
@@ -111,15 +112,15 @@ cdef class Matcher:
 
     cdef int start(self) except -1:
         """Begin a family of one, at the start of the grammar."""
-        limits = self.automaton.limits
+        limits = self.store.limits
         self.family = ConfigSpace(
-            self.terms, self.automaton.semantics, False, limits.max_configurations, limits.max_members
+            self.terms, self.store.semantics, False, limits.max_configurations, limits.max_members
         )
         self.terminated = False
         self.history.clear()
         self.lock.take()
         try:
-            self.history.push_back(self.family.closed(self.automaton.lowered.start, BOTTOM, 0))
+            self.history.push_back(self.family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state))
         finally:
             self.lock.give()
         return 0
@@ -138,12 +139,11 @@ cdef class Matcher:
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3:
         """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
         cdef int32_t next = DEAD, other
-        cdef Py_ssize_t k
         text = self.texts[token] if token < len(self.texts) else None
         if text:
             next = self.after_bytes(config, text)
-        for k in range(len(self.token_classes)):
-            if token in <frozenset>self.token_classes[k]:
+        if self.classes_of_token:
+            for k in self.classes_of_token.get(token, ()):
                 other = self.family.step(config, 256 + <int32_t>k)
                 next = self.family.union_of(next, other)
         return next
@@ -234,7 +234,7 @@ cdef class Matcher:
     def reset(self):
         """Go back to the start. A matcher whose family has met half of its budget starts a new family."""
         self.refused = None
-        if 2 * self.family.configs.size() > self.automaton.limits.max_configurations:
+        if 2 * self.family.configs.size() > self.store.limits.max_configurations:
             self.start()
             return
         self.history.resize(1)
@@ -265,7 +265,7 @@ cdef class Matcher:
         finally:
             self.lock.give()
         return describe_refusal(
-            what, position, self.terminated, self.automaton.info, *expected
+            what, position, self.terminated, self.store.info, *expected
         )
 
     def expected_bytes(self):
@@ -281,16 +281,17 @@ cdef class Matcher:
             self.lock.give()
 
     cdef tuple expected_at(self, int32_t config):
-        cdef int byte, k
+        cdef int byte
+        cdef int32_t k
         allowed = set()
         tokens = set()
         if not self.terminated:
             for byte in range(256):
                 if self.family.step(config, byte) != DEAD:
                     allowed.add(byte)
-            for k in range(len(self.token_classes)):
+            for ids, k in self.automaton.lowered.token_classes.items():
                 if self.family.step(config, 256 + k) != DEAD:
-                    tokens |= self.token_classes[k]
+                    tokens.update(ids)
         return allowed, tokens, bool(self.family.configs[config].accepting)
 
     # -- masks -------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stackmask.pda.automaton import TokenInfo
+    from stackmask.pda.store import TokenInfo
 
 _SHOWN = 12  # pieces of an expectation that are spelled out
 
