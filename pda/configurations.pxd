@@ -48,6 +48,8 @@ cdef struct Config:
     int32_t accepting
     int32_t row         # offset in rows, or -1
     int32_t map         # the bytes that one step tells apart
+    int32_t mask_row    # families: the row that holds the whole mask, of masks number `mask_epoch`; or -1
+    int32_t mask_epoch
     uint64_t ends       # walks: guards under which the frame below must be alive; else 1
 
 
@@ -105,6 +107,7 @@ cdef class ConfigSpace:
     cdef int32_t close(self) except -3
     cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3
     cdef int32_t raw(self, int32_t state, int32_t sem) except -3
+    cdef int32_t of_members(self, vector[Member]& members) except -3
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3
     cdef int32_t make_row(self, int32_t config) except -1
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3

@@ -226,6 +226,8 @@ cdef class ConfigSpace:
         config.accepting = self.found_accepting
         config.row = UNKNOWN
         config.map = MAP_ONE
+        config.mask_row = UNKNOWN
+        config.mask_epoch = 0
         config.ends = ends
         for i in range(n):
             self.members.push_back(self.work[i])
@@ -553,6 +555,14 @@ cdef class ConfigSpace:
         m.sem = sem
         self.work.clear()
         self.work.push_back(m)
+        self.found_pops.clear()
+        self.found_accepting = False
+        return self.intern_config(1)
+
+    cdef int32_t of_members(self, vector[Member]& members) except -3:
+        """Return the configuration of some members alone, in any order."""
+        self.work = members
+        sort(self.work.begin(), self.work.end(), member_less)
         self.found_pops.clear()
         self.found_accepting = False
         return self.intern_config(1)

@@ -1,346 +1,111 @@
 # distutils: language = c++
-"""Masks: which tokens may follow, for every local state, split by what they depend on.
+"""Masks: which tokens may follow a configuration, put together from the masks of its local states.
 
-One walk of the vocabulary trie from a local state, with the frame below it unknown, splits the tokens:
+The mask of a configuration is the union over its members (``walks`` makes those). Where a token returns out of
+a member's frame with bytes left over, each edge of the frame gives a return state, over which the remainders
+were walked in the same way; the answer for (remainders, return state) is a mask of the same form, remembered
+under that pair, and it goes deeper only where a remainder returns again. Tokens on which the semantic state
+decides are run on the real configuration, whose steps are remembered too.
 
-- allowed whatever is below: kept dense or sparse, whichever is smaller;
-- allowed if the frame below is alive under a follow restriction that is still pending when the token ends;
-- those that return out of the frame with bytes left over: kept as the trie nodes where the return
-  happens, grouped by what is pending there;
-- those that run into a question to the semantic state (a dynamic rule, an action that may forbid): kept as
-  the trie nodes where the question comes up.
-
-The mask of a configuration is the union over its members. For the third part each edge of the member's frame
-gives a return state, from which the subtrees below those nodes are walked in the same way, again with the
-frame below unknown. So the answer for (state, return state) is a mask of the same form, remembered under that
-pair, and it goes deeper only where a remainder returns again. The fourth part is run on the real
-configuration, whose steps are remembered too.
+A mask of several parts is remembered under the list of its parts, since or-ing costs more than looking up; and a
+configuration remembers the row of its whole mask.
 """
 
 cimport cython
-from libcpp.algorithm cimport sort, unique
+from libc.stdint cimport int64_t
+from libc.string cimport memcpy, memset
+from libcpp.algorithm cimport sort
 
-from stackmask.pda.configurations cimport BOTTOM, BOTTOM_REST, DEAD, READS_STATE, Config
-from stackmask.pda.interning cimport ACTION_NONE, ANY_BYTE, EMPTY, F_TOKEN, TOKENS
-from stackmask.pda.semantics cimport SEM_SYMBOL
-from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.configurations cimport BOTTOM_REST, DEAD, Edge
+from stackmask.pda.interning cimport ACTION_NONE, EMPTY, TOKENS
+from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.tables cimport NO_VALUE, ids_free, ids_init, ids_put, map_clear, map_free, map_get, map_init, map_put, mix
+from stackmask.pda.walks cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
 
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
-    MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `simulate_below`
-
-
-cdef inline uint64_t visit_key(Visit v) noexcept:
-    return (<uint64_t>v.mask << 32) | <uint64_t>v.frame
+    MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
+    MANY_TOKENS = 256    # sparse tokens from which a joined row is cheaper
 
 
 @cython.final
-cdef class MaskStore:
-    """The masks of the grammars of one store over one vocabulary. Append-only."""
+cdef class MaskStore(MaskWalks):
+    """The masks of the grammars of one store over one vocabulary."""
 
-    def __cinit__(
-        self,
-        TermStore terms,
-        Semantics semantics,
-        ConfigSpace space,
-        Trie trie,
-        int32_t vocab_size,
-    ):
-        cdef vector[int32_t] nowhere
-        self.terms = terms
-        self.semantics = semantics
-        self.space = space
-        self.trie = trie
-        self.width = (vocab_size + 31) // 32
-        self.bits.resize(self.width, 0)
-        self.stack.resize(trie.max_depth + 1, 0)
-        self.group_index = {}
+    def __cinit__(self):
         map_init(&self.visited)
-        map_init(&self.children)
-        self.walks = 0
+        ids_init(&self.joined_index)
+        self.epoch = 1
+        self.fills = 0
         self.hits = 0
+        self.joins = 0
         self.simulations = 0
         self.most_visits = 0
-        self.walk(DEAD, nowhere, False, False)
 
     def __dealloc__(self):
         map_free(&self.visited)
-        map_free(&self.children)
+        ids_free(&self.joined_index)
 
-    def add_token_class(self, tokens):
-        """Enter the ids of the next class of special tokens."""
-        cdef vector[int32_t] ids
-        for token in tokens:
-            ids.push_back(token)
-        self.class_tokens.push_back(ids)
+    # -- the parts of a mask ---------------------------------------------------------------------------
 
-    # -- making masks --------------------------------------------------------------------------------
-
-    cdef int32_t intern_group(self, int32_t guard, int32_t sem, vector[int32_t]& nodes) except -1:
-        # equal remainders must be one id: else every path through an ambiguous stack makes masks of its own
-        cdef Group group
-        cdef size_t k
-        key = (guard, sem, (<char*>nodes.data())[: nodes.size() * sizeof(int32_t)])
-        found = self.group_index.get(key)
-        if found is not None:
-            return found
-        group.guard = guard
-        group.sem = sem
-        group.node_first = <int32_t>self.remainder_nodes.size()
-        group.node_count = <int32_t>nodes.size()
-        for k in range(nodes.size()):
-            self.remainder_nodes.push_back(nodes[k])
-        self.groups.push_back(group)
-        self.group_index[key] = <int32_t>self.groups.size() - 1
-        return <int32_t>self.groups.size() - 1
-
-    cdef int32_t walk(self, int32_t start, vector[int32_t]& below, bint with_tokens, bint strict) except -3:
-        """Walk the subtrees strictly below the given trie nodes from a configuration over the unknown frame.
-
-        ``with_tokens``: special tokens may come first (the walk starts at a token boundary). ``strict``: a
-        return below may be forbidden by an action.
-        """
-        cdef Trie trie = self.trie
-        cdef ConfigSpace space = self.space
-        cdef int32_t i, c, n, p, t, depth, stop, group, symbol, count = 0
-        cdef size_t r, k
-        cdef Config config
-        cdef Mask mask
-        cdef Pending pending
-        cdef vector[vector[int32_t]] by_group
-        cdef vector[uint64_t] late_ends
-        cdef vector[int32_t] late_token
-        cdef vector[int32_t] readers
-        group_index = {}
-        self.walks += 1
-        for k in range(self.bits.size()):
-            self.bits[k] = 0
-        for r in range(below.size()):
-            if start == READS_STATE:
-                readers.push_back(below[r])
-                continue
-            config = space.configs[start]
-            for p in range(config.pop_first, config.pop_first + config.pop_count):
-                group = group_index.setdefault((space.pops[p].guard, space.pops[p].sem), len(group_index))
-                if <size_t>group == by_group.size():
-                    by_group.resize(group + 1)
-                by_group[group].push_back(below[r])
-            self.stack[trie.depth[below[r]]] = start
-            i = below[r] + 1
-            stop = trie.end[below[r]]
-            while i < stop:
-                depth = trie.depth[i]
-                c = space.step(self.stack[depth - 1], trie.byte[i])
-                if c <= DEAD:
-                    if c == READS_STATE:
-                        readers.push_back(i)
-                    i = trie.end[i]
-                    continue
-                self.stack[depth] = c
-                config = space.configs[c]
-                n = trie.token_first[i + 1] - trie.token_first[i]
-                if strict and n and not config.count:
-                    # tokens that only a return keeps alive: an action below may forbid that return
-                    readers.push_back(i)
-                    i = trie.end[i]
-                    continue
-                for t in range(trie.token_first[i], trie.token_first[i + 1]):
-                    n = trie.tokens[t]
-                    if config.ends & 1:
-                        self.bits[n >> 5] |= <uint32_t>1 << (n & 31)
-                        count += 1
-                    else:
-                        late_ends.push_back(config.ends)
-                        late_token.push_back(n)
-                if config.pop_count and trie.end[i] > i + 1:
-                    for p in range(config.pop_first, config.pop_first + config.pop_count):
-                        key = (space.pops[p].guard, space.pops[p].sem)
-                        group = group_index.setdefault(key, len(group_index))
-                        if <size_t>group == by_group.size():
-                            by_group.resize(group + 1)
-                        by_group[group].push_back(i)
-                if config.count:
-                    i += 1
-                else:
-                    i = trie.end[i]
-        mask.reads_tokens = 0
-        if with_tokens:
-            for symbol in range(self.terms.token_classes):
-                c = space.step(start, TOKENS + symbol)
-                if c == READS_STATE:
-                    mask.reads_tokens = 1
-                if c <= DEAD:
-                    continue
-                for k in range(self.class_tokens[symbol].size()):
-                    n = self.class_tokens[symbol][k]
-                    if space.configs[c].ends & 1:
-                        self.bits[n >> 5] |= <uint32_t>1 << (n & 31)
-                        count += 1
-                    else:
-                        late_ends.push_back(space.configs[c].ends)
-                        late_token.push_back(n)
-        mask.dense = -1
-        mask.sparse_first = <int32_t>self.sparse_tokens.size()
-        mask.sparse_count = 0
-        if count > self.width:
-            mask.dense = <int32_t>(self.dense_words.size() // self.width)
-            for k in range(self.bits.size()):
-                self.dense_words.push_back(self.bits[k])
-        elif count:
-            for k in range(self.bits.size()):
-                if self.bits[k]:
-                    for n in range(32):
-                        if (self.bits[k] >> n) & 1:
-                            self.sparse_tokens.push_back(<int32_t>(32 * k + n))
-                            mask.sparse_count += 1
-        mask.pending_first = <int32_t>self.pendings.size()
-        by_ends = {}
-        for k in range(late_token.size()):
-            by_ends.setdefault(late_ends[k], []).append(late_token[k])
-        for ends, tokens in by_ends.items():
-            pending.ends = ends
-            pending.first = <int32_t>self.sparse_tokens.size()
-            pending.count = len(tokens)
-            for token in tokens:
-                self.sparse_tokens.push_back(token)
-            self.pendings.push_back(pending)
-        mask.pending_count = len(by_ends)
-        mask.group_first = <int32_t>self.mask_groups.size()
-        mask.group_count = len(group_index)
-        for guard, sem in group_index:
-            # one subtree may lie in another, and both return at one node
-            k = self.mask_groups.size() - mask.group_first
-            sort(by_group[k].begin(), by_group[k].end())
-            by_group[k].erase(unique(by_group[k].begin(), by_group[k].end()), by_group[k].end())
-            self.mask_groups.push_back(self.intern_group(guard, sem, by_group[k]))
-        mask.reader_first = <int32_t>self.reader_nodes.size()
-        mask.reader_count = <int32_t>readers.size()
-        for k in range(readers.size()):
-            self.reader_nodes.push_back(readers[k])
-        self.masks.push_back(mask)
-        return <int32_t>self.masks.size() - 1
-
-    cdef int32_t root(self, int32_t state, bint strict) except -3:
-        """Return the mask of a local state, the frame and the semantic state below it unknown."""
-        cdef vector[int32_t]* roots = &self.strict_roots if strict else &self.roots
-        cdef vector[int32_t] whole
-        cdef int32_t found
-        if <size_t>state < roots.size() and roots[0][state] >= 0:
-            self.hits += 1
-            return roots[0][state]
-        whole.push_back(0)
-        found = self.walk(
-            self.space.raw(state, SEM_SYMBOL), whole, (self.terms.terms[state].flags & F_TOKEN) != 0, strict
-        )
-        if <size_t>state >= roots.size():
-            roots.resize(self.terms.terms.size(), -1)
-        roots[0][state] = found
-        return found
-
-    cdef int32_t child(self, int32_t group, int32_t rest, bint changed, bint strict) except -3:
-        """Return the mask of the remainders of a group in a return state, the frame below unknown.
-
-        ``changed``: the return runs an action or ends a scope, so what the token itself put into the semantic
-        state is not what holds afterwards.
-        """
-        cdef KeyMap* index = &self.children
-        cdef uint64_t key = (<uint64_t>group << 34) | (<uint64_t>rest << 2)
-        key |= (<uint64_t>changed << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(index, key)
-        cdef Group g = self.groups[group]
-        cdef vector[int32_t] below
-        cdef int32_t i
-        if found != NO_VALUE:
-            return found
-        if g.guard != ANY_BYTE:
-            rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
-        found = NO_TOKENS
-        if rest != EMPTY:
-            for i in range(g.node_first, g.node_first + g.node_count):
-                below.push_back(self.remainder_nodes[i])
-            found = self.walk(self.space.closed(rest, BOTTOM, SEM_SYMBOL if changed else g.sem), below, False, strict)
-        map_put(index, key, found)
-        return found
-
-    # -- using them ----------------------------------------------------------------------------------
-
-    cdef int visit(self, int32_t mask, int32_t frame) except -3:
+    cdef int visit(self, int32_t mask, int32_t frame, int32_t filter) except -3:
         cdef Visit v
         cdef size_t i, n = self.visits.size()
+        if mask == NO_TOKENS:
+            return 0
         v.mask = mask
         v.frame = frame
+        v.filter = filter
         # ambiguous stacks reach the same place in several ways; a mask is or-ed once
         if n < FEW_VISITS:
             for i in range(n):
-                if self.visits[i].mask == mask and self.visits[i].frame == frame:
+                if self.visits[i].mask == mask and self.visits[i].frame == frame and self.visits[i].filter == filter:
                     return 0
-        else:
+        elif filter == NO_FILTER:
             if n == FEW_VISITS:
                 map_clear(&self.visited)
                 for i in range(n):
-                    map_put(&self.visited, visit_key(self.visits[i]), 1)
+                    if self.visits[i].filter == NO_FILTER:
+                        map_put(&self.visited, visit_key(self.visits[i]), 1)
             if map_get(&self.visited, visit_key(v)) != NO_VALUE:
                 return 0
             map_put(&self.visited, visit_key(v), 1)
         self.visits.push_back(v)
         return 0
 
-    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""
-        cdef int32_t i, first = family.configs[config].first
-        cdef size_t roots, k = 0
-        self.visits.clear()
-        self.to_simulate.clear()
-        self.simulate_tokens = False
-        for i in range(first, first + family.configs[config].count):
-            k = family.members[i].frame
-            self.visit(self.root(family.members[i].state, family.frames[k].forbids), <int32_t>k)
-        roots = self.visits.size()
-        k = 0
-        while k < self.visits.size():
-            self.apply(family, self.visits[k], words)
-            k += 1
-            if k >= roots and self.visits.size() > MANY_VISITS:
-                # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
-                # exponentially; configurations join the paths, so this stays polynomial
-                self.to_simulate.clear()
-                self.to_simulate.push_back(0)
-                break
-        if k > self.most_visits:
-            self.most_visits = k
-        if not self.to_simulate.empty():
-            self.simulate(family, config, words)
-        if self.simulate_tokens:
-            self.simulate_special(family, config, words)
-        return 0
+    cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1:
+        """Tell whether the frame is alive under one of the guards."""
+        cdef int32_t g
+        if ends & 1:
+            return True
+        for g in range(64):
+            if (ends >> g) & 1 and family.exits(frame, g):
+                return True
+        return False
 
-    cdef int apply(self, ConfigSpace family, Visit at, uint32_t* words) except -3:
+    cdef int expand(self, ConfigSpace family, Visit at) except -3:
+        """Add the parts of one mask, and visit what it leads to."""
         cdef Mask mask = self.masks[at.mask]
-        cdef uint32_t* dense
-        cdef int32_t i, j, k, n, e, g
+        cdef int32_t i, j, k, e
         cdef Edge edge
-        cdef bint allowed
-        if mask.dense >= 0:
-            dense = &self.dense_words[<size_t>mask.dense * self.width]
-            for i in range(self.width):
-                words[i] |= dense[i]
-        for i in range(mask.sparse_first, mask.sparse_first + mask.sparse_count):
-            n = self.sparse_tokens[i]
-            words[n >> 5] |= <uint32_t>1 << (n & 31)
+        cdef Include piece
+        cdef Part part
+        part.filter = at.filter
+        if mask.dense >= 0 or mask.sparse_count:
+            part.mask = at.mask
+            self.parts_found.push_back(part)
         for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
-            allowed = False
-            for g in range(64):
-                if (self.pendings[i].ends >> g) & 1 and family.exits(at.frame, g):
-                    allowed = True
-                    break
-            if allowed:
-                for k in range(self.pendings[i].first, self.pendings[i].first + self.pendings[i].count):
-                    n = self.sparse_tokens[k]
-                    words[n >> 5] |= <uint32_t>1 << (n & 31)
+            if self.any_exit(family, at.frame, self.pendings[i].ends):
+                part.mask = -1 - i
+                self.parts_found.push_back(part)
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
-            self.to_simulate.push_back(self.reader_nodes[i])
+            self.simulate_place(self.readers[i])
         if mask.reads_tokens:
             self.simulate_tokens = True
+        for i in range(mask.include_first, mask.include_first + mask.include_count):
+            piece = self.includes[i]
+            if self.any_exit(family, at.frame, piece.ends):
+                self.visit(piece.mask, at.frame, self.filter_both(at.filter, piece.filter))
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
             for e in range(family.frames[at.frame].count):
@@ -348,56 +113,240 @@ cdef class MaskStore:
                 if edge.rest == BOTTOM_REST:
                     continue
                 if edge.action >= 0 and self.semantics.may_forbid(edge.action):
-                    for j in range(self.groups[k].node_count):
-                        self.to_simulate.push_back(self.remainder_nodes[self.groups[k].node_first + j])
+                    for j in range(self.groups[k].place_count):
+                        self.simulate_place(self.places[self.groups[k].place_first + j])
+                    if self.groups[k].run != NO_RUN:
+                        j = self.runs.runs[self.groups[k].run].place
+                        self.simulate_place(j)
                     continue
                 self.visit(
                     self.child(k, edge.rest, edge.action != ACTION_NONE, family.frames[edge.parent].forbids),
                     edge.parent,
+                    at.filter,
                 )
         return 0
 
+    cdef int collect(self, ConfigSpace family, int32_t config) except -3:
+        """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
+        cdef int32_t i, frame, first = family.configs[config].first
+        cdef size_t roots, k = 0
+        self.visits.clear()
+        self.parts_found.clear()
+        self.to_simulate.clear()
+        self.to_try.clear()
+        self.simulate_tokens = False
+        self.simulate_all = False
+        for i in range(first, first + family.configs[config].count):
+            frame = family.members[i].frame
+            self.visit(self.root(family.members[i].state, family.frames[frame].forbids), frame, NO_FILTER)
+        roots = self.visits.size()
+        while k < self.visits.size():
+            self.expand(family, self.visits[k])
+            k += 1
+            if k >= roots and self.visits.size() > MANY_VISITS:
+                # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
+                # exponentially; configurations join the paths, so this stays polynomial
+                self.simulate_all = True
+                break
+        if k > self.most_visits:
+            self.most_visits = k
+        return 0
+
+    # -- putting them together ---------------------------------------------------------------------------
+
+    cdef int apply(self, Part part, uint32_t* words) noexcept:
+        """Or one part into the words."""
+        cdef int32_t i, n, first, count
+        cdef const uint32_t* dense
+        cdef const uint32_t* filter = NULL
+        if part.filter != NO_FILTER:
+            filter = self.rows[part.filter]
+        if part.mask < 0:
+            first = self.pendings[-1 - part.mask].first
+            count = self.pendings[-1 - part.mask].count
+        else:
+            first = self.masks[part.mask].sparse_first
+            count = self.masks[part.mask].sparse_count
+            if self.masks[part.mask].dense >= 0:
+                dense = self.rows[self.masks[part.mask].dense]
+                if filter == NULL:
+                    for i in range(self.width):
+                        words[i] |= dense[i]
+                else:
+                    for i in range(self.width):
+                        words[i] |= dense[i] & filter[i]
+                return 0
+        for i in range(first, first + count):
+            n = self.sparse_tokens[i]
+            if filter == NULL or (filter[n >> 5] >> (n & 31)) & 1:
+                words[n >> 5] |= <uint32_t>1 << (n & 31)
+        return 0
+
+    cdef int32_t join(self) except -3:
+        """Return the row that holds all parts found, made or remembered; -1 if it is not worth a row."""
+        cdef size_t i, n = self.parts_found.size()
+        cdef int32_t heavy = 0, light = 0, row, id
+        cdef Part part
+        cdef Joined found
+        cdef uint64_t h = 53
+        for i in range(n):
+            part = self.parts_found[i]
+            if part.mask < 0:
+                light += self.pendings[-1 - part.mask].count
+            elif self.masks[part.mask].dense >= 0:
+                heavy += 1
+            else:
+                light += self.masks[part.mask].sparse_count
+            h = mix(mix(h, <uint32_t>part.mask), <uint32_t>part.filter)
+        if heavy == 1 and n == 1 and part.filter == NO_FILTER:
+            return self.masks[part.mask].dense
+        if not heavy and light < MANY_TOKENS:
+            return -1
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.joined_index.mask
+        while self.joined_index.ids[pos] >= 0:
+            if self.joined_index.tags[pos] == tag:
+                id = self.joined_index.ids[pos]
+                found = self.joined[id]
+                if found.count == <int32_t>n:
+                    i = 0
+                    while (
+                        i < n
+                        and self.joined_parts[found.first + i].mask == self.parts_found[i].mask
+                        and self.joined_parts[found.first + i].filter == self.parts_found[i].filter
+                    ):
+                        i += 1
+                    if i == n:
+                        return found.row
+            pos = (pos + 1) & self.joined_index.mask
+        row = self.new_row()
+        self.joins += 1
+        found.first = <int32_t>self.joined_parts.size()
+        found.count = <int32_t>n
+        found.row = row
+        for i in range(n):
+            self.apply(self.parts_found[i], self.rows[row])
+            self.joined_parts.push_back(self.parts_found[i])
+        id = <int32_t>self.joined.size()
+        self.joined.push_back(found)
+        ids_put(&self.joined_index, pos, tag, id)
+        return row
+
+    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Write the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""
+        cdef int32_t row
+        cdef size_t i
+        self.fills += 1
+        if family.configs[config].mask_row >= 0 and family.configs[config].mask_epoch == self.epoch:
+            self.hits += 1
+            memcpy(words, self.rows[family.configs[config].mask_row], 4 * <size_t>self.width)
+            return 0
+        self.collect(family, config)
+        if self.simulate_all:
+            self.to_simulate.clear()
+            self.to_simulate.push_back(0)
+            row = -1
+        else:
+            row = self.join()
+        if row >= 0:
+            memcpy(words, self.rows[row], 4 * <size_t>self.width)
+        else:
+            memset(words, 0, 4 * <size_t>self.width)
+            if not self.simulate_all:
+                for i in range(self.parts_found.size()):
+                    self.apply(self.parts_found[i], words)
+        if self.to_simulate.empty() and self.to_try.empty() and not self.simulate_tokens:
+            if row >= 0:
+                family.configs[config].mask_row = row
+                family.configs[config].mask_epoch = self.epoch
+            return 0
+        self.simulate(family, config, words)
+        return 0
+
+    # -- on the real configuration -------------------------------------------------------------------------
+
+    cdef int simulate_place(self, int32_t place) except -3:
+        """Take note that the tokens of a place are to be run on the real configuration."""
+        cdef Nodes n
+        cdef int32_t node = place >> 2, t, first
+        if not place & IN_FOREST:
+            self.to_simulate.push_back(place)
+            return 0
+        # merged remainders have lost what stands before them
+        n = self.forest.nodes(place)
+        first = n.token_first[node] if place & INCLUSIVE else n.token_first[node + 1]
+        for t in range(first, n.token_first[n.end[node]]):
+            self.to_try.push_back(n.tokens[t])
+        return 0
+
     cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or the text tokens in the subtrees of ``to_simulate`` that may follow on the real stack."""
+        """Or the tokens of ``to_simulate`` and ``to_try`` that may follow on the real stack."""
         cdef size_t k
-        cdef int32_t done = 0
+        cdef int32_t done = 0, node, i, c, place
+        cdef vector[int32_t] path
         self.simulations += 1
+        if self.simulate_tokens or self.simulate_all:
+            self.simulate_special(family, config, words)
         sort(self.to_simulate.begin(), self.to_simulate.end())
         for k in range(self.to_simulate.size()):
             # subtrees are nested or disjoint, and an outer one comes first
-            if self.to_simulate[k] >= done:
-                self.simulate_below(family, config, self.to_simulate[k], words)
-                done = self.trie.end[self.to_simulate[k]]
+            place = self.to_simulate[k]
+            node = place >> 2
+            if node < done and self.to_simulate[k - 1] >> 2 != node:
+                continue
+            self.simulate_below(family, config, node, (place & INCLUSIVE) != 0, words)
+            if self.trie.end[node] > done:
+                done = self.trie.end[node]
+        if self.to_try.size() and self.node_of.empty():
+            self.node_of.resize(32 * <size_t>self.width, 0)
+            for i in range(<int32_t>self.trie.byte.size()):
+                for c in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                    self.node_of[self.trie.tokens[c]] = i
+        for k in range(self.to_try.size()):
+            i = self.to_try[k]
+            if (words[i >> 5] >> (i & 31)) & 1:
+                continue
+            node = self.node_of[i]
+            path.clear()
+            while node:
+                path.push_back(node)
+                node = self.trie.parent[node]
+            c = config
+            while c != DEAD and not path.empty():
+                c = family.step(c, self.trie.byte[path.back()])
+                path.pop_back()
+            if c != DEAD:
+                words[i >> 5] |= <uint32_t>1 << (i & 31)
         return 0
 
     cdef int simulate_below(
-        self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
+        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
     ) except -3:
-        cdef Trie trie = self.trie
-        cdef int32_t i, c, t, stop = trie.end[node]
+        cdef int32_t i, c, t, start = node, stop = self.trie.end[node]
         cdef vector[int32_t] path
         while node:
             path.push_back(node)
-            node = trie.parent[node]
+            node = self.trie.parent[node]
         self.stack[0] = config
         while not path.empty():
             i = path.back()
             path.pop_back()
-            c = family.step(self.stack[trie.depth[i] - 1], trie.byte[i])
+            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
             if c == DEAD:
                 return 0
-            self.stack[trie.depth[i]] = c
-            node = i
-        i = node
+            self.stack[self.trie.depth[i]] = c
+        if inclusive:
+            for t in range(self.trie.token_first[start], self.trie.token_first[start + 1]):
+                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        i = start + 1
         while i < stop:
-            if i:
-                c = family.step(self.stack[trie.depth[i] - 1], trie.byte[i])
-                if c == DEAD:
-                    i = trie.end[i]
-                    continue
-                self.stack[trie.depth[i]] = c
-                for t in range(trie.token_first[i], trie.token_first[i + 1]):
-                    words[trie.tokens[t] >> 5] |= <uint32_t>1 << (trie.tokens[t] & 31)
+            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
+            if c == DEAD:
+                i = self.trie.end[i]
+                continue
+            self.stack[self.trie.depth[i]] = c
+            for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
             i += 1
         return 0
 
@@ -474,10 +423,24 @@ cdef class MaskStore:
         return {
             "masks": self.masks.size(),
             "walks": self.walks,
+            "visited_nodes": self.visited_nodes,
+            "fills": self.fills,
             "hits": self.hits,
+            "joined_masks": self.joins,
             "simulations": self.simulations,
             "most_visits": self.most_visits,
-            "mask_bytes": 4
-            * (self.dense_words.size() + self.sparse_tokens.size() + self.remainder_nodes.size()),
+            "mask_bytes": self.nbytes(),
             "walk_configurations": self.space.configs.size(),
         }
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held by masks, remainders and runs."""
+        cdef size_t held = 4 * <size_t>self.width * self.rows.size() + sizeof(Mask) * self.masks.size()
+        held += 4 * (self.sparse_tokens.size() + self.places.size() + self.readers.size() + self.mask_groups.size())
+        held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
+        held += sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
+        return held + self.runs.nbytes()
+
+
+cdef inline uint64_t visit_key(Visit v) noexcept:
+    return (<uint64_t>v.mask << 32) | <uint64_t>v.frame

@@ -298,8 +298,8 @@ cdef class Matcher:
 
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3:
         cdef int32_t token
-        memset(words, 0, 4 * <size_t>self.masks.width)
         if terminated or config == DEAD:
+            memset(words, 0, 4 * <size_t>self.masks.width)
             return 0
         self.masks.fill(self.family, config, words)
         if self.family.configs[config].accepting:

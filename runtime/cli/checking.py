@@ -69,7 +69,7 @@ def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
             size = len(part) // 2
     if position == len(data) and matcher.is_accepting():
         return Verdict(True, position, "")
-    expected = describe_expectation(*matcher.expected(), compiled.automaton.info)
+    expected = describe_expectation(*matcher.expected(), compiled.automaton.store.info)
     return Verdict(False, position, expected)
 
 

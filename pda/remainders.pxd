@@ -1,0 +1,36 @@
+# Merged remainders of tokens, as tries of their own. See remainders.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.tables cimport IdTable
+from stackmask.pda.trie cimport Trie
+
+cdef struct Nodes:
+    # the arrays of a trie, in depth-first order; see trie.pxd
+    const uint8_t* byte
+    const int32_t* depth
+    const int32_t* end
+    const int32_t* token_first
+    const int32_t* tokens
+
+cdef enum:
+    # a place is node << 2, and these bits
+    IN_FOREST = 1       # a node of the forest, not of the vocabulary
+    INCLUSIVE = 2       # the node's own byte is part of the remainder; else only what is below it
+
+cdef class Forest:
+    cdef Trie trie
+    cdef vector[uint8_t] byte
+    cdef vector[int32_t] depth
+    cdef vector[int32_t] end
+    cdef vector[int32_t] token_first    # one more than nodes
+    cdef vector[int32_t] tokens
+    cdef int32_t max_depth
+    cdef IdTable root_index
+
+    cdef Nodes nodes(self, int32_t place) noexcept
+    cdef int32_t size_of(self, int32_t place) noexcept
+    cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1
+    cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1
+    cdef int32_t intern(self, int32_t root) except -1
+    cdef int32_t merge(self, vector[int32_t]& places) except -1

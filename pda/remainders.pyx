@@ -1,0 +1,199 @@
+# distutils: language = c++
+"""Remainders: what is left of tokens after a return or a run of characters, merged into small tries.
+
+Many tokens leave the same remainder (`foo": `, `bar": `), so the subtrees below the places where a return
+happens are laid over each other: equal remainders share one node, which holds the tokens of all. Walks from
+return states visit those nodes instead of the vocabulary's.
+"""
+
+cimport cython
+from libc.stdint cimport uint32_t
+from libcpp.algorithm cimport sort, unique
+
+from stackmask.pda.tables cimport ids_free, ids_init, ids_put, mix
+
+
+@cython.final
+cdef class Forest:
+    """Tries of merged remainders of one vocabulary. Append-only.
+
+    Each merged trie has a root of its own, and equal ones are one.
+    """
+
+    def __cinit__(self, Trie trie):
+        self.trie = trie
+        ids_init(&self.root_index)
+        self.token_first.push_back(0)
+        self.max_depth = trie.max_depth
+
+    def __dealloc__(self):
+        ids_free(&self.root_index)
+
+    cdef Nodes nodes(self, int32_t place) noexcept:
+        """Return the arrays that hold the node of a place. They move when the forest grows."""
+        cdef Nodes n
+        if place & IN_FOREST:
+            n.byte = self.byte.data()
+            n.depth = self.depth.data()
+            n.end = self.end.data()
+            n.token_first = self.token_first.data()
+            n.tokens = self.tokens.data()
+        else:
+            n.byte = self.trie.byte.data()
+            n.depth = self.trie.depth.data()
+            n.end = self.trie.end.data()
+            n.token_first = self.trie.token_first.data()
+            n.tokens = self.trie.tokens.data()
+        return n
+
+    cdef int32_t size_of(self, int32_t place) noexcept:
+        """Return the number of nodes of the subtree."""
+        cdef int32_t node = place >> 2
+        if place & IN_FOREST:
+            return self.end[node] - node
+        return self.trie.end[node] - node
+
+    cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1:
+        """Append (byte, order, place of the child) for every child, packed so that sorting keeps the order."""
+        cdef Nodes n = self.nodes(place)
+        cdef int32_t node = place >> 2, i, stop
+        if place & INCLUSIVE:
+            out.push_back(
+                (<uint64_t>n.byte[node] << 56) | (<uint64_t>level << 32) | <uint64_t>(place & ~INCLUSIVE)
+            )
+            return 0
+        i = node + 1
+        stop = n.end[node]
+        while i < stop:
+            out.push_back(
+                (<uint64_t>n.byte[i] << 56) | (<uint64_t>level << 32) | <uint64_t>((i << 2) | (place & IN_FOREST))
+            )
+            i = n.end[i]
+        return 0
+
+    cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1:
+        self.byte.push_back(byte)
+        self.depth.push_back(depth)
+        self.end.push_back(0)
+        self.token_first.push_back(<int32_t>self.tokens.size())
+        return <int32_t>self.byte.size() - 1
+
+    cdef int32_t merge(self, vector[int32_t]& places) except -1:
+        """Lay the remainders at some places over each other and return the place of the new root.
+
+        Cost: linear in the nodes below the places.
+        """
+        cdef vector[vector[uint64_t]] levels
+        cdef vector[size_t] position
+        cdef vector[int32_t] node_at
+        cdef vector[uint64_t] kids
+        cdef Nodes n
+        cdef size_t k, j, first
+        cdef int32_t node, root, place, source, i, t, shift
+        cdef uint8_t byte
+        root = self.add_node(0, 0)
+        for k in range(places.size()):
+            self.add_children(places[k], <int32_t>k, kids)
+        sort(kids.begin(), kids.end())
+        levels.push_back(kids)
+        position.push_back(0)
+        node_at.push_back(root)
+        while not levels.empty():
+            first = position.back()
+            if first == levels.back().size():
+                self.end[node_at.back()] = <int32_t>self.byte.size()
+                levels.pop_back()
+                position.pop_back()
+                node_at.pop_back()
+                continue
+            byte = <uint8_t>(levels.back()[first] >> 56)
+            j = first
+            while j < levels.back().size() and <uint8_t>(levels.back()[j] >> 56) == byte:
+                j += 1
+            position[position.size() - 1] = j
+            node = self.add_node(byte, <int32_t>levels.size())
+            for k in range(first, j):
+                place = <int32_t>(levels.back()[k] & 0xFFFFFFFF)
+                n = self.nodes(place)
+                source = place >> 2
+                for t in range(n.token_first[source], n.token_first[source + 1]):
+                    i = n.tokens[t]
+                    self.tokens.push_back(i)
+                    if place & IN_FOREST:
+                        n = self.nodes(place)
+            if j > first + 1:
+                # one token may reach the same remainder in several ways
+                sort(self.tokens.begin() + self.token_first[node], self.tokens.end())
+                self.tokens.erase(
+                    unique(self.tokens.begin() + self.token_first[node], self.tokens.end()), self.tokens.end()
+                )
+            self.token_first[node + 1] = <int32_t>self.tokens.size()
+            if j == first + 1:
+                # alone from here on: copy
+                place = <int32_t>(levels.back()[first] & 0xFFFFFFFF)
+                source = place >> 2
+                shift = node - source
+                n = self.nodes(place)
+                i = source + 1
+                while i < n.end[source]:
+                    self.add_node(n.byte[i], 0)
+                    if place & IN_FOREST:
+                        n = self.nodes(place)
+                    self.depth[i + shift] = n.depth[i] - n.depth[source] + <int32_t>levels.size()
+                    self.end[i + shift] = n.end[i] + shift
+                    for t in range(n.token_first[i], n.token_first[i + 1]):
+                        self.tokens.push_back(n.tokens[t])
+                        if place & IN_FOREST:
+                            n = self.nodes(place)
+                    self.token_first[i + shift + 1] = <int32_t>self.tokens.size()
+                    i += 1
+                self.end[node] = <int32_t>self.byte.size()
+                continue
+            kids.clear()
+            for k in range(first, j):
+                self.add_children(<int32_t>(levels.back()[k] & 0xFFFFFFFF), <int32_t>(k - first), kids)
+            sort(kids.begin(), kids.end())
+            levels.push_back(kids)
+            position.push_back(0)
+            node_at.push_back(node)
+        return (self.intern(root) << 2) | IN_FOREST
+
+    cdef int32_t intern(self, int32_t root) except -1:
+        """Return an equal trie that was there before the last one, which is dropped then; else the last one."""
+        cdef uint64_t h = 59
+        cdef int32_t i, t, other, shift, count = <int32_t>self.byte.size() - root
+        cdef bint equal
+        for i in range(root, root + count):
+            h = mix(h, (<uint64_t>self.depth[i] << 8) | <uint64_t>self.byte[i])
+            for t in range(self.token_first[i], self.token_first[i + 1]):
+                h = mix(h, <uint64_t>self.tokens[t])
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.root_index.mask
+        while self.root_index.ids[pos] >= 0:
+            other = self.root_index.ids[pos]
+            if self.root_index.tags[pos] == tag and self.end[other] - other == count:
+                shift = self.token_first[other] - self.token_first[root]
+                equal = True
+                for i in range(count):
+                    if (
+                        self.byte[root + i] != self.byte[other + i]
+                        or self.depth[root + i] != self.depth[other + i]
+                        or self.token_first[root + i + 1] + shift != self.token_first[other + i + 1]
+                    ):
+                        equal = False
+                        break
+                if equal:
+                    for t in range(self.token_first[root], self.token_first[root + count]):
+                        if self.tokens[t] != self.tokens[t + shift]:
+                            equal = False
+                            break
+                if equal:
+                    self.tokens.resize(self.token_first[root])
+                    self.byte.resize(root)
+                    self.depth.resize(root)
+                    self.end.resize(root)
+                    self.token_first.resize(root + 1)
+                    return other
+            pos = (pos + 1) & self.root_index.mask
+        ids_put(&self.root_index, pos, tag, root)
+        return root

@@ -1,0 +1,55 @@
+# Runs of one kind of character at the beginning of tokens. See runs.pyx.
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.remainders cimport Forest
+from stackmask.pda.tables cimport KeyMap
+from stackmask.pda.terms cimport TermStore
+
+cdef enum:
+    NOT_A_CODE = -1     # the item of a repetition that cannot be followed by itself without looking ahead
+
+
+cdef struct Code:
+    # the automaton of a prefix code X: table[first_row + 256 * state + byte]; state 0 is between two characters
+    int32_t first_row
+    uint64_t first[4]   # the bytes that X can begin with
+
+
+cdef struct Exit:
+    # where a run of whole characters ends in a trie: the child that goes on with another byte
+    int32_t place
+    int32_t count       # characters before it
+    uint8_t byte
+
+
+cdef struct Run:
+    # the tokens below one place, by the run of X that they begin with
+    int32_t code
+    int32_t place
+    int32_t token_first     # tokens that are all X, the last character perhaps cut: tokens[first:][:count]
+    int32_t token_count     # ... sorted by the number of characters they need
+    int32_t exit_first      # exits[first:][:count], sorted by byte
+    int32_t exit_count
+    int32_t most_needed
+    int32_t most_before     # the most characters before an exit
+
+
+cdef class Runs:
+    cdef TermStore terms
+    cdef Forest forest
+    cdef KeyMap code_index          # term -> code or NOT_A_CODE
+    cdef vector[Code] codes
+    cdef vector[int16_t] table      # next state, or -1
+    cdef KeyMap run_index           # code << 32 | place -> run
+    cdef vector[Run] runs
+    cdef vector[int32_t] tokens
+    cdef vector[int32_t] needed     # characters that tokens[i] takes
+    cdef vector[Exit] exits
+    cdef KeyMap remainder_index     # run << 8 | byte -> offset in remainders
+    cdef vector[int32_t] remainders  # count, then places
+
+    cdef int32_t code_of(self, int32_t item) except -2
+    cdef int32_t run_of(self, int32_t code, int32_t place) except -1
+    cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1
+    cdef size_t nbytes(self) noexcept

@@ -1,0 +1,218 @@
+# distutils: language = c++
+"""Runs: the tokens of a vocabulary by the characters of one kind that they begin with.
+
+In a state X{m,n} rest, where X is one character (of a string, of a name, a blank), nearly all tokens that may
+come are runs of X, and which they are depends on X alone. One pass over the trie finds, for every token, the
+whole characters of X it begins with: tokens that are nothing else are a *slice*, by their length in characters;
+of the others, what is left behind the run (merged: see ``remainders``) is all that ``rest`` has to be walked over.
+
+X must be a *prefix code*: no string of X begins another one, so that a text is cut into characters in one way.
+"""
+
+cimport cython
+from libcpp.algorithm cimport sort
+
+from stackmask.pda.interning cimport ANY_BYTE, EMPTY, EPS, F_BOOL, F_IMPURE
+from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+
+cdef enum:
+    MAX_CODE_STATES = 64    # characters have a few; longer items are no characters
+    LARGE = 4096            # nodes; a larger subtree is walked where it is instead of being merged
+
+
+cdef bint exit_less(const Exit& x, const Exit& y) noexcept nogil:
+    if x.byte != y.byte:
+        return x.byte < y.byte
+    if x.count != y.count:
+        return x.count < y.count
+    return x.place < y.place
+
+
+@cython.final
+cdef class Runs:
+    """The runs of one vocabulary, made when they are first asked for. Append-only."""
+
+    def __cinit__(self, TermStore terms, Forest forest):
+        self.terms = terms
+        self.forest = forest
+        map_init(&self.code_index)
+        map_init(&self.run_index)
+        map_init(&self.remainder_index)
+
+    def __dealloc__(self):
+        map_free(&self.code_index)
+        map_free(&self.run_index)
+        map_free(&self.remainder_index)
+
+    cdef int32_t code_of(self, int32_t item) except -2:
+        """Return the automaton of an item that is a prefix code, or NOT_A_CODE. Remembered."""
+        cdef int32_t found = map_get(&self.code_index, item)
+        cdef vector[int32_t] states
+        cdef Code code
+        cdef size_t head = 0, k
+        cdef int32_t d, map, b, target, base = <int32_t>self.table.size()
+        if found != NO_VALUE:
+            return found
+        map_put(&self.code_index, item, NOT_A_CODE)
+        if self.terms.terms[item].flags & (F_BOOL | F_IMPURE) or self.terms.terms[item].nu >= 0:
+            return NOT_A_CODE
+        states.push_back(item)
+        while head < states.size():
+            self.table.resize(base + 256 * (head + 1))
+            map = self.terms.classes_of(states[head])
+            for b in range(256):
+                target = -1
+                if self.terms.maps[map].byte_of[self.terms.maps[map].of[b]] != b:
+                    target = self.table[base + 256 * head + self.terms.maps[map].byte_of[self.terms.maps[map].of[b]]]
+                else:
+                    d = self.terms.step(states[head], b)
+                    if d == EPS:
+                        target = 0
+                    elif d != EMPTY:
+                        if self.terms.terms[d].nu >= 0 or states.size() > MAX_CODE_STATES:
+                            self.table.resize(base)
+                            return NOT_A_CODE
+                        for k in range(states.size()):
+                            if states[k] == d and k > 0:
+                                target = <int32_t>k
+                        if target < 0:
+                            target = <int32_t>states.size()
+                            states.push_back(d)
+                self.table[base + 256 * head + b] = <int16_t>target
+            head += 1
+        code.first_row = base
+        for k in range(4):
+            code.first[k] = 0
+        for b in range(256):
+            if self.table[base + b] >= 0:
+                code.first[b >> 6] |= <uint64_t>1 << (b & 63)
+        self.codes.push_back(code)
+        found = <int32_t>self.codes.size() - 1
+        map_put(&self.code_index, item, found)
+        return found
+
+    cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
+        """Return the run table of the tokens strictly below a place. Cost: a few nanoseconds a node; remembered."""
+        cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
+        cdef int32_t found = map_get(&self.run_index, key)
+        cdef Nodes n
+        cdef const int16_t* table
+        cdef Run run
+        cdef Exit exit
+        cdef vector[int16_t] states
+        cdef vector[int32_t] counts
+        cdef vector[int32_t] tokens
+        cdef vector[int32_t] needs
+        cdef vector[int32_t] offset
+        cdef int32_t i, stop, depth, base, state, count, t, node = place >> 2, in_forest = place & IN_FOREST
+        cdef size_t k
+        if found != NO_VALUE:
+            return found
+        n = self.forest.nodes(place)
+        table = &self.table[self.codes[code].first_row]
+        states.resize(self.forest.max_depth + 2, 0)
+        counts.resize(self.forest.max_depth + 2, 0)
+        run.code = code
+        run.place = place
+        run.exit_first = <int32_t>self.exits.size()
+        run.most_needed = 0
+        run.most_before = 0
+        base = n.depth[node]
+        i = node + 1
+        stop = n.end[node]
+        while i < stop:
+            depth = n.depth[i] - base
+            state = table[256 * states[depth - 1] + n.byte[i]]
+            count = counts[depth - 1]
+            if state < 0:
+                if states[depth - 1] == 0:
+                    exit.place = (i << 2) | in_forest | INCLUSIVE
+                    exit.count = count
+                    exit.byte = n.byte[i]
+                    self.exits.push_back(exit)
+                    if count > run.most_before:
+                        run.most_before = count
+                i = n.end[i]
+                continue
+            if state == 0:
+                count += 1
+            states[depth] = <int16_t>state
+            counts[depth] = count
+            if n.token_first[i + 1] > n.token_first[i]:
+                if state:
+                    count += 1
+                for t in range(n.token_first[i], n.token_first[i + 1]):
+                    tokens.push_back(n.tokens[t])
+                    needs.push_back(count)
+                if count > run.most_needed:
+                    run.most_needed = count
+            i += 1
+        run.exit_count = <int32_t>self.exits.size() - run.exit_first
+        sort(self.exits.begin() + run.exit_first, self.exits.end(), exit_less)
+        # by the number of characters, counted
+        run.token_first = <int32_t>self.tokens.size()
+        run.token_count = <int32_t>tokens.size()
+        offset.resize(run.most_needed + 2, 0)
+        for k in range(needs.size()):
+            offset[needs[k] + 1] += 1
+        for k in range(1, offset.size()):
+            offset[k] += offset[k - 1]
+        self.tokens.resize(self.tokens.size() + tokens.size())
+        self.needed.resize(self.tokens.size())
+        for k in range(tokens.size()):
+            t = run.token_first + offset[needs[k]]
+            offset[needs[k]] += 1
+            self.tokens[t] = tokens[k]
+            self.needed[t] = needs[k]
+        self.runs.push_back(run)
+        found = <int32_t>self.runs.size() - 1
+        map_put(&self.run_index, key, found)
+        return found
+
+    cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1:
+        """Return where ``remainders`` lists the places of what is left behind the runs and begins with a byte.
+
+        At the offset stands how many places follow.
+        """
+        cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
+        cdef int32_t found = map_get(&self.remainder_index, key)
+        cdef Run r = self.runs[run]
+        cdef vector[int32_t] large
+        cdef vector[int32_t] small
+        cdef int32_t low, high, middle, k
+        if found != NO_VALUE:
+            return found
+        low = r.exit_first
+        high = r.exit_first + r.exit_count
+        while low < high:
+            middle = (low + high) // 2
+            if self.exits[middle].byte < byte:
+                low = middle + 1
+            else:
+                high = middle
+        while low < r.exit_first + r.exit_count and self.exits[low].byte == byte:
+            if self.forest.size_of(self.exits[low].place) > LARGE:
+                large.push_back(self.exits[low].place)
+            else:
+                small.push_back(self.exits[low].place)
+            low += 1
+        if small.size() > 1:
+            k = self.forest.merge(small)
+            small.clear()
+            small.push_back(k)
+        found = <int32_t>self.remainders.size()
+        self.remainders.push_back(<int32_t>(large.size() + small.size()))
+        for k in range(<int32_t>large.size()):
+            self.remainders.push_back(large[k])
+        for k in range(<int32_t>small.size()):
+            self.remainders.push_back(small[k])
+        map_put(&self.remainder_index, key, found)
+        return found
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held, the forest included."""
+        cdef size_t held = 8 * self.tokens.size() + sizeof(Exit) * self.exits.size() + 2 * self.table.size()
+        held += 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
+        held += 13 * self.forest.byte.size() + 4 * self.forest.tokens.size()
+        return held
