@@ -33,4 +33,5 @@ cdef class Forest:
     cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1
     cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1
     cdef int32_t intern(self, int32_t root) except -1
+    cdef int copy_below(self, int32_t place, int32_t node) except -1
     cdef int32_t merge(self, vector[int32_t]& places) except -1

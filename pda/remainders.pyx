@@ -8,6 +8,7 @@ return states visit those nodes instead of the vocabulary's.
 
 cimport cython
 from libc.stdint cimport uint32_t
+from libc.string cimport memcpy
 from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.tables cimport ids_free, ids_init, ids_put, mix
@@ -78,6 +79,34 @@ cdef class Forest:
         self.token_first.push_back(<int32_t>self.tokens.size())
         return <int32_t>self.byte.size() - 1
 
+    cdef int copy_below(self, int32_t place, int32_t node) except -1:
+        """Copy the nodes below a place to behind ``node``, the last one so far, which stands for it."""
+        cdef Nodes n = self.nodes(place)
+        cdef int32_t source = place >> 2, i, shift, token_shift, deeper
+        cdef int32_t count = n.end[source] - source - 1
+        cdef int32_t first_token = n.token_first[source + 1]
+        cdef int32_t last_token = n.token_first[n.end[source]]
+        cdef int32_t have = <int32_t>self.tokens.size()
+        if count:
+            self.byte.resize(node + 1 + count)
+            self.depth.resize(node + 1 + count)
+            self.end.resize(node + 1 + count)
+            self.token_first.resize(node + 2 + count)
+            self.tokens.resize(have + last_token - first_token)
+            n = self.nodes(place)
+            shift = node - source
+            deeper = self.depth[node] - n.depth[source]
+            token_shift = have - first_token
+            memcpy(self.byte.data() + node + 1, n.byte + source + 1, count)
+            if last_token > first_token:
+                memcpy(self.tokens.data() + have, n.tokens + first_token, 4 * <size_t>(last_token - first_token))
+            for i in range(source + 1, source + 1 + count):
+                self.depth[i + shift] = n.depth[i] + deeper
+                self.end[i + shift] = n.end[i] + shift
+                self.token_first[i + shift + 1] = n.token_first[i + 1] + token_shift
+        self.end[node] = node + 1 + count
+        return 0
+
     cdef int32_t merge(self, vector[int32_t]& places) except -1:
         """Lay the remainders at some places over each other and return the place of the new root.
 
@@ -89,7 +118,7 @@ cdef class Forest:
         cdef vector[uint64_t] kids
         cdef Nodes n
         cdef size_t k, j, first
-        cdef int32_t node, root, place, source, i, t, shift
+        cdef int32_t node, root, place, source, i, t
         cdef uint8_t byte
         root = self.add_node(0, 0)
         for k in range(places.size()):
@@ -129,25 +158,8 @@ cdef class Forest:
                 )
             self.token_first[node + 1] = <int32_t>self.tokens.size()
             if j == first + 1:
-                # alone from here on: copy
-                place = <int32_t>(levels.back()[first] & 0xFFFFFFFF)
-                source = place >> 2
-                shift = node - source
-                n = self.nodes(place)
-                i = source + 1
-                while i < n.end[source]:
-                    self.add_node(n.byte[i], 0)
-                    if place & IN_FOREST:
-                        n = self.nodes(place)
-                    self.depth[i + shift] = n.depth[i] - n.depth[source] + <int32_t>levels.size()
-                    self.end[i + shift] = n.end[i] + shift
-                    for t in range(n.token_first[i], n.token_first[i + 1]):
-                        self.tokens.push_back(n.tokens[t])
-                        if place & IN_FOREST:
-                            n = self.nodes(place)
-                    self.token_first[i + shift + 1] = <int32_t>self.tokens.size()
-                    i += 1
-                self.end[node] = <int32_t>self.byte.size()
+                # alone from here on
+                self.copy_below(<int32_t>(levels.back()[first] & 0xFFFFFFFF), node)
                 continue
             kids.clear()
             for k in range(first, j):

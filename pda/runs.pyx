@@ -96,75 +96,67 @@ cdef class Runs:
         """Return the run table of the tokens strictly below a place. Cost: a few nanoseconds a node; remembered."""
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
         cdef int32_t found = map_get(&self.run_index, key)
-        cdef Nodes n
-        cdef const int16_t* table
         cdef Run run
-        cdef Exit exit
-        cdef vector[int16_t] states
-        cdef vector[int32_t] counts
+        cdef Nodes n
+        cdef int32_t node = place >> 2, total, kept = 0, i, t
         cdef vector[int32_t] tokens
         cdef vector[int32_t] needs
         cdef vector[int32_t] offset
-        cdef int32_t i, stop, depth, base, state, count, t, node = place >> 2, in_forest = place & IN_FOREST
+        cdef vector[int32_t] exits
+        cdef vector[int32_t] before
+        cdef Exit exit
         cdef size_t k
         if found != NO_VALUE:
             return found
         n = self.forest.nodes(place)
-        table = &self.table[self.codes[code].first_row]
-        states.resize(self.forest.max_depth + 2, 0)
-        counts.resize(self.forest.max_depth + 2, 0)
+        total = n.token_first[n.end[node]] - n.token_first[node + 1]
+        tokens.resize(total)
+        needs.resize(total)
+        exits.resize(n.end[node] - node)
+        before.resize(n.end[node] - node)
         run.code = code
         run.place = place
+        run.exit_count = cut(
+            n,
+            node,
+            &self.table[self.codes[code].first_row],
+            self.forest.max_depth,
+            tokens.data(),
+            needs.data(),
+            &kept,
+            exits.data(),
+            before.data(),
+        )
         run.exit_first = <int32_t>self.exits.size()
         run.most_needed = 0
         run.most_before = 0
-        base = n.depth[node]
-        i = node + 1
-        stop = n.end[node]
-        while i < stop:
-            depth = n.depth[i] - base
-            state = table[256 * states[depth - 1] + n.byte[i]]
-            count = counts[depth - 1]
-            if state < 0:
-                if states[depth - 1] == 0:
-                    exit.place = (i << 2) | in_forest | INCLUSIVE
-                    exit.count = count
-                    exit.byte = n.byte[i]
-                    self.exits.push_back(exit)
-                    if count > run.most_before:
-                        run.most_before = count
-                i = n.end[i]
-                continue
-            if state == 0:
-                count += 1
-            states[depth] = <int16_t>state
-            counts[depth] = count
-            if n.token_first[i + 1] > n.token_first[i]:
-                if state:
-                    count += 1
-                for t in range(n.token_first[i], n.token_first[i + 1]):
-                    tokens.push_back(n.tokens[t])
-                    needs.push_back(count)
-                if count > run.most_needed:
-                    run.most_needed = count
-            i += 1
-        run.exit_count = <int32_t>self.exits.size() - run.exit_first
+        self.exits.reserve(self.exits.size() + run.exit_count)
+        for i in range(run.exit_count):
+            exit.place = (exits[i] << 2) | (place & IN_FOREST) | INCLUSIVE
+            exit.count = before[i]
+            exit.byte = n.byte[exits[i]]
+            self.exits.push_back(exit)
+            if exit.count > run.most_before:
+                run.most_before = exit.count
         sort(self.exits.begin() + run.exit_first, self.exits.end(), exit_less)
         # by the number of characters, counted
+        for i in range(kept):
+            if needs[i] > run.most_needed:
+                run.most_needed = needs[i]
         run.token_first = <int32_t>self.tokens.size()
-        run.token_count = <int32_t>tokens.size()
+        run.token_count = kept
         offset.resize(run.most_needed + 2, 0)
-        for k in range(needs.size()):
-            offset[needs[k] + 1] += 1
+        for i in range(kept):
+            offset[needs[i] + 1] += 1
         for k in range(1, offset.size()):
             offset[k] += offset[k - 1]
-        self.tokens.resize(self.tokens.size() + tokens.size())
+        self.tokens.resize(self.tokens.size() + kept)
         self.needed.resize(self.tokens.size())
-        for k in range(tokens.size()):
-            t = run.token_first + offset[needs[k]]
-            offset[needs[k]] += 1
-            self.tokens[t] = tokens[k]
-            self.needed[t] = needs[k]
+        for i in range(kept):
+            t = run.token_first + offset[needs[i]]
+            offset[needs[i]] += 1
+            self.tokens[t] = tokens[i]
+            self.needed[t] = needs[i]
         self.runs.push_back(run)
         found = <int32_t>self.runs.size() - 1
         map_put(&self.run_index, key, found)
@@ -216,3 +208,53 @@ cdef class Runs:
         held += 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
         held += 13 * self.forest.byte.size() + 4 * self.forest.tokens.size()
         return held
+
+
+cdef int32_t cut(
+    Nodes n,
+    int32_t node,
+    const int16_t* table,
+    int32_t max_depth,
+    int32_t* tokens,
+    int32_t* needs,
+    int32_t* kept,
+    int32_t* exits,
+    int32_t* before,
+) except -1:
+    """Follow the automaton of X over the nodes below one: fill in the tokens that are runs, with the characters that
+    they need, and the nodes where another byte follows whole characters, with how many. Return the number of those.
+    """
+    cdef vector[int16_t] state_at
+    cdef vector[int32_t] count_at
+    cdef int16_t* states
+    cdef int32_t* counts
+    cdef int32_t i = node + 1, stop = n.end[node], base = n.depth[node], depth, count, t, found = 0, number = 0
+    cdef int16_t state
+    state_at.resize(max_depth + 2, 0)
+    count_at.resize(max_depth + 2, 0)
+    states = state_at.data()
+    counts = count_at.data()
+    while i < stop:
+        depth = n.depth[i] - base
+        state = table[256 * states[depth - 1] + n.byte[i]]
+        count = counts[depth - 1]
+        if state < 0:
+            if states[depth - 1] == 0:
+                exits[found] = i
+                before[found] = count
+                found += 1
+            i = n.end[i]
+            continue
+        if state == 0:
+            count += 1
+        states[depth] = state
+        counts[depth] = count
+        if state:
+            count += 1
+        for t in range(n.token_first[i], n.token_first[i + 1]):
+            tokens[number] = n.tokens[t]
+            needs[number] = count
+            number += 1
+        i += 1
+    kept[0] = number
+    return found
