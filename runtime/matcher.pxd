@@ -7,6 +7,15 @@ from stackmask.pda.masks cimport MaskStore
 from stackmask.pda.terms cimport TermStore
 
 
+cdef struct Rows:
+    # rows of a bitmask, whatever holds them: a NumPy array, a CPU torch tensor, anything with a buffer
+    Py_buffer view
+    bint has_view
+    uint32_t* base
+    Py_ssize_t rows
+    Py_ssize_t width
+
+
 cdef class Matcher:
     cdef readonly object compiled
     cdef object automaton
@@ -32,3 +41,4 @@ cdef class Matcher:
     cdef bint is_stop(self, int32_t token)
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3
     cdef bint every_allowed(self, uint32_t* words)
+    cdef list fill_tree(self, tokens, parents, Rows* rows)

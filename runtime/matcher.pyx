@@ -2,7 +2,13 @@
 """The matcher: follows one text token by token and tells which tokens may come next."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_CONTIG, PyBUF_FORMAT, PyBuffer_Release, PyObject_GetBuffer
+from cpython.buffer cimport (
+    PyBUF_CONTIG,
+    PyBUF_FORMAT,
+    PyBuffer_Release,
+    PyObject_CheckBuffer,
+    PyObject_GetBuffer,
+)
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.string cimport memset
 
@@ -21,57 +27,53 @@ class MatcherError(StackmaskError):
     """A call that does not fit the matcher: a rollback too far, a mask of the wrong type or shape."""
 
 
-cdef class _Rows:
-    """Rows of a bitmask, whatever holds them: a NumPy array, a CPU torch tensor, anything with a buffer."""
+cdef int open_rows(object mask, Rows* out) except -1:
+    """Look up where the rows of a mask are. Close with ``close_rows``. Raises: MatcherError if it is no mask."""
+    cdef uintptr_t address
+    out.has_view = False
+    if not PyObject_CheckBuffer(mask) and hasattr(mask, "data_ptr"):
+        if mask.device.type != "cpu" or str(mask.dtype) != "torch.int32" or not mask.is_contiguous():
+            raise MatcherError(
+                f"the bitmask must be a contiguous int32 tensor on the CPU, not {mask.dtype} on {mask.device}"
+            )
+        if not 1 <= mask.dim() <= 2:
+            raise MatcherError(f"the bitmask must have one or two dimensions, not {mask.dim()}")
+        address = mask.data_ptr()
+        out.base = <uint32_t*>address
+        out.rows = mask.shape[0] if mask.dim() == 2 else 1
+        out.width = mask.shape[mask.dim() - 1]
+        return 0
+    try:
+        PyObject_GetBuffer(mask, &out.view, PyBUF_CONTIG | PyBUF_FORMAT)
+    except (BufferError, TypeError, ValueError) as error:
+        raise MatcherError(f"the bitmask must be a writable, contiguous int32 array: {error}") from None
+    out.has_view = True
+    if out.view.itemsize != 4 or out.view.format[0] not in (c"i", c"l"):
+        found = (<bytes>out.view.format).decode()
+        close_rows(out)
+        raise MatcherError(f"the bitmask must hold int32, not format {found!r}")
+    if not 1 <= out.view.ndim <= 2:
+        dimensions = out.view.ndim
+        close_rows(out)
+        raise MatcherError(f"the bitmask must have one or two dimensions, not {dimensions}")
+    out.base = <uint32_t*>out.view.buf
+    out.rows = out.view.shape[0] if out.view.ndim == 2 else 1
+    out.width = out.view.shape[out.view.ndim - 1]
+    return 0
 
-    cdef Py_buffer view
-    cdef bint has_view
-    cdef uint32_t* base
-    cdef Py_ssize_t rows
-    cdef Py_ssize_t width
 
-    def __cinit__(self, mask):
-        cdef uintptr_t address
-        self.has_view = False
-        data_ptr = getattr(mask, "data_ptr", None)
-        if data_ptr is not None:
-            if mask.device.type != "cpu" or str(mask.dtype) != "torch.int32" or not mask.is_contiguous():
-                raise MatcherError(
-                    "the bitmask must be a contiguous int32 tensor on the CPU, "
-                    f"not {mask.dtype} on {mask.device}"
-                )
-            address = data_ptr()
-            self.base = <uint32_t*>address
-            shape = tuple(mask.shape)
-        else:
-            try:
-                PyObject_GetBuffer(mask, &self.view, PyBUF_CONTIG | PyBUF_FORMAT)
-            except (BufferError, TypeError, ValueError) as error:
-                raise MatcherError(
-                    f"the bitmask must be a writable, contiguous int32 array: {error}"
-                ) from None
-            self.has_view = True
-            if self.view.itemsize != 4 or self.view.format[0] not in (c"i", c"l"):
-                found = (<bytes>self.view.format).decode()
-                raise MatcherError(f"the bitmask must hold int32, not format {found!r}")
-            self.base = <uint32_t*>self.view.buf
-            shape = tuple(self.view.shape[i] for i in range(self.view.ndim))
-        if len(shape) == 1:
-            shape = (1, *shape)
-        if len(shape) != 2:
-            raise MatcherError(f"the bitmask must have one or two dimensions, not {len(shape)}")
-        self.rows, self.width = shape
+cdef void close_rows(Rows* rows) noexcept:
+    if rows.has_view:
+        PyBuffer_Release(&rows.view)
+        rows.has_view = False
 
-    def __dealloc__(self):
-        if self.has_view:
-            PyBuffer_Release(&self.view)
 
-    cdef uint32_t* row(self, object number, int32_t width) except NULL:
-        if self.width != width:
-            raise MatcherError(f"the bitmask is {self.width} words wide; this vocabulary needs {width}")
-        if not 0 <= number < self.rows:
-            raise MatcherError(f"row {number} is out of range: the bitmask has {self.rows} rows")
-        return self.base + <Py_ssize_t>number * self.width
+cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL:
+    if rows.width != width:
+        raise MatcherError(f"the bitmask is {rows.width} words wide; this vocabulary needs {width}")
+    if not 0 <= number < rows.rows:
+        raise MatcherError(f"row {number} is out of range: the bitmask has {rows.rows} rows")
+    return rows.base + <Py_ssize_t>number * rows.width
 
 
 cdef int32_t as_id(object token, int32_t size) except -2:
@@ -323,14 +325,19 @@ cdef class Matcher:
         Cost: an or of the masks of the current states once they are known; no copies.
         After a stop token nothing is allowed.
         """
-        cdef _Rows rows = _Rows(mask)
-        cdef uint32_t* words = rows.row(row, self.masks.width)
-        self.lock.take()
+        cdef Rows rows
+        cdef uint32_t* words
+        open_rows(mask, &rows)
         try:
-            self.fill_row(self.history.back(), self.terminated, words)
+            words = row_of(&rows, row, self.masks.width)
+            self.lock.take()
+            try:
+                self.fill_row(self.history.back(), self.terminated, words)
+            finally:
+                self.lock.give()
+            return not self.every_allowed(words)
         finally:
-            self.lock.give()
-        return not self.every_allowed(words)
+            close_rows(&rows)
 
     def fill_draft_bitmask(self, tokens, parents, mask):
         """Write the masks along a tree of draft tokens, without moving.
@@ -341,41 +348,48 @@ cdef class Matcher:
         Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
         Returns: a list of bools, whether each draft token is accepted.
         """
-        cdef _Rows rows = _Rows(mask)
+        cdef Rows rows
+        if len(tokens) != len(parents):
+            raise MatcherError(f"{len(tokens)} draft tokens, but {len(parents)} parents")
+        open_rows(mask, &rows)
+        try:
+            if rows.rows < <Py_ssize_t>len(tokens) + 1:
+                raise MatcherError(
+                    f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}"
+                )
+            self.lock.take()
+            try:
+                return self.fill_tree(tokens, parents, &rows)
+            finally:
+                self.lock.give()
+        finally:
+            close_rows(&rows)
+
+    cdef list fill_tree(self, tokens, parents, Rows* rows):
         cdef list places = []
         cdef list accepted = []
         cdef int32_t config, next, token, parent, i
         cdef int32_t here = NO_CONFIG if self.terminated else self.history.back()
-        if len(tokens) != len(parents):
-            raise MatcherError(f"{len(tokens)} draft tokens, but {len(parents)} parents")
-        if rows.rows < <Py_ssize_t>len(tokens) + 1:
-            raise MatcherError(
-                f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}"
-            )
-        self.lock.take()
-        try:
-            self.fill_row(self.history.back(), self.terminated, rows.row(0, self.masks.width))
-            for i in range(<int32_t>len(tokens)):
-                token = as_id(tokens[i], self.size)
-                given = index(parents[i])
-                if not -1 <= given < i:
-                    raise MatcherError(f"parent {given} of draft token {i} does not come before it")
-                parent = given
-                config = here if parent < 0 else places[parent]
-                next = NO_CONFIG
-                ok = False
-                if config != NO_CONFIG and token >= 0:
-                    next = self.after_token(config, token)
-                    ok = next != DEAD
-                    if next == DEAD:
-                        next = NO_CONFIG
-                        ok = self.is_stop(token) and self.family.configs[config].accepting
-                places.append(next)
-                accepted.append(bool(ok))
-                ended = next == NO_CONFIG
-                self.fill_row(DEAD if ended else next, ended, rows.row(i + 1, self.masks.width))
-        finally:
-            self.lock.give()
+        self.fill_row(self.history.back(), self.terminated, row_of(rows, 0, self.masks.width))
+        for i in range(<int32_t>len(tokens)):
+            token = as_id(tokens[i], self.size)
+            given = index(parents[i])
+            if not -1 <= given < i:
+                raise MatcherError(f"parent {given} of draft token {i} does not come before it")
+            parent = given
+            config = here if parent < 0 else places[parent]
+            next = NO_CONFIG
+            ok = False
+            if config != NO_CONFIG and token >= 0:
+                next = self.after_token(config, token)
+                ok = next != DEAD
+                if next == DEAD:
+                    next = NO_CONFIG
+                    ok = self.is_stop(token) and self.family.configs[config].accepting
+            places.append(next)
+            accepted.append(bool(ok))
+            ended = next == NO_CONFIG
+            self.fill_row(DEAD if ended else next, ended, row_of(rows, i + 1, self.masks.width))
         return accepted
 
     # -- forced text -------------------------------------------------------------------------------
@@ -444,26 +458,35 @@ def fill_next_token_bitmask(matchers, mask, rows=None):
     Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
     Returns: False when every row allows every token.
     """
-    cdef _Rows view = _Rows(mask)
+    cdef Rows view
     cdef Matcher matcher
     cdef uint32_t* words
     cdef bint needed = False
     cdef Py_ssize_t i
+    cdef StoreLock held = None
     if rows is None:
         rows = range(len(matchers))
     if len(rows) != len(matchers):
         raise MatcherError(f"{len(matchers)} matchers, but {len(rows)} rows")
-    for i in range(len(matchers)):
-        if matchers[i] is None:
-            words = view.row(rows[i], <int32_t>view.width)
-            memset(words, 0xFF, 4 * <size_t>view.width)
-            continue
-        matcher = matchers[i]
-        words = view.row(rows[i], matcher.masks.width)
-        matcher.lock.take()
-        try:
+    open_rows(mask, &view)
+    try:
+        for i in range(len(matchers)):
+            if matchers[i] is None:
+                words = row_of(&view, rows[i], <int32_t>view.width)
+                memset(words, 0xFF, 4 * <size_t>view.width)
+                continue
+            matcher = matchers[i]
+            words = row_of(&view, rows[i], matcher.masks.width)
+            if matcher.lock is not held:
+                if held is not None:
+                    held.give()
+                    held = None
+                matcher.lock.take()
+                held = matcher.lock
             matcher.fill_row(matcher.history.back(), matcher.terminated, words)
-        finally:
-            matcher.lock.give()
-        needed = needed or not matcher.every_allowed(words)
+            needed = needed or not matcher.every_allowed(words)
+    finally:
+        if held is not None:
+            held.give()
+        close_rows(&view)
     return needed
