@@ -11,10 +11,13 @@ from stackmask.grammar.ir import (
     Dynamic,
     Expr,
     Intersection,
+    Keyed,
+    KeyTest,
     NotFollowedBy,
     RuleRef,
     RuleSet,
     Scope,
+    Slot,
     Span,
     TokenTerminal,
     children,
@@ -39,6 +42,9 @@ _FORBIDDEN = {
     Capture: "a capture",
     Scope: "a scope",
     Dynamic: "a dynamic rule",
+    Keyed: "an object with keys",
+    Slot: "an object key",
+    KeyTest: "an object key",
 }
 
 

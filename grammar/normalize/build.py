@@ -14,6 +14,7 @@ from stackmask.grammar.ir import (
     Complement,
     Expr,
     Intersection,
+    Keyed,
     Repeat,
     Rule,
     RuleSet,
@@ -102,6 +103,8 @@ def rebuild(expr: Expr, items: tuple[Expr, ...]) -> Expr:
             return NOTHING if is_nothing(items[0]) else Capture(items[0], action, span)
         case Scope(span=span):
             return NOTHING if is_nothing(items[0]) else Scope(items[0], span)
+        case Keyed(_, spec, span):
+            return NOTHING if is_nothing(items[0]) else Keyed(items[0], spec, span)
         case _:
             return expr
 

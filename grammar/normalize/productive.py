@@ -13,6 +13,7 @@ from stackmask.grammar.ir import (
     Complement,
     Expr,
     Intersection,
+    Keyed,
     Repeat,
     RuleRef,
     RuleSet,
@@ -74,7 +75,7 @@ def _is_productive(expr: Expr, productive: Mapping[str, bool]) -> bool:
             return True
         case Sequence(items) | Intersection(items):
             return all(_is_productive(item, productive) for item in items)
-        case Capture(item) | Scope(item):
+        case Capture(item) | Scope(item) | Keyed(item):
             return _is_productive(item, productive)
         case _:
             return not is_nothing(expr)
