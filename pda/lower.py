@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from stackmask.grammar import ir
 from stackmask.grammar.components import components
 from stackmask.pda.errors import VocabularyError
+from stackmask.pda.keys import KeyStates
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
 from stackmask.pda.utf8 import byte_sequences, class_term
@@ -531,4 +532,4 @@ def regular_term(terms: TermStore, expr: ir.Expr) -> int:
     def no_tokens(terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
         raise TypeError("a special token in a regular expression")
 
-    return _Lowering(Tables(terms, Semantics(None), no_tokens), {}).term(expr)
+    return _Lowering(Tables(terms, Semantics(None, KeyStates(terms)), no_tokens), {}).term(expr)
