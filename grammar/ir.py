@@ -246,22 +246,26 @@ ANY_TEXT = Repeat(ANY_CHAR, 0, None)
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Return the direct subexpressions, in order."""
-    match expr:
-        case Sequence(items) | Choice(items) | Intersection(items):
-            return items
-        case Repeat(item) | Complement(item) | Capture(item) | Scope(item) | Keyed(item):
-            return (item,)
-        case _:
-            return ()
+    if isinstance(expr, Sequence | Choice | Intersection):
+        return expr.items
+    if isinstance(expr, Repeat | Complement | Capture | Scope | Keyed):
+        return (expr.item,)
+    return ()
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """Yield the expression and all its subexpressions, parents first. Cost: linear, no recursion."""
+    """Yield the expression and all its subexpressions, parents first. Cost: linear, no recursion.
+
+    What occurs several times as the same object is yielded once.
+    """
     stack: list[Expr] = [expr]
+    seen: set[int] = set()
     while stack:
         current = stack.pop()
-        yield current
-        stack.extend(reversed(children(current)))
+        if id(current) not in seen:
+            seen.add(id(current))
+            yield current
+            stack.extend(reversed(children(current)))
 
 
 @dataclass(frozen=True, slots=True)

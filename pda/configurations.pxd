@@ -31,7 +31,7 @@ cdef struct Config:
     int32_t pop_first
     int32_t pop_count
     int32_t accepting
-    int32_t row         # offset in rows, or -1
+    int32_t row         # offset in rows, -1, or NO_ROW
     int32_t map         # the bytes that one step tells apart
     int32_t mask_row    # families: the row that holds the whole mask, of masks number `mask_epoch`; or -1
     int32_t mask_epoch
@@ -56,7 +56,7 @@ cdef class ConfigSpace(FrameSpace):
     cdef vector[Config] configs
     cdef vector[int32_t] rows
     cdef IdTable config_index
-    cdef KeyMap token_steps             # config << 32 | token class -> config
+    cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
     cdef uint64_t max_configurations
     cdef uint64_t max_members
     cdef uint64_t computed              # steps that were not remembered
@@ -86,7 +86,7 @@ cdef class ConfigSpace(FrameSpace):
     cdef int32_t raw(self, int32_t state, int32_t sem) except -3
     cdef int32_t of_members(self, vector[Member]& members) except -3
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3
-    cdef int32_t make_row(self, int32_t config) except -1
+    cdef int32_t make_row(self, int32_t config) except -3
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
 
     cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3:

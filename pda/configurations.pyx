@@ -28,7 +28,6 @@ from stackmask.pda.interning cimport (
     F_CALL,
     F_KEYS,
     F_LOCAL,
-    MAP_EACH,
     MAP_ONE,
     TEST_RULE,
     TOKENS,
@@ -55,6 +54,7 @@ cdef enum:
     FEW = 24             # up to here a list is searched, not hashed
     UNKNOWN = -1
     LOWEST = -1
+    NO_ROW = -2
 
 
 cdef bint member_less(const Member& x, const Member& y) noexcept nogil:
@@ -86,7 +86,7 @@ cdef class ConfigSpace(FrameSpace):
         self.max_configurations = max_configurations
         self.max_members = max_members
         ids_init(&self.config_index)
-        map_init(&self.token_steps)
+        map_init(&self.single_steps)
         map_init(&self.seen)
         map_init(&self.node_seen)
         map_init(&self.tail_seen)
@@ -95,7 +95,7 @@ cdef class ConfigSpace(FrameSpace):
 
     def __dealloc__(self):
         ids_free(&self.config_index)
-        map_free(&self.token_steps)
+        map_free(&self.single_steps)
         map_free(&self.seen)
         map_free(&self.node_seen)
         map_free(&self.tail_seen)
@@ -542,12 +542,12 @@ cdef class ConfigSpace(FrameSpace):
         cdef int32_t i, d, next
         cdef uint64_t key = (<uint64_t>config << 32) | <uint64_t>symbol
         cdef Member m
-        if symbol >= TOKENS:
-            next = map_get(&self.token_steps, key)
+        if symbol < TOKENS and c.row == UNKNOWN:
+            c.row = self.make_row(config)
+        if symbol >= TOKENS or c.row == NO_ROW:
+            next = map_get(&self.single_steps, key)
             if next != NO_VALUE:
                 return next
-        elif c.row < 0:
-            c.row = self.make_row(config)
         # this is where long work spends its time, so this is where it can be interrupted
         self.computed += 1
         if not self.computed & 0x3FFF:
@@ -562,21 +562,23 @@ cdef class ConfigSpace(FrameSpace):
                 m.sem = self.semantics.append(m.sem, <uint8_t>symbol)
             self.add_member(d, m.frame, m.sem)
         next = DEAD if self.work.empty() else self.close()
-        if symbol >= TOKENS:
-            map_put(&self.token_steps, key, next)
+        if symbol >= TOKENS or c.row == NO_ROW:
+            map_put(&self.single_steps, key, next)
         else:
             self.rows[<size_t>c.row + self.terms.maps[self.configs[config].map].of[symbol]] = next
         return next
 
-    cdef int32_t make_row(self, int32_t config) except -1:
-        """Find the byte classes of a configuration and make its transition row."""
+    cdef int32_t make_row(self, int32_t config) except -3:
+        """Find the byte classes of a configuration and make its transition row.
+
+        A capture keeps the very byte, so what follows is seldom met twice: then NO_ROW.
+        """
         cdef Config c = self.configs[config]
         cdef int32_t i, map = MAP_ONE
         for i in range(c.first, c.first + c.count):
-            # a capture keeps the very byte
             if self.members[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.members[i].sem):
-                map = MAP_EACH
-                break
+                self.configs[config].row = NO_ROW
+                return NO_ROW
             map = self.terms.map_meet(map, self.terms.classes_of(self.members[i].state))
         c.row = <int32_t>self.rows.size()
         self.configs[config].row = c.row

@@ -126,16 +126,17 @@ def _rules_with_keys(bodies: Mapping[str, ir.Expr]) -> set[str]:
     found: dict[str, None] = {}
     for name, body in bodies.items():
         todo = [body]
+        seen: set[int] = set()
         while todo:
-            match todo.pop():
-                case ir.Slot() | ir.KeyTest():
-                    found[name] = None
-                case ir.RuleRef(target):
-                    users.setdefault(target, []).append(name)
-                case ir.Keyed():
-                    pass
-                case part:
-                    todo += ir.children(part)
+            part = todo.pop()
+            if id(part) in seen or isinstance(part, ir.Keyed):
+                continue
+            seen.add(id(part))
+            if isinstance(part, ir.Slot | ir.KeyTest):
+                found[name] = None
+            elif isinstance(part, ir.RuleRef):
+                users.setdefault(part.name, []).append(name)
+            todo += ir.children(part)
     names = list(found)
     while names:
         for user in users.get(names.pop(), ()):

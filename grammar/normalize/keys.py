@@ -40,7 +40,7 @@ def check_keys(ruleset: RuleSet) -> None:
     ends = rule_ends(ruleset)
     placed: set[int] = set()
     for expr in parts:
-        if isinstance(expr, Sequence):
+        if isinstance(expr, Sequence) and any(isinstance(item, Slot | KeyTest) for item in expr.items):
             for item, follows in _tests_in(expr, ends):
                 placed.add(id(item))
                 if not follows:
@@ -69,20 +69,19 @@ def key_level(expr: Expr, levels: Mapping[str, int]) -> int:
     """Return the level of an expression; objects inside it keep their own account."""
     level = NO_KEYS
     todo = [expr]
+    seen: set[int] = set()
     while todo:
-        match todo.pop():
-            case Keyed():
-                pass
-            case RuleRef(name):
-                level = max(level, levels[name])
-            case Slot(index):
-                level = max(level, index + 1)
-            case KeyTest():
-                level = max(level, 0)
-            case other:
-                if isinstance(other, Capture) and other.action == "key":
-                    level = max(level, 0)
-                todo += children(other)
+        part = todo.pop()
+        if id(part) in seen or isinstance(part, Keyed):
+            continue
+        seen.add(id(part))
+        if isinstance(part, RuleRef):
+            level = max(level, levels[part.name])
+        elif isinstance(part, Slot):
+            level = max(level, part.index + 1)
+        elif isinstance(part, KeyTest) or (isinstance(part, Capture) and part.action == "key"):
+            level = max(level, 0)
+        todo += children(part)
     return level
 
 
