@@ -254,8 +254,8 @@ cdef class ConfigSpace(FrameSpace):
     cdef int call_from(self, Member m) except -3:
         """Enter the calls in first position of a member into the nodes of this position.
 
-        Tests of object keys are decided at once; what follows those that hold is a member too, and in turn asked
-        for its calls. Return NEEDS_STATE if a test must know more.
+        Tests of object keys are decided at once; what follows those that hold is a member too, and asked for its
+        calls in turn. Return NEEDS_STATE if a test must know more.
         """
         cdef int32_t s, e, n, rule, first
         cdef size_t next = self.work.size()

@@ -88,7 +88,7 @@ cdef class TermTable:
     cdef readonly int token_classes
     # the call table
     cdef vector[int32_t] call_rule      # call -> rule, -1 - resolver, or TEST_RULE - test
-    cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE, ACTION_KEYED - spec or capture action
+    cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE, ACTION_KEYED - spec, or an action
     cdef vector[int32_t] rule_body      # rule -> term
     cdef vector[int32_t] rule_nu        # rule -> nu of its body
     cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position

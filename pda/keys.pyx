@@ -10,8 +10,8 @@ Names share their beginnings, and slots are tested where a name ends. So that no
 slots are all gone, a local state is kept only while one of the tests that can come first on its ways holds
 (``lives``). That is one test ahead: after a test, the object can go on or end, by the invariant of the spec.
 
-Source: sets of texts are Patricia trees (Okasaki and Gill, "Fast Mergeable Integer Maps", 1998), which have one
-form per set.
+Source: sets of texts are Patricia trees (Okasaki and Gill, "Fast Mergeable Integer Maps", 1998), which have
+one form per set.
 """
 
 cimport cython
@@ -154,7 +154,7 @@ cdef class KeyStates:
         return self.intern(k)
 
     cdef int32_t intern(self, KeyState k) except -3:
-        """Intern a state whose taken slots are in ``scratch``; everything else of it follows from its fields."""
+        """Intern a state whose taken slots are in ``scratch``; what else is in it follows."""
         cdef size_t i, n = self.specs[k.spec].words
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.texts), <uint32_t>k.past)
         cdef int32_t id

@@ -275,13 +275,13 @@ class _Lowering:
                 return terms.guard(ALL_BYTES & ~mask)
             case ir.Capture(ir.RuleRef(name), action):
                 self.stacked |= action == "push"
-                number = self.call(self.numbers[name], self.tables.semantics.add_action(action))
-                return terms.call(number, True, name in self.keyed)
+                ends_in = self.tables.semantics.add_action(action)
+                return terms.call(self.call(self.numbers[name], ends_in), True, name in self.keyed)
             case ir.Scope(ir.RuleRef(name, nonempty)):
                 return terms.call(self.call(self.numbers[name], SCOPE_ACTION), nonempty, name in self.keyed)
             case ir.Keyed(ir.RuleRef(name, nonempty), spec):
-                action = KEYED_ACTION - self.tables.semantics.keys.add_spec(spec)
-                return terms.call(self.call(self.numbers[name], action), nonempty)
+                ends_in = KEYED_ACTION - self.tables.semantics.keys.add_spec(spec)
+                return terms.call(self.call(self.numbers[name], ends_in), nonempty)
             case ir.Slot(index):
                 return self.test(len(TEST_KINDS) + index)
             case ir.KeyTest(kind):

@@ -50,7 +50,7 @@ cdef enum:
 cdef class Semantics:
     """The semantic states of the grammars of one store, with their actions and resolvers.
 
-    ``resolve_term`` turns what a resolver callable answers into a term; ``keys`` are the key states of objects.
+    ``resolve_term`` turns what a resolver callable answers into a term; ``keys`` are the key states.
     """
 
     def __cinit__(self, resolve_term, KeyStates keys not None, uint64_t max_states=2_000_000):
@@ -98,7 +98,7 @@ cdef class Semantics:
         return self.numbers[key]
 
     def start(self, initial, bint stacked):
-        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts, bottom first."""
+        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts."""
         cdef int32_t value = self.value_of(() if stacked else initial)
         cdef int32_t last
         if stacked:

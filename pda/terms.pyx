@@ -286,13 +286,13 @@ cdef class TermStore(TermMoves):
         return self.intern(K_TOKEN, token_class, 0, 0, NEVER, F_TOKEN | F_LOCAL | F_IMPURE)
 
     def add_call(self, int32_t rule, int32_t action):
-        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule, or a test of an object key."""
+        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule, or a test of a key."""
         self.call_rule.push_back(rule)
         self.call_action.push_back(action)
         return <int32_t>self.call_rule.size() - 1
 
     def call(self, int32_t call, bint nonempty=False, bint keys=False):
-        """Return the term that calls; ``nonempty`` leaves out the empty string, ``keys``: it tests object keys."""
+        """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
         cdef int32_t rule = self.call_rule[call]
         cdef int32_t nu = NEVER
         if rule >= 0 and not nonempty:

@@ -12,7 +12,6 @@ import stackmask
 from exactness.walks import engine_mask
 from stackmask.grammar.ir import (
     Capture,
-    CharClass,
     Choice,
     Complement,
     Expr,
@@ -31,7 +30,23 @@ from stackmask.grammar.ir import (
 
 BLANKS = Repeat(Literal(b" "), 0, None)
 STYLES = ("inline", "member rule", "declared rule")
-COMMON = ['":', '"},', ',"', '{"', '{"a"', '"a":', '}}', '},"', ' "', '":1,"', '1}', '1,', '"x":1', ', "', '{}']
+COMMON = [
+    '":',
+    '"},',
+    ',"',
+    '{"',
+    '{"a"',
+    '"a":',
+    "}}",
+    '},"',
+    ' "',
+    '":1,"',
+    "1}",
+    "1,",
+    '"x":1',
+    ', "',
+    "{}",
+]
 
 
 def seq(*items: Expr | str) -> Expr:

@@ -74,6 +74,15 @@ def test_golden(path: Path, update_goldens: bool) -> None:
 
 def test_every_code_of_the_passes_has_a_case() -> None:
     shown = "".join(path.read_text("utf-8") for path in FILES)
-    unreachable_from_text = {"G101", "G104", "G105", "G106", "G109", "G114", "G117", "G119"}  # see test_limits.py
+    unreachable_from_text = {
+        "G101",
+        "G104",
+        "G105",
+        "G106",
+        "G109",
+        "G114",
+        "G117",
+        "G119",
+    }  # see test_limits.py
     missing = {code for code in CODES if code.startswith("G1")} - unreachable_from_text
     assert not {code for code in missing if f"error[{code}]" not in shown}

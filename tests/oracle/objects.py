@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from itertools import product
 
 ANOTHER = "\0"  # stands for an undeclared key that was not used
@@ -40,7 +40,7 @@ class Object:
         digits = f"{ord(char):04x}"
         return {char} | {"\\u" + "".join(d) for d in product(*({d, d.upper()} for d in digits))}
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def spelled_names(self) -> dict[str, str]:
         """Return every way to write a declared name, quotes included, with the name."""
         return {
@@ -54,9 +54,11 @@ class Object:
         alike = tuple(key if key in self.names else ANOTHER + str(i) for i, key in enumerate(keys))
         if len(set(keys)) < len(keys):
             return False
-        return self._can_finish(alike if self.ordered else tuple(sorted(alike)), self.min_count + len(self.names))
+        return self._can_finish(
+            alike if self.ordered else tuple(sorted(alike)), self.min_count + len(self.names)
+        )
 
-    @lru_cache(maxsize=None)  # noqa: B019
+    @cache  # noqa: B019
     def _can_finish(self, keys: tuple[str, ...], more: int) -> bool:
         return self.allows(keys) and (
             self.is_whole(keys)
