@@ -28,6 +28,7 @@ from stackmask.pda.interning cimport (
     F_CALL,
     F_KEYS,
     F_LOCAL,
+    MAP_EACH,
     MAP_ONE,
     TEST_RULE,
     TOKENS,
@@ -578,6 +579,7 @@ cdef class ConfigSpace(FrameSpace):
         for i in range(c.first, c.first + c.count):
             if self.members[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.members[i].sem):
                 self.configs[config].row = NO_ROW
+                self.configs[config].map = MAP_EACH
                 return NO_ROW
             map = self.terms.map_meet(map, self.terms.classes_of(self.members[i].state))
         c.row = <int32_t>self.rows.size()
