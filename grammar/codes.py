@@ -87,4 +87,8 @@ CODES: Final[dict[str, Code]] = {
         "nothing left by `&`, `-` or `!`",
         "The operands have no text in common, so the place can never be written.",
     ),
+    "G119": Code(
+        "object keys out of place",
+        "A program put together an object whose keys cannot be kept account of.",
+    ),
 }

@@ -14,6 +14,9 @@ from stackmask.grammar.ir import (
     Dynamic,
     Expr,
     Intersection,
+    Keyed,
+    KeySpec,
+    KeyTest,
     Literal,
     NotFollowedBy,
     Repeat,
@@ -21,6 +24,7 @@ from stackmask.grammar.ir import (
     RuleSet,
     Scope,
     Sequence,
+    Slot,
     TokenTerminal,
 )
 
@@ -78,6 +82,12 @@ def _pieces(expr: Expr, place: int) -> list[tuple[Expr, int] | str]:
             return ["@scope(", (item, _ALTERNATIVE), ")"]
         case Dynamic(resolver):
             return [f"@{_label(resolver)}"]
+        case Keyed(item, spec):
+            return [f"@keyed<{_key_spec(spec)}>(", (item, _ALTERNATIVE), ")"]
+        case Slot(index):
+            return [f"@slot<{index}>"]
+        case KeyTest(kind):
+            return [f"@keys<{kind}>"]
         case Literal(data):
             return [_quote(data)]
         case CharClass(ranges):
@@ -109,6 +119,15 @@ def _label(action: object) -> str:
     return (
         action if isinstance(action, str) else f"<{getattr(action, '__qualname__', type(action).__name__)}>"
     )
+
+
+def _key_spec(spec: KeySpec) -> str:
+    words = [f"{spec.slots} slots"]
+    if spec.required:
+        words.append("required " + " ".join(map(str, sorted(spec.required))))
+    if spec.min_count or spec.max_count is not None:
+        words.append(f"count {spec.min_count}..{'' if spec.max_count is None else spec.max_count}")
+    return ", ".join([*words, *["ordered"] * spec.ordered, *["open"] * spec.open])
 
 
 def _quantifier(low: int, high: int | None) -> str:

@@ -19,6 +19,9 @@ may occur as letters of their own:
 ``Capture(x, a)``    what x means; its text is handed to action ``a`` when it ends
 ``Scope(x)``         what x means; the semantic state afterwards is what it was before
 ``Dynamic(r)``       what resolver ``r`` answers for the semantic state at this point
+``Keyed(x, spec)``   what x means; inside, the keys of one object are kept account of (:class:`KeySpec`)
+``Slot(i)``          the empty string, where declared name ``i`` may still come; takes it
+``KeyTest(kind)``    the empty string, where the keys so far let the object go on, or end
 ===================  ===========================================================================
 """
 
@@ -121,9 +124,10 @@ class NotFollowedBy:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-Action: TypeAlias = _L["push"] | Callable[[Hashable, bytes], Hashable | None]
+Action: TypeAlias = _L["push", "key"] | Callable[[Hashable, bytes], Hashable | None]
 """``"push"`` puts the captured bytes on the stack of texts; a callable maps (value, captured bytes) to a
-new value, or to None to forbid the return. It must be pure, deterministic and bounded."""
+new value, or to None to forbid the return. It must be pure, deterministic and bounded. ``"key"`` reads the
+captured bytes as a JSON string, whose value must not have been a key of this object; see :class:`KeySpec`."""
 
 Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
 """``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""
@@ -150,6 +154,70 @@ class Dynamic:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class KeySpec:
+    """What the keys of one object must satisfy.
+
+    ``slots``: how many names are declared; they are numbered from 0. Other keys are texts.
+    ``required``: slots that must be taken before the object may end.
+    ``ordered``: slots come in ascending order, and undeclared keys after them, once all required slots are taken.
+    ``min_count``, ``max_count``: of all keys together.
+    ``open``: undeclared keys may come, and never run out: there is always one that was not used.
+
+    A slot may be taken if it is free and the object can still end afterwards: what is required and missing must
+    fit into ``max_count``, and when ordered no required slot may be skipped, nor so many that ``min_count``
+    cannot be reached. The same holds for undeclared keys. So while the spec can be met at all
+    (:meth:`is_satisfiable`), an object can always go on or end.
+    """
+
+    slots: int
+    required: frozenset[int] = frozenset()
+    ordered: bool = False
+    min_count: int = 0
+    max_count: int | None = None
+    open: bool = False
+
+    def is_satisfiable(self) -> bool:
+        """Tell whether any set of keys meets the spec."""
+        most = self.slots if self.max_count is None else self.max_count
+        if not self.open:
+            most = min(most, self.slots)
+        elif self.max_count is None:
+            most = max(self.min_count, len(self.required))
+        return len(self.required) <= most and self.min_count <= most
+
+
+KeyTestKind: TypeAlias = _L["close", "continue", "undeclared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """Invariant: a satisfiable spec that the slots and tests of the item fit."""
+
+    item: Expr
+    spec: KeySpec
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Invariant: an item of a sequence, and what follows in the sequence is not nullable."""
+
+    index: int
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class KeyTest:
+    """``"close"``: the object may end. ``"continue"``: another key may come. ``"undeclared"``: one without a slot.
+
+    Invariant: an item of a sequence, and what follows in the sequence is not nullable.
+    """
+
+    kind: KeyTestKind
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
 Expr: TypeAlias = (
     Literal
     | CharClass
@@ -165,6 +233,9 @@ Expr: TypeAlias = (
     | Capture
     | Scope
     | Dynamic
+    | Keyed
+    | Slot
+    | KeyTest
 )
 
 EPSILON = Literal(b"")
@@ -175,22 +246,26 @@ ANY_TEXT = Repeat(ANY_CHAR, 0, None)
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """Return the direct subexpressions, in order."""
-    match expr:
-        case Sequence(items) | Choice(items) | Intersection(items):
-            return items
-        case Repeat(item) | Complement(item) | Capture(item) | Scope(item):
-            return (item,)
-        case _:
-            return ()
+    if isinstance(expr, Sequence | Choice | Intersection):
+        return expr.items
+    if isinstance(expr, Repeat | Complement | Capture | Scope | Keyed):
+        return (expr.item,)
+    return ()
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """Yield the expression and all its subexpressions, parents first. Cost: linear, no recursion."""
+    """Yield the expression and all its subexpressions, parents first. Cost: linear, no recursion.
+
+    What occurs several times as the same object is yielded once.
+    """
     stack: list[Expr] = [expr]
+    seen: set[int] = set()
     while stack:
         current = stack.pop()
-        yield current
-        stack.extend(reversed(children(current)))
+        if id(current) not in seen:
+            seen.add(id(current))
+            yield current
+            stack.extend(reversed(children(current)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,28 +4,13 @@ from libcpp.pair cimport pair
 from libcpp.queue cimport priority_queue
 from libcpp.vector cimport vector
 
-from stackmask.pda.semantics cimport Semantics
+from stackmask.pda.frames cimport Edge, FrameSpace
+from stackmask.pda.interning cimport CallSite
 from stackmask.pda.tables cimport IdTable, KeyMap
-from stackmask.pda.terms cimport TermStore
 
 cdef enum:
     DEAD = 0            # the configuration without members
     READS_STATE = -2    # a transition that needs the semantic state below, in a mask walk
-    BOTTOM = 0          # the frame below everything: the end of the grammar, or what a walk does not know
-    BOTTOM_REST = -1    # `rest` of the one edge of the bottom frame
-
-
-cdef struct Edge:
-    int32_t rest        # the local state after the return
-    int32_t parent      # the frame after the return
-    int32_t action      # ACTION_NONE, ACTION_SCOPE, or the capture action that runs at the return
-    int32_t saved       # the semantic state that a scope restores
-
-
-cdef struct Frame:
-    int32_t first       # edges[first:first + count], sorted, distinct
-    int32_t count
-    bint forbids        # a return from here or from below may be forbidden by an action
 
 
 cdef struct Member:
@@ -46,7 +31,7 @@ cdef struct Config:
     int32_t pop_first
     int32_t pop_count
     int32_t accepting
-    int32_t row         # offset in rows, or -1
+    int32_t row         # offset in rows, -1, or NO_ROW
     int32_t map         # the bytes that one step tells apart
     int32_t mask_row    # families: the row that holds the whole mask, of masks number `mask_epoch`; or -1
     int32_t mask_epoch
@@ -65,21 +50,13 @@ cdef struct Link:
     int32_t next
 
 
-cdef class ConfigSpace:
-    cdef TermStore terms
-    cdef Semantics semantics
-    cdef bint is_walk
-    cdef vector[Edge] edges
-    cdef vector[Frame] frames
+cdef class ConfigSpace(FrameSpace):
     cdef vector[Member] members
     cdef vector[Pop] pops
     cdef vector[Config] configs
     cdef vector[int32_t] rows
-    cdef IdTable frame_index
     cdef IdTable config_index
-    cdef KeyMap token_steps             # config << 32 | token class -> config
-    cdef KeyMap exits_index             # frame * 64 + guard -> index in exits_value
-    cdef vector[uint64_t] exits_value
+    cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
     cdef uint64_t max_configurations
     cdef uint64_t max_members
     cdef uint64_t computed              # steps that were not remembered
@@ -95,13 +72,13 @@ cdef class ConfigSpace:
     cdef priority_queue[pair[int32_t, int32_t]] queue
     cdef bint found_accepting
 
-    cdef int32_t intern_frame(self, vector[Edge]& items) except -3
     cdef int32_t intern_config(self, uint64_t ends) except -3
-    cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555
-    cdef uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555
     cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3
     cdef int return_from(self, Member m, int32_t guard) except -3
     cdef int call_from(self, Member m) except -3
+    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3
+    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3
+    cdef int returns_alive(self, Member m, CallSite site) except -3
     cdef int add_link(self, int32_t node, Edge edge) except -3
     cdef int open_calls(self) except -3
     cdef int32_t close(self) except -3
@@ -109,7 +86,7 @@ cdef class ConfigSpace:
     cdef int32_t raw(self, int32_t state, int32_t sem) except -3
     cdef int32_t of_members(self, vector[Member]& members) except -3
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3
-    cdef int32_t make_row(self, int32_t config) except -1
+    cdef int32_t make_row(self, int32_t config) except -3
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
 
     cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3:

@@ -1,10 +1,11 @@
 from typing import final
 
+from stackmask.pda.frames import FrameSpace
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
 
 @final
-class ConfigSpace:
+class ConfigSpace(FrameSpace):
     """Frames and configurations of one family of matchers, or of the mask walks of one store.
 
     Raises: BudgetError where a limit is met.

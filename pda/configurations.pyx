@@ -1,9 +1,8 @@
 # distutils: language = c++
 """Configurations: where the grammar can be after a text, as sets of (local state, frame, semantic state).
 
-A frame is a set of edges (return state, parent frame): a graph-structured stack (Tomita 1985), hash-consed,
-so that equal stacks are one id and several callers of a rule at one position share a frame. A configuration
-is closed: the bodies of called rules and the states after immediate returns are members too. Members that
+Frames are the stack (``frames.pyx``); several callers of a rule at one position share one. A configuration is
+closed: the bodies of called rules and the states after immediate returns are members too. Members that
 can consume nothing by themselves are left out. A history is a list of integers.
 
 The closure works in two passes. First all returns, from the members that consumed the last symbol. Then
@@ -18,20 +17,24 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort
 
+from stackmask.pda.frames cimport BOTTOM, BOTTOM_REST, Edge
 from stackmask.pda.interning cimport (
+    ACTION_KEYED,
     ACTION_NONE,
     ACTION_SCOPE,
     ANY_BYTE,
     EMPTY,
     EPS,
     F_CALL,
+    F_KEYS,
     F_LOCAL,
     MAP_EACH,
     MAP_ONE,
+    TEST_RULE,
     TOKENS,
-    Ends,
+    CallSite,
 )
-from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE, SEM_SYMBOL
+from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE, SEM_SYMBOL, Semantics
 from stackmask.pda.tables cimport (
     NO_VALUE,
     ids_free,
@@ -44,6 +47,7 @@ from stackmask.pda.tables cimport (
     map_put,
     mix,
 )
+from stackmask.pda.terms cimport TermStore
 
 from stackmask.pda.errors import BudgetError
 
@@ -51,16 +55,7 @@ cdef enum:
     FEW = 24             # up to here a list is searched, not hashed
     UNKNOWN = -1
     LOWEST = -1
-
-
-cdef bint edge_less(const Edge& x, const Edge& y) noexcept nogil:
-    if x.rest != y.rest:
-        return x.rest < y.rest
-    if x.parent != y.parent:
-        return x.parent < y.parent
-    if x.action != y.action:
-        return x.action < y.action
-    return x.saved < y.saved
+    NO_ROW = -2
 
 
 cdef bint member_less(const Member& x, const Member& y) noexcept nogil:
@@ -78,7 +73,7 @@ cdef bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
 
 
 @cython.final
-cdef class ConfigSpace:
+cdef class ConfigSpace(FrameSpace):
     """Frames and configurations of one family of matchers, or of the mask walks of one automaton."""
 
     def __cinit__(
@@ -89,91 +84,24 @@ cdef class ConfigSpace:
         uint64_t max_configurations=50_000_000,
         uint64_t max_members=200_000,
     ):
-        cdef Edge edge
-        cdef vector[Edge] bottom
-        self.terms = terms
-        self.semantics = semantics
-        self.is_walk = is_walk
         self.max_configurations = max_configurations
         self.max_members = max_members
-        ids_init(&self.frame_index)
         ids_init(&self.config_index)
-        map_init(&self.token_steps)
-        map_init(&self.exits_index)
+        map_init(&self.single_steps)
         map_init(&self.seen)
         map_init(&self.node_seen)
         map_init(&self.tail_seen)
-        edge.rest = BOTTOM_REST
-        edge.parent = -1
-        edge.action = ACTION_NONE
-        edge.saved = 0
-        bottom.push_back(edge)
-        self.intern_frame(bottom)
         self.found_accepting = False
         self.intern_config(0)
 
     def __dealloc__(self):
-        ids_free(&self.frame_index)
         ids_free(&self.config_index)
-        map_free(&self.token_steps)
-        map_free(&self.exits_index)
+        map_free(&self.single_steps)
         map_free(&self.seen)
         map_free(&self.node_seen)
         map_free(&self.tail_seen)
 
     # -- interning ---------------------------------------------------------------------------------
-
-    cdef int32_t intern_frame(self, vector[Edge]& items) except -3:
-        cdef uint64_t h = 31
-        cdef size_t i, n
-        cdef int32_t id
-        cdef Frame* f
-        cdef Frame frame
-        cdef Edge e
-        if items.size() > 1:
-            sort(items.begin(), items.end(), edge_less)
-            n = 1
-            for i in range(1, items.size()):
-                if edge_less(items[n - 1], items[i]):
-                    items[n] = items[i]
-                    n += 1
-            items.resize(n)
-        n = items.size()
-        for i in range(n):
-            e = items[i]
-            h = mix(mix(h, <uint32_t>e.rest), <uint32_t>e.parent)
-            h = mix(mix(h, <uint32_t>e.action), <uint32_t>e.saved)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.frame_index.mask
-        while self.frame_index.ids[pos] >= 0:
-            if self.frame_index.tags[pos] == tag:
-                id = self.frame_index.ids[pos]
-                f = &self.frames[id]
-                if f.count == <int32_t>n:
-                    i = 0
-                    while (
-                        i < n
-                        and not edge_less(self.edges[f.first + i], items[i])
-                        and not edge_less(items[i], self.edges[f.first + i])
-                    ):
-                        i += 1
-                    if i == n:
-                        return id
-            pos = (pos + 1) & self.frame_index.mask
-        id = <int32_t>self.frames.size()
-        frame.first = <int32_t>self.edges.size()
-        frame.count = <int32_t>n
-        frame.forbids = False
-        for i in range(n):
-            e = items[i]
-            self.edges.push_back(e)
-            if e.action >= 0 and self.semantics.may_forbid(e.action):
-                frame.forbids = True
-            if e.parent >= 0 and self.frames[e.parent].forbids:
-                frame.forbids = True
-        self.frames.push_back(frame)
-        ids_put(&self.frame_index, pos, tag, id)
-        return id
 
     cdef int32_t intern_config(self, uint64_t ends) except -3:
         """Intern what the scratch holds: ``work`` (sorted, distinct), ``found_pops``, ``found_accepting``."""
@@ -236,64 +164,6 @@ cdef class ConfigSpace:
         self.configs.push_back(config)
         ids_put(&self.config_index, pos, tag, id)
         return id
-
-    # -- liveness under pending restrictions ---------------------------------------------------------
-
-    cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555:
-        """Return, as bits, the guards with which the bottom can be reached when ``frame`` is returned to with
-        ``guard`` pending. Of the grammar's end only whether it can be reached matters: 1 or 0."""
-        cdef vector[uint64_t] todo
-        cdef uint64_t key = (<uint64_t>frame << 6) | <uint64_t>guard
-        cdef uint64_t bits, pending
-        cdef int32_t at, f, g, h, e
-        cdef bint ready
-        cdef Ends out
-        if frame == BOTTOM:
-            return <uint64_t>1 << guard if self.is_walk else 1
-        at = map_get(&self.exits_index, key)
-        if at != NO_VALUE:
-            return self.exits_value[at]
-        todo.push_back(key)
-        while not todo.empty():
-            f = <int32_t>(todo.back() >> 6)
-            g = <int32_t>(todo.back() & 63)
-            bits = 0
-            ready = True
-            for e in range(self.frames[f].first, self.frames[f].first + self.frames[f].count):
-                if self.edges[e].rest == BOTTOM_REST:
-                    bits |= <uint64_t>1 << g if self.is_walk else 1
-                    continue
-                self.terms.ends(self.edges[e].rest, g, &out)
-                pending = out.consumed | out.silent
-                for h in range(64):
-                    if not (pending >> h) & 1:
-                        continue
-                    if self.edges[e].parent == BOTTOM:
-                        bits |= <uint64_t>1 << h if self.is_walk else 1
-                        continue
-                    at = map_get(&self.exits_index, (<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
-                    if at == NO_VALUE:
-                        todo.push_back((<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
-                        ready = False
-                    else:
-                        bits |= self.exits_value[at]
-            if ready:
-                todo.pop_back()
-                map_put(&self.exits_index, (<uint64_t>f << 6) | <uint64_t>g, <int32_t>self.exits_value.size())
-                self.exits_value.push_back(bits)
-        return self.exits_value[map_get(&self.exits_index, key)]
-
-    cdef uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555:
-        """Return the guards (bits) under which the bottom is reached from here; 0 means a dead end."""
-        cdef Ends out
-        cdef uint64_t pending, bits = 0
-        cdef int32_t g
-        self.terms.ends(state, ANY_BYTE, &out)
-        pending = out.consumed | out.silent
-        for g in range(64):
-            if (pending >> g) & 1:
-                bits |= self.exits(frame, g)
-        return bits
 
     # -- closure -----------------------------------------------------------------------------------
 
@@ -367,8 +237,8 @@ cdef class ConfigSpace:
                     return NEEDS_STATE
                 if sem == FORBIDDEN:
                     continue
-            elif edge.action == ACTION_SCOPE:
-                sem = self.semantics.with_root(sem, self.semantics.root(edge.saved))
+            elif edge.action <= ACTION_SCOPE:
+                sem = self.semantics.with_root(sem, edge.saved)
             if self.terms.guard_sets.size() > 1 and not self.member_ends(rest, edge.parent):
                 continue
             self.add_member(rest, edge.parent, sem)
@@ -383,51 +253,108 @@ cdef class ConfigSpace:
         return 0
 
     cdef int call_from(self, Member m) except -3:
-        """Enter the calls in first position of a member into the nodes of this position."""
-        cdef int32_t s, first, n, e, rule
-        cdef uint64_t key
-        cdef CallNode node
+        """Enter the calls in first position of a member into the nodes of this position.
+
+        Tests of object keys are decided at once; what follows those that hold is a member too, and asked for its
+        calls in turn. Return NEEDS_STATE if a test must know more.
+        """
+        cdef int32_t s, e, n, rule, first
+        cdef size_t next = self.work.size()
+        cdef CallSite site
         cdef Edge edge
-        cdef pair[int32_t, int32_t] entry
-        self.terms.find_sites(m.state)
-        first = self.terms.site_of[m.state]
-        for s in range(first, first + self.terms.site_count[m.state]):
-            node.call = self.terms.sites[s].call
-            node.guard = self.terms.sites[s].guard
-            node.sem = m.sem
-            # call and guard fit in 32 bits together, so the key is exact
-            key = <uint64_t>(<uint32_t>node.call * <uint32_t>64 + <uint32_t>node.guard) << 32
-            key |= <uint32_t>node.sem
-            n = map_get(&self.node_seen, key)
-            if n == NO_VALUE:
-                n = <int32_t>self.nodes.size()
-                node.edge = -1
-                self.nodes.push_back(node)
-                map_put(&self.node_seen, key, n)
-                rule = self.terms.call_rule[node.call]
-                entry.first = self.terms.rule_height[rule] if rule >= 0 else LOWEST
-                entry.second = n
-                self.queue.push(entry)
-            edge.action = self.terms.call_action[node.call]
-            edge.rest = self.terms.sites[s].rest
-            if edge.action == ACTION_NONE and edge.rest == EPS:
-                key = (<uint64_t>n << 32) | <uint64_t>m.frame
-                if map_get(&self.tail_seen, key) != NO_VALUE:
+        while True:
+            self.terms.find_sites(m.state)
+            first = self.terms.site_of[m.state]
+            for s in range(first, first + self.terms.site_count[m.state]):
+                site = self.terms.sites[s]
+                rule = self.terms.call_rule[site.call]
+                if rule <= TEST_RULE:
+                    if self.pass_test(m, site, TEST_RULE - rule) == NEEDS_STATE:
+                        return NEEDS_STATE
                     continue
-                map_put(&self.tail_seen, key, 1)
-                for e in range(self.frames[m.frame].count):
-                    self.add_link(n, self.edges[self.frames[m.frame].first + e])
-            else:
-                edge.parent = m.frame
-                edge.saved = m.sem if edge.action == ACTION_SCOPE else 0
-                self.add_link(n, edge)
-        return 0
+                if self.terms.terms[site.rest].flags & F_KEYS:
+                    e = self.returns_alive(m, site)
+                    if e == NEEDS_STATE:
+                        return NEEDS_STATE
+                    if not e:
+                        continue
+                n = self.node_of(site, m.sem)
+                edge.action = self.terms.call_action[site.call]
+                edge.rest = site.rest
+                if edge.action == ACTION_NONE and edge.rest == EPS:
+                    if map_get(&self.tail_seen, (<uint64_t>n << 32) | <uint64_t>m.frame) != NO_VALUE:
+                        continue
+                    map_put(&self.tail_seen, (<uint64_t>n << 32) | <uint64_t>m.frame, 1)
+                    for e in range(self.frames[m.frame].count):
+                        self.add_link(n, self.edges[self.frames[m.frame].first + e])
+                else:
+                    edge.parent = m.frame
+                    edge.saved = self.semantics.root(m.sem) if edge.action <= ACTION_SCOPE else 0
+                    self.add_link(n, edge)
+            while next < self.work.size() and not self.terms.terms[self.work[next].state].flags & F_CALL:
+                next += 1
+            if next == self.work.size():
+                return 0
+            m = self.work[next]
+            next += 1
+
+    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3:
+        """Return the node that collects the callers of a rule in a state at this position."""
+        cdef CallNode node
+        cdef pair[int32_t, int32_t] entry
+        # call and guard fit in 32 bits together, so the key is exact
+        cdef uint64_t key = <uint64_t>(<uint32_t>site.call * <uint32_t>64 + <uint32_t>site.guard) << 32
+        cdef int32_t rule, n
+        key |= <uint32_t>sem
+        n = map_get(&self.node_seen, key)
+        if n == NO_VALUE:
+            n = <int32_t>self.nodes.size()
+            node.call = site.call
+            node.guard = site.guard
+            node.sem = sem
+            node.edge = -1
+            self.nodes.push_back(node)
+            map_put(&self.node_seen, key, n)
+            rule = self.terms.call_rule[site.call]
+            entry.first = self.terms.rule_height[rule] if rule >= 0 else LOWEST
+            entry.second = n
+            self.queue.push(entry)
+        return n
+
+    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3:
+        """Add what follows a test of an object key, if the test holds and the rest can go on."""
+        cdef int alive
+        m.sem = self.semantics.test(m.sem, test)
+        if m.sem == NEEDS_STATE:
+            return NEEDS_STATE
+        if m.sem == FORBIDDEN:
+            return 0
+        m.state = site.rest
+        if site.guard != ANY_BYTE:
+            m.state = self.terms.mk_seq(self.terms.mk_guard(site.guard), site.rest)
+        if m.state == EMPTY or (self.terms.guard_sets.size() > 1 and not self.member_ends(m.state, m.frame)):
+            return 0
+        alive = self.semantics.lives(m.sem, m.state)
+        if alive == 1:
+            self.add_member(m.state, m.frame, m.sem)
+        return alive
+
+    cdef int returns_alive(self, Member m, CallSite site) except -3:
+        """Tell (1 or 0) whether what follows a call can go on, or NEEDS_STATE.
+
+        If the rule itself tests keys of this object, its own members are asked instead.
+        """
+        cdef int32_t rule = self.terms.call_rule[site.call]
+        if rule >= 0 and self.terms.call_action[site.call] > ACTION_KEYED:
+            if self.terms.terms[self.terms.rule_body[rule]].flags & F_KEYS:
+                return 1
+        return self.semantics.lives(m.sem, site.rest)
 
     cdef int open_calls(self) except -3:
         """Build the frames of the collected calls, callers first, and add the bodies of the rules."""
         cdef CallNode node
         cdef Member m
-        cdef int32_t link, rule, body, frame, sem
+        cdef int32_t link, rule, body, frame, sem, alive
         while not self.queue.empty():
             node = self.nodes[self.queue.top().second]
             self.queue.pop()
@@ -453,6 +380,14 @@ cdef class ConfigSpace:
                 continue
             if self.terms.call_action[node.call] >= 0:
                 sem = self.semantics.begin(sem)
+            elif self.terms.call_action[node.call] <= ACTION_KEYED:
+                sem = self.semantics.enter(sem, ACTION_KEYED - self.terms.call_action[node.call])
+            if self.terms.terms[body].flags & F_KEYS:
+                alive = self.semantics.lives(sem, body)
+                if alive == NEEDS_STATE:
+                    return NEEDS_STATE
+                if not alive:
+                    continue
             if self.terms.guard_sets.size() > 1 and not self.member_ends(body, frame):
                 continue
             m.state = body
@@ -461,15 +396,15 @@ cdef class ConfigSpace:
             self.work.push_back(m)
             if self.work.size() > self.max_members:
                 raise BudgetError("max_members", self.max_members, "parallel readings of the text")
-            if self.terms.terms[body].flags & F_CALL:
-                self.call_from(m)
+            if self.terms.terms[body].flags & F_CALL and self.call_from(m) == NEEDS_STATE:
+                return NEEDS_STATE
         return 0
 
     cdef int32_t close(self) except -3:
         """Close the members in ``work`` and intern the configuration; READS_STATE if a walk cannot tell."""
         cdef size_t i, n
         cdef Member m
-        cdef int32_t nu
+        cdef int32_t nu, alive
         cdef uint64_t ends_here, ends = 0
         self.found_accepting = False
         self.found_pops.clear()
@@ -500,11 +435,22 @@ cdef class ConfigSpace:
             if nu >= 0 and self.return_from(m, nu) == NEEDS_STATE:
                 return READS_STATE
             i += 1
-        n = self.work.size()
+        n = 0
+        for i in range(self.work.size()):
+            m = self.work[i]
+            if self.terms.terms[m.state].flags & F_KEYS:
+                alive = self.semantics.lives(m.sem, m.state)
+                if alive == NEEDS_STATE:
+                    return READS_STATE
+                if not alive:
+                    continue
+            self.work[n] = m
+            n += 1
+        self.work.resize(n)
         for i in range(n):
             m = self.work[i]
-            if self.terms.terms[m.state].flags & F_CALL:
-                self.call_from(m)
+            if self.terms.terms[m.state].flags & F_CALL and self.call_from(m) == NEEDS_STATE:
+                return READS_STATE
         if self.open_calls() == NEEDS_STATE:
             return READS_STATE
         # what can consume nothing by itself has done its part
@@ -597,12 +543,12 @@ cdef class ConfigSpace:
         cdef int32_t i, d, next
         cdef uint64_t key = (<uint64_t>config << 32) | <uint64_t>symbol
         cdef Member m
-        if symbol >= TOKENS:
-            next = map_get(&self.token_steps, key)
+        if symbol < TOKENS and c.row == UNKNOWN:
+            c.row = self.make_row(config)
+        if symbol >= TOKENS or c.row == NO_ROW:
+            next = map_get(&self.single_steps, key)
             if next != NO_VALUE:
                 return next
-        elif c.row < 0:
-            c.row = self.make_row(config)
         # this is where long work spends its time, so this is where it can be interrupted
         self.computed += 1
         if not self.computed & 0x3FFF:
@@ -617,21 +563,24 @@ cdef class ConfigSpace:
                 m.sem = self.semantics.append(m.sem, <uint8_t>symbol)
             self.add_member(d, m.frame, m.sem)
         next = DEAD if self.work.empty() else self.close()
-        if symbol >= TOKENS:
-            map_put(&self.token_steps, key, next)
+        if symbol >= TOKENS or c.row == NO_ROW:
+            map_put(&self.single_steps, key, next)
         else:
             self.rows[<size_t>c.row + self.terms.maps[self.configs[config].map].of[symbol]] = next
         return next
 
-    cdef int32_t make_row(self, int32_t config) except -1:
-        """Find the byte classes of a configuration and make its transition row."""
+    cdef int32_t make_row(self, int32_t config) except -3:
+        """Find the byte classes of a configuration and make its transition row.
+
+        A capture keeps the very byte, so what follows is seldom met twice: then NO_ROW.
+        """
         cdef Config c = self.configs[config]
         cdef int32_t i, map = MAP_ONE
         for i in range(c.first, c.first + c.count):
-            # a capture keeps the very byte
             if self.members[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.members[i].sem):
-                map = MAP_EACH
-                break
+                self.configs[config].row = NO_ROW
+                self.configs[config].map = MAP_EACH
+                return NO_ROW
             map = self.terms.map_meet(map, self.terms.classes_of(self.members[i].state))
         c.row = <int32_t>self.rows.size()
         self.configs[config].row = c.row

@@ -15,6 +15,7 @@ from stackmask.pda.interning cimport (
     F_BOOL,
     F_CALL,
     F_IMPURE,
+    F_KEYS,
     F_LOCAL,
     F_TOKEN,
     K_ALT,
@@ -35,7 +36,7 @@ from stackmask.pda.interning cimport (
 cdef enum:
     MAX_FACTORING = 200    # nesting of left-factored alternatives; deeper ones stay unfactored
 
-cdef int32_t FACTS = F_BOOL | F_IMPURE
+cdef int32_t FACTS = F_BOOL | F_IMPURE | F_KEYS
 
 
 cdef class TermAlgebra(TermTable):

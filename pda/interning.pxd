@@ -28,6 +28,7 @@ cdef enum:
     F_TOKEN = 4        # a special token stands in first position
     F_LOCAL = 8        # can consume a byte or token without calling
     F_IMPURE = 16      # contains a call, a token or a guard: not allowed under & and !
+    F_KEYS = 32        # contains a test of an object key, here or in a rule that it calls
 
 
 cdef struct Term:
@@ -86,8 +87,8 @@ cdef class TermTable:
     cdef dict literals
     cdef readonly int token_classes
     # the call table
-    cdef vector[int32_t] call_rule      # call -> rule, or -1 - resolver for a dynamic call
-    cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE or a capture action >= 0
+    cdef vector[int32_t] call_rule      # call -> rule, -1 - resolver, or TEST_RULE - test
+    cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE, ACTION_KEYED - spec, or an action
     cdef vector[int32_t] rule_body      # rule -> term
     cdef vector[int32_t] rule_nu        # rule -> nu of its body
     cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position
@@ -138,3 +139,5 @@ cdef enum:
 cdef enum:
     ACTION_NONE = -1
     ACTION_SCOPE = -2
+    ACTION_KEYED = -3      # minus the number of the key spec
+    TEST_RULE = -1073741824    # minus the number of the test: such a call only asks the key state

@@ -6,12 +6,14 @@ that callers come first, make the terms, check that the vocabulary can spell the
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from stackmask.grammar import ir
 from stackmask.grammar.components import components
 from stackmask.pda.errors import VocabularyError
+from stackmask.pda.keys import KeyStates
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
 from stackmask.pda.utf8 import byte_sequences, class_term
@@ -19,6 +21,11 @@ from stackmask.pda.utf8 import byte_sequences, class_term
 ALL_BYTES = (1 << 256) - 1
 NO_ACTION = -1
 SCOPE_ACTION = -2
+KEYED_ACTION = -3  # minus the number of the key spec
+TEST_RULE = -(1 << 30)  # minus the number of the test
+TEST_KINDS: tuple[ir.KeyTestKind, ...] = ("close", "continue", "undeclared")  # then the slots
+
+_LEAVES = ir.Literal | ir.CharClass | ir.ByteClass | ir.RuleRef | ir.Slot | ir.KeyTest
 
 # one well-formed UTF-8 character: `!x` is relative to these
 _UTF8_BYTES = sum(1 << b for b in range(256) if b < 0x80 or 0xC2 <= b <= 0xF4 or 0x80 <= b <= 0xBF)
@@ -67,21 +74,37 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
 
 
 def _lift(rules: ir.RuleSet) -> dict[str, ir.Expr]:
-    """Give the bodies of captures and scopes a rule of their own, so that they can be called."""
+    """Give the bodies of captures, scopes and objects a rule of their own, so that they can be called.
+
+    What holds none of them stays the same object, and what is shared is lifted once.
+    """
     lifted: dict[str, ir.Expr] = {}
+    done: dict[int, ir.Expr] = {}
 
     def visit(expr: ir.Expr, owner: str) -> ir.Expr:
+        if isinstance(expr, _LEAVES):
+            return expr
+        found = done.get(id(expr))
+        if found is None:
+            found = done[id(expr)] = lift(expr, owner)
+        return found
+
+    def lift(expr: ir.Expr, owner: str) -> ir.Expr:
         match expr:
             case ir.Capture(item, action):
                 return ir.Capture(named(visit(item, owner), owner), action)
             case ir.Scope(item):
                 return ir.Scope(named(visit(item, owner), owner))
-            case ir.Sequence(items):
-                return ir.Sequence(tuple(visit(item, owner) for item in items))
-            case ir.Choice(items):
-                return ir.Choice(tuple(visit(item, owner) for item in items))
+            case ir.Keyed(item, spec):
+                return ir.Keyed(named(visit(item, owner), owner), spec)
+            case ir.Sequence(items) | ir.Choice(items):
+                visited = tuple([visit(item, owner) for item in items])
+                if all(map(operator.is_, visited, items)):
+                    return expr
+                return ir.Sequence(visited) if isinstance(expr, ir.Sequence) else ir.Choice(visited)
             case ir.Repeat(item, low, high):
-                return ir.Repeat(visit(item, owner), low, high)
+                inner = visit(item, owner)
+                return expr if inner is item else ir.Repeat(inner, low, high)
             case _:
                 return expr
 
@@ -97,6 +120,32 @@ def _lift(rules: ir.RuleSet) -> dict[str, ir.Expr]:
     return lifted
 
 
+def _rules_with_keys(bodies: Mapping[str, ir.Expr]) -> set[str]:
+    """Return the rules that test object keys, themselves or in a rule that they call for the same object."""
+    users: dict[str, list[str]] = {}
+    found: dict[str, None] = {}
+    for name, body in bodies.items():
+        todo = [body]
+        seen: set[int] = set()
+        while todo:
+            part = todo.pop()
+            if id(part) in seen or isinstance(part, ir.Keyed):
+                continue
+            seen.add(id(part))
+            if isinstance(part, ir.Slot | ir.KeyTest):
+                found[name] = None
+            elif isinstance(part, ir.RuleRef):
+                users.setdefault(part.name, []).append(name)
+            todo += ir.children(part)
+    names = list(found)
+    while names:
+        for user in users.get(names.pop(), ()):
+            if user not in found:
+                found[user] = None
+                names.append(user)
+    return set(found)
+
+
 class _Lowering:
     def __init__(self, tables: Tables, bodies: dict[str, ir.Expr]) -> None:
         self.tables = tables
@@ -107,6 +156,8 @@ class _Lowering:
         self.numbers: dict[str, int] = {}
         self.token_classes: dict[tuple[int, ...], int] = {}
         self.stacked = False
+        self.keyed = _rules_with_keys(bodies)
+        self.known: dict[int, int] = {}  # id of a choice -> its term: what is shared costs once
 
     def run(self, start: str, strip_first_space: bool) -> Lowered:
         terms = self.terms
@@ -176,6 +227,8 @@ class _Lowering:
                 return ("Capture", self.shape(item, order), self.tables.semantics.add_action(action))
             case ir.Scope(item):
                 return ("Scope", self.shape(item, order))
+            case ir.Keyed(item, spec):
+                return ("Keyed", self.shape(item, order), spec)
             case ir.Dynamic(resolver):
                 return ("Dynamic", self.tables.semantics.add_resolver(resolver))
             case _:
@@ -202,10 +255,10 @@ class _Lowering:
                 return terms.byte_set(mask)
             case ir.Sequence(items):
                 return terms.sequence([self.term(item) for item in items])
-            case ir.Choice(items):
-                words = [item.data for item in items if isinstance(item, ir.Literal)]
-                others = [self.term(item) for item in items if not isinstance(item, ir.Literal)]
-                return terms.alternatives([literal_set(terms, words), *others])
+            case ir.Choice():
+                if id(expr) not in self.known:
+                    self.known[id(expr)] = self.choice(expr)
+                return self.known[id(expr)]
             case ir.Repeat(item, low, high):
                 return terms.repeat(self.term(item), low, high)
             case ir.Intersection(items):
@@ -213,7 +266,7 @@ class _Lowering:
             case ir.Complement(item):
                 return terms.intersection([self.term(ir.ANY_TEXT), terms.complement(self.term(item))])
             case ir.RuleRef(name, nonempty):
-                return terms.call(self.call(self.numbers[name], NO_ACTION), nonempty)
+                return terms.call(self.call(self.numbers[name], NO_ACTION), nonempty, name in self.keyed)
             case ir.TokenTerminal():
                 ids, number = self.tables.resolve_tokens(expr)
                 self.token_classes[ids] = number
@@ -222,16 +275,45 @@ class _Lowering:
                 return terms.guard(ALL_BYTES & ~mask)
             case ir.Capture(ir.RuleRef(name), action):
                 self.stacked |= action == "push"
-                return terms.call(
-                    self.call(self.numbers[name], self.tables.semantics.add_action(action)), True
-                )
+                ends_in = self.tables.semantics.add_action(action)
+                return terms.call(self.call(self.numbers[name], ends_in), True, name in self.keyed)
             case ir.Scope(ir.RuleRef(name, nonempty)):
-                return terms.call(self.call(self.numbers[name], SCOPE_ACTION), nonempty)
+                return terms.call(self.call(self.numbers[name], SCOPE_ACTION), nonempty, name in self.keyed)
+            case ir.Keyed(ir.RuleRef(name, nonempty), spec):
+                ends_in = KEYED_ACTION - self.tables.semantics.keys.add_spec(spec)
+                return terms.call(self.call(self.numbers[name], ends_in), nonempty)
+            case ir.Slot(index):
+                return self.test(len(TEST_KINDS) + index)
+            case ir.KeyTest(kind):
+                return self.test(TEST_KINDS.index(kind))
             case ir.Dynamic(resolver):
                 self.stacked |= resolver == "top"
                 return terms.call(self.call(-1 - self.tables.semantics.add_resolver(resolver), NO_ACTION))
             case _:
                 raise TypeError(f"not a normalised expression: {expr!r}")
+
+    def choice(self, expr: ir.Choice) -> int:
+        """Return the term of alternatives; those that begin with text share their beginnings."""
+        terms = self.terms
+        words: dict[bytes, list[int]] = {}
+        others: list[int] = []
+        for item in expr.items:
+            if isinstance(item, ir.Literal):
+                words.setdefault(item.data, []).append(terms.sequence([]))
+            elif isinstance(item, ir.Sequence) and item.items and isinstance(item.items[0], ir.Literal):
+                parts = item.items
+                data, n = item.items[0].data, 1
+                while n < len(parts) and isinstance(part := parts[n], ir.Literal):
+                    data += part.data
+                    n += 1
+                words.setdefault(data, []).append(terms.sequence([self.term(part) for part in parts[n:]]))
+            else:
+                others.append(self.term(item))
+        return int(terms.alternatives([literal_trie(terms, words), *others]))
+
+    def test(self, number: int) -> int:
+        """Return the term that asks the key state: a call that ends where it begins."""
+        return int(self.terms.call(self.call(TEST_RULE - number, NO_ACTION), False, True))
 
     def call(self, rule: int, action: int) -> int:
         key = (rule, action)
@@ -247,11 +329,23 @@ def _references(expr: ir.Expr) -> list[str]:
 
 def literal_set(terms: TermStore, words: list[bytes]) -> int:
     """Return any of the words as a term that shares their prefixes. Cost: linear in the bytes, after sorting."""
-    words = sorted(set(words))
+    return literal_trie(terms, {word: [terms.sequence([])] for word in words})
+
+
+def literal_trie(terms: TermStore, tails: Mapping[bytes, list[int]]) -> int:
+    """Return any of the words, each with one of its tails behind it, as a term that shares the words' prefixes.
+
+    Cost: linear in the bytes, after sorting.
+    """
+    words = sorted(tails)
     if not words:
         return int(terms.empty())
+
+    def ending(word: bytes, depth: int) -> int:
+        return int(terms.sequence([terms.literal(word[depth:]), terms.alternatives(tails[word])]))
+
     if len(words) == 1:
-        return int(terms.literal(words[0]))
+        return ending(words[0], 0)
     # a stack of open branch points: (length of the prefix, alternatives so far)
     stack: list[tuple[int, list[int]]] = [(0, [])]
     for i, word in enumerate(words):
@@ -261,7 +355,7 @@ def literal_set(terms: TermStore, words: list[bytes]) -> int:
             # the next word branches off further down
             stack.append((after, []))
             depth = after
-        stack[-1][1].append(terms.literal(word[depth:]))
+        stack[-1][1].append(ending(word, depth))
         while stack[-1][0] > after:
             top, kids = stack.pop()
             joined = terms.alternatives(kids)
@@ -327,7 +421,7 @@ def empty_before(expr: ir.Expr, nullable: Mapping[str, int]) -> int | None:
             return None if nonempty else nullable.get(name)
         case ir.NotFollowedBy(mask):
             return ALL_BYTES & ~mask
-        case ir.Scope(item):
+        case ir.Scope(item) | ir.Keyed(item):
             return empty_before(item, nullable)
         case _:
             return None
@@ -344,11 +438,11 @@ def _left_calls(expr: ir.Expr, nullable: Mapping[str, int]) -> set[str]:
             case ir.Sequence(items):
                 for item in items:
                     todo.append(item)
-                    if empty_before(item, nullable) is None:
+                    if empty_before(item, nullable) is None and not isinstance(item, ir.Slot | ir.KeyTest):
                         break
             case ir.Choice(items):
                 todo.extend(items)
-            case ir.Repeat(item) | ir.Capture(item) | ir.Scope(item):
+            case ir.Repeat(item) | ir.Capture(item) | ir.Scope(item) | ir.Keyed(item):
                 todo.append(item)
     return found
 
@@ -439,4 +533,4 @@ def regular_term(terms: TermStore, expr: ir.Expr) -> int:
     def no_tokens(terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
         raise TypeError("a special token in a regular expression")
 
-    return _Lowering(Tables(terms, Semantics(None), no_tokens), {}).term(expr)
+    return _Lowering(Tables(terms, Semantics(None, KeyStates(terms)), no_tokens), {}).term(expr)

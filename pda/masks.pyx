@@ -16,7 +16,8 @@ from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport sort
 
-from stackmask.pda.configurations cimport BOTTOM_REST, DEAD, Edge
+from stackmask.pda.configurations cimport DEAD
+from stackmask.pda.frames cimport BOTTOM_REST, Edge
 from stackmask.pda.interning cimport ACTION_NONE, EMPTY, TOKENS
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.tables cimport NO_VALUE, ids_free, ids_init, ids_put, map_clear, map_free, map_get, map_init, map_put, mix

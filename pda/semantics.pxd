@@ -2,6 +2,9 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.keys cimport KeyStates
+from stackmask.pda.tables cimport IdTable, KeyMap
+
 cdef enum:
     SEM_PLAIN = 0       # the state of grammars without semantics, and the initial value of the others
     SEM_SYMBOL = 1      # in mask walks: the state below is not known
@@ -10,33 +13,38 @@ cdef enum:
 
 
 cdef struct Sem:
-    int32_t parent      # the state around an open capture, or -1: then `value` holds
+    int32_t parent      # the state around an open capture, or -1: then `value` and `keys` hold
     int32_t value       # value id (parent < 0)
+    int32_t keys        # key state of the object around (parent < 0)
     int32_t text        # captured so far: text id (parent >= 0)
 
 
 cdef class Semantics:
     cdef vector[Sem] sems
-    cdef dict sem_index                 # (parent, value, text) -> sem
+    cdef IdTable sem_index
+    cdef readonly KeyStates keys
     cdef list values                    # value id -> object; None for links and the symbol
-    cdef dict value_index
+    cdef dict value_index               # object -> value
+    cdef KeyMap link_index              # value << 32 | text -> link
     cdef vector[int32_t] value_kind     # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
     cdef vector[int32_t] value_parent   # links: the value below
     cdef vector[int32_t] value_text     # links: the text on top
     cdef vector[uint8_t] value_symbolic  # rests on the unknown state
-    cdef dict text_index                # (text without its last byte, byte) -> text; text 0 is empty
+    cdef KeyMap text_index              # text without its last byte << 8 | byte -> text; text 0 is empty
     cdef vector[int32_t] text_parent
     cdef vector[uint8_t] text_byte
     cdef list actions
+    cdef vector[uint8_t] action_kind    # ACT_CALL, ACT_PUSH or ACT_KEY
     cdef list resolvers
     cdef object resolve_term            # (resolver answer) -> term
-    cdef dict resolved                  # (resolver, value) -> term
+    cdef KeyMap resolved                # resolver << 32 | value -> term
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
     cdef uint64_t max_states
 
     cdef int32_t number_of(self, list table, str what, object entry) except -1
-    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3
+    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t keys, int32_t text) except -3
     cdef int32_t longer(self, int32_t text, uint8_t byte) except -1
+    cdef int spell(self, int32_t text, vector[uint8_t]& out) except -1
     cdef bytes text_of(self, int32_t text)
     cdef int32_t add_value(
         self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic
@@ -45,9 +53,13 @@ cdef class Semantics:
     cdef int32_t value_of(self, object value) except -1
     cdef int32_t root(self, int32_t sem) noexcept
     cdef bint in_capture(self, int32_t sem) noexcept
-    cdef int32_t with_root(self, int32_t sem, int32_t value) except -3
+    cdef int32_t with_root(self, int32_t sem, int32_t root) except -3
+    cdef int32_t with_keys(self, int32_t sem, int32_t keys) except -3
     cdef int32_t append(self, int32_t sem, uint8_t byte) except -3
     cdef int32_t begin(self, int32_t sem) except -3
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
     cdef bint may_forbid(self, int32_t action)
+    cdef int32_t enter(self, int32_t sem, int32_t spec) except -3
+    cdef int32_t test(self, int32_t sem, int32_t test) except -3
+    cdef int lives(self, int32_t sem, int32_t term) except -3

@@ -2,14 +2,19 @@ from collections.abc import Callable, Hashable
 from typing import Any, final
 
 from stackmask.grammar.ir import Action, Resolver
+from stackmask.pda.keys import KeyStates
 
 @final
 class Semantics:
     """The semantic states of the grammars of one store, with their actions and resolvers."""
 
-    def __new__(cls, resolve_term: Callable[[Any], int] | None, max_states: int = ...) -> Semantics: ...
+    keys: KeyStates
+
+    def __new__(
+        cls, resolve_term: Callable[[Any], int] | None, keys: KeyStates, max_states: int = ...
+    ) -> Semantics: ...
     def add_action(self, action: Action) -> int:
-        """Return the number of an action: ``"push"`` or a callable."""
+        """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
 
     def add_resolver(self, resolver: Resolver) -> int:
         """Return the number of a resolver: ``"top"`` or a callable."""

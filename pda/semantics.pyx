@@ -9,13 +9,31 @@ of the configuration, rollback, fork and drafts need nothing more.
 Built in: a stack of texts (``push``, ``top``), as links that share their tails. Python callables work on any
 hashable value.
 
+Inside an object with keys (``Keyed``) S also holds a key state (``keys.pyx``), which has nothing to do with the
+value: the object starts with a fresh one, and all of S is restored when it ends.
+
 Mask walks start with a frame below that is not known; SEM_SYMBOL stands for the state there, and for the
 text of captures that are open there. What the walk pushes on it becomes links that rest on the symbol. A
 question that needs more answers NEEDS_STATE: those tokens are run on the real configuration.
 """
 
 cimport cython
-from libc.stdint cimport uint64_t
+from libc.stdint cimport uint32_t, uint64_t
+from libcpp.algorithm cimport reverse
+
+from stackmask.pda.json_strings cimport json_unescape
+from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_NOW, TEST_SLOT
+from stackmask.pda.tables cimport (
+    NO_VALUE,
+    ids_free,
+    ids_init,
+    ids_put,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
+    mix,
+)
 
 from stackmask.pda.errors import BudgetError
 
@@ -23,20 +41,26 @@ cdef enum:
     VALUE_OBJECT = 0
     VALUE_LINK = 1
     VALUE_SYMBOL = 2
+    ACT_CALL = 0
+    ACT_PUSH = 1
+    ACT_KEY = 2
 
 
 @cython.final
 cdef class Semantics:
     """The semantic states of the grammars of one store, with their actions and resolvers.
 
-    ``resolve_term`` turns what a resolver callable answers into a term.
+    ``resolve_term`` turns what a resolver callable answers into a term; ``keys`` are the key states.
     """
 
-    def __cinit__(self, resolve_term, uint64_t max_states=2_000_000):
-        self.sem_index = {}
+    def __cinit__(self, resolve_term, KeyStates keys not None, uint64_t max_states=2_000_000):
+        ids_init(&self.sem_index)
+        map_init(&self.link_index)
+        map_init(&self.text_index)
+        map_init(&self.resolved)
+        self.keys = keys
         self.values = []
         self.value_index = {}
-        self.text_index = {}
         self.text_parent.push_back(-1)
         self.text_byte.push_back(0)
         self.max_states = max_states
@@ -44,13 +68,22 @@ cdef class Semantics:
         self.resolvers = []
         self.numbers = {}
         self.resolve_term = resolve_term
-        self.resolved = {}
-        self.intern(-1, self.value_of(()), 0)
-        self.intern(-1, self.add_value(None, VALUE_SYMBOL, -1, 0, True), 0)
+        self.intern(-1, self.value_of(()), KEYS_NONE, 0)
+        self.intern(-1, self.add_value(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
+
+    def __dealloc__(self):
+        ids_free(&self.sem_index)
+        map_free(&self.link_index)
+        map_free(&self.text_index)
+        map_free(&self.resolved)
 
     def add_action(self, action):
-        """Return the number of an action: ``"push"`` or a callable."""
-        return self.number_of(self.actions, "action", action)
+        """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
+        number = self.number_of(self.actions, "action", action)
+        if number == <int32_t>self.action_kind.size():
+            kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
+            self.action_kind.push_back(kind)
+        return number
 
     def add_resolver(self, resolver):
         """Return the number of a resolver: ``"top"`` or a callable."""
@@ -65,7 +98,7 @@ cdef class Semantics:
         return self.numbers[key]
 
     def start(self, initial, bint stacked):
-        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts, bottom first."""
+        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts."""
         cdef int32_t value = self.value_of(() if stacked else initial)
         cdef int32_t last
         if stacked:
@@ -74,41 +107,61 @@ cdef class Semantics:
                 for byte in text:
                     last = self.longer(last, byte)
                 value = self.link(value, last)
-        return self.intern(-1, value, 0)
+        return self.intern(-1, value, KEYS_NONE, 0)
 
-    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t text) except -3:
+    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t keys, int32_t text) except -3:
         cdef Sem sem
-        key = (parent, value, text)
-        found = self.sem_index.get(key)
-        if found is not None:
-            return found
+        cdef Sem* other
+        cdef uint64_t h = mix(mix(mix(43, <uint32_t>parent), <uint32_t>value), <uint32_t>keys)
+        h = mix(h, <uint32_t>text)
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.sem_index.mask
+        cdef int32_t id
+        while self.sem_index.ids[pos] >= 0:
+            if self.sem_index.tags[pos] == tag:
+                id = self.sem_index.ids[pos]
+                other = &self.sems[id]
+                if (
+                    other.parent == parent
+                    and other.value == value
+                    and other.keys == keys
+                    and other.text == text
+                ):
+                    return id
+            pos = (pos + 1) & self.sem_index.mask
         if self.sems.size() >= self.max_states:
             raise BudgetError("max_semantic_states", self.max_states, "semantic states (captures and stacks)")
         sem.parent = parent
         sem.value = value
+        sem.keys = keys
         sem.text = text
+        id = <int32_t>self.sems.size()
         self.sems.push_back(sem)
-        self.sem_index[key] = <int32_t>self.sems.size() - 1
-        return <int32_t>self.sems.size() - 1
+        ids_put(&self.sem_index, pos, tag, id)
+        return id
 
     cdef int32_t longer(self, int32_t text, uint8_t byte) except -1:
         # texts share their beginnings, so a long capture costs its length, not the square of it
-        key = (<uint64_t>text << 8) | byte
-        found = self.text_index.get(key)
-        if found is None:
+        cdef uint64_t key = (<uint64_t>text << 8) | byte
+        cdef int32_t found = map_get(&self.text_index, key)
+        if found == NO_VALUE:
             found = <int32_t>self.text_parent.size()
             self.text_parent.push_back(text)
             self.text_byte.push_back(byte)
-            self.text_index[key] = found
+            map_put(&self.text_index, key, found)
         return found
 
-    cdef bytes text_of(self, int32_t text):
-        out = bytearray()
+    cdef int spell(self, int32_t text, vector[uint8_t]& out) except -1:
         while text:
-            out.append(self.text_byte[text])
+            out.push_back(self.text_byte[text])
             text = self.text_parent[text]
-        out.reverse()
-        return bytes(out)
+        reverse(out.begin(), out.end())
+        return 0
+
+    cdef bytes text_of(self, int32_t text):
+        cdef vector[uint8_t] out
+        self.spell(text, out)
+        return (<char*>out.data())[: out.size()]
 
     cdef int32_t add_value(
         self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic
@@ -121,81 +174,97 @@ cdef class Semantics:
         return <int32_t>self.value_kind.size() - 1
 
     cdef int32_t value_of(self, object value) except -1:
-        key = ("value", value)
-        found = self.value_index.get(key)
+        found = self.value_index.get(value)
         if found is None:
             found = self.add_value(value, VALUE_OBJECT, -1, 0, False)
-            self.value_index[key] = found
+            self.value_index[value] = found
         return found
 
     cdef int32_t link(self, int32_t parent, int32_t text) except -1:
-        key = (parent, text)
-        found = self.value_index.get(key)
-        if found is None:
+        cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
+        cdef int32_t found = map_get(&self.link_index, key)
+        if found == NO_VALUE:
             found = self.add_value(None, VALUE_LINK, parent, text, self.value_symbolic[parent])
-            self.value_index[key] = found
+            map_put(&self.link_index, key, found)
         return found
 
     cdef int32_t root(self, int32_t sem) noexcept:
-        """Return the value below all open captures."""
+        """Return the state below all open captures."""
         while self.sems[sem].parent >= 0:
             sem = self.sems[sem].parent
-        return self.sems[sem].value
+        return sem
 
     cdef bint in_capture(self, int32_t sem) noexcept:
         return self.sems[sem].parent >= 0
 
-    cdef int32_t with_root(self, int32_t sem, int32_t value) except -3:
-        """Return the state with another value below its open captures."""
+    cdef int32_t with_root(self, int32_t sem, int32_t root) except -3:
+        """Return the state with another one below its open captures."""
         cdef vector[int32_t] texts
         while self.sems[sem].parent >= 0:
             texts.push_back(self.sems[sem].text)
             sem = self.sems[sem].parent
-        sem = self.intern(-1, value, 0)
+        sem = root
         while not texts.empty():
-            sem = self.intern(sem, -1, texts.back())
+            sem = self.intern(sem, -1, -1, texts.back())
             texts.pop_back()
         return sem
+
+    cdef int32_t with_keys(self, int32_t sem, int32_t keys) except -3:
+        """Return the state with another key state."""
+        return self.with_root(sem, self.intern(-1, self.sems[self.root(sem)].value, keys, 0))
 
     cdef int32_t append(self, int32_t sem, uint8_t byte) except -3:
         """Return the state after a byte was read: the innermost capture takes it."""
         cdef Sem s = self.sems[sem]
         if s.parent < 0:
             return sem
-        return self.intern(s.parent, -1, self.longer(s.text, byte))
+        return self.intern(s.parent, -1, -1, self.longer(s.text, byte))
 
     cdef int32_t begin(self, int32_t sem) except -3:
         """Return the state with one more open capture."""
-        return self.intern(sem, -1, 0)
+        return self.intern(sem, -1, -1, 0)
 
     cdef int32_t end(self, int32_t sem, int32_t action) except -3:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
         cdef Sem s = self.sems[sem]
-        cdef int32_t value = self.root(sem)
-        cdef int32_t after
-        cdef uint8_t byte
-        act = self.actions[action]
-        if act == "push":
-            after = self.link(value, s.text)
-        else:
-            if self.value_symbolic[value]:
+        cdef Sem base = self.sems[self.root(sem)]
+        cdef vector[uint8_t] text, value
+        cdef size_t i
+        cdef int32_t last
+        self.spell(s.text, text)
+        if self.action_kind[action] == ACT_PUSH:
+            base.value = self.link(base.value, s.text)
+        elif self.action_kind[action] == ACT_KEY:
+            if base.keys == KEYS_UNKNOWN:
                 return NEEDS_STATE
-            answer = act(self.values[value], self.text_of(s.text))
+            if not json_unescape(text.data(), text.size(), value):
+                return FORBIDDEN
+            last = 0
+            for i in range(value.size()):
+                last = self.longer(last, value[i])
+            base.keys = self.keys.use(base.keys, last)
+            if base.keys == NOT_NOW:
+                return FORBIDDEN
+        else:
+            if self.value_symbolic[base.value]:
+                return NEEDS_STATE
+            answer = self.actions[action](self.values[base.value], self.text_of(s.text))
             if answer is None:
                 return FORBIDDEN
-            after = self.value_of(answer)
-        sem = self.with_root(s.parent, after)
+            base.value = self.value_of(answer)
+        sem = self.with_root(s.parent, self.intern(-1, base.value, base.keys, 0))
         if self.in_capture(sem):
-            for byte in self.text_of(s.text):
-                sem = self.append(sem, byte)
+            for i in range(text.size()):
+                sem = self.append(sem, text[i])
         return sem
 
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3:
         """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""
-        cdef int32_t value = self.root(sem)
-        found = self.resolved.get((resolver, value))
-        if found is not None:
-            return found
+        cdef int32_t value = self.sems[self.root(sem)].value
+        cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
+        cdef int32_t term = map_get(&self.resolved, key)
+        if term != NO_VALUE:
+            return term
         rule = self.resolvers[resolver]
         if rule == "top":
             if self.value_kind[value] == VALUE_SYMBOL:
@@ -206,9 +275,36 @@ cdef class Semantics:
                 return NEEDS_STATE
             answer = rule(self.values[value])
         term = self.resolve_term(answer)
-        self.resolved[(resolver, value)] = term
+        map_put(&self.resolved, key, term)
         return term
 
     cdef bint may_forbid(self, int32_t action):
         """Tell whether an action looks at the state: then a mask cannot be remembered without it."""
-        return self.actions[action] != "push"
+        return self.action_kind[action] != ACT_PUSH
+
+    # -- object keys ---------------------------------------------------------------------------------
+
+    cdef int32_t enter(self, int32_t sem, int32_t spec) except -3:
+        """Return the state at the beginning of an object."""
+        return self.with_keys(sem, self.keys.fresh(spec))
+
+    cdef int32_t test(self, int32_t sem, int32_t test) except -3:
+        """Return the state after a test of an object key: FORBIDDEN if it does not hold, or NEEDS_STATE."""
+        cdef int32_t keys = self.sems[self.root(sem)].keys
+        if keys == KEYS_UNKNOWN:
+            return NEEDS_STATE
+        if not self.keys.holds(keys, test):
+            return FORBIDDEN
+        if test < TEST_SLOT:
+            return sem
+        return self.with_keys(sem, self.keys.take(keys, test - TEST_SLOT))
+
+    cdef int lives(self, int32_t sem, int32_t term) except -3:
+        """Tell (1 or 0) whether some test that can come first on the ways of a term holds, or NEEDS_STATE."""
+        cdef int32_t keys
+        if self.keys.always_lives(term):
+            return 1
+        keys = self.sems[self.root(sem)].keys
+        if keys == KEYS_UNKNOWN:
+            return NEEDS_STATE
+        return self.keys.lives(keys, term)

@@ -9,6 +9,7 @@ from typing import Any
 from stackmask.grammar import ir
 from stackmask.pda.configurations import ConfigSpace
 from stackmask.pda.errors import ResolverError, VocabularyError
+from stackmask.pda.keys import KeyStates
 from stackmask.pda.limits import Limits
 from stackmask.pda.lock import StoreLock
 from stackmask.pda.lower import Tables, check_bytes, empty_before, regular_term
@@ -36,6 +37,19 @@ class TokenInfo:
     strip_first_space: bool = False
 
 
+_NOT_REGULAR = (
+    ir.RuleRef
+    | ir.TokenTerminal
+    | ir.NotFollowedBy
+    | ir.Capture
+    | ir.Scope
+    | ir.Dynamic
+    | ir.Keyed
+    | ir.Slot
+    | ir.KeyTest
+)
+
+
 class Store:
     """The states and masks of the grammars of one compiler. Built lazily: they appear when first visited.
 
@@ -50,7 +64,8 @@ class Store:
         self.limits = limits
         self.lock = StoreLock()
         self.terms = TermStore(limits.max_terms, limits.max_explored)
-        self.semantics = Semantics(self._resolved_term, limits.max_semantic_states)
+        keys = KeyStates(self.terms, limits.max_semantic_states)
+        self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states)
         self.space = ConfigSpace(
             self.terms, self.semantics, True, limits.max_configurations, limits.max_members
         )
@@ -95,9 +110,7 @@ class Store:
             return int(self.terms.empty())
         expr = ir.Literal(answer) if isinstance(answer, bytes) else answer
         for part in ir.walk(expr):
-            if isinstance(
-                part, ir.RuleRef | ir.TokenTerminal | ir.NotFollowedBy | ir.Capture | ir.Scope | ir.Dynamic
-            ):
+            if isinstance(part, _NOT_REGULAR):
                 raise ResolverError(
                     f"a resolver must answer a regular expression, not one with {type(part).__name__}"
                 )

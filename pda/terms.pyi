@@ -47,10 +47,10 @@ class TermStore(TermMoves):
         """Return one special token of the class."""
 
     def add_call(self, rule: int, action: int) -> int:
-        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule."""
+        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule, or a test of a key."""
 
-    def call(self, call: int, nonempty: bool = False) -> int:
-        """Return the term that calls; ``nonempty`` leaves out the empty string."""
+    def call(self, call: int, nonempty: bool = False, keys: bool = False) -> int:
+        """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
 
     def add_rule(self, nu: int | None) -> int:
         """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None for never."""

@@ -21,6 +21,7 @@ from stackmask.pda.interning cimport (
     EPS,
     F_CALL,
     F_IMPURE,
+    F_KEYS,
     F_LOCAL,
     F_TOKEN,
     K_ALT,
@@ -36,6 +37,7 @@ from stackmask.pda.interning cimport (
     K_SET,
     K_TOKEN,
     NEVER,
+    TEST_RULE,
     Term,
 )
 from stackmask.pda.tables cimport NO_VALUE, map_clear, map_get, map_put
@@ -128,7 +130,9 @@ cdef class TermStore(TermMoves):
                 out.consumed |= part.consumed
                 out.silent |= part.silent
         elif u.kind == K_CALL:
-            if self.call_rule[u.a] < 0:
+            if self.call_rule[u.a] <= TEST_RULE:
+                out.silent = <uint64_t>1 << guard
+            elif self.call_rule[u.a] < 0:
                 out.consumed = 1
             else:
                 self.rule_ends(self.call_rule[u.a], guard, out)
@@ -282,18 +286,20 @@ cdef class TermStore(TermMoves):
         return self.intern(K_TOKEN, token_class, 0, 0, NEVER, F_TOKEN | F_LOCAL | F_IMPURE)
 
     def add_call(self, int32_t rule, int32_t action):
-        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule."""
+        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule, or a test of a key."""
         self.call_rule.push_back(rule)
         self.call_action.push_back(action)
         return <int32_t>self.call_rule.size() - 1
 
-    def call(self, int32_t call, bint nonempty=False):
-        """Return the term that calls; ``nonempty`` leaves out the empty string."""
+    def call(self, int32_t call, bint nonempty=False, bint keys=False):
+        """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
         cdef int32_t rule = self.call_rule[call]
         cdef int32_t nu = NEVER
         if rule >= 0 and not nonempty:
             nu = self.rule_nu[rule]
-        return self.intern(K_CALL, call, 0, 1 if nonempty else 0, nu, F_CALL | F_IMPURE)
+        return self.intern(
+            K_CALL, call, 0, 1 if nonempty else 0, nu, F_CALL | F_IMPURE | (F_KEYS if keys else 0)
+        )
 
     def add_rule(self, nu):
         """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None."""

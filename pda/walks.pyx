@@ -22,7 +22,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport sort, unique
 
-from stackmask.pda.configurations cimport BOTTOM, DEAD, READS_STATE, Config, Member
+from stackmask.pda.configurations cimport DEAD, READS_STATE, Config, Member
+from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport ANY_BYTE, EMPTY, EPS, F_TOKEN, K_ALT, K_REP, K_SEQ, TOKENS, Term
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.runs cimport NOT_A_CODE, Run
@@ -581,9 +582,10 @@ cdef class MaskWalks:
         if with_tokens:
             for symbol in range(self.terms.token_classes):
                 c = space.step(start, TOKENS + symbol)
-                if c == READS_STATE:
+                if c == READS_STATE or (strict and c != DEAD and not space.configs[c].count):
                     mask.reads_tokens = 1
-                if c <= DEAD:
+                    continue
+                if c == DEAD:
                     continue
                 for k in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][k]

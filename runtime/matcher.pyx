@@ -12,7 +12,8 @@ from cpython.buffer cimport (
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.string cimport memset
 
-from stackmask.pda.configurations cimport BOTTOM, DEAD, ConfigSpace
+from stackmask.pda.configurations cimport DEAD, ConfigSpace
+from stackmask.pda.frames cimport BOTTOM
 
 from operator import index
 

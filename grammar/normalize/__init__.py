@@ -5,8 +5,9 @@ Invariants of the result, beside "the same language":
       (follow restrictions aside: where they leave nothing is the automaton's to find);
     - operands of `Intersection` and `Complement` are regular and hold no references;
     - no left recursion, direct, indirect or hidden: `left_calls` of the result has no cycle;
+    - what follows a test of an object key in its sequence is not nullable;
     - captured items are not nullable and read no special tokens; `top` never meets an empty stack;
-    - no follow restriction can be pending where a dynamic rule starts.
+    - no follow restriction can be pending where a dynamic rule starts or object keys are told apart.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from stackmask.grammar.normalize.captures import check_captures
 from stackmask.grammar.normalize.emptiness import drop_empty_booleans
 from stackmask.grammar.normalize.empty_rules import write_out_empty_rules
 from stackmask.grammar.normalize.inline import inline_rules
+from stackmask.grammar.normalize.keys import check_keys
 from stackmask.grammar.normalize.left_recursion import remove_left_recursion
 from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
 from stackmask.grammar.normalize.productive import remove_useless
@@ -37,6 +39,7 @@ def normalize(ruleset: RuleSet) -> RuleSet:
     ruleset = remove_useless(ruleset)
     ruleset = expand_booleans(ruleset)
     ruleset = drop_empty_booleans(ruleset)
+    check_keys(ruleset)
     ruleset = write_out_empty_rules(ruleset)
     check_captures(ruleset)
     check_stack(ruleset)

@@ -11,10 +11,13 @@ from stackmask.grammar.ir import (
     Dynamic,
     Expr,
     Intersection,
+    Keyed,
+    KeyTest,
     NotFollowedBy,
     RuleRef,
     RuleSet,
     Scope,
+    Slot,
     Span,
     TokenTerminal,
     children,
@@ -39,6 +42,9 @@ _FORBIDDEN = {
     Capture: "a capture",
     Scope: "a scope",
     Dynamic: "a dynamic rule",
+    Keyed: "an object with keys",
+    Slot: "an object key",
+    KeyTest: "an object key",
 }
 
 
@@ -97,8 +103,12 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
 
 def _outermost_booleans(body: Expr) -> Iterator[Expr]:
     stack = [body]
+    seen: set[int] = set()
     while stack:
         expr = stack.pop()
+        if id(expr) in seen:
+            continue
+        seen.add(id(expr))
         if isinstance(expr, Intersection | Complement):
             yield expr
         else:
@@ -106,7 +116,17 @@ def _outermost_booleans(body: Expr) -> Iterator[Expr]:
 
 
 def _size(expr: Expr, sizes: dict[str, int]) -> int:
-    return sum(sizes[e.name] if isinstance(e, RuleRef) else 1 for e in walk(expr))
+    known: dict[int, int] = {}
+
+    def visit(expr: Expr) -> int:
+        # what is shared counts wherever it occurs
+        found = known.get(id(expr))
+        if found is None:
+            found = sizes[expr.name] if isinstance(expr, RuleRef) else 1 + sum(map(visit, children(expr)))
+            known[id(expr)] = found
+        return found
+
+    return visit(expr)
 
 
 def _too_large(span: Span | None) -> Diagnostic:

@@ -14,6 +14,7 @@ from stackmask.grammar.ir import (
     Complement,
     Expr,
     Intersection,
+    Keyed,
     Repeat,
     Rule,
     RuleSet,
@@ -102,6 +103,8 @@ def rebuild(expr: Expr, items: tuple[Expr, ...]) -> Expr:
             return NOTHING if is_nothing(items[0]) else Capture(items[0], action, span)
         case Scope(span=span):
             return NOTHING if is_nothing(items[0]) else Scope(items[0], span)
+        case Keyed(_, spec, span):
+            return NOTHING if is_nothing(items[0]) else Keyed(items[0], spec, span)
         case _:
             return expr
 
@@ -109,10 +112,21 @@ def rebuild(expr: Expr, items: tuple[Expr, ...]) -> Expr:
 def rewrite(expr: Expr, leaf: Callable[[Expr], Expr]) -> Expr:
     """Return the expression with ``leaf`` applied to everything that has no subexpressions.
 
+    What occurs several times as the same object is rewritten once, and stays one object.
     Cost: linear; recursion as deep as the expression, which ``check_wellformed`` limits.
     """
-    items = children(expr)
-    return rebuild(expr, tuple(rewrite(item, leaf) for item in items)) if items else leaf(expr)
+    known: dict[int, Expr] = {}
+
+    def visit(expr: Expr) -> Expr:
+        items = children(expr)
+        if not items:
+            return leaf(expr)
+        found = known.get(id(expr))
+        if found is None:
+            found = known[id(expr)] = rebuild(expr, tuple([visit(item) for item in items]))
+        return found
+
+    return visit(expr)
 
 
 def with_bodies(ruleset: RuleSet, bodies: Mapping[str, Expr]) -> RuleSet:

@@ -1,4 +1,4 @@
-"""Pass 6: captured items consume something, and text only."""
+"""Pass 7: captured items consume something, and text only."""
 
 from __future__ import annotations
 

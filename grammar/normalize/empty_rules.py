@@ -1,4 +1,4 @@
-"""Pass 5: write out rules that match the empty string only, so that every rule has a string to consume."""
+"""Pass 6: write out rules that match the empty string only, so that every rule has a string to consume."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from stackmask.grammar.ir import (
     Choice,
     Expr,
+    Keyed,
+    KeyTest,
     Literal,
     NotFollowedBy,
     Repeat,
@@ -14,6 +16,7 @@ from stackmask.grammar.ir import (
     RuleSet,
     Scope,
     Sequence,
+    Slot,
     children,
 )
 from stackmask.grammar.normalize.build import is_nothing, rewrite, with_bodies
@@ -47,7 +50,7 @@ def _consumes(expr: Expr, consumes: Mapping[str, bool]) -> bool:
     match expr:
         case Literal(data):
             return bool(data)
-        case NotFollowedBy():
+        case NotFollowedBy() | Slot() | KeyTest():
             return False
         case RuleRef(name):
             return consumes[name]
@@ -55,7 +58,7 @@ def _consumes(expr: Expr, consumes: Mapping[str, bool]) -> bool:
             return any(_consumes(item, consumes) for item in items)
         case Repeat(item, _, high):
             return high != 0 and _consumes(item, consumes)
-        case Scope():
+        case Scope() | Keyed():
             return any(_consumes(item, consumes) for item in children(expr))
         case _:
             return not is_nothing(expr)

@@ -1,10 +1,10 @@
-"""Pass 10: write small regular rules out where they are used, so that they need no call."""
+"""Pass 11: write small regular rules out where they are used, so that they need no call."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stackmask.grammar.ir import Capture, Dynamic, Expr, RuleRef, RuleSet, Scope, walk
+from stackmask.grammar.ir import Capture, Dynamic, Expr, Keyed, RuleRef, RuleSet, Scope, walk
 from stackmask.grammar.normalize.build import rewrite, with_bodies
 from stackmask.grammar.normalize.graph import components, reference_graph
 from stackmask.grammar.normalize.left_parts import nonempty_part
@@ -46,7 +46,7 @@ def inline_rules(ruleset: RuleSet) -> RuleSet:
             size = 0
             limit = MAX_NULLABLE if ends[name] else SMALL
             for size, expr in enumerate(walk(body), 1):
-                if size > limit or isinstance(expr, RuleRef | Capture | Scope | Dynamic):
+                if size > limit or isinstance(expr, RuleRef | Capture | Scope | Dynamic | Keyed):
                     break
             else:
                 growth = (size - 1) * uses.get(name, 0)

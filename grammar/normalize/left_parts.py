@@ -19,12 +19,15 @@ from stackmask.grammar.ir import (
     Complement,
     Expr,
     Intersection,
+    Keyed,
+    KeyTest,
     Literal,
     NotFollowedBy,
     Repeat,
     RuleRef,
     Scope,
     Sequence,
+    Slot,
     Span,
 )
 from stackmask.grammar.normalize.build import choice, is_nothing, repeat, sequence
@@ -35,7 +38,7 @@ ANY_BYTES = Repeat(ByteClass((1 << 256) - 1), 1, None)
 
 
 class LeadingInCapture(Exception):
-    """A leading call stands inside a capture or a scope."""
+    """A leading call stands inside a capture or a scope, or behind an object key."""
 
     def __init__(self, span: Span | None) -> None:
         self.span = span
@@ -105,6 +108,13 @@ def split(expr: Expr, names: Collection[str], ends: Mapping[str, Ends]) -> Split
             for i, item in enumerate(items):
                 if i * len(items) > MAX_SUFFIXES:
                     raise TooLarge
+                if isinstance(item, Slot | KeyTest):
+                    # what follows consumes something, so this is not nullable, and stays as it is
+                    rest = sequence(items[i:])
+                    if not first_calls(rest, ends).keys().isdisjoint(names):
+                        raise LeadingInCapture(item.span)
+                    parts.append(Split(rest).after(before, item.span))
+                    break
                 rest = sequence(items[i + 1 :])
                 parts.append(split(item, names, ends).then(rest).after(before, item.span))
                 before = both(before, ends_of(item, ends))
@@ -124,6 +134,11 @@ def split(expr: Expr, names: Collection[str], ends: Mapping[str, Ends]) -> Split
             if inner.links:
                 raise LeadingInCapture(span)
             return Split(NOTHING if is_nothing(inner.own) else Scope(inner.own, span))
+        case Keyed(item, spec, span):
+            inner = split(item, names, ends)
+            if inner.links:
+                raise LeadingInCapture(span)
+            return Split(NOTHING if is_nothing(inner.own) else Keyed(inner.own, spec, span))
         case Capture(item, _, span):
             if not first_calls(item, ends).keys().isdisjoint(names):
                 raise LeadingInCapture(span)

@@ -1,4 +1,4 @@
-"""Pass 9: turn left recursion into right recursion, without blowing the grammar up.
+"""Pass 10: turn left recursion into right recursion, without blowing the grammar up.
 
 For the rules Aᵢ of a cycle of first calls, pull the leading calls out (``left_parts``):
 

@@ -2,7 +2,9 @@
 
 The *ends* of an expression are the ways to derive ε: each a mask of bytes that may not come next (0: ε
 without a restriction). Only minimal masks are kept, so ``{0}`` is plain nullability and the empty set is
-"not nullable".
+"not nullable". Tests of object keys have no width and no ends: what follows them always consumes something
+(``keys`` checks it), so the whole does not depend on them; but what follows can be called before anything is
+consumed.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from stackmask.grammar.ir import (
     Dynamic,
     Expr,
     Intersection,
+    Keyed,
+    KeyTest,
     Literal,
     NotFollowedBy,
     Repeat,
@@ -25,6 +29,7 @@ from stackmask.grammar.ir import (
     RuleSet,
     Scope,
     Sequence,
+    Slot,
     children,
 )
 from stackmask.grammar.normalize.build import choice
@@ -75,7 +80,7 @@ def ends_of(expr: Expr, ends: Mapping[str, Ends]) -> Ends:
             return ALWAYS if all(ends_of(item, ends) for item in items) else NEVER
         case Complement(item):
             return NEVER if ends_of(item, ends) else ALWAYS
-        case Scope(item):
+        case Scope(item) | Keyed(item):
             return ends_of(item, ends)
         case Capture() | Dynamic():
             return NEVER
@@ -110,7 +115,7 @@ def first_calls(expr: Expr, ends: Mapping[str, Ends]) -> dict[str, RuleRef]:
                 leading = []
                 for item in items:
                     leading.append(item)
-                    if not ends_of(item, ends):
+                    if not ends_of(item, ends) and not isinstance(item, Slot | KeyTest):
                         break
                 stack.extend(reversed(leading))
             case Repeat(_, _, 0):

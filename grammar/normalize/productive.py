@@ -13,6 +13,8 @@ from stackmask.grammar.ir import (
     Complement,
     Expr,
     Intersection,
+    Keyed,
+    Literal,
     Repeat,
     RuleRef,
     RuleSet,
@@ -63,35 +65,59 @@ def remove_unreachable(ruleset: RuleSet) -> RuleSet:
 
 
 def _is_productive(expr: Expr, productive: Mapping[str, bool]) -> bool:
-    match expr:
-        case RuleRef(name):
-            return productive[name]
-        case Choice(items):
-            return any(_is_productive(item, productive) for item in items)
-        case Repeat(item, low):
-            return low == 0 or _is_productive(item, productive)
-        case Complement():
-            return True
-        case Sequence(items) | Intersection(items):
-            return all(_is_productive(item, productive) for item in items)
-        case Capture(item) | Scope(item):
-            return _is_productive(item, productive)
-        case _:
-            return not is_nothing(expr)
+    known: dict[int, bool] = {}
+
+    def visit(expr: Expr) -> bool:
+        found = known.get(id(expr))
+        if found is None:
+            found = known[id(expr)] = evaluate(expr)
+        return found
+
+    def evaluate(expr: Expr) -> bool:
+        match expr:
+            case RuleRef(name):
+                return productive[name]
+            case Choice(items):
+                return any(map(visit, items))
+            case Repeat(item, low):
+                return low == 0 or visit(item)
+            case Complement():
+                return True
+            case Sequence(items) | Intersection(items):
+                return all(map(visit, items))
+            case Capture(item) | Scope(item) | Keyed(item):
+                return visit(item)
+            case _:
+                return not is_nothing(expr)
+
+    return visit(expr)
 
 
 def _drop_nothing(expr: Expr) -> Expr:
-    match expr:
-        case Repeat(_, _, 0):
-            return EPSILON
-        case Complement() | Intersection():
-            return expr
-    if is_nothing(expr):
-        return NOTHING
-    if isinstance(expr, Repeat):
-        return repeat(_drop_nothing(expr.item), expr.min, expr.max, expr.span)
-    items = children(expr)
-    return rebuild(expr, tuple(map(_drop_nothing, items))) if items else expr
+    known: dict[int, Expr] = {}
+
+    def visit(expr: Expr) -> Expr:
+        found = known.get(id(expr))
+        if found is None:
+            found = known[id(expr)] = drop(expr)
+        return found
+
+    def drop(expr: Expr) -> Expr:
+        match expr:
+            case Literal() | RuleRef():
+                return expr
+            case Repeat(_, _, 0):
+                return EPSILON
+            case Complement() | Intersection():
+                return expr
+        if is_nothing(expr):
+            return NOTHING
+        if isinstance(expr, Repeat):
+            return repeat(visit(expr.item), expr.min, expr.max, expr.span)
+        items = children(expr)
+        return rebuild(expr, tuple([visit(item) for item in items])) if items else expr
+
+    return visit(expr)
 
 
 def _reason(name: str, body: Expr, productive: Mapping[str, bool]) -> str:

@@ -1,4 +1,8 @@
-"""Pass 8: no follow restriction is pending where a dynamic rule starts, whose first byte is not known."""
+"""Pass 9: no follow restriction is pending where the state decides what comes: dynamic rules, object keys.
+
+The first byte of a dynamic rule is not known. And which keys can still come is told from the state alone: a
+restriction that rules some of them out would make dead ends.
+"""
 
 from __future__ import annotations
 
@@ -9,27 +13,32 @@ from stackmask.grammar.ir import (
     Choice,
     Dynamic,
     Expr,
+    Keyed,
+    KeyTest,
     NotFollowedBy,
     Repeat,
     RuleRef,
     RuleSet,
     Sequence,
+    Slot,
     children,
     walk,
 )
 from stackmask.grammar.normalize.graph import solve
+from stackmask.grammar.normalize.keys import NO_KEYS, key_level, key_levels
 from stackmask.grammar.normalize.nullable import ends_of, rule_ends
 
 
 def check_restrictions(ruleset: RuleSet) -> None:
-    """Check that every dynamic rule starts without a pending restriction.
+    """Check that dynamic rules start, and object keys are told apart, without a pending restriction.
 
     Raises: GrammarError (G116).
     """
     kinds = {type(expr) for rule in ruleset.rules.values() for expr in walk(rule.body)}
-    if Dynamic not in kinds or NotFollowedBy not in kinds:
+    if NotFollowedBy not in kinds or kinds.isdisjoint({Dynamic, Slot, KeyTest}):
         return
     ends = rule_ends(ruleset)
+    levels = key_levels(ruleset)
 
     def leaves_pending(expr: Expr, leaves: Mapping[str, bool]) -> bool:
         """Tell whether the expression, entered with nothing pending, can end with something pending."""
@@ -60,6 +69,18 @@ def check_restrictions(ruleset: RuleSet) -> None:
         stack = [(ruleset.rules[name].body, entry)]
         while stack:
             expr, pending = stack.pop()
+            match expr:
+                case Sequence() | Keyed():
+                    pass
+                case _ if pending and key_level(expr, levels) != NO_KEYS:
+                    problems[id(expr)] = Diagnostic(
+                        "G116",
+                        "object keys cannot follow a restriction directly",
+                        expr.span,
+                        "a restriction can be pending here",
+                        "put text between the two",
+                    )
+                    continue
             match expr:
                 case RuleRef(target):
                     if (target, pending) not in seen:

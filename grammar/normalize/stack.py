@@ -1,4 +1,4 @@
-"""Pass 7: the text on top of the stack is asked for only where something has been captured."""
+"""Pass 8: the text on top of the stack is asked for only where something has been captured."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from stackmask.grammar.ir import (
     Choice,
     Dynamic,
     Expr,
+    Keyed,
     Repeat,
     RuleRef,
     RuleSet,
@@ -82,7 +83,7 @@ def _may_keep_depth(expr: Expr, may_keep: Mapping[str, bool]) -> bool:
             return any(_may_keep_depth(item, may_keep) for item in items)
         case Repeat(item, low):
             return low == 0 or _may_keep_depth(item, may_keep)
-        case Scope():
+        case Scope() | Keyed():
             return True
         case _:
             return True

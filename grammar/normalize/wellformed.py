@@ -26,13 +26,18 @@ def check_wellformed(ruleset: RuleSet) -> None:
     for name, rule in ruleset.rules.items():
         stack: list[tuple[Expr, int]] = [(rule.body, 1)]
         too_deep = False
+        deepest: dict[int, int] = {}  # what occurs several times is looked at once, where it is deepest
         while stack:
             expr, depth = stack.pop()
+            if deepest.get(id(expr), 0) >= depth:
+                continue
+            first = id(expr) not in deepest
+            deepest[id(expr)] = depth
             if depth > MAX_NESTING:
                 too_deep = True
                 continue
             match expr:
-                case RuleRef(target, _, span) if target not in ruleset.rules:
+                case RuleRef(target, _, span) if first and target not in ruleset.rules:
                     problems.append(
                         Diagnostic(
                             "G101",
@@ -42,7 +47,7 @@ def check_wellformed(ruleset: RuleSet) -> None:
                             _hint(target, ruleset),
                         )
                     )
-                case Repeat(_, low, high, span) if low < 0 or (high is not None and high < low):
+                case Repeat(_, low, high, span) if first and (low < 0 or (high is not None and high < low)):
                     bounds = f"{{{low},{'' if high is None else high}}}"
                     problems.append(
                         Diagnostic("G106", f"impossible repetition {bounds}", span, "needs 0 <= m <= n")

@@ -1,0 +1,91 @@
+# Key states: which keys an object has so far, and which may still come. See keys.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.tables cimport IdTable
+from stackmask.pda.terms cimport TermStore
+
+cdef enum:
+    KEYS_NONE = 0       # outside every object
+    KEYS_UNKNOWN = 1    # in mask walks: the object around the walk
+    NOT_NOW = -1        # the key may not come
+    # tests are numbered: these kinds, then the slots
+    TEST_CLOSE = 0
+    TEST_CONTINUE = 1
+    TEST_UNDECLARED = 2
+    TEST_SLOT = 3
+
+
+cdef struct Spec:
+    int32_t slots
+    int32_t words       # 64-bit words of a set of tests
+    int32_t required    # words[required:]: the required slots, as tests
+    int32_t missing     # how many they are
+    int32_t min_count
+    int32_t max_count   # -1 without bound
+    int32_t fresh       # the state of an object without keys, or -1
+    bint ordered
+    bint open
+
+
+cdef struct KeyState:
+    int32_t spec
+    int32_t texts       # the set of undeclared keys used: a node
+    int32_t count       # keys so far
+    int32_t missing     # required slots that are not taken
+    int32_t past        # ordered: slots below are over
+    int32_t taken       # words[taken:]: slots taken, as tests
+    int32_t holds       # words[holds:]: the tests that hold
+
+
+cdef struct TextNode:
+    # a set of texts as a little-endian Patricia tree: a leaf (bit = 0), or two trees that differ in one bit
+    uint32_t prefix     # the bits below `bit` that all texts share; of a leaf, the text
+    uint32_t bit
+    int32_t low         # texts without the bit
+    int32_t high        # texts with it
+
+
+cdef struct Needs:
+    # the tests that can come first; as a list, or as words where they are many
+    int32_t first
+    int32_t count
+    int32_t words
+
+
+cdef class KeyStates:
+    cdef TermStore terms
+    cdef vector[Spec] specs
+    cdef vector[KeyState] states
+    cdef vector[uint64_t] words
+    cdef vector[TextNode] nodes         # 0 is the empty set
+    cdef IdTable state_index
+    cdef IdTable node_index
+    cdef vector[Needs] needs            # 0: no test must hold
+    cdef vector[int32_t] needs_of       # term -> needs, or -1
+    cdef vector[int32_t] needed         # tests of the lists in `needs`
+    cdef vector[uint8_t] passes_of      # term -> 0 unknown, 1 some way through it meets no test, 2 none does
+    cdef vector[uint8_t] rule_passes    # likewise
+    cdef vector[vector[int32_t]] rule_tests     # rule -> the tests that can come first in it
+    cdef vector[uint64_t] scratch
+    cdef uint64_t max_states
+    cdef dict numbers                   # KeySpec -> its number
+
+    # the questions that a configuration asks; all of them of states that are known
+    cdef bint holds(self, int32_t state, int32_t test) noexcept
+    cdef int32_t take(self, int32_t state, int32_t slot) except -3
+    cdef int32_t use(self, int32_t state, int32_t text) except -3
+    cdef int32_t fresh(self, int32_t spec) except -3
+    cdef bint lives(self, int32_t state, int32_t term) except -1
+    cdef bint always_lives(self, int32_t term) except -1
+    cdef int32_t needs_at(self, int32_t term) except -3
+
+    cdef int32_t intern(self, KeyState k) except -3
+    cdef int find_holding(self, KeyState* k) except -1
+    cdef int32_t text_node(self, uint32_t prefix, uint32_t bit, int32_t low, int32_t high) except -1
+    cdef bint has_text(self, int32_t node, uint32_t text) noexcept
+    cdef int32_t with_text(self, int32_t node, uint32_t text) except -1
+    cdef bint passes(self, int32_t term) except -1
+    cdef uint8_t known(self, int32_t term) noexcept
+    cdef int first_tests(self, int32_t term, vector[int32_t]& found) except -1
+    cdef int solve_rules(self) except -1

@@ -1,0 +1,501 @@
+# distutils: language = c++
+"""Key states: which keys an object has so far, and which may still come.
+
+A key state belongs to the inside of one object (``Keyed``). It is immutable and hash-consed, so equal objects
+share their states: the slots taken, the undeclared keys used, and from them the set of *tests* that hold. A
+test is "the object may end", "another key may come", "an undeclared key may come", or "slot i may be taken"
+(:class:`~stackmask.grammar.ir.KeySpec` says when); each is one bit.
+
+Names share their beginnings, and slots are tested where a name ends. So that no text leads to names whose
+slots are all gone, a local state is kept only while one of the tests that can come first on its ways holds
+(``lives``). That is one test ahead: after a test, the object can go on or end, by the invariant of the spec.
+
+Source: sets of texts are Patricia trees (Okasaki and Gill, "Fast Mergeable Integer Maps", 1998), which have
+one form per set.
+"""
+
+cimport cython
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libcpp.algorithm cimport sort, unique
+
+from stackmask.pda.interning cimport (
+    F_KEYS,
+    K_ALT,
+    K_CALL,
+    K_REP,
+    K_SEQ,
+    TEST_RULE,
+    Term,
+)
+from stackmask.pda.tables cimport (
+    NO_VALUE,
+    KeyMap,
+    ids_free,
+    ids_init,
+    ids_put,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
+    mix,
+)
+
+from stackmask.pda.errors import BudgetError
+
+cdef enum:
+    UNKNOWN = -1
+    EMPTY_SET = 0
+    FREE = 0            # needs nothing
+    YES = 1
+    NO = 2
+    FEW_TESTS = 16      # up to here needs are a list
+
+
+cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept:
+    return (words[i >> 6] >> (i & 63)) & 1
+
+
+@cython.final
+cdef class KeyStates:
+    """The key states of the grammars of one store, and which tests their terms need."""
+
+    def __cinit__(self, TermStore terms, uint64_t max_states=2_000_000):
+        cdef TextNode empty
+        cdef Needs free
+        cdef KeyState none
+        ids_init(&self.state_index)
+        ids_init(&self.node_index)
+        self.terms = terms
+        self.max_states = max_states
+        empty.prefix = empty.bit = 0
+        empty.low = empty.high = UNKNOWN
+        self.nodes.push_back(empty)
+        free.first = free.count = free.words = 0
+        self.needs.push_back(free)
+        none.spec = UNKNOWN
+        none.texts = none.count = none.missing = none.past = none.taken = none.holds = 0
+        self.states.push_back(none)
+        self.states.push_back(none)
+        self.numbers = {}
+
+    def __dealloc__(self):
+        ids_free(&self.state_index)
+        ids_free(&self.node_index)
+
+    def add_spec(self, spec):
+        """Return the number of a spec, which can be satisfied (see ``KeySpec``)."""
+        cdef Spec s
+        cdef int32_t slot
+        if spec in self.numbers:
+            return self.numbers[spec]
+        self.numbers[spec] = self.specs.size()
+        s.slots = spec.slots
+        s.words = (s.slots + TEST_SLOT + 63) >> 6
+        s.required = <int32_t>self.words.size()
+        s.missing = len(spec.required)
+        s.min_count = spec.min_count
+        s.max_count = -1 if spec.max_count is None else spec.max_count
+        s.fresh = UNKNOWN
+        s.ordered = spec.ordered
+        s.open = spec.open
+        self.words.resize(self.words.size() + s.words, 0)
+        for slot in spec.required:
+            slot += TEST_SLOT
+            self.words[s.required + (slot >> 6)] |= <uint64_t>1 << (slot & 63)
+        self.specs.push_back(s)
+        return <int32_t>self.specs.size() - 1
+
+    # -- states --------------------------------------------------------------------------------------
+
+    cdef bint holds(self, int32_t state, int32_t test) noexcept:
+        """Tell whether a test holds. Cost: a load."""
+        return self.states[state].spec >= 0 and has_bit(&self.words[self.states[state].holds], test)
+
+    cdef int32_t fresh(self, int32_t spec) except -3:
+        """Return the state of an object without keys."""
+        cdef KeyState k
+        if self.specs[spec].fresh == UNKNOWN:
+            k.spec = spec
+            k.texts = EMPTY_SET
+            k.count = k.past = 0
+            k.missing = self.specs[spec].missing
+            self.scratch.assign(self.specs[spec].words, 0)
+            self.specs[spec].fresh = self.intern(k)
+        return self.specs[spec].fresh
+
+    cdef int32_t take(self, int32_t state, int32_t slot) except -3:
+        """Return the state with a slot taken, whose test holds. Cost: linear in slots / 64."""
+        cdef KeyState k = self.states[state]
+        cdef int32_t i, test = slot + TEST_SLOT, size = self.specs[k.spec].words
+        self.scratch.resize(size)
+        for i in range(size):
+            self.scratch[i] = self.words[k.taken + i]
+        self.scratch[test >> 6] |= <uint64_t>1 << (test & 63)
+        k.count += 1
+        if has_bit(&self.words[self.specs[k.spec].required], test):
+            k.missing -= 1
+        if self.specs[k.spec].ordered:
+            k.past = slot + 1
+        return self.intern(k)
+
+    cdef int32_t use(self, int32_t state, int32_t text) except -3:
+        """Return the state with an undeclared key used; NOT_NOW if it has been, or no such key may come."""
+        cdef KeyState k = self.states[state]
+        cdef int32_t i, size = self.specs[k.spec].words
+        if not self.holds(state, TEST_UNDECLARED) or self.has_text(k.texts, <uint32_t>text):
+            return NOT_NOW
+        self.scratch.resize(size)
+        for i in range(size):
+            self.scratch[i] = self.words[k.taken + i]
+        k.texts = self.with_text(k.texts, <uint32_t>text)
+        k.count += 1
+        if self.specs[k.spec].ordered:
+            k.past = self.specs[k.spec].slots
+        return self.intern(k)
+
+    cdef int32_t intern(self, KeyState k) except -3:
+        """Intern a state whose taken slots are in ``scratch``; what else is in it follows."""
+        cdef size_t i, n = self.specs[k.spec].words
+        cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.texts), <uint32_t>k.past)
+        cdef int32_t id
+        cdef KeyState* other
+        for i in range(n):
+            h = mix(h, self.scratch[i])
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.state_index.mask
+        while self.state_index.ids[pos] >= 0:
+            if self.state_index.tags[pos] == tag:
+                id = self.state_index.ids[pos]
+                other = &self.states[id]
+                if other.spec == k.spec and other.texts == k.texts and other.past == k.past:
+                    i = 0
+                    while i < n and self.words[other.taken + i] == self.scratch[i]:
+                        i += 1
+                    if i == n:
+                        return id
+            pos = (pos + 1) & self.state_index.mask
+        if self.states.size() >= self.max_states:
+            raise BudgetError("max_semantic_states", self.max_states, "semantic states (object keys)")
+        k.taken = <int32_t>self.words.size()
+        for i in range(n):
+            self.words.push_back(self.scratch[i])
+        k.holds = <int32_t>self.words.size()
+        self.find_holding(&k)
+        id = <int32_t>self.states.size()
+        self.states.push_back(k)
+        ids_put(&self.state_index, pos, tag, id)
+        return id
+
+    cdef int find_holding(self, KeyState* k) except -1:
+        """Write the set of tests that hold in a state to the end of ``words``."""
+        cdef Spec s = self.specs[k.spec]
+        cdef int32_t i, last
+        cdef uint64_t word, any_slot = 0
+        # keys that may still come, what is required among them included
+        cdef bint one_more = s.max_count < 0 or k.count + 1 + k.missing <= s.max_count
+        cdef bint required_only = not one_more and k.missing > 0
+        cdef bint undeclared = s.open and one_more and (not s.ordered or k.missing == 0)
+        last = s.slots
+        if s.ordered and not s.open and s.slots - s.min_count + k.count + 1 < last:
+            # beyond, too few names would be left
+            last = s.slots - s.min_count + k.count + 1
+        if s.ordered and k.missing:
+            i = k.past
+            while not has_bit(&self.words[s.required], i + TEST_SLOT):
+                i += 1
+            if i + 1 < last:
+                last = i + 1
+        for i in range(s.words):
+            word = 0
+            if one_more:
+                word = ~self.words[k.taken + i]
+            elif required_only:
+                word = ~self.words[k.taken + i] & self.words[s.required + i]
+            if i == 0:
+                word &= ~<uint64_t>((1 << TEST_SLOT) - 1)
+            word &= range_word(i, (k.past if s.ordered else 0) + TEST_SLOT, last + TEST_SLOT)
+            any_slot |= word
+            self.words.push_back(word)
+        word = 0
+        if k.missing == 0 and k.count >= s.min_count:
+            word |= 1 << TEST_CLOSE
+        if any_slot or undeclared:
+            word |= 1 << TEST_CONTINUE
+        if undeclared:
+            word |= 1 << TEST_UNDECLARED
+        self.words[k.holds] |= word
+        return 0
+
+    # -- sets of texts -------------------------------------------------------------------------------
+
+    cdef int32_t text_node(self, uint32_t prefix, uint32_t bit, int32_t low, int32_t high) except -1:
+        cdef uint64_t h = mix(mix(mix(mix(53, prefix), bit), <uint32_t>low), <uint32_t>high)
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.node_index.mask
+        cdef int32_t id
+        cdef TextNode* other
+        cdef TextNode node
+        while self.node_index.ids[pos] >= 0:
+            if self.node_index.tags[pos] == tag:
+                id = self.node_index.ids[pos]
+                other = &self.nodes[id]
+                if other.prefix == prefix and other.bit == bit and other.low == low and other.high == high:
+                    return id
+            pos = (pos + 1) & self.node_index.mask
+        node.prefix = prefix
+        node.bit = bit
+        node.low = low
+        node.high = high
+        id = <int32_t>self.nodes.size()
+        self.nodes.push_back(node)
+        ids_put(&self.node_index, pos, tag, id)
+        return id
+
+    cdef bint has_text(self, int32_t node, uint32_t text) noexcept:
+        cdef TextNode n
+        while node != EMPTY_SET:
+            n = self.nodes[node]
+            if not n.bit:
+                return n.prefix == text
+            node = n.high if text & n.bit else n.low
+        return False
+
+    cdef int32_t with_text(self, int32_t node, uint32_t text) except -1:
+        """Return the set with one more text. Cost: the depth of the tree, at most 32."""
+        cdef int32_t path[33]
+        cdef int32_t root, made, depth = 0
+        cdef uint32_t differs
+        cdef TextNode n
+        if node == EMPTY_SET:
+            return self.text_node(text, 0, UNKNOWN, UNKNOWN)
+        root = node
+        while True:
+            n = self.nodes[node]
+            differs = n.prefix ^ text
+            if n.bit:
+                differs &= n.bit - 1
+            if differs or not n.bit:
+                break
+            path[depth] = node
+            depth += 1
+            node = n.high if text & n.bit else n.low
+        if not differs:
+            return root
+        differs &= ~differs + 1
+        made = self.text_node(text, 0, UNKNOWN, UNKNOWN)
+        if text & differs:
+            made = self.text_node(text & (differs - 1), differs, node, made)
+        else:
+            made = self.text_node(text & (differs - 1), differs, made, node)
+        while depth:
+            depth -= 1
+            n = self.nodes[path[depth]]
+            if text & n.bit:
+                made = self.text_node(n.prefix, n.bit, n.low, made)
+            else:
+                made = self.text_node(n.prefix, n.bit, made, n.high)
+        return made
+
+    # -- what terms need -----------------------------------------------------------------------------
+
+    cdef bint lives(self, int32_t state, int32_t term) except -1:
+        """Tell whether a term can go on in a state: some way on meets no test, or first one that holds."""
+        cdef int32_t i, found = self.needs_at(term)
+        cdef Needs n
+        cdef const uint64_t* words
+        if found == FREE:
+            return True
+        if self.states[state].spec < 0:
+            return False
+        n = self.needs[found]
+        words = &self.words[self.states[state].holds]
+        if n.words:
+            for i in range(min(n.words, self.specs[self.states[state].spec].words)):
+                if self.words[n.first + i] & words[i]:
+                    return True
+            return False
+        for i in range(n.first, n.first + n.count):
+            if has_bit(words, self.needed[i]):
+                return True
+        return False
+
+    cdef bint always_lives(self, int32_t term) except -1:
+        """Tell whether a term can go on in every state: an object can always go on or end."""
+        cdef int32_t i, found = self.needs_at(term)
+        cdef Needs n = self.needs[found]
+        if found == FREE:
+            return True
+        if n.words:
+            return has_bit(&self.words[n.first], TEST_CLOSE) and has_bit(&self.words[n.first], TEST_CONTINUE)
+        i = n.first
+        return n.count > 1 and self.needed[i] == TEST_CLOSE and self.needed[i + 1] == TEST_CONTINUE
+
+    cdef int32_t needs_at(self, int32_t term) except -3:
+        """Return the tests that can come first on the ways of a term: FREE if some way meets none."""
+        cdef vector[int32_t] found
+        cdef Needs n
+        cdef size_t i
+        cdef int32_t at = term, size
+        # what stands before the first test asks for nothing
+        while True:
+            if not self.terms.terms[at].flags & F_KEYS:
+                return FREE
+            if self.terms.terms[at].kind != K_SEQ:
+                break
+            if self.terms.terms[self.terms.terms[at].a].flags & F_KEYS:
+                if self.passes(self.terms.terms[at].a):
+                    break
+                at = self.terms.terms[at].a
+            else:
+                at = self.terms.terms[at].b
+        if <size_t>at >= self.needs_of.size():
+            self.needs_of.resize(self.terms.terms.size(), UNKNOWN)
+        if self.needs_of[at] != UNKNOWN:
+            return self.needs_of[at]
+        self.needs_of[at] = FREE
+        if not self.passes(at):
+            self.first_tests(at, found)
+            n.first = <int32_t>self.needed.size()
+            n.count = <int32_t>found.size()
+            n.words = 0
+            if n.count <= FEW_TESTS:
+                for i in range(found.size()):
+                    self.needed.push_back(found[i])
+            else:
+                n.first = <int32_t>self.words.size()
+                n.words = (found.back() >> 6) + 1
+                size = n.words
+                self.words.resize(self.words.size() + size, 0)
+                for i in range(found.size()):
+                    self.words[n.first + (found[i] >> 6)] |= <uint64_t>1 << (found[i] & 63)
+            self.needs_of[at] = <int32_t>self.needs.size()
+            self.needs.push_back(n)
+        return self.needs_of[at]
+
+    cdef uint8_t known(self, int32_t term) noexcept:
+        return self.passes_of[term] if self.terms.terms[term].flags & F_KEYS else YES
+
+    cdef bint passes(self, int32_t term) except -1:
+        """Tell whether some way through the term meets no test. No recursion: names may be long."""
+        cdef vector[int32_t] todo
+        cdef int32_t t, k
+        cdef uint8_t answer
+        cdef Term u
+        if not self.terms.terms[term].flags & F_KEYS:
+            return True
+        if self.rule_passes.size() < self.terms.rule_body.size():
+            self.solve_rules()
+        if self.passes_of.size() < self.terms.terms.size():
+            self.passes_of.resize(self.terms.terms.size(), 0)
+        if not self.passes_of[term]:
+            todo.push_back(term)
+        while not todo.empty():
+            t = todo.back()
+            u = self.terms.terms[t]
+            answer = NO
+            if u.kind == K_CALL:
+                k = self.terms.call_rule[u.a]
+                if k >= 0:
+                    answer = self.rule_passes[k]
+            elif u.kind == K_REP:
+                answer = YES if u.b == 0 else self.known(u.a)
+                if not answer:
+                    todo.push_back(u.a)
+            elif u.kind == K_SEQ:
+                answer = self.known(u.a)
+                if not answer:
+                    todo.push_back(u.a)
+                elif answer == YES:
+                    answer = self.known(u.b)
+                    if not answer:
+                        todo.push_back(u.b)
+            elif u.kind == K_ALT:
+                for k in range(u.a, u.a + u.b):
+                    if self.known(self.terms.kids[k]) == YES:
+                        answer = YES
+                        break
+                if answer == NO:
+                    for k in range(u.a, u.a + u.b):
+                        if not self.known(self.terms.kids[k]):
+                            todo.push_back(self.terms.kids[k])
+                            answer = 0
+            if answer:
+                self.passes_of[t] = answer
+                todo.pop_back()
+        return self.passes_of[term] == YES
+
+    cdef int first_tests(self, int32_t term, vector[int32_t]& found) except -1:
+        """Add the tests that can come first on the ways of a term; sorted, each once."""
+        cdef vector[int32_t] todo
+        cdef KeyMap seen
+        cdef int32_t t, k
+        cdef Term u
+        map_init(&seen)
+        try:
+            todo.push_back(term)
+            while not todo.empty():
+                t = todo.back()
+                todo.pop_back()
+                u = self.terms.terms[t]
+                if not u.flags & F_KEYS or map_get(&seen, t) != NO_VALUE:
+                    continue
+                map_put(&seen, t, 1)
+                if u.kind == K_CALL:
+                    k = self.terms.call_rule[u.a]
+                    if k <= TEST_RULE:
+                        found.push_back(TEST_RULE - k)
+                    else:
+                        found.insert(found.end(), self.rule_tests[k].begin(), self.rule_tests[k].end())
+                elif u.kind == K_REP:
+                    todo.push_back(u.a)
+                elif u.kind == K_SEQ:
+                    todo.push_back(u.a)
+                    if self.passes(u.a):
+                        todo.push_back(u.b)
+                elif u.kind == K_ALT:
+                    for k in range(u.a, u.a + u.b):
+                        todo.push_back(self.terms.kids[k])
+        finally:
+            map_free(&seen)
+        sort(found.begin(), found.end())
+        found.erase(unique(found.begin(), found.end()), found.end())
+        return 0
+
+    cdef int solve_rules(self) except -1:
+        """Find what holds of whole rules: the least fixpoints of `passes` and `first_tests`."""
+        cdef size_t rule, count = self.terms.rule_body.size()
+        cdef bint changed = True
+        cdef vector[int32_t] found
+        self.rule_passes.assign(count, NO)
+        self.rule_tests.resize(count)
+        while changed:
+            changed = False
+            self.passes_of.clear()
+            for rule in range(count):
+                if self.rule_passes[rule] == NO and self.passes(self.terms.rule_body[rule]):
+                    self.rule_passes[rule] = YES
+                    changed = True
+        changed = True
+        while changed:
+            changed = False
+            for rule in range(count):
+                if self.terms.terms[self.terms.rule_body[rule]].flags & F_KEYS:
+                    found.clear()
+                    self.first_tests(self.terms.rule_body[rule], found)
+                    if found.size() != self.rule_tests[rule].size():
+                        self.rule_tests[rule] = found
+                        changed = True
+        return 0
+
+    def counts(self):
+        """Return sizes: key states, sets of tests that terms need."""
+        return {"key_states": self.states.size() - 2, "key_needs": self.needs.size()}
+
+
+cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcept:
+    """Return the bits of a word of a set that lie in ``low..high - 1``."""
+    low -= 64 * word
+    high -= 64 * word
+    if high <= 0 or low >= 64 or low >= high:
+        return 0
+    return (~<uint64_t>0 << (low if low > 0 else 0)) & (~<uint64_t>0 >> (64 - high if high < 64 else 0))
