@@ -16,7 +16,8 @@ from transformers.models.clvp.tokenization_clvp import ClvpTokenizer
 from transformers.models.gpt_sw3.tokenization_gpt_sw3 import GPTSw3Tokenizer
 
 from stackmask.pda.errors import VocabularyError
-from stackmask.runtime.tokenizers.byte_level import char_to_byte, decode_byte_level
+from stackmask.runtime.tokenizers.byte_level import char_to_byte
+from stackmask.runtime.tokenizers.decoder import Decoding
 from stackmask.runtime.vocabulary import Vocabulary
 
 TEXTS = [
@@ -75,8 +76,10 @@ def test_char_to_byte_covers_every_byte_once() -> None:
 
 
 def test_pieces_outside_the_byte_table_are_their_own_text() -> None:
-    assert decode_byte_level([]) == []
-    assert decode_byte_level(["", "Ġa", "｜x▁", "é", "a b"]) == [b"", b" a", "｜x▁".encode(), b"\xe9", b"a b"]
+    decoding = Decoding(byte_level=True)
+    assert list(decoding.decode([])) == []
+    pieces = ["", "Ġa", "｜x▁", None, "é", "a b"]
+    assert list(decoding.decode([pieces])) == [b"", b" a", "｜x▁".encode(), None, b"\xe9", b"a b"]
 
 
 @pytest.mark.parametrize("text", TEXTS)
