@@ -5,7 +5,7 @@ from typing import Any, final, overload
 class TokenBytes(Sequence[bytes | None]):
     """The bytes of each token id; None for ids that are not text. An immutable sequence.
 
-    ``block``: ``count + 1`` offsets (uint32), one bit per id for "not text" (padded to words), then the bytes;
+    ``block``: ``count + 1`` offsets (uint32), one bit per id for "not text" (padded to words), the bytes,
     in the byte order of the machine. The sequence keeps the block alive and reads from it.
 
     Raises: VocabularyError if the block is none of ``count`` tokens, or a token is longer than 65,535 bytes.
@@ -13,10 +13,6 @@ class TokenBytes(Sequence[bytes | None]):
     """
 
     def __new__(cls, block: Any, count: int) -> TokenBytes: ...
-    @property
-    def count(self) -> int:
-        """The number of ids."""
-
     @property
     def longest(self) -> int:
         """The length of the longest token in bytes."""
@@ -51,8 +47,17 @@ class TokenBytes(Sequence[bytes | None]):
     def __iter__(self) -> Iterator[bytes | None]:
         """Go through the ids in order."""
 
+    def index(self, value: Any, first: int = 0, last: int | None = None) -> int:
+        """Return the first id with these bytes, or with None.
+
+        Raises: ValueError if there is none.
+        """
+
+    def count(self, value: Any) -> int:
+        """Return how many ids have these bytes, or are not text."""
+
     def overlay(self, changes: Mapping[int, bytes | None]) -> TokenBytes:
-        """Return the same sequence with other bytes (or None) for some ids, longer if an id lies beyond its end.
+        """Return the sequence with other bytes (or None) for some ids, longer if an id is beyond its end.
 
         Cost: one copy, or nothing when nothing changes.
         """
@@ -61,10 +66,10 @@ class TokenBytes(Sequence[bytes | None]):
         """Tell whether every id means the same in both; ids at the end that are not text do not count."""
 
     def digest_input(self, without_text: bytearray) -> bytes:
-        """Return what the digest of a vocabulary is taken of: id, length and bytes of each token, by ascending id.
+        """Return what a vocabulary's digest is taken of: id, length and bytes of each token, by ascending id.
 
-        ``without_text``: a bytearray of one byte per id; where it is not zero the length is written as ffffffff,
-        without bytes.
+        ``without_text``: one byte per id; where it is not zero the length is written as ffffffff, and no
+        bytes follow.
         """
 
     def single_bytes(self) -> int:

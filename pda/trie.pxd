@@ -5,8 +5,9 @@ from stackmask.pda.token_bytes cimport TokenBytes
 
 cdef class Trie:
     # nodes in depth-first order, children by ascending byte; node 0 is the root (the empty prefix)
-    cdef object owner                   # of the block, which all pointers lie in
-    cdef Py_buffer view
+    cdef bytes owner                    # of the block, which all pointers lie in
+    cdef const uint8_t* data
+    cdef readonly Py_ssize_t nbytes     # the size of the block
     cdef const uint8_t* byte            # the last byte of the node's prefix
     cdef const uint16_t* depth          # bytes in the prefix
     cdef const int32_t* parent

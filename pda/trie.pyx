@@ -2,12 +2,13 @@
 """The vocabulary as a prefix trie, flattened in depth-first order so that a walk is one pass over arrays."""
 
 cimport cython
-from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
+
+from stackmask.pda.token_bytes cimport block_owner, block_view
 
 from stackmask.pda.errors import VocabularyError
 
@@ -16,7 +17,7 @@ cdef enum:
     KEY_BYTES = 8
 
 cdef struct Entry:
-    uint64_t key        # the first eight bytes, so that smaller means earlier; zeros where the token is shorter
+    uint64_t key        # the first eight bytes, so that smaller means earlier; zeros after a shorter token
     int32_t id
 
 cdef struct Tied:       # what has the same key as its neighbour
@@ -50,7 +51,7 @@ cdef int sort_ids(TokenBytes texts, vector[int32_t]& ids) except -1 nogil:
     cdef bint is_tied
     memset(counts, 0, sizeof(counts))
     entries.reserve(n)
-    for i in range(texts.count):
+    for i in range(texts.size):
         length = texts.length(i)
         if length:
             text = texts.blob + texts.start[i]
@@ -111,8 +112,8 @@ cdef inline int32_t shared_length(TokenBytes texts, int32_t a, int32_t b) noexce
 cdef class Trie:
     """A trie of the texts of a vocabulary, with the token ids that spell them; immutable.
 
-    ``texts``: the tokens; those without bytes are left out. Several ids may share a node. ``block``: the memory of
-    an equal trie made before (its ``block``), which is checked against the texts and then used as it is.
+    ``texts``: the tokens; those without bytes are left out. Several ids may share a node. ``block``: memory
+    of an equal trie made before (its ``block``), which is checked against the texts and then used as it is.
 
     Raises: VocabularyError if the block is not the trie of the texts.
     Cost: linear in the bytes; 128,000 tokens take about 10 ms, checking a block about 2 ms.
@@ -120,8 +121,7 @@ cdef class Trie:
 
     def __cinit__(self, TokenBytes texts not None, block=None):
         cdef int good = True
-        self.owner = trie_block(texts) if block is None else block
-        PyObject_GetBuffer(self.owner, &self.view, PyBUF_SIMPLE)
+        self.owner = block_owner(trie_block(texts) if block is None else block, &self.data, &self.nbytes)
         self.lay_out()
         if block is not None:
             with nogil:
@@ -129,17 +129,14 @@ cdef class Trie:
         if not good:
             raise VocabularyError("not the trie of this vocabulary")
 
-    def __dealloc__(self):
-        PyBuffer_Release(&self.view)
-
     cdef int lay_out(self) except -1:
         """Find the arrays in the block; nothing in them is read yet."""
-        cdef const int32_t* words = <const int32_t*>self.view.buf
+        cdef const int32_t* words = <const int32_t*>self.data
         cdef int64_t n, t
-        if self.view.len < HEADER or <size_t>self.view.buf % 4:
+        if self.nbytes < HEADER:
             raise VocabularyError("not the trie of this vocabulary")
         n, t, self.max_depth = words[0], words[1], words[2]
-        if n < 1 or t < 0 or self.view.len != <Py_ssize_t>block_size(n, t):
+        if n < 1 or t < 0 or words[3] or self.nbytes != <Py_ssize_t>block_size(n, t):
             raise VocabularyError("not the trie of this vocabulary")
         self.nodes, self.token_count = <int32_t>n, <int32_t>t
         self.end = words + HEADER // 4
@@ -153,8 +150,8 @@ cdef class Trie:
     cdef int is_trie_of(self, TokenBytes texts) except -1 nogil:
         """Tell whether every array is as building from the texts would make it.
 
-        A trie in depth-first order is determined by its texts: it is enough that each node continues the path to
-        it, siblings ascend, leaves have tokens, and each token is spelled by the path to its node.
+        A trie in depth-first order is determined by its texts: it is enough that each node continues the path
+        to it, siblings ascend, leaves have tokens, and each token is spelled by the path to its node.
         """
         cdef vector[int32_t] path       # the node at each depth
         cdef vector[uint8_t] text       # its bytes
@@ -186,7 +183,7 @@ cdef class Trie:
             last = -1
             while t < self.token_first[n + 1]:
                 id = self.tokens[t]
-                if id <= last or id >= texts.count or texts.length(id) != <uint32_t>d:
+                if id <= last or id >= texts.size or texts.length(id) != <uint32_t>d:
                     return False
                 if memcmp(texts.blob + texts.start[id], text.data(), d):
                     return False
@@ -205,12 +202,7 @@ cdef class Trie:
     @property
     def block(self):
         """The memory, read-only."""
-        return memoryview(self.owner).toreadonly()
-
-    @property
-    def nbytes(self):
-        """The size of the arrays."""
-        return self.view.len
+        return block_view(self.owner, self.data, self.nbytes)
 
 
 cdef inline size_t block_size(int64_t nodes, int64_t tokens) noexcept nogil:
@@ -250,7 +242,7 @@ cdef int fill_block(
     cdef uint16_t* depth = <uint16_t*>(tokens + ids.size())
     cdef uint8_t* byte = <uint8_t*>(depth + nodes)
     cdef const uint8_t* text
-    cdef int32_t node = 1, d, above = 0, length
+    cdef int32_t node = 1, above = 0, length
     cdef vector[int32_t] path
     cdef size_t k
     path.resize(<size_t>texts.longest + 1, 0)

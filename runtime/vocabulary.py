@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
+import warnings
 import weakref
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
@@ -237,12 +239,36 @@ class Vocabulary:
             raise VocabularyError(f"{path} is not a vocabulary that can be loaded: {error}") from None
 
     @classmethod
+    def cached(cls, path: str | Path, key: str, build: Callable[[], Vocabulary]) -> Vocabulary:
+        """Load the vocabulary that was saved under ``key``, or else build it and save it to ``path``.
+
+        ``key`` stands for everything that ``build`` depends on: the model's name and revision, and the arguments
+        of the reader. A file that is missing, damaged, of another version or of another key is built anew and
+        replaced. ``build`` is not called when the file is good, so the tokenizer need not even be loaded.
+        A folder that cannot be written to is a warning: the vocabulary is good all the same.
+
+        Raises: what ``build`` raises.
+        """
+        path = Path(path)
+        with suppress(OSError, VocabularyError):
+            contents = read(path)
+            if contents.key == key:
+                return cls._from_contents(contents)
+        vocabulary = build()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path, vocabulary._contents(key))
+        except OSError as error:
+            warnings.warn(f"the vocabulary could not be saved: {error}", RuntimeWarning, stacklevel=2)
+        return vocabulary
+
+    @classmethod
     def _from_contents(cls, contents: Contents) -> Vocabulary:
         vocabulary = cls(contents.texts, **contents.fields)
         vocabulary._trie = _shared_trie(vocabulary._texts, contents.trie)
         return vocabulary
 
-    def _contents(self) -> Contents:
+    def _contents(self, key: str = "") -> Contents:
         fields = {
             "size": self._size,
             "stop_ids": list(self._stop_ids),
@@ -251,7 +277,7 @@ class Vocabulary:
             "strip_first_space": self._strip_first_space,
             "added_ids": sorted(self._added_ids),
         }
-        return Contents(fields, self._texts, self.trie().block)
+        return Contents(key, fields, self._texts, self.trie().block)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (serialise(self._contents()),)

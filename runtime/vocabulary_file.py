@@ -28,6 +28,7 @@ ALIGNMENT = 16
 _PREAMBLE = struct.Struct("=16sII32s8x")
 _SIZES = struct.Struct("=QQQQ")  # tokens, and the bytes of the fields, the texts, the trie
 _FIELDS = {
+    "key": str,
     "size": int,
     "stop_ids": list,
     "special_ids": list,
@@ -39,8 +40,13 @@ _FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a file holds: the arguments of a vocabulary but for its tokens, the tokens, the block of their trie."""
+    """What a file holds.
 
+    ``key`` is what it was saved under. ``fields`` are the arguments of a vocabulary but for its tokens, which are
+    ``texts``; ``trie`` is the block of their trie.
+    """
+
+    key: str
     fields: Mapping[str, Any]
     texts: TokenBytes
     trie: memoryview
@@ -48,9 +54,9 @@ class Contents:
 
 def serialise(contents: Contents) -> bytes:
     """Return the bytes of a file."""
-    fields = json.dumps(contents.fields, separators=(",", ":")).encode()
+    fields = json.dumps({"key": contents.key, **contents.fields}, separators=(",", ":")).encode()
     texts = contents.texts
-    parts = [
+    parts: list[bytes | memoryview] = [
         _SIZES.pack(len(texts), len(fields), texts.nbytes, len(contents.trie)),
         _padded(fields),
         _padded(texts.block),
@@ -99,7 +105,7 @@ def parse(data: bytes, source: str = "the data") -> Contents:
         if type(value) is not kind or any(type(i) is not int for i in inner):
             raise refuse(f"its field {name} has the wrong type")
     try:
-        return Contents(fields, TokenBytes(parts[1], count), parts[2])
+        return Contents(fields.pop("key"), fields, TokenBytes(parts[1], count), parts[2])
     except (VocabularyError, OverflowError) as error:
         raise refuse(str(error)) from None
 

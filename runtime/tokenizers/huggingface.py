@@ -91,18 +91,16 @@ def _with_backend_added(texts: TokenBytes, backend: Any, decoding: Decoding) -> 
 
     The text of the others is their content as it is in byte-level tokenizers, else what the decoder makes of it.
     """
-    added = [
-        (i, token.content, bool(token.special)) for i, token in backend.get_added_tokens_decoder().items()
-    ]
-    contents = [content for _, content, _ in added]
-    spelled = [c.encode() for c in contents] if decoding.byte_level else decoding.decode([contents])
+    added: dict[int, Any] = backend.get_added_tokens_decoder()
+    # no tuple per token: thousands of new containers would set off the collector over all of transformers
+    contents = [token.content for token in added.values()]
+    special = frozenset(i for i, token in added.items() if token.special)
+    spelled = [c.encode() for c in contents] if decoding.byte_level else list(decoding.decode([contents]))
     return TokenTable(
-        texts.overlay(
-            {i: None if special else text for (i, _, special), text in zip(added, spelled, strict=True)}
-        ),
-        special_ids=frozenset(i for i, _, special in added if special),
-        added_ids=frozenset(i for i, _, _ in added),
-        names={content: i for i, content, _ in added},
+        texts.overlay({i: None if i in special else text for i, text in zip(added, spelled, strict=True)}),
+        special_ids=special,
+        added_ids=frozenset(added),
+        names=dict(zip(contents, added, strict=True)),
         strip_first_space=decoding.strip_first_space,
     )
 

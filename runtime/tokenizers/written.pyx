@@ -3,16 +3,13 @@
 
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.unicode cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND, PyUnicode_READ
-from libc.stdint cimport int16_t, uint8_t
-from libc.string cimport memchr, memcmp, memcpy
+from libc.stdint cimport int16_t, uint8_t, uint32_t
+from libc.string cimport memchr, memcmp
 from libcpp.vector cimport vector
 
 from stackmask.pda.token_bytes cimport TokenBytesBuilder
 
 from stackmask.runtime.tokenizers.byte_level import char_to_byte
-
-cdef extern from "Python.h":
-    const char* PyUnicode_AsUTF8AndSize(object text, Py_ssize_t* size) except NULL
 
 cdef enum:
     FALLBACK_LENGTH = 6  # of <0xHH>
@@ -29,7 +26,7 @@ cdef inline int hex_digit(uint8_t c) noexcept nogil:
 def add_byte_level(TokenBytesBuilder builder not None, pieces):
     """Add pieces of byte-level BPE: each character is a byte; None is no text.
 
-    A piece with a character outside the table stands for its own UTF-8, as the decoder of ``tokenizers`` has it.
+    A piece with a character outside the table stands for its own UTF-8, as ``tokenizers`` decodes it.
     """
     cdef int16_t[TABLE_SIZE] table
     cdef vector[uint8_t] text
@@ -61,6 +58,42 @@ def add_byte_level(TokenBytesBuilder builder not None, pieces):
             text[i] = <uint8_t>table[c]
         else:
             builder.push(text.data(), n)
+
+
+cdef int encode_utf8(object piece, vector[uint8_t]& out) except -1:
+    """Write a string as UTF-8, surrogates as if they were characters ("surrogatepass").
+
+    Python's own conversion would leave a second copy in every string that is not ASCII.
+    """
+    cdef Py_ssize_t i, n = PyUnicode_GET_LENGTH(piece)
+    cdef int kind = PyUnicode_KIND(piece)
+    cdef void* data = PyUnicode_DATA(piece)
+    cdef uint32_t c
+    cdef uint8_t* to
+    out.resize(4 * n)
+    to = out.data()
+    for i in range(n):
+        c = PyUnicode_READ(kind, data, i)
+        if c < 0x80:
+            to[0] = <uint8_t>c
+            to += 1
+        elif c < 0x800:
+            to[0] = <uint8_t>(0xC0 | c >> 6)
+            to[1] = <uint8_t>(0x80 | c & 0x3F)
+            to += 2
+        elif c < 0x10000:
+            to[0] = <uint8_t>(0xE0 | c >> 12)
+            to[1] = <uint8_t>(0x80 | c >> 6 & 0x3F)
+            to[2] = <uint8_t>(0x80 | c & 0x3F)
+            to += 3
+        else:
+            to[0] = <uint8_t>(0xF0 | c >> 18)
+            to[1] = <uint8_t>(0x80 | c >> 12 & 0x3F)
+            to[2] = <uint8_t>(0x80 | c >> 6 & 0x3F)
+            to[3] = <uint8_t>(0x80 | c & 0x3F)
+            to += 4
+    out.resize(to - out.data())
+    return 0
 
 
 cdef void replace_all(
@@ -96,19 +129,17 @@ cdef void replace_all(
 
 
 def add_pieces(TokenBytesBuilder builder not None, pieces, replacements, bint byte_fallback):
-    """Add pieces that are text: ``replacements`` are made in order, then ``<0xHH>`` is a byte if ``byte_fallback``.
+    """Add pieces that are text: ``replacements`` in order, then ``<0xHH>`` is a byte if ``byte_fallback``.
 
     ``replacements``: pairs of UTF-8 strings, the first of each not empty. None is no text.
     """
     cdef vector[const uint8_t*] olds, news
     cdef vector[size_t] old_sizes, new_sizes
     cdef vector[uint8_t] text, other
-    cdef const uint8_t* data
-    cdef Py_ssize_t n
     cdef size_t k
     cdef int high, low
     cdef list kept = list(replacements)
-    cdef bytes old, new, whole
+    cdef bytes old, new
     for old, new in kept:
         if not old:
             raise ValueError("an empty string cannot be replaced")
@@ -120,13 +151,9 @@ def add_pieces(TokenBytesBuilder builder not None, pieces, replacements, bint by
         if piece is None:
             builder.push_absent()
             continue
-        try:
-            data = <const uint8_t*>PyUnicode_AsUTF8AndSize(piece, &n)
-        except UnicodeEncodeError:
-            whole = piece.encode("utf-8", "surrogatepass")
-            data, n = <const uint8_t*>PyBytes_AS_STRING(whole), PyBytes_GET_SIZE(whole)
-        text.resize(n)
-        memcpy(text.data(), data, n)
+        if not isinstance(piece, str):
+            raise TypeError(f"a token is written as {type(piece).__name__}, not str")
+        encode_utf8(piece, text)
         for k in range(olds.size()):
             replace_all(text, other, olds[k], old_sizes[k], news[k], new_sizes[k])
         if byte_fallback and text.size() == FALLBACK_LENGTH and text[5] == c">":
