@@ -8,7 +8,7 @@ class TokenBytes(Sequence[bytes | None]):
     ``block``: ``count + 1`` offsets (uint32), one bit per id for "not text" (padded to words), the bytes,
     in the byte order of the machine. The sequence keeps the block alive and reads from it.
 
-    Raises: VocabularyError if the block is none of ``count`` tokens, or a token is longer than 65,535 bytes.
+    Raises: VocabularyError if the block is none of ``count`` tokens.
     Cost: one pass over the offsets.
     """
 
@@ -98,5 +98,5 @@ class TokenBytesBuilder:
 def pack(tokens: Iterable[bytes | None]) -> TokenBytes:
     """Return the sequence of the given tokens, by id: bytes, or None.
 
-    Raises: TypeError if one is neither; VocabularyError if they are too many or too long.
+    Raises: TypeError if one is neither; VocabularyError if they are too many, or too long together.
     """

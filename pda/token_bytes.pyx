@@ -12,7 +12,6 @@ from stackmask.pda.errors import VocabularyError
 
 cdef enum:
     MAX_COUNT = 1 << 26      # ids are int32 and a mask row is a few megabytes: anything wider is a mistake
-    MAX_LENGTH = 0xFFFF      # depths in the trie are 16 bits
     MAX_BYTES = 0x7FFFFFF0   # nodes of the trie are numbered by int32
 
 
@@ -53,7 +52,7 @@ cdef class TokenBytes:
     ``block``: ``count + 1`` offsets (uint32), one bit per id for "not text" (padded to words), the bytes,
     in the byte order of the machine. The sequence keeps the block alive and reads from it.
 
-    Raises: VocabularyError if the block is none of ``count`` tokens, or a token is longer than 65,535 bytes.
+    Raises: VocabularyError if the block is none of ``count`` tokens.
     Cost: one pass over the offsets.
     """
 
@@ -76,8 +75,6 @@ cdef class TokenBytes:
             length = self.start[i + 1] - self.start[i]
             if not self.start[i] <= self.start[i + 1] <= total or (length and self.is_absent(<int32_t>i)):
                 raise VocabularyError(f"not a table of {count} tokens: id {i} is broken")
-            if length > MAX_LENGTH:
-                raise VocabularyError(f"token {i} has {length} bytes, more than the limit of {MAX_LENGTH}")
             self.present += not self.is_absent(<int32_t>i)
             self.spelled += length > 0
             self.longest = max(self.longest, <int32_t>length)
@@ -298,7 +295,7 @@ cdef class TokenBytesBuilder:
 def pack(tokens):
     """Return the sequence of the given tokens, by id: bytes, or None.
 
-    Raises: TypeError if one is neither; VocabularyError if they are too many or too long.
+    Raises: TypeError if one is neither; VocabularyError if they are too many, or too long together.
     """
     builder = TokenBytesBuilder()
     builder.extend(tokens)

@@ -1,4 +1,4 @@
-from libc.stdint cimport int32_t, uint8_t, uint16_t
+from libc.stdint cimport int32_t, uint8_t
 
 from stackmask.pda.token_bytes cimport TokenBytes
 
@@ -9,7 +9,7 @@ cdef class Trie:
     cdef const uint8_t* data
     cdef readonly Py_ssize_t nbytes     # the size of the block
     cdef const uint8_t* byte            # the last byte of the node's prefix
-    cdef const uint16_t* depth          # bytes in the prefix
+    cdef const int32_t* depth           # bytes in the prefix
     cdef const int32_t* parent
     cdef const int32_t* end             # one past the last node of the subtree
     cdef const int32_t* token_first     # tokens[token_first[n]:token_first[n + 1]] are spelled by node n

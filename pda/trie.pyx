@@ -143,7 +143,7 @@ cdef class Trie:
         self.parent = self.end + n
         self.token_first = self.parent + n
         self.tokens = self.token_first + n + 1
-        self.depth = <const uint16_t*>(self.tokens + t)
+        self.depth = self.tokens + t
         self.byte = <const uint8_t*>(self.depth + n)
         return 0
 
@@ -206,14 +206,14 @@ cdef class Trie:
 
 
 cdef inline size_t block_size(int64_t nodes, int64_t tokens) noexcept nogil:
-    return HEADER + 4 * (3 * nodes + 1 + tokens) + 2 * nodes + nodes
+    return HEADER + 4 * (4 * nodes + 1 + tokens) + nodes
 
 
 cdef bytes trie_block(TokenBytes texts):
     """Build the arrays in one pass over the sorted tokens."""
     cdef int32_t* words
     cdef vector[int32_t] ids
-    cdef vector[uint16_t] shared
+    cdef vector[int32_t] shared
     cdef int64_t nodes = 1
     cdef size_t k, n
     with nogil:
@@ -222,7 +222,7 @@ cdef bytes trie_block(TokenBytes texts):
         shared.resize(n, 0)
         for k in range(n):
             if k:
-                shared[k] = <uint16_t>shared_length(texts, ids[k - 1], ids[k])
+                shared[k] = shared_length(texts, ids[k - 1], ids[k])
             nodes += texts.length(ids[k]) - shared[k]
     block = PyBytes_FromStringAndSize(NULL, block_size(nodes, n))
     words = <int32_t*>PyBytes_AS_STRING(block)
@@ -233,13 +233,13 @@ cdef bytes trie_block(TokenBytes texts):
 
 
 cdef int fill_block(
-    int32_t* words, int32_t nodes, TokenBytes texts, vector[int32_t]& ids, vector[uint16_t]& shared
+    int32_t* words, int32_t nodes, TokenBytes texts, vector[int32_t]& ids, vector[int32_t]& shared
 ) except -1 nogil:
     cdef int32_t* end = words + HEADER // 4
     cdef int32_t* parent = end + nodes
     cdef int32_t* token_first = parent + nodes
     cdef int32_t* tokens = token_first + nodes + 1
-    cdef uint16_t* depth = <uint16_t*>(tokens + ids.size())
+    cdef int32_t* depth = tokens + ids.size()
     cdef uint8_t* byte = <uint8_t*>(depth + nodes)
     cdef const uint8_t* text
     cdef int32_t node = 1, above = 0, length
@@ -257,7 +257,7 @@ cdef int fill_block(
             byte[node] = text[above]
             parent[node] = path[above]
             above += 1
-            depth[node] = <uint16_t>above
+            depth[node] = above
             token_first[node] = <int32_t>k
             path[above] = node
             node += 1

@@ -52,8 +52,8 @@ class Vocabulary:
 
     The tokens lie in one block of memory (1.8 MB for 128,000), without a Python object each.
 
-    Raises: VocabularyError when an id is out of range, a name or a token has the wrong type, a token is longer than
-        65,535 bytes, or ``size`` is too small.
+    Raises: VocabularyError when an id is out of range, a name or a token has the wrong type, ``size`` is too small,
+        or the tokens have more than two billion bytes together.
     Cost: linear in the number of tokens; 128,000 tokens take about 5 ms.
     """
 

@@ -97,12 +97,6 @@ def test_only_bytes_are_tokens(bad: object) -> None:
         pack([b"a", bad])  # type: ignore[list-item]
 
 
-def test_a_token_may_be_long_but_not_longer_than_a_depth() -> None:
-    assert pack([b"x" * 65_535]).longest == 65_535
-    with pytest.raises(VocabularyError, match=r"token 1 has 65536 bytes, more than the limit of 65535"):
-        pack([b"a", b"x" * 65_536])
-
-
 def block(starts: list[int], absent: int, blob: bytes) -> bytes:
     return struct.pack(f"={len(starts)}II", *starts, absent) + blob
 

@@ -28,7 +28,7 @@ def arrays(trie: Trie) -> Arrays:
     """Read a block as it is laid out: a header of four words, then the arrays."""
     n, t, at = len(trie), trie.token_count, 16
     parts = []
-    for dtype, size in ((np.int32, n), (np.int32, n), (np.int32, n + 1), (np.int32, t), (np.uint16, n)):
+    for dtype, size in ((np.int32, n), (np.int32, n), (np.int32, n + 1), (np.int32, t), (np.int32, n)):
         parts.append(np.frombuffer(trie.block, dtype=dtype, count=size, offset=at).tolist())
         at += np.dtype(dtype).itemsize * size
     assert len(trie.block) == at + n
@@ -116,3 +116,11 @@ def test_the_block_outlives_its_maker() -> None:
     del block
     gc.collect()
     assert bytes(trie.block) == kept
+
+
+def test_a_token_may_be_long() -> None:
+    texts = pack([b"x" * 100_000, b"x" * 70_000])
+    trie = Trie(texts)
+    assert (len(trie), trie.max_depth, arrays(trie).tokens) == (100_001, 100_000, [1, 0])
+    assert arrays(trie).depth[-1] == 100_000
+    assert len(Trie(texts, trie.block)) == len(trie)
