@@ -415,7 +415,7 @@ cdef class MaskStore(MaskWalks):
                 done = self.trie.end[node]
         if self.to_try.size() and self.node_of.empty():
             self.node_of.resize(32 * <size_t>self.width, 0)
-            for i in range(<int32_t>self.trie.byte.size()):
+            for i in range(self.trie.nodes):
                 for c in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
                     self.node_of[self.trie.tokens[c]] = i
         for k in range(self.to_try.size()):
