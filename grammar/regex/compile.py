@@ -11,7 +11,11 @@ from stackmask.grammar.regex.assertions import Assertions, TooEntangled
 from stackmask.grammar.regex.contexts import concat
 from stackmask.grammar.regex.ecma import FLAGS as ECMA_FLAGS
 from stackmask.grammar.regex.ecma import EcmaReader
-from stackmask.grammar.regex.reader import Reader
+from stackmask.grammar.regex.python import FLAGS as PYTHON_FLAGS
+from stackmask.grammar.regex.python import PythonReader
+from stackmask.grammar.regex.reader import Reader, U
+from stackmask.grammar.regex.rust import FLAGS as RUST_FLAGS
+from stackmask.grammar.regex.rust import RustReader
 
 Flavor: TypeAlias = Literal["ecma", "python", "rust"]
 
@@ -20,6 +24,8 @@ ANY_BYTES: Final = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
 
 _FLAVORS: Final[dict[str, tuple[type[Reader], dict[str, int], int]]] = {
     "ecma": (EcmaReader, ECMA_FLAGS, 0),
+    "python": (PythonReader, PYTHON_FLAGS, U),
+    "rust": (RustReader, RUST_FLAGS, U),
 }
 
 
@@ -39,12 +45,17 @@ def regex_expr(
     as_bytes = isinstance(pattern, bytes)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
     value = initial
-    for letter in flags:
+    on, _, off = flags.partition("-")
+    for letter in on + off:
         if letter not in known:
-            raise _error(
-                text, Diagnostic("G008", f"unknown flag `{letter}`", help=f"flags: {' '.join(known)}")
-            )
+            expected = f"flags of this flavour: {' '.join(known)}"
+            raise _error(text, Diagnostic("G008", f"unknown flag `{letter}`", help=expected))
+    for letter in on:
         value |= known[letter]
+    for letter in off:
+        value &= ~known[letter]
+    if flavor == "python" and ("a" in on or as_bytes):
+        value &= ~U
     reader = name(text, value, as_bytes)
     tree = reader.read()
     if reader.problems.found:

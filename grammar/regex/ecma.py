@@ -49,17 +49,21 @@ def word(flags: int) -> Ranges:
     return _WORD_FOLDED if flags & I and flags & U else charclass.WORD
 
 
+# of classes: what the grammars refuse or read differently must not be taken from one another
+_CACHES: Final[tuple[dict[tuple[str, str, bool], Ranges], ...]] = ({}, {}, {})
+
+
 class EcmaReader(Reader):
     """Reads ECMA-262 patterns."""
 
     quantifier: ClassVar = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
-    class_end: ClassVar = re.compile(r"\[(?:\\.|[^\[\]\\])*\]", re.DOTALL)
-    class_cache: ClassVar[dict[tuple[str, str, bool], Ranges]] = {}
+    class_end: ClassVar = re.compile(r"\[(?:\\.|[^\]\\])*\]", re.DOTALL)
 
     def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
         super().__init__(text, flags, as_bytes)
         self.strict = bool(flags & U)
         self.sets = bool(flags & V)
+        self.class_cache = _CACHES[self.strict + self.sets]
 
     def folding(self, flags: int) -> str:
         return ASCII if self.as_bytes else SIMPLE if flags & U else UPPER

@@ -63,7 +63,7 @@ class Reader:
 
     quantifier: ClassVar[re.Pattern[str]]
     class_end: ClassVar[re.Pattern[str]]  # a class without nested ones, whole
-    class_cache: ClassVar[dict[tuple[str, str, bool], Ranges]]
+    class_cache: dict[tuple[str, str, bool], Ranges]
     stacks_quantifiers: ClassVar[bool] = False  # `a**`
     possessive: ClassVar[bool] = False
     quantifies_anchors: ClassVar[bool] = False
