@@ -3,8 +3,8 @@
 Where the order of tries comes down to lookaheads the result is exact:
 
     (?>r|s)     r, or s where r cannot be matched
-    (?>x y)     x (?>y), where x can match in one way only
-    (?>c{m,n})  c as often as possible: n times, or fewer with no further c behind them
+    (?>x y)     x (?>y), where x always takes the same number of characters
+    (?>x{m,n})  x as often as possible: n times, or fewer with no further x behind them
 
 Everything else is refused.
 """
@@ -29,10 +29,10 @@ def atomic(node: Node, lazy: dict[int, ir.Repeat], offset: int) -> tuple[Node, b
     ``lazy``: the repetitions that try few rounds first, by identity.
     Raises: NotAtomic.
     """
-    if single_way(node):
+    if fixed_length(node) is not None:
         return node, False
     match node:
-        case ir.Sequence(items) if all(single_way(item) for item in items[:-1]):
+        case ir.Sequence(items) if all(fixed_length(item) is not None for item in items[:-1]):
             last, asserts = atomic(items[-1], lazy, offset)
             return ir.Sequence(cast("tuple[Any, ...]", (*items[:-1], last))), asserts
         case ir.Choice(items) if len(items) <= MAX_OPTIONS:
@@ -44,42 +44,41 @@ def atomic(node: Node, lazy: dict[int, ir.Repeat], offset: int) -> tuple[Node, b
                 before.append(Look(item, True, True, offset))
             return ir.Choice(cast("tuple[Any, ...]", tuple(options))), True
         case ir.Repeat(item, low, high):
-            if high == low and single_way(item):
-                return node, False
+            once = fixed_length(item)
             if id(node) in lazy:
-                if single_way(item):
+                if once is not None:
                     return ir.Repeat(item, low, low), False
-            elif one_character(item):
-                enough = ir.Sequence(
-                    cast("tuple[Any, ...]", (ir.Repeat(item, low, high), Look(item, True, True, offset)))
-                )
+            elif once:
+                last_round: Node = Look(item, True, True, offset)
                 if high is None:
-                    return enough, True
+                    return ir.Sequence(cast("tuple[Any, ...]", (node, last_round))), True
+                fewer = ir.Repeat(item, low, high - 1)
+                enough = ir.Sequence(cast("tuple[Any, ...]", (fewer, last_round)))
                 return ir.Choice((ir.Repeat(item, high, high), enough)), True
             elif (low, high) == (0, 1):
-                once, _ = atomic(item, lazy, offset)
+                first, _ = atomic(item, lazy, offset)
                 none = Look(item, True, True, offset)
-                return ir.Choice(cast("tuple[Any, ...]", (once, none))), True
+                return ir.Choice(cast("tuple[Any, ...]", (first, none))), True
     raise NotAtomic
 
 
-def single_way(node: Node) -> bool:
-    """Tell whether the node can match at a place in one way only: text of one fixed length without choices."""
+# recursion is as deep as groups are nested, which the reader limits
+def fixed_length(node: Node) -> int | None:
+    """Return how many characters the node always takes, so that it can end in one place only; None if it varies."""
     match node:
-        case ir.Literal() | ir.CharClass() | ir.ByteClass() | Edge() | Look():
-            return True
-        case ir.Sequence(items):
-            return all(single_way(item) for item in items)
-        case ir.Repeat(item, low, high):
-            return low == high and single_way(item)
-    return False
-
-
-def one_character(node: Node) -> bool:
-    """Tell whether the node is one character, in one way."""
-    match node:
+        case Edge() | Look():
+            return 0
         case ir.CharClass() | ir.ByteClass():
-            return True
+            return 1
         case ir.Literal(data):
-            return len(data) == 1 or len(data.decode("utf-8", "replace")) == 1
-    return False
+            return len(data.decode("utf-8", "surrogateescape"))
+        case ir.Sequence(items):
+            lengths = [fixed_length(item) for item in items]
+            return None if None in lengths else sum(cast("list[int]", lengths))
+        case ir.Choice(items) if items:
+            options = {fixed_length(item) for item in items}
+            return options.pop() if len(options) == 1 else None
+        case ir.Repeat(item, low, high) if low == high:
+            length = fixed_length(item)
+            return None if length is None else low * length
+    return None

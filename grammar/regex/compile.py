@@ -8,6 +8,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import SourceText, Span
 from stackmask.grammar.regex.assertions import Assertions, TooEntangled
+from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.contexts import concat
 from stackmask.grammar.regex.ecma import FLAGS as ECMA_FLAGS
 from stackmask.grammar.regex.ecma import EcmaReader
@@ -65,17 +66,21 @@ def regex_expr(
         expr = cast("ir.Expr", tree)
         return concat([any_text, expr, any_text]) if search else expr
     try:
-        return Assertions(as_bytes, any_text).compile(tree, search)
+        try:
+            return Assertions(as_bytes, any_text).compile(tree, search)
+        except TooEntangled:
+            return automaton_expr(tree, search, as_bytes)
     except TooEntangled as entangled:
         node = entangled.node
+        what = node.what if node else "an assertion"
         raise _error(
             text,
             Diagnostic(
                 "G009",
-                f"{node.what if node else 'an assertion'} is not supported in this place",
+                f"{what} is not supported in this place",
                 Span(node.offset, node.offset + 1) if node else None,
-                "depends on more than can be followed",
-                "move it out of the repetition",
+                "what it depends on has more states than the limits allow",
+                "move it out of the repetition, or make what is repeated smaller",
             ),
         ) from None
 

@@ -143,7 +143,7 @@ def _restrict_byte(expr: ir.Expr, mask: int, ranges: Ranges) -> ir.Expr:
     return expr if both == mask else byte_class(sets.ranges_of(both))
 
 
-NON_ASCII: Final = sets.intersect(charclass.ANY, ((0x80, ir.MAX_CODE_POINT),))
+NON_ASCII: Final = charclass.normalize([(0x80, ir.MAX_CODE_POINT)])
 
 
 def contains(ranges: Ranges, code: int) -> bool:
