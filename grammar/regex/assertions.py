@@ -421,7 +421,7 @@ class Assertions:
         for look in looks:
             texts = self.look_texts(look)
             if look.negative:
-                if self.as_bytes:
+                if self.any_text != ir.ANY_TEXT:  # `!` is about text
                     raise TooEntangled(look)
                 texts = ir.Complement(texts)
             operands.append(texts)

@@ -19,7 +19,10 @@ from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.assertions import TooEntangled, walk_nodes
 from stackmask.grammar.regex.elimination import TooLarge, expression
-from stackmask.grammar.regex.tree import Edge, Look, Node
+from stackmask.grammar.regex.contexts import NON_ASCII
+from stackmask.grammar.regex.reader import byte_class
+from stackmask.grammar.regex.tree import Edge, Look, Node, Side
+from stackmask.pda.utf8 import byte_sequences
 
 MAX_STATES: Final = 2_000
 MAX_STEPS: Final = 400_000  # continuations looked at
@@ -42,16 +45,52 @@ EDGE_OF_TEXT: Final = -1  # in place of the class of the last character
 
 
 def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
-    """Return the expression of all texts that the tree matches.
+    """Return the expression of all texts (``as_bytes``: of all byte strings) that the tree matches.
 
     Raises: TooEntangled where a limit is met.
     Cost: states times classes of characters, and then what the way back takes.
     """
     assertion = next(node for node in walk_nodes(root) if isinstance(node, Edge | Look))
+    if as_bytes:
+        root = spelled_out(root, assertion)
     try:
         return _Automaton(root, search, as_bytes, assertion).run()
     except TooLarge:
         raise TooEntangled(assertion) from None
+
+
+# recursion is as deep as groups are nested, which the reader limits
+def spelled_out(node: Node, assertion: Edge | Look) -> Node:
+    """Return the node with characters written as bytes.
+
+    Raises: TooEntangled where an anchor tells characters apart that are more than one byte.
+    """
+    match node:
+        case ir.CharClass(ranges):
+            sequences = [s for low, high in ranges for s in byte_sequences(low, high)]
+            return ir.Choice(tuple(ir.Sequence(tuple(byte_class((r,)) for r in s)) for s in sequences))
+        case Edge(pairs):
+            spelled = tuple((_side(a, assertion), _side(b, assertion)) for a, b in pairs)
+            return Edge(spelled, node.offset, node.what)
+        case Look(body):
+            return Look(spelled_out(body, assertion), node.ahead, node.negative, node.offset)
+        case ir.Sequence(items):
+            return ir.Sequence(cast("Any", tuple(spelled_out(item, assertion) for item in items)))
+        case ir.Choice(items):
+            return ir.Choice(cast("Any", tuple(spelled_out(item, assertion) for item in items)))
+        case ir.Repeat(item, low, high):
+            return ir.Repeat(cast("ir.Expr", spelled_out(item, assertion)), low, high)
+    return node
+
+
+def _side(side: Side, assertion: Edge | Look) -> Side:
+    ranges, edge = side
+    if ranges and ranges[-1][1] > 0xFF:
+        beyond = sets.intersect(ranges, NON_ASCII)
+        if beyond != NON_ASCII:
+            raise TooEntangled(assertion)
+        ranges = sets.union(sets.intersect(ranges, ((0, 0x7F),)), ((0x80, 0xFF),))
+    return ranges, edge
 
 
 class _Automaton:
@@ -69,7 +108,7 @@ class _Automaton:
                 self.behinds.setdefault(Look(node.body, False, False), len(self.behinds))
         self.edges = [node for node in nodes if isinstance(node, Edge)]
         self.steps = 0
-        every = ir.Repeat(ir.CharClass(charclass.ANY), 0, None)
+        every = ir.Repeat(ir.ByteClass((1 << 256) - 1) if as_bytes else ir.ANY_CHAR, 0, None)
         start = self.cons(root, ANYTHING_GOES if search else AT_END)
         if search:
             start = self.cons(every, start)
@@ -84,8 +123,6 @@ class _Automaton:
                 case ir.CharClass(ranges):
                     wanted[ranges] = None
                 case ir.ByteClass(mask):
-                    if not self.as_bytes:
-                        raise TooEntangled(self.assertion)
                     wanted[sets.ranges_of(mask)] = None
                 case ir.Literal(data):
                     for code in self.codes(data):
@@ -276,7 +313,9 @@ class _Step:
                     ):
                         out.append((condition, rest))
                 case ir.ByteClass(mask):
-                    if letter != END_OF_TEXT and letter in automaton.members[sets.ranges_of(mask)]:
+                    if letter != END_OF_TEXT and (
+                        mask + 1 == 1 << 256 or letter in automaton.members[sets.ranges_of(mask)]
+                    ):
                         out.append((condition, rest))
                 case ir.Sequence(items):
                     behind = rest

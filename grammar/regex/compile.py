@@ -69,7 +69,7 @@ def regex_expr(
         try:
             return Assertions(as_bytes, any_text).compile(tree, search)
         except TooEntangled:
-            return automaton_expr(tree, search, as_bytes)
+            return automaton_expr(tree, search, isinstance(pattern, bytes))
     except TooEntangled as entangled:
         node = entangled.node
         what = node.what if node else "an assertion"

@@ -201,6 +201,14 @@ class RustReader(Reader):
                 kind = next((k for k in _HALVES if text.startswith(f"{{{k}}}", start + 2)), "")
                 if kind:
                     self.position = start + 4 + len(kind)
+            if self.with_bytes and flags & U:
+                self.refuse(
+                    "a Unicode word boundary in a pattern of bytes",
+                    start,
+                    self.position,
+                    "turn Unicode off for it, as in `(?-u:\\b)`, or make it a pattern of text",
+                )
+                return
             in_word, out = (word, False), (other, True)
             if kind:
                 pairs: Pairs = {
