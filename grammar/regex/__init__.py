@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackmask.grammar.regex.compile import regex_expr
+from stackmask.grammar.regex.compile import is_valid_regex, regex_expr
 from stackmask.grammar.regex.literal import (
     FLAGS,
     MAX_COUNT,
@@ -18,6 +18,7 @@ __all__ = [
     "MAX_COUNT",
     "character",
     "check_bounds",
+    "is_valid_regex",
     "parse_regex",
     "read_bounds",
     "read_number",

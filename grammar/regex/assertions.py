@@ -73,11 +73,14 @@ class Assertions:
         self.any_text = any_text
         self.known: dict[int, tuple[Node, Edge | Look | None]] = {}
 
-    def compile(self, root: Node, search: bool) -> ir.Expr:
-        """Return the whole texts that the tree matches, or (``search``) matches somewhere.
+    def compile(self, root: Node, search: bool, count: int) -> ir.Expr:
+        """Return the whole texts that the tree, with so many assertions, matches (``search``: somewhere).
 
         Raises: TooEntangled.
         """
+        straight = self.straight(root, search, count)
+        if straight is not None:
+            return straight
         branches: list[Node] = [*root.items] if isinstance(root, ir.Choice) else [root]
         free: list[Node] = [b for b in branches if self.assertion(b) is None]
         results: list[ir.Expr] = []
@@ -92,20 +95,25 @@ class Assertions:
         """Return the expression with any text around it if asked."""
         return concat([self.any_text, expr, self.any_text]) if search else expr
 
-    def branch(self, branch: Node, search: bool) -> list[ir.Expr]:
-        """Return the whole texts of one branch."""
-        items: list[Node] = [*branch.items] if isinstance(branch, ir.Sequence) else [branch]
-        # the usual case by the straight way: anchors at the ends and nowhere else
+    def straight(self, root: Node, search: bool, count: int) -> ir.Expr | None:
+        """Return the whole texts of the usual case, anchors at the ends and nowhere else; None if it is not."""
+        items: tuple[Node, ...] = root.items if isinstance(root, ir.Sequence) else (root,)
         first = isinstance(items[0], Edge) and items[0].pairs == START
         last = isinstance(items[-1], Edge) and items[-1].pairs == END
-        core = items[first : len(items) - last]
-        if core and all(self.assertion(item) is None for item in core):
-            plain = cast("list[ir.Expr]", core)
-            if search and not first:
-                plain = [self.any_text, *plain]
-            if search and not last:
-                plain = [*plain, self.any_text]
-            return [concat(plain)]
+        if first + last != count or len(items) == 1:
+            return None
+        plain = cast("list[ir.Expr]", [*items[first : len(items) - last]])
+        if search and not first:
+            plain.insert(0, self.any_text)
+        if search and not last:
+            plain.append(self.any_text)
+        return concat(plain)
+
+    def branch(self, branch: Node, search: bool) -> list[ir.Expr]:
+        """Return the whole texts of one branch."""
+        straight = self.straight(branch, search, sum(isinstance(n, Edge | Look) for n in walk_nodes(branch)))
+        if straight is not None:
+            return [straight]
         edge: tuple[Node, ...] = (self.any_text,) if search else ()
         return [self.solve((*edge, *flat, *edge), False, False) for flat in self.variants(branch)]
 
@@ -356,7 +364,10 @@ class Assertions:
                 if part is None or not nullable(part):
                     continue
                 if part != ir.EPSILON:
-                    full = self.contexts.nonempty(part)
+                    try:
+                        full = self.contexts.nonempty(part)
+                    except CannotSplit:
+                        raise TooEntangled(some) from None
                     cases = [([*parts[:at], full, *parts[at + 1 :]], joints)] if not is_nothing(full) else []
                     return [*cases, ([*parts[:at], ir.EPSILON, *parts[at + 1 :]], joints)]
                 if 0 < at < last:  # an empty part: the places on both sides of it are one

@@ -24,8 +24,8 @@ from stackmask.grammar.regex.reader import byte_class
 from stackmask.grammar.regex.tree import Edge, Look, Node, Side
 from stackmask.pda.utf8 import byte_sequences
 
-MAX_STATES: Final = 2_000
-MAX_STEPS: Final = 400_000  # continuations looked at
+MAX_STATES: Final = 1_000
+MAX_STEPS: Final = 60_000  # continuations looked at
 MAX_DEPTH: Final = 250  # continuations that can be passed without reading a character
 MAX_CONJUNCTIONS: Final = 200  # of one condition
 MAX_CLASSES: Final = 400

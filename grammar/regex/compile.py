@@ -42,32 +42,18 @@ def regex_expr(
     Raises: GrammarError with all problems, each with its place (G005 to G009, G015).
     Cost: about 1 µs a character; assertions in loops more, within limits.
     """
-    name, known, initial = _FLAVORS[flavor]
-    as_bytes = isinstance(pattern, bytes)
-    text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
-    value = initial
-    on, _, off = flags.partition("-")
-    for letter in on + off:
-        if letter not in known:
-            expected = f"flags of this flavour: {' '.join(known)}"
-            raise _error(text, Diagnostic("G008", f"unknown flag `{letter}`", help=expected))
-    for letter in on:
-        value |= known[letter]
-    for letter in off:
-        value &= ~known[letter]
-    if flavor == "python" and ("a" in on or as_bytes):
-        value &= ~U
-    reader = name(text, value, as_bytes)
+    reader, text = _reader(pattern, flavor, flags)
+    as_bytes = reader.as_bytes
     tree = reader.read()
     if reader.problems.found:
         raise GrammarError(reader.problems.found, [SourceText(SOURCE_NAME, text)])
-    any_text: ir.Expr = ANY_BYTES if as_bytes else ir.ANY_TEXT
+    any_text: ir.Expr = ANY_BYTES if isinstance(pattern, bytes) else ir.ANY_TEXT
     if not reader.asserted:
         expr = cast("ir.Expr", tree)
         return concat([any_text, expr, any_text]) if search else expr
     try:
         try:
-            return Assertions(as_bytes, any_text).compile(tree, search)
+            return Assertions(as_bytes, any_text).compile(tree, search, reader.asserted)
         except TooEntangled:
             return automaton_expr(tree, search, isinstance(pattern, bytes))
     except TooEntangled as entangled:
@@ -83,6 +69,32 @@ def regex_expr(
                 "move it out of the repetition, or make what is repeated smaller",
             ),
         ) from None
+
+
+def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str = "") -> bool:
+    """Tell whether a pattern is well-formed; back-references are, though ``regex_expr`` refuses them."""
+    reader, _ = _reader(pattern, flavor, flags)
+    reader.read()
+    return all(problem.code == "G009" for problem in reader.problems.found)
+
+
+def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, str]:
+    """Return the reader of a pattern, and the pattern as text."""
+    reader, known, value = _FLAVORS[flavor]
+    as_bytes = isinstance(pattern, bytes)
+    text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
+    on, _, off = flags.partition("-")
+    for letter in on + off:
+        if letter not in known:
+            expected = f"flags of this flavour: {' '.join(known)}"
+            raise _error(text, Diagnostic("G008", f"unknown flag `{letter}`", help=expected))
+    for letter in on:
+        value |= known[letter]
+    for letter in off:
+        value &= ~known[letter]
+    if flavor == "python" and ("a" in on or as_bytes):
+        value &= ~U
+    return reader(text, value, as_bytes), text
 
 
 def _error(text: str, problem: Diagnostic) -> GrammarError:

@@ -16,6 +16,9 @@ from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.reader import byte_class, char_class
 
 
+MAX_WRITTEN: Final = 50_000  # items of sequences with their first or last character restricted
+
+
 class CannotSplit(Exception):
     """An expression whose strings cannot be told apart by their first or last character."""
 
@@ -50,6 +53,7 @@ class Contexts:
     def __init__(self, as_bytes: bool) -> None:
         self.as_bytes = as_bytes
         self.any = sets.BYTES if as_bytes else charclass.ANY
+        self.written = 0  # items of sequences so far
 
     def begin(self, expr: ir.Expr, ranges: Ranges) -> ir.Expr:
         """Return the strings of the expression whose first character is in the ranges."""
@@ -111,6 +115,9 @@ class Contexts:
             part = self._restrict(item, ranges, first)
             if part is item and rest is items:
                 return expr
+            self.written += len(rest)
+            if self.written > MAX_WRITTEN:
+                raise CannotSplit
             options.append(concat([part, *others] if first else [*others, part]))
             if not nullable(item):
                 break

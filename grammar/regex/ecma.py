@@ -78,6 +78,12 @@ class EcmaReader(Reader):
             pairs = START if char == "^" else END
         return Edge(pairs, self.position - 1, f"the anchor `{char}`")
 
+    def quantify(self, frame: Frame, match: re.Match[str] | None) -> None:
+        start = frame.item_start
+        super().quantify(frame, match)
+        if not self.strict and self.text.startswith("{", self.position):
+            frame.item_start = start  # `a{2}{3}`: browsers refuse it, but it can mean one thing only
+
     def not_quantifier(self, frame: Frame) -> None:
         if self.strict:
             self.stray_bracket(frame, "{")

@@ -76,6 +76,7 @@ class PythonReader(Reader):
             return Edge(LINE_END, start, what)
         # the end, or before a line break at the end
         newline = ir.Literal(b"\n")
+        self.asserted += 2
         before = ir.Sequence((newline, Edge(END, start, what)))  # type: ignore[arg-type]
         return ir.Choice((Edge(END, start, what), Look(before, True, False, start)))  # type: ignore[arg-type]
 
@@ -173,7 +174,7 @@ class PythonReader(Reader):
                 help="what it matches depends on the order of tries; only simple ones can be written without it",
             )
             return node
-        self.asserted = self.asserted or asserts
+        self.asserted += asserts
         return result
 
     def escape(self, frame: Frame) -> None:

@@ -73,7 +73,7 @@ class Reader:
         self.position = 0
         self.problems = Collector()
         self.stack = [Frame(0, flags)]
-        self.asserted = False  # an assertion was read
+        self.asserted = 0  # assertions read so far
         self.lazy: dict[int, ir.Repeat] = {}  # lazy repetitions by identity
         self.too_deep = False
 
@@ -216,7 +216,7 @@ class Reader:
 
     def assertion(self, frame: Frame, node: Node, start: int) -> None:
         """Add an assertion."""
-        self.asserted = True
+        self.asserted += 1
         frame.items.append(node)
         frame.item_start = start if self.quantifies_anchors else -1
 
@@ -271,7 +271,7 @@ class Reader:
 
     def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
         """Return what a group that is more than parentheses means."""
-        self.asserted = True
+        self.asserted += 1
         return Look(node, "<" not in frame.kind, "!" in frame.kind, frame.start)
 
     def finish(self, frame: Frame) -> Node:

@@ -151,7 +151,8 @@ class RustReader(Reader):
                 frame.flags, frame.item_start = flags, -1
                 return
         elif text.startswith(("?=", "?!", "?<=", "?<!"), start + 1):
-            self.refuse("look-around in Rust's regexes", start, start + 3)
+            self.problems.add("G008", "Rust's regexes have no look-around", start, start + 3)
+            self.position = start + 3
         else:
             self.problems.add(
                 "G008",
