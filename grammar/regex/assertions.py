@@ -225,7 +225,7 @@ class Assertions:
             return [(look,)]
         # assertions at the place itself are pulled out: (?=^x) is ^(?=x), (?!^x) is (?!^)|(?!x)
         pulled: list[tuple[list[Edge | Look], Flat]] = []
-        for flat in self.variants(body):
+        for flat in self.parted(body, ahead, look):
             count = 0
             while count < len(flat) and isinstance(flat[count if ahead else -1 - count], Edge | Look):
                 count += 1
@@ -248,6 +248,24 @@ class Assertions:
                 way.append((self.rest_look(rest, look),))
             ways.append(way)
         return self.joined(ways, look)
+
+    def parted(self, body: Node, ahead: bool, look: Look) -> list[Flat]:
+        """Return the flat sequences of a body, none with a part that can be empty between the place and an edge."""
+        result: list[Flat] = []
+        todo = list(reversed(self.variants(body)))
+        while todo:
+            flat = todo.pop()
+            parts = flat if ahead else flat[::-1]
+            if len(parts) > 1 and isinstance(parts[1], Edge) and not isinstance(parts[0], Edge | Look):
+                part = cast("ir.Expr", parts[0])
+                if nullable(part):
+                    full = self.restricted(part, self.contexts.any, ahead, look)
+                    ways = [parts[1:]] if is_nothing(full) else [parts[1:], (full, *parts[1:])]
+                    todo += ways if ahead else [way[::-1] for way in ways]
+                    continue
+            result.append(flat)
+            self.limited(result, look)
+        return result
 
     def rest_look(self, rest: Flat, look: Look) -> Node:
         body: Node = rest[0] if len(rest) == 1 else ir.Sequence(cast("tuple[Any, ...]", rest))
@@ -359,25 +377,22 @@ class Assertions:
                     return [([*parts[:-1], None], [*joints[:-1], (settled, looks)])]
             if pairs == TRIVIAL:
                 continue
-            for at in (i, i + 1):
-                part = parts[at]
-                if part is None or not nullable(part):
-                    continue
-                if part != ir.EPSILON:
-                    try:
-                        full = self.contexts.nonempty(part)
-                    except CannotSplit:
-                        raise TooEntangled(some) from None
-                    cases = [([*parts[:at], full, *parts[at + 1 :]], joints)] if not is_nothing(full) else []
-                    return [*cases, ([*parts[:at], ir.EPSILON, *parts[at + 1 :]], joints)]
-                if 0 < at < last:  # an empty part: the places on both sides of it are one
+            for at, part in ((i, left), (i + 1, right)):
+                if part == ir.EPSILON:  # the places on both sides of an empty part are one
                     (a, more), (b, others) = joints[at - 1], joints[at]
                     joint = (both(a, b), (*more, *others))
                     return [([*parts[:at], *parts[at + 1 :]], [*joints[: at - 1], joint, *joints[at + 1 :]])]
             cases = []
-            for (before, _), (after, _) in pairs:
-                new_left = left if left is None else self.restricted(left, before, False, some)
-                new_right = right if right is None else self.restricted(right, after, True, some)
+            for side, (at, part) in enumerate(((i, left), (i + 1, right))):
+                if part is not None and nullable(part) and any(pair[side] != ANYTHING for pair in pairs):
+                    cases.append(([*parts[:at], ir.EPSILON, *parts[at + 1 :]], joints))
+            for before, after in pairs:
+                # restricting leaves the empty string out
+                new_left, new_right = left, right
+                if left is not None and before != ANYTHING:
+                    new_left = self.restricted(left, before[0], False, some)
+                if right is not None and after != ANYTHING:
+                    new_right = self.restricted(right, after[0], True, some)
                 if any(part is not None and is_nothing(part) for part in (new_left, new_right)):
                     continue
                 case = (
@@ -388,6 +403,10 @@ class Assertions:
                     return [case]
                 cases.append(case)
             return cases
+        for _, looks in joints:
+            for look in looks:
+                if right_open if look.ahead else left_open:
+                    raise TooEntangled(look)  # it sees more than this sequence
         return self.nested([part or ir.EPSILON for part in parts], [looks for _, looks in joints])
 
     def restricted(self, part: ir.Expr, ranges: Ranges, first: bool, some: Edge | Look | None) -> ir.Expr:

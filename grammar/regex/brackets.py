@@ -164,6 +164,7 @@ class NestedClass:
         operator = ""
         union: list[tuple[int, int]] = []
         items = 0
+        ranged = False
         if self.rust:
             while text.startswith("-", position):
                 union.append((HYPHEN, HYPHEN))
@@ -183,12 +184,15 @@ class NestedClass:
             two = text[position : position + 2]
             # Rust: a double hyphen before the closing bracket is two hyphens
             if two in self.operators:
+                self.check_operand(operator or two, items, ranged, start, position)
+                ranged = False
                 left = self.combine(left, operator, union)
                 operator, union, items = two, [], 0
                 position += 2
                 continue
             char = text[position]
             if char == "]":
+                self.check_operand(operator, items, ranged, start, position)
                 position += 1
                 break
             items += 1
@@ -204,9 +208,22 @@ class NestedClass:
                     found, position = self.nested(position, depth + 1)
                     union += found
                 continue
+            first = position
             position = self.item(position, union)
+            ranged = ranged or (position - first > 2 and text[first] != "\\")
         ranges = self.combine(left, operator, union)
         return (sets.complement(ranges, self.universe) if negated else ranges), position
+
+    def check_operand(self, operator: str, items: int, ranged: bool, start: int, position: int) -> None:
+        """Report an operand that ECMA does not take: more or less than one character, set or class."""
+        if operator and not self.rust and (items != 1 or ranged):
+            self.reader.problems.add(
+                "G007",
+                f"`{operator}` stands between two characters, sets or classes",
+                start,
+                min(position + 1, self.reader.end),
+                help="put a range, or several, into a class of its own",
+            )
 
     def item(self, first: int, union: list[tuple[int, int]]) -> int:
         """Read one character, set or range into the union; return the offset behind it."""

@@ -246,9 +246,30 @@ class EcmaReader(Reader):
             return self.octal(start)
         if letter == "-" and in_class:
             return 0x2D, after
+        if letter == "q" and in_class and self.sets and text.startswith("{", after):
+            return self.strings(start, flags)
+        if in_class and self.sets and letter in "&-!#%,:;<=>@`~":
+            return ord(letter), after
         if not self.strict or letter in _SYNTAX:
             return ord(letter), after
         return self.identity(start, "is no escape with the flag u")
+
+    def strings(self, start: int, flags: int) -> tuple[Ranges, int]:
+        r"""Read `\q{a|b}`; only single characters are members of a class here."""
+        close = self.text.find("}", start)
+        close = close if close >= 0 else self.end
+        words = self.text[start + 3 : close].split("|")
+        if any(len(word) != 1 or word == "\\" for word in words):
+            self.problems.add(
+                "G009",
+                "a class with strings of other than one character is not supported",
+                start,
+                close + 1,
+                help="write them as alternatives: `(?:ab|[c])`",
+            )
+            return (), close + 1
+        ranges = charclass.normalize((ord(word), ord(word)) for word in words)
+        return (fold(ranges, self.folding(flags)) if flags & I else ranges), close + 1
 
     def identity(self, start: int, why: str) -> tuple[int, int]:
         """Return the escaped character itself, which the strict grammar refuses."""
@@ -321,9 +342,14 @@ class EcmaReader(Reader):
         except UnknownProperty as error:
             self.problems.add("G007", str(error), start, close + 1, label="no such property", help=error.help)
             ranges = charclass.ANY
-        if text[start + 1] == "P":
+        negated = text[start + 1] == "P"
+        if negated and not (self.sets and flags & I):
             ranges = sets.complement(ranges)
-        return (fold(ranges, self.folding(flags)) if flags & I else ranges), close + 1
+        if flags & I:
+            ranges = fold(ranges, self.folding(flags))
+            if negated and self.sets:  # v folds before it negates, u behind
+                ranges = sets.complement(ranges)
+        return ranges, close + 1
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         if self.sets:
