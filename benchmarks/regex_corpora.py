@@ -145,7 +145,9 @@ def rust_cases(path: Path) -> dict[str, Any]:
             except sm.GrammarError as error:
                 reason = str(error).split("\n", 1)[0]
                 continue
-            right = case.get("compiles") is not False and Judge(grammar).matches(text) == bool(case["matches"])
+            right = case.get("compiles") is not False and Judge(grammar).matches(text) == bool(
+                case["matches"]
+            )
             counts["right" if right else "wrong"] += 1
             if not right:
                 wrong.append(name)
@@ -185,9 +187,18 @@ def valid(schema: Any, data: Any) -> bool:
     """Validate with the few keywords that these groups use; all but the patterns is by hand."""
     if isinstance(schema, bool):
         return schema
-    kinds = {"string": str, "object": dict, "boolean": bool, "null": type(None), "integer": int, "number": (int, float)}
+    kinds = {
+        "string": str,
+        "object": dict,
+        "boolean": bool,
+        "null": type(None),
+        "integer": int,
+        "number": (int, float),
+    }
     kind = schema.get("type")
-    if kind and (not isinstance(data, kinds[kind]) or (isinstance(data, bool) and kind in ("integer", "number"))):
+    if kind and (
+        not isinstance(data, kinds[kind]) or (isinstance(data, bool) and kind in ("integer", "number"))
+    ):
         return False
     if isinstance(data, str):
         if "pattern" in schema and not found(schema["pattern"], data):

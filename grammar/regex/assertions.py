@@ -14,21 +14,35 @@ lookaheads) goes to ``automaton.py``.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 from stackmask.grammar import ir
 from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.normalize.build import choice, is_nothing
 from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.contexts import CannotSplit, Contexts, concat, nullable
+from stackmask.grammar.regex.reader import byte_class, char_class
 from stackmask.grammar.regex.tree import ANYTHING, EDGE, END, START, Edge, Look, Node, Pairs, Side
 
 MAX_VARIANTS: Final = 128  # flat sequences of one branch of the pattern
 MAX_SPLITS: Final = 512  # restrictions of one flat sequence
 MAX_UNROLLED: Final = 2  # rounds of a loop with assertions that are written out
 
-Flat = tuple[Node, ...]
+
+@dataclass(frozen=True, slots=True)
+class Tempered:
+    """A loop over one character with lookaheads in every round: before its character, or behind it."""
+
+    ranges: Ranges
+    low: int
+    high: int | None
+    looks: tuple[Look, ...]
+    before: bool
+
+
+Flat: TypeAlias = "tuple[Node | Tempered, ...]"
 TRIVIAL: Final[Pairs] = ((ANYTHING, ANYTHING),)
 
 
@@ -183,6 +197,9 @@ class Assertions:
         edges = [e for e in walk_nodes(item) if isinstance(e, Edge | Look)]
         if all(isinstance(e, Edge) and e.pairs in (START, END) for e in edges):
             return self.loop_of_anchors(item, low, high)
+        tempered = self.tempered(item, low, high)
+        if tempered is not None:
+            return [(tempered,)]
         # assertions that see nothing but their own round
         try:
             body = choice(self.solve(flat, True, True) for flat in self.variants(item))
@@ -190,10 +207,91 @@ class Assertions:
             raise TooEntangled(error.node or edges[0]) from None
         return [(ir.Repeat(body, low, high),)]
 
+    def tempered(self, item: Node, low: int, high: int | None) -> Tempered | None:
+        """Return a loop over one character with lookaheads on one side of it, such as ``(?:(?!x).)*``."""
+        flats = self.variants(item)
+        if len(flats) != 1 or len(flats[0]) < 2:
+            return None
+        flat = flats[0]
+        before = not isinstance(flat[-1], Edge | Look)
+        character = flat[-1] if before else flat[0]
+        looks: list[Look] = []
+        for node in flat[:-1] if before else flat[1:]:
+            if isinstance(node, Edge) and len(node.pairs) == 1 and node.pairs[0][0] == ANYTHING:
+                ranges, end = node.pairs[0][1]  # a lookahead of one character
+                body = self.one_of(sets.complement(ranges, self.contexts.any) if end else ranges)
+                looks.append(Look(body, True, end, node.offset))
+            elif isinstance(node, Look) and node.ahead:
+                looks.append(node)
+            else:
+                return None
+        if isinstance(character, Edge | Look | Tempered):
+            return None
+        ranges_of_it = self.one_character(character)
+        if ranges_of_it is None:
+            return None
+        return Tempered(ranges_of_it, low, high, tuple(looks), before)
+
+    def one_of(self, ranges: Ranges) -> ir.Expr:
+        """Return the expression of one character out of the ranges."""
+        return byte_class(ranges) if self.as_bytes else char_class(ranges)
+
+    def untempered(self, flat: Flat, right_open: bool) -> Flat:
+        """Return the flat sequence with its loops that have lookaheads in every round written as plain ones.
+
+        What follows such a loop must not be able to begin with its character: then its rounds are the places up to
+        where the run of these characters ends, and one lookahead before the loop speaks for all of them.
+        Raises: TooEntangled.
+        """
+        if not any(isinstance(node, Tempered) for node in flat):
+            return flat
+        result: list[Node] = []
+        for at, node in enumerate(flat):
+            if not isinstance(node, Tempered):
+                result.append(node)
+                continue
+            if not self.ends_run(flat[at + 1 :], node.ranges, right_open):
+                raise TooEntangled(node.looks[0])
+            one = self.one_of(node.ranges)
+            for look in node.looks:
+                # no place of the run may be bad: in front of a round (?!c*(?=c)x), behind one (?!c+x)
+                bad = self.look_texts(look)
+                if not look.negative:
+                    if self.any_text != ir.ANY_TEXT:
+                        raise TooEntangled(look)
+                    bad = ir.Complement(bad)
+                if node.before:
+                    bad = ir.Intersection((concat([one, self.any_text]), bad))
+                run = ir.Repeat(one, 0 if node.before else 1, None)
+                body = ir.Sequence(cast("tuple[Any, ...]", (run, bad, Edge(END))))
+                everywhere = Look(body, True, True, look.offset)
+                self.assertion(everywhere)
+                result.append(everywhere)
+            result.append(ir.Repeat(one, node.low, node.high))
+        return tuple(result)
+
+    def ends_run(self, behind: Flat, ranges: Ranges, right_open: bool) -> bool:
+        """Tell whether what follows cannot begin with one of the characters."""
+        for node in behind:
+            if isinstance(node, Edge):
+                if all(right == EDGE for _, right in node.pairs):
+                    return True
+            elif isinstance(node, Tempered):
+                if sets.intersect(node.ranges, ranges):
+                    return False
+                if node.low > 0:
+                    return True
+            elif not isinstance(node, Look):
+                if not is_nothing(self.restricted(node, ranges, True, None)):
+                    return False
+                if not nullable(node):
+                    return True
+        return not right_open
+
     def loop_of_anchors(self, item: Node, low: int, high: int | None) -> list[Flat]:
         """Unroll the first round for `^`, the last one for `$`; in between they cannot hold.
 
-        Rounds behind the one that has passed `$` are empty, and so are rounds before the one that passes `^`.
+        Where a round can be empty at the edge, the rounds that are still missing there are.
         """
         pairs = END if any(e.pairs == END for e in walk_nodes(item) if isinstance(e, Edge)) else START
         other = START if pairs == END else END
@@ -201,7 +299,8 @@ class Assertions:
         empties = nullable(cast("ir.Expr", without(item, {pairs: ir.EPSILON, other: ir.NOTHING})))
         most = None if high is None else high - 1
         rounds = ir.Repeat(cast("ir.Expr", inner), 0 if empties else max(low - 1, 0), most)
-        unrolled = [item, rounds] if pairs == START else [rounds, item]
+        edge: list[Node] = [Edge(pairs)] if empties else []
+        unrolled = [*edge, item, rounds] if pairs == START else [rounds, item, *edge]
         result = self.joined([self.variants(part) for part in unrolled], item)
         result += self.variants(ir.Repeat(cast("ir.Expr", inner), low, high))
         if nullable(cast("ir.Expr", without(item, {pairs: ir.EPSILON, other: ir.EPSILON}))):
@@ -316,6 +415,7 @@ class Assertions:
 
         Raises: TooEntangled.
         """
+        flat = self.untempered(flat, right_open)
         parts: list[ir.Expr | None] = []
         joints: list[tuple[Pairs, tuple[Look, ...]]] = []
         pending: list[ir.Expr] = []

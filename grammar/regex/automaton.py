@@ -259,7 +259,9 @@ class _Step:
         """Return the condition that a continuation leaves behind the character."""
         result = FALSE
         for condition, target in self.moves(continuation):
-            if target in (ANYTHING_GOES, ~ANYTHING_GOES) or (target == ~AT_END and self.letter == END_OF_TEXT):
+            if target in (ANYTHING_GOES, ~ANYTHING_GOES) or (
+                target == ~AT_END and self.letter == END_OF_TEXT
+            ):
                 result = disjoin(result, condition)
             elif target >= 0:
                 result = disjoin(result, conjoin(condition, frozenset([frozenset([(target, True)])])))

@@ -52,12 +52,13 @@ def regex_expr(
         expr = cast("ir.Expr", tree)
         return concat([any_text, expr, any_text]) if search else expr
     try:
-        try:
-            return Assertions(as_bytes, any_text).compile(tree, search, reader.asserted)
-        except TooEntangled:
-            return automaton_expr(tree, search, isinstance(pattern, bytes))
-    except TooEntangled as entangled:
-        node = entangled.node
+        return Assertions(as_bytes, any_text).compile(tree, search, reader.asserted)
+    except TooEntangled as error:
+        entangled = error
+    try:
+        return automaton_expr(tree, search, isinstance(pattern, bytes))
+    except TooEntangled as error:
+        node = entangled.node or error.node
         what = node.what if node else "an assertion"
         raise _error(
             text,

@@ -121,9 +121,7 @@ def _alive(rows: Sequence[dict[int, int]], accepting: Sequence[bool]) -> set[int
     return alive
 
 
-def _minimal(
-    rows: Sequence[dict[int, int]], accepting: Sequence[bool], alive: set[int]
-) -> dict[int, int]:
+def _minimal(rows: Sequence[dict[int, int]], accepting: Sequence[bool], alive: set[int]) -> dict[int, int]:
     """Return the block of each state that is alive; states of one block accept the same texts."""
     block = {state: int(accepting[state]) for state in sorted(alive)}
     count = len(set(block.values()))
