@@ -7,6 +7,7 @@ import random
 
 import pytest
 from json_schema.engine import recognizer
+
 from stackmask.grammar import charclass, ir
 from stackmask.grammar.json_schema import strings
 
