@@ -107,12 +107,12 @@ def _lift_class(ranges: charclass.Ranges) -> ir.Expr:
     if basic := _part(ranges, 0, 0xFFFF):
         numbers.append(_digits(basic, _FOUR_DIGITS))
     if beyond := _part(ranges, 0x10000, ir.MAX_CODE_POINT):
-        numbers.append(ir.Sequence((_D, *_items(_digits(beyond, _PAIR)))))
-    after: list[ir.Expr] = [ir.Sequence((_U, *_items(_choice(numbers))))]
+        numbers.append(_sequence(_D, _digits(beyond, _PAIR)))
+    after: list[ir.Expr] = [_sequence(_U, _choice(numbers))]
     short = [ord(escape) for code, escape in SHORT_ESCAPES.items() if any(a <= code <= b for a, b in ranges)]
     if short:
         after.insert(0, ir.CharClass(charclass.normalize((code, code) for code in short)))
-    escaped = ir.Sequence((_BACKSLASH, *_items(_choice(after))))
+    escaped = _sequence(_BACKSLASH, _choice(after))
     plain = _intersect(ranges, _PLAIN)
     return ir.Choice((ir.CharClass(plain), escaped)) if plain else escaped
 
@@ -126,7 +126,7 @@ def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
     if not layout:
         return ir.EPSILON
     if not layout[0]:
-        return ir.Sequence((_SECOND_ESCAPE, _D, *_items(_digits(ranges, layout[1:]))))
+        return _sequence(_SECOND_ESCAPE, _D, _digits(ranges, layout[1:]))
     size = prod(len(symbols) for symbols in layout[1:] if symbols)
     rests: dict[int, list[tuple[int, int]]] = {}
     for low, high in ranges:
@@ -138,15 +138,17 @@ def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
         groups.setdefault(tuple(rest), []).append(layout[0][digit])
     return _choice(
         [
-            ir.Sequence((_digit_class("".join(symbols)), *_items(_digits(rest, layout[1:]))))
+            _sequence(_digit_class("".join(symbols)), _digits(rest, layout[1:]))
             for rest, symbols in groups.items()
         ]
     )
 
 
 @lru_cache(_CACHED_CLASSES)
-def _digit_class(symbols: str) -> ir.CharClass:
+def _digit_class(symbols: str) -> ir.Expr:
     """Return the class of hexadecimal digits in either case."""
+    if len(symbols) == 1 and symbols.isdigit():
+        return ir.Literal(symbols.encode())
     return ir.CharClass(charclass.normalize((ord(c), ord(c)) for c in symbols + symbols.upper()))
 
 
@@ -171,6 +173,18 @@ def _intersect(a: charclass.Ranges, b: charclass.Ranges) -> charclass.Ranges:
 
 def _choice(items: list[ir.Expr]) -> ir.Expr:
     return items[0] if len(items) == 1 else ir.Choice(tuple(items))
+
+
+def _sequence(*parts: ir.Expr) -> ir.Expr:
+    """Return the parts one after the other, neighbouring literals joined."""
+    joined: list[ir.Expr] = []
+    for part in parts:
+        for item in _items(part):
+            if isinstance(item, ir.Literal) and joined and isinstance(joined[-1], ir.Literal):
+                joined[-1] = ir.Literal(joined[-1].data + item.data)
+            else:
+                joined.append(item)
+    return joined[0] if len(joined) == 1 else ir.Sequence(tuple(joined))
 
 
 def _items(expr: ir.Expr) -> tuple[ir.Expr, ...]:

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.formats.addresses import hostname, ipv4, ipv6, uuid
+from stackmask.grammar.json_schema.formats.addresses import hostname, hostname_before_idna, ipv4, ipv6, uuid
 from stackmask.grammar.json_schema.formats.calendar import date, date_time, duration, time
 from stackmask.grammar.json_schema.formats.mail import email, idn_email
 from stackmask.grammar.json_schema.formats.pattern import regex
@@ -62,11 +62,14 @@ NARROWINGS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "time": "leap seconds only with an offset of whole or half hours",
         "date-time": "leap seconds only with an offset of whole or half hours",
-        "hostname": "no label begins with xn--",
-        "idn-hostname": "no label begins with xn--; a label beyond ASCII has at most 14 characters below U+0600, else 8,"
-        " and its name at most four labels; a non-joiner without a virama stands between common Arabic letters",
+        "hostname": "from draft 7 on no label begins with xn--",
+        "idn-hostname": "no label begins with xn--; a label beyond ASCII has at most 14 characters below U+0600 or 8 up to"
+        " U+FFFF, no two hyphens in a row, and its name at most four labels; labels from right to left keep below"
+        " U+0900 and stand beside labels of ASCII only; a katakana middle dot stands beside a Japanese character; a"
+        " non-joiner without a virama stands between common Arabic letters",
         "idn-email": "a domain beyond ASCII is narrowed as idn-hostname is",
-        "regex": "groups at most three deep, at most one named group, no back-references, common ranges and bounds only",
+        "regex": "groups at most eight deep, no back-references, at most one named group, no quantified groups beside names or"
+        " look-around, common ranges and bounds only",
     }
 )
 """What the expression of a format leaves out, where it leaves out anything."""
@@ -79,7 +82,7 @@ _IN_7: Final = (
 )
 
 
-def _select(names: tuple[str, ...], **others: Format) -> Mapping[str, Format]:
+def _select(names: tuple[str, ...], /, **others: Format) -> Mapping[str, Format]:
     found = {name: FORMATS[name] for name in names}
     found.update((name.replace("_", "-"), make) for name, make in others.items())
     return MappingProxyType(found)
@@ -87,8 +90,8 @@ def _select(names: tuple[str, ...], **others: Format) -> Mapping[str, Format]:
 
 _LATER: Final = _select((*_IN_7, "duration", "uuid"), relative_json_pointer=relative_json_pointer_with_index)
 _BY_DRAFT: Final = {
-    "4": _select(_IN_4),
-    "6": _select(_IN_6),
+    "4": _select(_IN_4, hostname=hostname_before_idna),
+    "6": _select(_IN_6, hostname=hostname_before_idna),
     "7": _select(_IN_7),
     "2019-09": _LATER,
     "2020-12": _LATER,

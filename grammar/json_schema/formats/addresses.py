@@ -86,6 +86,14 @@ def hostname() -> ir.Expr:
 
 
 @cache
+def hostname_before_idna() -> ir.Expr:
+    """Return host names as drafts 4 and 6 have them: whatever follows ``xn--``. Source: RFC 1034, 3.1; RFC 1123, 2.1."""
+    label = seq(LETTER_DIGIT, label_characters(0, MAX_LABEL - 1))
+    names = seq(label, rep(seq(".", label)))
+    return ir.Intersection((names, rep(chars("A-Za-z0-9.-"), 1, MAX_NAME)))
+
+
+@cache
 def uuid() -> ir.Expr:
     """Return 32 hexadecimal digits in five groups, of any version. Source: RFC 4122, 3."""
     four = rep(HEX, 4, 4)

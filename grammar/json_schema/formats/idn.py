@@ -2,10 +2,14 @@
 
 Narrowings, each of which only leaves names out:
 
-- a label that begins with ``xn--`` is left out: whether its Punycode decodes to a valid label is not regular;
+- a label that begins with ``xn--`` is left out: whether its Punycode decodes to a valid label is not regular
+  (IDNA has no other labels with hyphens in third and fourth place), and beyond ASCII a label has no two hyphens
+  in a row;
 - a label beyond ASCII is at most 14 characters long if all are below U+0600, else at most 8: with so few its
   Punycode has 61 characters at most, whatever they are; a name with such a label has at most four labels
   (so that its form in ASCII stays within 253);
+- labels from right to left keep to characters below U+0900, and stand beside labels of ASCII only;
+- characters beyond U+FFFF are left out; a katakana middle dot stands beside a Japanese character or another dot;
 - a zero width non-joiner that stands after no virama needs Arabic letters that join on both sides around it;
 - the joining of rarer scripts, and labels in Unicode forms other than the composed one, are not looked at
   beyond what RFC 5892 derives from the characters.
@@ -20,15 +24,16 @@ from functools import cache
 from typing import Final
 
 from stackmask.grammar import charclass, ir
-from stackmask.grammar.json_schema.formats.addresses import MAX_NAME, ascii_label
-from stackmask.grammar.json_schema.formats.parts import LETTER, alt, chars, opt, rep, seq, union
+from stackmask.grammar.json_schema.formats.addresses import MAX_LABEL, MAX_NAME, label_characters
+from stackmask.grammar.json_schema.formats.parts import LETTER, LETTER_DIGIT, alt, chars, opt, rep, seq, union
 
-MAX_LOW: Final = 14  # characters of a label below U+0600
+LOW_END: Final = 0x600
+MAX_LOW: Final = 14  # characters of a label below LOW_END
 MAX_ANY: Final = 8
+RIGHT_TO_LEFT_END: Final = 0x900
 MAX_LABELS: Final = 4  # of a name with a label beyond ASCII
 
 SEPARATOR: Final = chars(".。．｡")
-_HYPHEN: Final = chars("-")
 
 # RFC 5892, 2.6: exceptions by hand, valid and not
 _VALID: Final = (0xDF, 0x3C2, 0x6FD, 0x6FE, 0xF0B, 0x3007)
@@ -40,10 +45,6 @@ _STABLE: Final = (
     (0x3400, 0x4DBF),
     (0x4E00, 0x9FFF),
     (0xAC00, 0xD7A3),
-    (0x17000, 0x187F7),
-    (0x20000, 0x2A6DF),
-    (0x2A700, 0x2EBE0),
-    (0x30000, 0x323AF),
 )
 # ignorable characters that are letters or marks, ignorable blocks, old Hangul jamo (RFC 5892, 2.3, 2.4, 2.9)
 _LEFT_OUT: Final = (
@@ -57,20 +58,15 @@ _LEFT_OUT: Final = (
     (0xD7B0, 0xD7FF),
     (0xFE00, 0xFE0F),
     (0xFFA0, 0xFFA0),
-    (0x1D100, 0x1D24F),
-    (0xE0100, 0xE01EF),
 )
 _GREEK: Final = ir.CharClass(((0x370, 0x373), (0x376, 0x377), (0x37A, 0x37D), (0x37F, 0x37F), (0x384, 0x384),
     (0x386, 0x386), (0x388, 0x38A), (0x38C, 0x38C), (0x38E, 0x3A1), (0x3A3, 0x3E1), (0x3F0, 0x3FF), (0x1F00, 0x1FFE)))  # fmt: skip
 _HEBREW: Final = ir.CharClass(((0x591, 0x5C7), (0x5D0, 0x5EA), (0x5EF, 0x5F4), (0xFB1D, 0xFB4F)))
 _JAPANESE: Final = ir.CharClass(((0x3005, 0x3005), (0x3007, 0x3007), (0x3041, 0x3096), (0x309D, 0x309F),
-    (0x30A1, 0x30FA), (0x30FD, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0x20000, 0x2A6DF),
-    (0x2A700, 0x2EBE0), (0x30000, 0x323AF)))  # fmt: skip
+    (0x30A1, 0x30FA), (0x30FD, 0x30FF), (0x31F0, 0x31FF), (0x3400, 0x4DBF), (0x4E00, 0x9FFF)))  # fmt: skip
 # Arabic letters that join on both sides
 _JOINING: Final = ir.CharClass(((0x626, 0x626), (0x628, 0x628), (0x62A, 0x62E), (0x633, 0x63F), (0x641, 0x647),
     (0x649, 0x64A), (0x678, 0x687), (0x69A, 0x6BF), (0x6CC, 0x6CC)))  # fmt: skip
-_ARABIC_DIGIT: Final = ir.CharClass(((0x660, 0x669),))
-_EXTENDED_DIGIT: Final = ir.CharClass(((0x6F0, 0x6F9),))
 
 
 def _candidates() -> Iterator[int]:
@@ -80,7 +76,7 @@ def _candidates() -> Iterator[int]:
     for first, last in left_out:
         yield from range(start, first)
         start = max(start, last + 1)
-    yield from range(start, 0x32400)
+    yield from range(start, 0x10000)
 
 
 @cache
@@ -114,28 +110,30 @@ def _runs(codes: Iterable[int]) -> ir.CharClass:
     return ir.CharClass(charclass.normalize((code, code) for code in codes))
 
 
-def _except(item: ir.CharClass) -> ir.CharClass:
-    return ir.CharClass(charclass.negate(item.ranges))
+def _except(*items: ir.CharClass) -> ir.CharClass:
+    return ir.CharClass(charclass.negate(pair for item in items for pair in item.ranges))
+
+
+def _without(item: ir.CharClass, *others: ir.CharClass) -> ir.CharClass:
+    return _except(_except(item), *others)
+
+
+def _common(item: ir.CharClass, other: ir.CharClass) -> ir.CharClass:
+    return _without(item, _except(other))
 
 
 @dataclass(frozen=True, slots=True)
 class _Characters:
-    """Characters of labels, by what the rules ask of them."""
+    """The valid characters beyond ASCII, by what the rules ask of them."""
 
     marks: ir.CharClass
     viramas: ir.CharClass
     bidi: dict[str, ir.CharClass]
 
-    def of(self, *classes: str) -> ir.CharClass:
-        """Return the characters of some bidirectional classes."""
-        return union(*(self.bidi[name] for name in classes if name in self.bidi))
-
 
 @cache
 def _characters() -> _Characters:
-    """Sort what may stand in a label beyond ASCII, lower-case letters, digits and the hyphen."""
     codes = [code for first, last in valid_characters().ranges for code in range(first, last + 1)]
-    codes += [*_CONTEXT, 0x200C, 0x200D, 0x2D, *range(0x30, 0x3A), *range(0x61, 0x7B)]
     bidi: dict[str, list[int]] = {}
     for code in codes:
         bidi.setdefault(unicodedata.bidirectional(chr(code)), []).append(code)
@@ -146,82 +144,72 @@ def _characters() -> _Characters:
     )
 
 
-@cache
-def _faulty() -> ir.Expr:
-    """Return texts that break a rule on hyphens, marks or characters in context. Source: RFC 5891, 4.2.3; 5892, A."""
-    any_text = ir.ANY_TEXT
-    known = _characters()
-
-    def without_before(what: ir.Expr | str, wanted: ir.CharClass) -> ir.Expr:
-        return seq(opt(any_text, _except(wanted)), what, any_text)
-
-    def without_after(what: ir.Expr | str, wanted: ir.CharClass) -> ir.Expr:
-        return seq(any_text, what, opt(_except(wanted), any_text))
-
-    not_japanese = rep(_except(_JAPANESE))
-    return alt(
-        seq(union(known.marks, _HYPHEN), any_text),
-        seq(any_text, _HYPHEN),
-        seq(rep(ir.ANY_CHAR, 2, 2), "--", any_text),
-        without_before("\xb7", chars("l")),
-        without_after("\xb7", chars("l")),
-        without_after("\u0375", _GREEK),
-        without_before(chars("\u05f3\u05f4"), _HEBREW),
-        without_before("\u200d", known.viramas),
-        without_before("\u200c", union(known.viramas, _JOINING)),
-        without_after(seq(_JOINING, "\u200c"), _JOINING),
-        seq(any_text, _ARABIC_DIGIT, any_text, _EXTENDED_DIGIT, any_text),
-        seq(any_text, _EXTENDED_DIGIT, any_text, _ARABIC_DIGIT, any_text),
-        seq(not_japanese, "\u30fb", not_japanese),
-    )
-
-
-def _checked(label: ir.Expr) -> ir.Expr:
-    """Return the labels of an expression that have a character beyond ASCII, keep the rules and are not too long."""
-    lengths = alt(rep(ir.CharClass(((0, 0x5FF),)), 1, MAX_LOW), rep(ir.ANY_CHAR, 1, MAX_ANY))
-    beyond = seq(rep(chars("a-z0-9-")), ir.CharClass(((0x80, 0xD7FF), (0xE000, 0x10FFFF))), ir.ANY_TEXT)
-    return ir.Intersection((label, lengths, beyond, ir.Complement(_faulty())))
-
-
-_NEUTRAL: Final = ("EN", "ES", "CS", "ET", "ON", "BN", "NSM")
-
-
-@cache
-def _plain_label() -> ir.Expr:
-    """Return labels in which nothing is written from right to left."""
-    return _checked(rep(_characters().of("L", *_NEUTRAL), 1))
-
-
-@cache
 def _left_to_right_label() -> ir.Expr:
-    """Return labels that may stand beside those from right to left. Source: RFC 5893, 2, rules 1, 5 and 6."""
+    """Return labels in which nothing is written from right to left.
+
+    They are rows of units: a character with the context that it needs (RFC 5892, A), with single hyphens between.
+    """
     known = _characters()
-    marks = rep(known.of("NSM"))
-    inner = rep(known.of("L", *_NEUTRAL))
-    return _checked(seq(known.of("L"), alt(marks, seq(inner, known.of("L", "EN"), marks))))
+    right_to_left = [known.bidi[name] for name in ("R", "AL", "AN") if name in known.bidi]
+    valid = _without(union(valid_characters(), chars("a-z0-9")), *right_to_left)
+    greek = _common(valid, _GREEK)
+    plain = _without(valid, greek, chars("l"), known.viramas, _JAPANESE)
+    joined = seq(_common(known.viramas, valid), opt(chars("\u200c\u200d")))
+    dotted = seq("l", rep(seq("\xb7", "l")))
+    numeral = seq(rep("\u0375"), greek)
+    japanese = _common(valid, _JAPANESE)
+    # a katakana middle dot needs a Japanese character; here beside it
+    dots = rep("\u30fb")
+    kana = alt(seq(japanese, dots), seq("\u30fb", dots, japanese, dots))
+    start = alt(_without(plain, known.marks), dotted, numeral, kana)
+    unit = seq(opt("-"), alt(plain, dotted, numeral, joined, kana))
+    lengths = alt(rep(ir.CharClass(((0, LOW_END - 1),)), 1, MAX_LOW), rep(ir.ANY_CHAR, 1, MAX_ANY))
+    return ir.Intersection((seq(start, rep(unit)), lengths))
 
 
-@cache
 def _right_to_left_label() -> ir.Expr:
-    """Return labels that are written from right to left. Source: RFC 5893, 2, rules 1 to 4."""
+    """Return labels that are written from right to left, below U+0900. Source: RFC 5893, 2, rules 1 to 4."""
     known = _characters()
-    marks = rep(known.of("NSM"))
 
-    def digits_of(kind: str) -> ir.Expr:
-        inner = rep(known.of("R", "AL", kind, *(name for name in _NEUTRAL if name != "EN")))
-        return seq(known.of("R", "AL"), alt(marks, seq(inner, known.of("R", "AL", kind), marks)))
+    def of(*classes: str) -> ir.CharClass:
+        found = union(*(known.bidi[name] for name in classes))
+        return _common(found, ir.CharClass(((0, RIGHT_TO_LEFT_END - 1),)))
 
-    return _checked(alt(digits_of("EN"), digits_of("AN")))
+    letters = of("R", "AL")
+    hebrew = _common(letters, _HEBREW)
+    joining = _common(letters, _JOINING)
+    letter = alt(
+        _without(letters, hebrew, joining),
+        seq(hebrew, rep(chars("\u05f3\u05f4"))),
+        seq(joining, rep(seq("\u200c", joining))),
+    )
+    marks = rep(of("NSM"))
+    # Arabic-Indic digits (AN) never stand beside the others (EN), which the rule on digits of one kind asks too
+    found = [
+        seq(letter, marks, rep(seq(opt("-"), alt(letter, digits), marks)))
+        for digits in (union(of("EN"), chars("0-9")), of("AN"))
+    ]
+    return ir.Intersection((alt(*found), rep(ir.ANY_CHAR, 1, MAX_ANY)))
+
+
+def _ascii_label(first: ir.CharClass) -> ir.Expr:
+    """Return labels of ASCII without hyphens at the ends or both in third and fourth place."""
+    any_letter = chars("A-Za-z0-9-")
+    return alt(
+        seq(first, opt(LETTER_DIGIT)),
+        seq(first, any_letter, LETTER_DIGIT, label_characters(0, MAX_LABEL - 3)),
+        seq(first, any_letter, "-", LETTER_DIGIT, label_characters(0, MAX_LABEL - 4)),
+    )
 
 
 @cache
 def idn_hostname() -> ir.Expr:
     """Return host names with characters beyond ASCII; see the narrowings above."""
-    ascii_strict = ir.Intersection((ascii_label(), seq(LETTER, ir.ANY_TEXT)))
-    plain = alt(ascii_label(), _plain_label())
-    mixed = alt(ascii_strict, _left_to_right_label(), _right_to_left_label())
+    basic = _ascii_label(LETTER_DIGIT)
+    plain = alt(basic, _left_to_right_label())
+    mixed = alt(_ascii_label(LETTER), _right_to_left_label())
     names = alt(
-        seq(ascii_label(), rep(seq(SEPARATOR, ascii_label()))),
+        seq(basic, rep(seq(SEPARATOR, basic))),
         seq(plain, rep(seq(SEPARATOR, plain), 0, MAX_LABELS - 1)),
         seq(mixed, rep(seq(SEPARATOR, mixed), 0, MAX_LABELS - 1)),
     )

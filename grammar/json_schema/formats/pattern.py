@@ -4,9 +4,10 @@ Parentheses nest without bound, so the set of all patterns is not regular; this 
 that are valid with and without the ``u`` flag. Narrowings, each of which only leaves patterns out:
 
 - groups nest at most ``MAX_NESTING`` deep;
-- at most one named group, not inside of another; no back-references (they need a group that is there);
+- no back-references (they need a group that is there), at most one named group;
+- in a pattern with a named group or look-around no group has a quantifier (look-around must not have one);
 - ranges in classes, and the bounds of ``{m,n}``, whose order a few digits or letters decide;
-- no look-around with a quantifier (an error with the ``u`` flag), no escapes that mean nothing.
+- properties by their short names.
 """
 
 from __future__ import annotations
@@ -17,18 +18,22 @@ from typing import Final
 from stackmask.grammar import charclass, ir
 from stackmask.grammar.json_schema.formats.parts import DIGIT, HEX, LETTER, alt, chars, opt, rep, seq
 
-MAX_NESTING: Final = 3
+MAX_NESTING: Final = 8
 _SYNTAX: Final = "^$\\.*+?()[]{}|/"
 _SYNTAX_CLASS: Final = ir.CharClass(charclass.normalize((ord(c), ord(c)) for c in _SYNTAX))
 _PLAIN: Final = ir.CharClass(charclass.negate((ord(c), ord(c)) for c in _SYNTAX if c != "/"))
 _IN_CLASS: Final = ir.CharClass(charclass.negate((ord(c), ord(c)) for c in "\\]-"))
-_CATEGORIES: Final = (
-    "L", "Lu", "Ll", "Lt", "Lm", "Lo", "M", "Mn", "Mc", "Me", "N", "Nd", "Nl", "No", "P", "Pc", "Pd", "Ps", "Pe",
-    "Pi", "Pf", "Po", "S", "Sm", "Sc", "Sk", "So", "Z", "Zs", "Zl", "Zp", "C", "Cc", "Cf", "Co", "Cn", "Letter",
-    "Uppercase_Letter", "Lowercase_Letter", "Mark", "Number", "Punctuation", "Symbol", "Separator", "Alphabetic",
-    "Any", "ASCII", "Lowercase", "Uppercase", "White_Space", "Script=Latin", "Script=Greek", "Script=Cyrillic",
-    "Script=Han", "Script=Hiragana", "Script=Katakana", "Script=Hangul", "Script=Arabic", "Script=Hebrew",
-)  # fmt: skip
+_PROPERTY: Final = alt(
+    seq("L", opt(chars("ultmo"))),
+    seq("M", opt(chars("nce"))),
+    seq("N", opt(chars("dlo"))),
+    seq("P", opt(chars("cdseifo"))),
+    seq("S", opt(chars("mcko"))),
+    seq("Z", opt(chars("slp"))),
+    seq("C", opt(chars("cfon"))),
+    "Letter",
+    "Script=Latin",
+)
 
 
 def _escape(more: ir.Expr | str) -> ir.Expr:
@@ -41,7 +46,7 @@ def _escape(more: ir.Expr | str) -> ir.Expr:
             seq("c", LETTER),
             seq("x", HEX, HEX),
             seq("u", alt(rep(HEX, 4, 4), braced)),
-            seq(chars("pP"), "{", alt(*_CATEGORIES), "}"),
+            seq(chars("pP"), "{", _PROPERTY, "}"),
             _SYNTAX_CLASS,
             more,
         ),
@@ -92,11 +97,22 @@ def regex() -> ir.Expr:
     quantifier = seq(alt(chars("*+?"), seq("{", counts, "}")), opt("?"))
     single = alt(_PLAIN, ".", _escape(chars("/")), _character_class())
     assertion = alt(chars("^$"), "\\b", "\\B")
-    body: ir.Expr = rep(alt(seq(single, rep(quantifier, 0, 1)), assertion, "|"))
+    item = alt(seq(single, rep(quantifier, 0, 1)), assertion, "|")
+    # groups with quantifiers; or names and looks, whose closing parentheses are not told apart from the others
+    quantified = rep(alt(item, seq("(", opt("?:")), seq(")", rep(quantifier, 0, 1))))
+    looking = rep(alt(item, seq("(", opt("?", alt(":", seq(opt("<"), chars("=!"))))), ")"))
+    named = seq("(?<", chars("A-Za-z_$"), rep(chars("A-Za-z0-9_$")), ">", looking)
+    # parentheses in pairs: escapes and classes hide theirs
+    other = alt(
+        ir.CharClass(charclass.negate((ord(c), ord(c)) for c in "()[\\")),
+        seq("\\", ir.ANY_CHAR),
+        seq(
+            "[",
+            rep(alt(ir.CharClass(charclass.negate((ord(c), ord(c)) for c in "\\]")), seq("\\", ir.ANY_CHAR))),
+            "]",
+        ),
+    )
+    paired = rep(other)
     for _ in range(MAX_NESTING):
-        group = seq("(", opt("?:"), body, ")", rep(quantifier, 0, 1))
-        look = seq("(?", alt("=", "!", "<=", "<!"), body, ")")
-        body = rep(alt(seq(single, rep(quantifier, 0, 1)), assertion, "|", group, look))
-    name = seq(chars("A-Za-z_$"), rep(chars("A-Za-z0-9_$")))
-    named = seq("(?<", name, ">", rep(alt(seq(single, rep(quantifier, 0, 1)), assertion, "|")), ")")
-    return seq(body, opt(named, rep(quantifier, 0, 1), body))
+        paired = rep(alt(other, seq("(", paired, ")")))
+    return ir.Intersection((alt(quantified, seq(looking, opt(named))), paired))
