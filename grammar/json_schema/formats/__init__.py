@@ -63,7 +63,7 @@ NARROWINGS: Final[Mapping[str, str]] = MappingProxyType(
         "time": "leap seconds only with an offset of whole or half hours",
         "date-time": "leap seconds only with an offset of whole or half hours",
         "hostname": "from draft 7 on no label begins with xn--",
-        "idn-hostname": "no label begins with xn--; a label beyond ASCII has at most 14 characters below U+0600 or 8 up to"
+        "idn-hostname": "no label begins with xn--; a label beyond ASCII has at most 14 characters below U+0600 or 10 up to"
         " U+FFFF, no two hyphens in a row, and its name at most four labels; labels from right to left keep below"
         " U+0900 and stand beside labels of ASCII only; a katakana middle dot stands beside a Japanese character; a"
         " non-joiner without a virama stands between common Arabic letters",

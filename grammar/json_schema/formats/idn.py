@@ -5,14 +5,14 @@ Narrowings, each of which only leaves names out:
 - a label that begins with ``xn--`` is left out: whether its Punycode decodes to a valid label is not regular
   (IDNA has no other labels with hyphens in third and fourth place), and beyond ASCII a label has no two hyphens
   in a row;
-- a label beyond ASCII is at most 14 characters long if all are below U+0600, else at most 8: with so few its
-  Punycode has 61 characters at most, whatever they are; a name with such a label has at most four labels
+- a label beyond ASCII is at most 14 characters long if all are below U+0600, else at most 10: with so few its
+  Punycode has 60 characters at most, whatever they are; a name with such a label has at most four labels
   (so that its form in ASCII stays within 253);
 - labels from right to left keep to characters below U+0900, and stand beside labels of ASCII only;
 - characters beyond U+FFFF are left out; a katakana middle dot stands beside a Japanese character or another dot;
 - a zero width non-joiner that stands after no virama needs Arabic letters that join on both sides around it;
-- the joining of rarer scripts, and labels in Unicode forms other than the composed one, are not looked at
-  beyond what RFC 5892 derives from the characters.
+- of combining marks only one follows a character (and a virama a nukta), and none that composes with one before
+  it: so labels are in the composed form (NFC), as they must be.
 """
 
 from __future__ import annotations
@@ -27,9 +27,11 @@ from stackmask.grammar import charclass, ir
 from stackmask.grammar.json_schema.formats.addresses import MAX_LABEL, MAX_NAME, label_characters
 from stackmask.grammar.json_schema.formats.parts import LETTER, LETTER_DIGIT, alt, chars, opt, rep, seq, union
 
+# A number d takes at most as many digits of Punycode as decimal ones, and the numbers of a label of L characters
+# below M add up to at most M * (L + 1) (RFC 3492, 6.3): at most 56 digits, and with `xn--` 60 characters.
 LOW_END: Final = 0x600
 MAX_LOW: Final = 14  # characters of a label below LOW_END
-MAX_ANY: Final = 8
+MAX_ANY: Final = 10
 RIGHT_TO_LEFT_END: Final = 0x900
 MAX_LABELS: Final = 4  # of a name with a label beyond ASCII
 
@@ -89,7 +91,11 @@ def valid_characters() -> ir.CharClass:
             folded = unicodedata.normalize("NFKC", char).casefold()
             if char == unicodedata.normalize("NFKC", folded):
                 found.append(code)
-    kept = (set(found) | set(_VALID)) - set(_CONTEXT) - set(_INVALID)
+    # the second halves of composed characters: without them, and with marks in order, a text is composed (NFC)
+    halves = {
+        int(parts[1], 16) for code in found if len(parts := unicodedata.decomposition(chr(code)).split()) == 2
+    }
+    kept = (set(found) | set(_VALID)) - set(_CONTEXT) - set(_INVALID) - halves
     stable = (r for r in charclass.negate(_assigned_gaps()) if any(a <= r[0] <= b for a, b in _STABLE))
     return union(_runs(kept), ir.CharClass(charclass.normalize(stable)))
 
@@ -126,7 +132,9 @@ def _common(item: ir.CharClass, other: ir.CharClass) -> ir.CharClass:
 class _Characters:
     """The valid characters beyond ASCII, by what the rules ask of them."""
 
-    marks: ir.CharClass
+    marks: ir.CharClass  # may not begin a label
+    combining: ir.CharClass  # marks whose order matters
+    nuktas: ir.CharClass
     viramas: ir.CharClass
     bidi: dict[str, ir.CharClass]
 
@@ -137,9 +145,12 @@ def _characters() -> _Characters:
     bidi: dict[str, list[int]] = {}
     for code in codes:
         bidi.setdefault(unicodedata.bidirectional(chr(code)), []).append(code)
+    combining = [code for code in codes if unicodedata.combining(chr(code))]
     return _Characters(
         _runs(code for code in codes if unicodedata.category(chr(code)) in {"Mn", "Mc"}),
-        _runs(code for code in codes if unicodedata.combining(chr(code)) == 9),
+        _runs(combining),
+        _runs(code for code in combining if unicodedata.combining(chr(code)) == 7),
+        _runs(code for code in combining if unicodedata.combining(chr(code)) == 9),
         {name: _runs(members) for name, members in bidi.items()},
     )
 
@@ -153,8 +164,10 @@ def _left_to_right_label() -> ir.Expr:
     right_to_left = [known.bidi[name] for name in ("R", "AL", "AN") if name in known.bidi]
     valid = _without(union(valid_characters(), chars("a-z0-9")), *right_to_left)
     greek = _common(valid, _GREEK)
-    plain = _without(valid, greek, chars("l"), known.viramas, _JAPANESE)
+    plain = _without(valid, greek, chars("l"), known.combining, _JAPANESE)
     joined = seq(_common(known.viramas, valid), opt(chars("\u200c\u200d")))
+    mark = _without(_common(known.combining, valid), known.nuktas, known.viramas)
+    marks = opt(alt(mark, joined, seq(_common(known.nuktas, valid), opt(joined))))
     dotted = seq("l", rep(seq("\xb7", "l")))
     numeral = seq(rep("\u0375"), greek)
     japanese = _common(valid, _JAPANESE)
@@ -162,9 +175,9 @@ def _left_to_right_label() -> ir.Expr:
     dots = rep("\u30fb")
     kana = alt(seq(japanese, dots), seq("\u30fb", dots, japanese, dots))
     start = alt(_without(plain, known.marks), dotted, numeral, kana)
-    unit = seq(opt("-"), alt(plain, dotted, numeral, joined, kana))
+    unit = seq(opt("-"), alt(plain, dotted, numeral, kana), marks)
     lengths = alt(rep(ir.CharClass(((0, LOW_END - 1),)), 1, MAX_LOW), rep(ir.ANY_CHAR, 1, MAX_ANY))
-    return ir.Intersection((seq(start, rep(unit)), lengths))
+    return ir.Intersection((seq(start, marks, rep(unit)), lengths))
 
 
 def _right_to_left_label() -> ir.Expr:
@@ -183,7 +196,7 @@ def _right_to_left_label() -> ir.Expr:
         seq(hebrew, rep(chars("\u05f3\u05f4"))),
         seq(joining, rep(seq("\u200c", joining))),
     )
-    marks = rep(of("NSM"))
+    marks = opt(of("NSM"))
     # Arabic-Indic digits (AN) never stand beside the others (EN), which the rule on digits of one kind asks too
     found = [
         seq(letter, marks, rep(seq(opt("-"), alt(letter, digits), marks)))
