@@ -18,6 +18,7 @@ from stackmask.grammar.json_schema import decimals as d
 from stackmask.grammar.json_schema.numbers import UnsupportedNumber
 
 MAX_STATES: Final = 5_000
+MAX_LENGTH: Final = 60  # digits before the point of a bound on multiples that need remainders
 MAX_PARTS: Final = 20_000  # of an expression without rules
 MAX_DEPTH: Final = 40  # states nested in one expression
 SHARED_PARTS: Final = 12  # an expression of so many parts that is used twice becomes a rule
@@ -94,6 +95,8 @@ class DigitAutomaton:
 
     def _start_by_digit(self, pieces: tuple[ScaledPiece, ...]) -> None:
         """Start deterministically, with the remainders of numbers beyond all bounds if there are such."""
+        if self.length > MAX_LENGTH:
+            raise UnsupportedNumber(f"these multiples with a bound of more than {MAX_LENGTH} digits")
         none = (0,) * len(self.steps)
         scale = self.scale
         whole = [self._clip(pieces, none, 0, scale + k) for k in range(1, self.length + 1)]

@@ -117,12 +117,16 @@ def _decimals_of(terms: Class) -> int | None:
 
 def _places(value: Rational) -> int:
     """Return how many decimals a value has."""
-    rest, places = value.denominator, 0
+    rest = value.denominator
+    if rest == 1:
+        return 0
+    twos = (rest & -rest).bit_length() - 1
+    rest >>= twos
+    fives = 0
     while rest > 1:
-        value *= 10
-        rest = Fraction(value).denominator
-        places += 1
-    return places
+        rest //= 5
+        fives += 1
+    return max(twos, fives)
 
 
 def _bound(cut: Cut, closed_side: int) -> d.Bound:

@@ -27,9 +27,10 @@ if TYPE_CHECKING:
 Rational: TypeAlias = int | Fraction
 """A number with finitely many decimals; whole ones are always ints, which keeps arithmetic cheap."""
 
-MAX_EXPONENT: Final = 5_000  # of a bound or multiple; its digits are written out
+MAX_EXPONENT: Final = 1_000  # of a bound or multiple; its digits are written out
+_MAX_BITS: Final = 3_500  # of a whole part or of the decimals, a little more than the exponent allows
 MAX_TERMS: Final = 64  # alternatives in the class of a piece
-MAX_EXCLUDED: Final = 12  # lattices that one alternative leaves out
+MAX_EXCLUDED: Final = 8  # lattices that one alternative leaves out
 
 
 class UnsupportedNumber(ValueError):
@@ -43,6 +44,8 @@ def rational(value: object) -> Rational:
         ValueError for infinities, NaN, and fractions without a finite decimal expansion.
     """
     if type(value) is int:
+        if value.bit_length() > _MAX_BITS:
+            raise UnsupportedNumber(f"a number of more than {MAX_EXPONENT} digits")
         return value
     if isinstance(value, float):
         if not isfinite(value):
@@ -58,6 +61,8 @@ def rational(value: object) -> Rational:
         exact = Fraction(value)
     else:
         raise TypeError(f"not a number: {value!r}")
+    if max(exact.numerator.bit_length(), exact.denominator.bit_length()) > 2 * _MAX_BITS:
+        raise UnsupportedNumber(f"a number of more than {MAX_EXPONENT} digits")
     if exact.denominator == 1:
         return exact.numerator
     if pow(10, exact.denominator.bit_length(), exact.denominator):

@@ -24,6 +24,9 @@ from typing import Final
 
 from stackmask.grammar import charclass, ir
 
+NARROWING: Final = "A string holds no lone surrogate, spelled \\uD800 to \\uDFFF without its other half."
+"""What the spellings of strings leave out, for reports."""
+
 # escapes of two characters: code point → the character after the backslash
 SHORT_ESCAPES: Final = {
     0x22: '"',

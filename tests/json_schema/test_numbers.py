@@ -267,6 +267,10 @@ def test_what_is_no_number_and_what_is_too_much():
             n.multiples_of(bad)
     with pytest.raises(UnsupportedNumber, match="exponent"):
         n.rational(Decimal("1e999999999"))
+    with pytest.raises(UnsupportedNumber, match="digits"):
+        n.at_least(10**1100)
+    with pytest.raises(UnsupportedNumber, match="digits"):
+        (n.multiples_of(7) & n.at_most(10**70)).spelling("n")
     with pytest.raises(UnsupportedNumber, match="states"):
         n.multiples_of(Fraction("0.123456789")).spelling("n")
     with pytest.raises(UnsupportedNumber, match="rules"):
