@@ -228,12 +228,26 @@ def lift(expr: ir.Expr) -> ir.Expr:
         current, ready = stack.pop()
         if id(current) in done:
             continue
-        if ready or not (parts := ir.children(current)):
+        if id(current) in _KEPT:
+            done[id(current)] = _KEPT[id(current)][1]
+        elif ready or not (parts := ir.children(current)):
             done[id(current)] = _lift_node(current, done)
         else:
             stack.append((current, True))
             stack.extend((part, False) for part in parts)
     return done[id(expr)]
+
+
+_KEPT: Final[dict[int, tuple[ir.Expr, ir.Expr]]] = {}
+
+
+def keep(expr: ir.Expr) -> ir.Expr:
+    """Lift an expression for the rest of the process, and return it; later lifts of the same object are free.
+
+    For expressions that are made once, such as formats: neither the expression nor its lift is ever dropped.
+    """
+    _KEPT[id(expr)] = (expr, lift(expr))
+    return expr
 
 
 def _lift_node(expr: ir.Expr, done: dict[int, ir.Expr]) -> ir.Expr:

@@ -79,7 +79,7 @@ def test_drafts_have_their_formats():
 def test_expressions_are_made_once_and_can_be_lifted(name):
     make = formats.FORMATS[name]
     assert make() is make()
-    strings.lift(make())
+    assert strings.lift(make()) is strings.lift(make())
 
 
 # -- calendar ----------------------------------------------------------------------------------------------

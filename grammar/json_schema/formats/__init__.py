@@ -8,10 +8,12 @@ format forbids.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache, wraps
 from types import MappingProxyType
 from typing import Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema import strings
 from stackmask.grammar.json_schema.formats.addresses import hostname, hostname_before_idna, ipv4, ipv6, uuid
 from stackmask.grammar.json_schema.formats.calendar import date, date_time, duration, time
 from stackmask.grammar.json_schema.formats.mail import email, idn_email
@@ -33,27 +35,39 @@ def idn_hostname() -> ir.Expr:
 
 Format = Callable[[], ir.Expr]
 
+
+def _kept(make: Format) -> Format:
+    """Return the function with its result remembered, and the lift of it too."""
+
+    @cache
+    @wraps(make)
+    def make_once() -> ir.Expr:
+        return strings.keep(make())
+
+    return make_once
+
+
 FORMATS: Final[Mapping[str, Format]] = MappingProxyType(
     {
-        "date-time": date_time,
-        "date": date,
-        "time": time,
-        "duration": duration,
-        "email": email,
-        "idn-email": idn_email,
-        "hostname": hostname,
-        "idn-hostname": idn_hostname,
-        "ipv4": ipv4,
-        "ipv6": ipv6,
-        "uri": uri,
-        "uri-reference": uri_reference,
-        "iri": iri,
-        "iri-reference": iri_reference,
-        "uuid": uuid,
-        "uri-template": uri_template,
-        "json-pointer": json_pointer,
-        "relative-json-pointer": relative_json_pointer,
-        "regex": regex,
+        "date-time": _kept(date_time),
+        "date": _kept(date),
+        "time": _kept(time),
+        "duration": _kept(duration),
+        "email": _kept(email),
+        "idn-email": _kept(idn_email),
+        "hostname": _kept(hostname),
+        "idn-hostname": _kept(idn_hostname),
+        "ipv4": _kept(ipv4),
+        "ipv6": _kept(ipv6),
+        "uri": _kept(uri),
+        "uri-reference": _kept(uri_reference),
+        "iri": _kept(iri),
+        "iri-reference": _kept(iri_reference),
+        "uuid": _kept(uuid),
+        "uri-template": _kept(uri_template),
+        "json-pointer": _kept(json_pointer),
+        "relative-json-pointer": _kept(relative_json_pointer),
+        "regex": _kept(regex),
     }
 )
 """Every format of any draft."""
@@ -88,10 +102,13 @@ def _select(names: tuple[str, ...], /, **others: Format) -> Mapping[str, Format]
     return MappingProxyType(found)
 
 
-_LATER: Final = _select((*_IN_7, "duration", "uuid"), relative_json_pointer=relative_json_pointer_with_index)
+_LATER: Final = _select(
+    (*_IN_7, "duration", "uuid"), relative_json_pointer=_kept(relative_json_pointer_with_index)
+)
+_OLD_HOSTNAME: Final = _kept(hostname_before_idna)
 _BY_DRAFT: Final = {
-    "4": _select(_IN_4, hostname=hostname_before_idna),
-    "6": _select(_IN_6, hostname=hostname_before_idna),
+    "4": _select(_IN_4, hostname=_OLD_HOSTNAME),
+    "6": _select(_IN_6, hostname=_OLD_HOSTNAME),
     "7": _select(_IN_7),
     "2019-09": _LATER,
     "2020-12": _LATER,
