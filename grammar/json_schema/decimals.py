@@ -89,7 +89,7 @@ def fraction(count: int | None, zeros: bool = True) -> ir.Expr:
 _NOT_ONLY_ZEROS: Final = ir.Sequence((ZEROS, NONZERO_DIGIT, DIGITS))
 
 
-@lru_cache(4096)
+@lru_cache(1024)
 def interval(low: Bound, high: Bound | None, decimals: int | None, zeros: bool = True) -> ir.Expr:
     """Return the plain spellings, without a sign, of the magnitudes in an interval.
 

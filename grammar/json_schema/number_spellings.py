@@ -40,7 +40,7 @@ _AFTER_ZERO: Final[Cut] = (0, 0, 1)
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """An expression and the rules that it refers to, by name."""
+    """An expression and the rules that it refers to, by name; not to be changed."""
 
     expr: ir.Expr
     rules: dict[str, ir.Expr]
@@ -48,22 +48,31 @@ class Spelling:
 
 def expr(numbers: NumberSet, *, zero_fractions: bool = True) -> ir.Expr:
     """Return the spellings of a set as one expression without references; see ``NumberSet.expr``."""
-    found, _ = _write(numbers.pieces, zero_fractions, None)
-    return found
+    return _write_plain(numbers.pieces, zero_fractions)
 
 
 def spelling(numbers: NumberSet, prefix: str, *, zero_fractions: bool = True) -> Spelling:
     """Return the spellings of a set, with rules where that is smaller; see ``NumberSet.spelling``."""
-    found, rules = _write(numbers.pieces, zero_fractions, prefix if _needs_digits(numbers.pieces) else None)
-    return Spelling(found, rules)
+    if not _needs_digits(numbers.pieces):
+        return Spelling(_write_plain(numbers.pieces, zero_fractions), {})
+    return _write_with_rules(numbers.pieces, zero_fractions, prefix)
 
 
-@lru_cache(4096)
+@lru_cache(1024)
 def _needs_digits(pieces: tuple[Piece, ...]) -> bool:
     return any(terms != ALL and _decimals_of(terms) is None for _, _, terms in pieces)
 
 
-@lru_cache(4096)
+@lru_cache(1024)
+def _write_plain(pieces: tuple[Piece, ...], zeros: bool) -> ir.Expr:
+    return _write(pieces, zeros, None)[0]
+
+
+@lru_cache(32)  # these can be large
+def _write_with_rules(pieces: tuple[Piece, ...], zeros: bool, prefix: str) -> Spelling:
+    return Spelling(*_write(pieces, zeros, prefix))
+
+
 def _write(pieces: tuple[Piece, ...], zeros: bool, prefix: str | None) -> tuple[ir.Expr, dict[str, ir.Expr]]:
     zeros = zeros or not all(map(_is_whole, pieces))
     positive = _from_zero(pieces)
@@ -194,7 +203,7 @@ def _listed(values: list[Rational], zeros: bool) -> list[ir.Expr]:
     return found
 
 
-@lru_cache(256)
+@lru_cache(32)
 def _automaton(pieces: tuple[Piece, ...], zeros: bool) -> DigitAutomaton:
     """Return the automaton of pieces with multiples, in whole units."""
     steps = sorted(

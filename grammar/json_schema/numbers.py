@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 Rational: TypeAlias = int | Fraction
 """A number with finitely many decimals; whole ones are always ints, which keeps arithmetic cheap."""
 
-MAX_EXPONENT: Final = 1_000  # of a bound or multiple; its digits are written out
-_MAX_BITS: Final = 3_500  # of a whole part or of the decimals, a little more than the exponent allows
+MAX_EXPONENT: Final = 500  # of a bound or multiple; its digits are written out
+_MAX_BITS: Final = 1_750  # of a whole part or of the decimals, a little more than the exponent allows
 MAX_TERMS: Final = 64  # alternatives in the class of a piece
 MAX_EXCLUDED: Final = 8  # lattices that one alternative leaves out
 

@@ -71,7 +71,7 @@ def _exponent_digits(low: int, high: int) -> ir.Expr:
     return d.choice(found)
 
 
-@lru_cache(2048)
+@lru_cache(1024)
 def scientific(low: d.Bound, high: d.Bound | None, decimals: int | None) -> tuple[ir.Expr, ...]:
     """Return the normalised spellings of the decades that lie in an interval as a whole, and of bounds.
 

@@ -55,6 +55,7 @@ _PAIR: Final = ("89ab", _HEX, _HEX, "", "cdef", _HEX, _HEX)
 
 _CACHED_CLASSES: Final = 4096
 _CACHED_TEXTS: Final = 16_384
+_SHORT_TEXT: Final = 64
 
 
 def code_points(value: str) -> ir.Expr:
@@ -69,12 +70,17 @@ def string(body: ir.Expr) -> ir.Expr:
     return ir.Sequence((QUOTE, body, QUOTE))
 
 
-@lru_cache(_CACHED_TEXTS)
 def literal(value: str) -> ir.Expr:
     """Return every spelling of one text, without the quotes.
 
-    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known.
+    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known; short
+    texts are remembered.
     """
+    return _short_literal(value) if len(value) <= _SHORT_TEXT else ir.Sequence(tuple(map(_character, value)))
+
+
+@lru_cache(_CACHED_TEXTS)
+def _short_literal(value: str) -> ir.Expr:
     if not value:
         return ir.EPSILON
     if len(value) == 1:
