@@ -1,0 +1,282 @@
+"""Plain decimal spellings of intervals: `minimum`, `maximum`, whole numbers, a bounded number of decimals.
+
+The interval of magnitudes between two bounds is cut into boxes of digits, as many as the bounds have digits:
+what lies between 120 and 65535 begins with ``[1-5]`` and four digits, or ``6[0-4]`` and three, and so on. The
+boxes share no text, and a text has few of them to choose from at any point.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from stackmask.grammar import ir
+
+Bound: TypeAlias = tuple[int, int, bool]
+"""A magnitude ``digits / 10**decimals`` that is not negative, and whether it belongs to the interval."""
+
+DIGIT: Final = ir.CharClass(((0x30, 0x39),))
+NONZERO_DIGIT: Final = ir.CharClass(((0x31, 0x39),))
+ZERO: Final = ir.Literal(b"0")
+POINT: Final = ir.Literal(b".")
+DIGITS: Final = ir.Repeat(DIGIT, 0, None)
+ZEROS: Final = ir.Repeat(ZERO, 0, None)
+
+
+def repeat(item: ir.Expr, low: int, high: int | None) -> ir.Expr:
+    """Return a repetition, without the wrapping that once or never needs."""
+    if high == 0:
+        return ir.EPSILON
+    return item if low == high == 1 else ir.Repeat(item, low, high)
+
+
+def sequence(*items: ir.Expr) -> ir.Expr:
+    """Return the items one after the other, flat and without empty ones."""
+    flat: list[ir.Expr] = []
+    for item in items:
+        if isinstance(item, ir.Sequence):
+            flat.extend(item.items)
+        elif item is not ir.EPSILON:
+            flat.append(item)
+    if len(flat) == 1:
+        return flat[0]
+    return ir.Sequence(tuple(flat)) if flat else ir.EPSILON
+
+
+def choice(items: list[ir.Expr]) -> ir.Expr:
+    """Return any of the items."""
+    return items[0] if len(items) == 1 else ir.Choice(tuple(items))
+
+
+def digit_class(low: int, high: int) -> ir.Expr:
+    """Return the digits from low to high."""
+    if low == high:
+        return ir.Literal(b"%d" % low)
+    return ir.CharClass(((0x30 + low, 0x30 + high),))
+
+
+@lru_cache(64)
+def decimals_after(count: int | None) -> ir.Expr:
+    """Return what may follow inside a fraction: ``count`` decimals at most that are not just zeros, None for any."""
+    if count is None:
+        return DIGITS
+    if count == 0:
+        return ZEROS
+    # texts of at most `count` digits, or longer by zeros: no text is read in two ways
+    return ir.Choice(
+        (ir.Repeat(DIGIT, 0, count), ir.Sequence((repeat(DIGIT, count, count), ir.Repeat(ZERO, 1, None))))
+    )
+
+
+@lru_cache(64)
+def fraction(count: int | None, zeros: bool = True) -> ir.Expr:
+    """Return what may follow a whole part: nothing, or a point and decimals as in ``decimals_after``.
+
+    ``zeros=False`` leaves out the fraction of a number without decimals, as draft 4 has it for integers.
+    """
+    if count is None:
+        some: ir.Expr = ir.Sequence((POINT, ir.Repeat(DIGIT, 1, None)))
+    elif count == 0:
+        if not zeros:
+            return ir.EPSILON
+        some = ir.Sequence((POINT, ir.Repeat(ZERO, 1, None)))
+    else:
+        longer = ir.Sequence((repeat(DIGIT, count, count), ir.Repeat(ZERO, 1, None)))
+        some = ir.Sequence((POINT, ir.Choice((repeat(DIGIT, 1, count), longer))))
+    return ir.Repeat(some, 0, 1)
+
+
+_NOT_ONLY_ZEROS: Final = ir.Sequence((ZEROS, NONZERO_DIGIT, DIGITS))
+
+
+@lru_cache(1024)
+def interval(low: Bound, high: Bound | None, decimals: int | None, zeros: bool = True) -> ir.Expr:
+    """Return the plain spellings, without a sign, of the magnitudes in an interval.
+
+    ``high=None``: no upper bound. ``decimals``: values have at most so many decimals; None for any number.
+    ``zeros``: as in ``fraction``. Returns NOTHING for an empty interval. Cost: linear in the digits of the
+    bounds for the boxes, quadratic for their texts.
+    """
+    if decimals is not None:
+        scale = decimals
+        low = (_first(low, scale), scale, True)
+        if high is not None:
+            high = (_last(high, scale), scale, True)
+    elif high is not None:
+        scale = max(low[1], high[1])
+        low, high = _scaled(low, scale), _scaled(high, scale)
+    else:
+        scale = low[1]
+    if high is not None and (low[0] > high[0] or (low[0] == high[0] and not (low[2] and high[2]))):
+        return ir.NOTHING
+    return _Boxes(scale, decimals, fraction(decimals, zeros)).between(low[0], low[2], high)
+
+
+def _scaled(bound: Bound, scale: int) -> Bound:
+    return bound[0] * 10 ** (scale - bound[1]), scale, bound[2]
+
+
+def _first(bound: Bound, scale: int) -> int:
+    """Return the least digits of this scale that the lower bound lets in."""
+    shift = scale - bound[1]
+    if shift >= 0:
+        exact: int = bound[0] * 10**shift
+        return exact if bound[2] else exact + 1
+    unit: int = 10**-shift
+    quotient, rest = divmod(bound[0], unit)
+    return quotient + 1 if rest or not bound[2] else quotient
+
+
+def _last(bound: Bound, scale: int) -> int:
+    """Return the greatest digits of this scale that the upper bound lets in."""
+    shift = scale - bound[1]
+    if shift >= 0:
+        exact: int = bound[0] * 10**shift
+        return exact if bound[2] else exact - 1
+    unit: int = 10**-shift
+    quotient, rest = divmod(bound[0], unit)
+    return quotient if rest or bound[2] else quotient - 1
+
+
+class _Boxes:
+    """Collects the boxes of one interval; digits are those of the value times 10**scale."""
+
+    def __init__(self, scale: int, decimals: int | None, tail: ir.Expr) -> None:
+        self.scale, self.decimals, self.tail = scale, decimals, tail
+        self.whole: list[ir.Expr] = []  # whole parts, any fraction follows
+        self.exact: list[ir.Expr] = []  # complete
+
+    def between(self, low: int, low_closed: bool, high: Bound | None) -> ir.Expr:
+        """Return the expression of the values from low to high."""
+        scale = self.scale
+        shortest = max(len(str(low)) - scale, 1)
+        if high is None:
+            self._from(low, low_closed, shortest)
+        else:
+            top, high_closed = high[0], high[2]
+            longest = max(len(str(top)) - scale, 1)
+            if longest == shortest:
+                self._range(low, low_closed, top, high_closed, shortest)
+            else:
+                floor_of = 10 ** (longest - 1 + scale)
+                self._below(low, low_closed, shortest, longest - 1)
+                if top > floor_of or high_closed:
+                    self._range(floor_of, True, top, high_closed, longest)
+        if self.whole:
+            self.exact.append(sequence(choice(self.whole), self.tail))
+        return choice(self.exact) if self.exact else ir.NOTHING
+
+    def _from(self, low: int, closed: bool, shortest: int) -> None:
+        if low == 0 and closed:
+            self.whole += [ZERO, ir.Sequence((NONZERO_DIGIT, DIGITS))]
+        elif low == 10 ** (shortest - 1 + self.scale) and closed:
+            self.whole.append(sequence(NONZERO_DIGIT, ir.Repeat(DIGIT, shortest - 1, None)))
+        else:
+            self._range(low, closed, None, False, shortest)
+            self.whole.append(sequence(NONZERO_DIGIT, ir.Repeat(DIGIT, shortest, None)))
+
+    def _below(self, low: int, closed: bool, shortest: int, longest: int) -> None:
+        """Add the values from low on of up to ``longest`` whole digits."""
+        if low == 0 and closed:
+            self.whole += [ZERO, sequence(NONZERO_DIGIT, repeat(DIGIT, 0, longest - 1))]
+        elif low == 10 ** (shortest - 1 + self.scale) and closed:
+            self.whole.append(sequence(NONZERO_DIGIT, repeat(DIGIT, shortest - 1, longest - 1)))
+        else:
+            self._range(low, closed, None, False, shortest)
+            if longest > shortest:
+                self.whole.append(sequence(NONZERO_DIGIT, repeat(DIGIT, shortest, longest - 1)))
+
+    def _range(self, low: int, low_closed: bool, high: int | None, high_closed: bool, whole: int) -> None:
+        """Add the values from low to high, all of ``whole`` whole digits; high=None for the greatest of these."""
+        size = whole + self.scale
+        first = str(low).rjust(size, "0")
+        if high is None:
+            self._above(first, low_closed, 0, whole)
+            return
+        last = str(high).rjust(size, "0")
+        if first == last:
+            for end in range(max(whole, len(first.rstrip("0"))), size):
+                self.exact.append(self._text(first[:end], whole))
+            self._value(first, whole)
+            return
+        split = next(i for i in range(size) if first[i] != last[i])
+        start, stop = int(first[split]) + 1, int(last[split]) - 1
+        low_whole = low_closed and not first[split + 1 :].strip("0")
+        high_whole = high_closed and self.decimals is not None and not last[split + 1 :].strip("9")
+        if low_whole:
+            start -= 1
+        if high_whole:
+            stop += 1
+        if start <= stop:
+            self._box(first[:split], start, stop, whole)
+        # texts that end early, before the bounds part: they stand for the lower bound
+        if low_closed:
+            for end in range(max(whole, len(first.rstrip("0"))), split + 1):
+                self.exact.append(self._text(first[:end], whole))
+        if not low_whole:
+            self._above(first, low_closed, split + 1, whole)
+        if not high_whole:
+            self._under(last, high_closed, split + 1, whole)
+
+    def _above(self, first: str, closed: bool, position: int, whole: int) -> None:
+        """Add what shares the digits of the lower bound up to the position, and is not below it."""
+        trimmed = len(first.rstrip("0"))
+        for at in range(position, len(first)):
+            if closed and at >= trimmed:
+                # only zeros are left of the bound: everything from here on is in
+                self._rest(first[:at], whole)
+                return
+            if first[at] != "9":
+                self._box(first[:at], int(first[at]) + 1, 9, whole)
+        if closed:
+            self._rest(first, whole)
+        elif self.decimals is None:
+            text = self._text(first, whole)
+            self.exact.append(sequence(text, *(() if len(first) > whole else (POINT,)), _NOT_ONLY_ZEROS))
+
+    def _under(self, last: str, closed: bool, position: int, whole: int) -> None:
+        """Add what shares the digits of the upper bound up to the position, and is not above it."""
+        trimmed = len(last.rstrip("0"))
+        for at in range(position, len(last)):
+            if at >= whole and (closed or at < trimmed):
+                self.exact.append(self._text(last[:at], whole))
+            if last[at] != "0":
+                self._box(last[:at], 0, int(last[at]) - 1, whole)
+        if closed:
+            self._value(last, whole)
+
+    def _text(self, digits: str, whole: int) -> ir.Expr:
+        text = digits if len(digits) <= whole else f"{digits[:whole]}.{digits[whole:]}"
+        return ir.Literal(text.encode()) if text else ir.EPSILON
+
+    def _box(self, prefix: str, start: int, stop: int, whole: int) -> None:
+        """Add prefix, one digit from start to stop, then anything."""
+        at = len(prefix)
+        digit = digit_class(start, stop)
+        if at < whole:
+            left = whole - at - 1
+            self.whole.append(sequence(self._text(prefix, whole), digit, repeat(DIGIT, left, left)))
+            return
+        text = self._text(prefix, whole) if at > whole else ir.Literal(prefix.encode() + b".")
+        self.exact.append(sequence(text, digit, self._after(at + 1 - whole)))
+
+    def _rest(self, prefix: str, whole: int) -> None:
+        """Add prefix, then anything."""
+        at = len(prefix)
+        if at <= whole:
+            self.whole.append(sequence(self._text(prefix, whole), repeat(DIGIT, whole - at, whole - at)))
+        else:
+            self.exact.append(sequence(self._text(prefix, whole), self._after(at - whole)))
+
+    def _value(self, digits: str, whole: int) -> None:
+        """Add the value of all digits of a bound, with any zeros after it."""
+        text = self._text(digits, whole)
+        if len(digits) > whole:
+            self.exact.append(sequence(text, ZEROS))
+        elif self.decimals is not None:
+            self.whole.append(text)
+        else:
+            self.exact.append(sequence(text, fraction(0)))
+
+    def _after(self, used: int) -> ir.Expr:
+        return decimals_after(None if self.decimals is None else self.decimals - used)
