@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
+from stackmask.grammar import ir
 from stackmask.grammar.diagnostics import GrammarFileError
 from stackmask.grammar.dump import dump
 from stackmask.grammar.files import bundled_names, bundled_path, read_text
-from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.ir import Rule, RuleSet, SourceText
 
 
 class Grammar:
@@ -72,6 +75,39 @@ class Grammar:
         if path is None:
             raise GrammarFileError(f"no bundled grammar `{name}`; there are: {', '.join(bundled_names())}")
         return cls.from_ebnf(read_text(path), start, name=f"stackmask/grammars/{path.name}", base=path.parent)
+
+    @classmethod
+    def from_regex(
+        cls,
+        pattern: str | bytes,
+        *,
+        flavor: Literal["ecma", "python", "rust"] = "ecma",
+        flags: str = "",
+        search: bool = False,
+    ) -> Grammar:
+        """Return the grammar of the texts that a regular expression matches (``docs/regex.md``).
+
+        ``flavor``: whose syntax and meaning. ``flags``: letters of the flavour. ``search``: a match anywhere in
+        the text will do; otherwise the whole text is the match. A pattern of bytes matches byte strings.
+        Raises: GrammarError with all problems of the pattern, each with its place.
+        Cost: about 1 µs a character.
+        """
+        from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
+
+        expr = regex_expr(pattern, flavor=flavor, flags=flags, search=search)
+        text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
+        return cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
+
+    @classmethod
+    def from_choices(cls, strings: Iterable[str | bytes]) -> Grammar:
+        """Return the grammar of exactly these strings.
+
+        Raises: GrammarError (G103) if there are none.
+        Cost: linear in the bytes, after sorting.
+        """
+        words = {string.encode() if isinstance(string, str) else bytes(string) for string in strings}
+        expr = ir.Choice(tuple(map(ir.Literal, sorted(words))))
+        return cls(RuleSet({"root": Rule("root", expr)}, "root"))
 
     def dump(self) -> str:
         """Return the rules as text, the same for equal rules."""

@@ -12,7 +12,7 @@ Invariants of the result, beside "the same language":
 
 from __future__ import annotations
 
-from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.ir import Choice, Literal, RuleSet
 from stackmask.grammar.normalize.booleans import expand_booleans
 from stackmask.grammar.normalize.captures import check_captures
 from stackmask.grammar.normalize.emptiness import drop_empty_booleans
@@ -35,6 +35,8 @@ def normalize(ruleset: RuleSet) -> RuleSet:
     Raises: GrammarError with all problems that the first refusing pass has found.
     Cost: about linear in the size of the grammar, except for left recursion among many rules at once.
     """
+    if _is_plain_choice(ruleset):
+        return ruleset
     check_wellformed(ruleset)
     ruleset = remove_useless(ruleset)
     ruleset = expand_booleans(ruleset)
@@ -46,3 +48,11 @@ def normalize(ruleset: RuleSet) -> RuleSet:
     check_restrictions(ruleset)
     ruleset = remove_left_recursion(ruleset)
     return inline_rules(ruleset)
+
+
+def _is_plain_choice(ruleset: RuleSet) -> bool:
+    """Tell whether there is nothing but one rule, a choice of literals: however long, no pass would change it."""
+    if len(ruleset.rules) != 1 or ruleset.start not in ruleset.rules:
+        return False
+    body = ruleset.rules[ruleset.start].body
+    return isinstance(body, Choice) and set(map(type, body.items)) == {Literal}

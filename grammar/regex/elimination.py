@@ -1,0 +1,137 @@
+"""From a finite automaton over classes of characters back to an expression: minimise, then eliminate states.
+
+Source: E. F. Moore, Gedanken-experiments on sequential machines, 1956; J. A. Brzozowski and E. J. McCluskey,
+Signal flow graph techniques for sequential circuit state diagrams, 1963.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from stackmask.grammar import charclass, ir
+from stackmask.grammar.charclass import Ranges
+from stackmask.grammar.normalize.build import choice, repeat
+from stackmask.grammar.regex.contexts import concat
+from stackmask.grammar.regex.reader import byte_class, char_class
+
+MAX_SIZE: Final = 20_000  # nodes of the expression
+MAX_NESTING: Final = 100  # levels of the expression
+
+
+class TooLarge(Exception):
+    """An automaton whose expression would be larger than the limit."""
+
+
+def expression(
+    rows: Sequence[dict[int, int]], accepting: Sequence[bool], classes: Sequence[Ranges], as_bytes: bool
+) -> ir.Expr:
+    """Return the expression of the texts that lead from state 0 to an accepting state.
+
+    ``rows``: per state, class → next state; a class that is not there leads nowhere.
+    Raises: TooLarge.
+    """
+    alive = _alive(rows, accepting)
+    if 0 not in alive:
+        return ir.NOTHING
+    block = _minimal(rows, accepting, alive)
+    first = {b: state for state, b in reversed(block.items())}
+    count = len(first)
+    start, end = count, count + 1
+    edges: dict[int, dict[int, ir.Expr]] = {start: {block[0]: ir.EPSILON}, end: {}}
+    sources: dict[int, set[int]] = {b: set() for b in range(count + 2)}
+    sources[block[0]].add(start)
+    for b, state in first.items():
+        letters: dict[int, list[tuple[int, int]]] = {}
+        for letter, target in rows[state].items():
+            if target in alive:
+                letters.setdefault(block[target], []).extend(classes[letter])
+        edges[b] = {t: _one_of(ranges, as_bytes) for t, ranges in letters.items()}
+        for t in edges[b]:
+            sources[t].add(b)
+        if accepting[state]:
+            edges[b][end] = ir.EPSILON
+            sources[end].add(b)
+    size = {(b, t): 1 for b, targets in edges.items() for t in targets}
+    depth = dict.fromkeys(size, 1)
+    todo = set(range(count))
+
+    def weight(b: int) -> tuple[int, int]:
+        into = [s for s in sources[b] if s != b]
+        out = [t for t in edges[b] if t != b]
+        loop = size.get((b, b), 0)
+        grown = sum(size[s, b] for s in into) * len(out) + sum(size[b, t] for t in out) * len(into)
+        return grown + loop * len(into) * len(out), b
+
+    while todo:
+        b = min(todo, key=weight)
+        todo.discard(b)
+        loop = edges[b].pop(b, None)
+        loop_size, loop_depth = size.get((b, b), 0), depth.get((b, b), 0)
+        sources[b].discard(b)
+        around = repeat(loop, 0, None) if loop is not None else ir.EPSILON
+        for s in sources[b]:
+            into = edges[s].pop(b)
+            for t, out in edges[b].items():
+                way = concat([into, around, out])
+                ways = size[s, b] + loop_size + size[b, t] + 2
+                deep = 1 + max(depth[s, b], loop_depth + 1, depth[b, t])
+                other = edges[s].get(t)
+                if other is not None:
+                    way, ways, deep = either(other, way), ways + size[s, t], max(deep, depth[s, t]) + 1
+                if ways > MAX_SIZE or deep > MAX_NESTING:
+                    raise TooLarge
+                edges[s][t] = way
+                size[s, t], depth[s, t] = ways, deep
+                sources[t].add(s)
+        for t in edges.pop(b):
+            sources[t].discard(b)
+    return edges[start].get(end, ir.NOTHING)
+
+
+def either(left: ir.Expr, right: ir.Expr) -> ir.Expr:
+    """Return either of two expressions; `ε | x x*` is `x*`."""
+    if left == ir.EPSILON:
+        left, right = right, left
+    if right == ir.EPSILON and isinstance(left, ir.Repeat) and left.min <= 1:
+        return ir.Repeat(left.item, 0, left.max)
+    if right == ir.EPSILON:
+        return ir.Repeat(left, 0, 1)
+    return choice([left, right])
+
+
+def _one_of(ranges: list[tuple[int, int]], as_bytes: bool) -> ir.Expr:
+    found = charclass.normalize(ranges)
+    return byte_class(found) if as_bytes else char_class(found)
+
+
+def _alive(rows: Sequence[dict[int, int]], accepting: Sequence[bool]) -> set[int]:
+    """Return the states from which an accepting one can be reached."""
+    before: list[list[int]] = [[] for _ in rows]
+    for state, row in enumerate(rows):
+        for target in row.values():
+            before[target].append(state)
+    todo = [state for state, accepts in enumerate(accepting) if accepts]
+    alive = set(todo)
+    while todo:
+        for state in before[todo.pop()]:
+            if state not in alive:
+                alive.add(state)
+                todo.append(state)
+    return alive
+
+
+def _minimal(rows: Sequence[dict[int, int]], accepting: Sequence[bool], alive: set[int]) -> dict[int, int]:
+    """Return the block of each state that is alive; states of one block accept the same texts."""
+    block = {state: int(accepting[state]) for state in sorted(alive)}
+    count = len(set(block.values()))
+    while True:
+        numbers: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
+        refined: dict[int, int] = {}
+        for state, own in block.items():
+            moves = frozenset((letter, block[t]) for letter, t in rows[state].items() if t in alive)
+            refined[state] = numbers.setdefault((own, moves), len(numbers))
+        block = refined
+        if len(numbers) == count:
+            return block
+        count = len(numbers)

@@ -1,0 +1,62 @@
+"""What the readers of the flavours make: expressions, in which assertions may stand as items of width zero.
+
+An assertion is no expression of ``ir``; ``assertions.py`` compiles it away. A *side* says which character may
+stand on one side of a place: the ranges of code points, and whether the edge of the text will do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from stackmask.grammar import charclass, ir
+from stackmask.grammar.charclass import Ranges
+
+Side: TypeAlias = tuple[Ranges, bool]
+Pairs: TypeAlias = tuple[tuple[Side, Side], ...]
+
+ANYTHING: Final[Side] = (charclass.ANY, True)
+EDGE: Final[Side] = ((), True)
+NEWLINE: Final[Ranges] = ((0x0A, 0x0A),)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An assertion about the two characters around a place: one of the pairs (left, right) holds."""
+
+    pairs: Pairs
+    offset: int = field(default=0, compare=False)
+    what: str = field(default="anchor", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A lookahead or a lookbehind: the body can (``negative``: cannot) be matched from here, or up to here."""
+
+    body: Node
+    ahead: bool
+    negative: bool
+    offset: int = field(default=0, compare=False)
+
+    @property
+    def what(self) -> str:
+        """The name of the construct."""
+        return ("negative " if self.negative else "") + ("lookahead" if self.ahead else "lookbehind")
+
+
+Node: TypeAlias = "ir.Expr | Edge | Look"
+
+START: Final[Pairs] = ((EDGE, ANYTHING),)
+END: Final[Pairs] = ((ANYTHING, EDGE),)
+LINE_START: Final[Pairs] = (((NEWLINE, True), ANYTHING),)
+LINE_END: Final[Pairs] = ((ANYTHING, (NEWLINE, True)),)
+
+
+def word_boundary(word: Ranges, other: Ranges) -> Pairs:
+    """Return the pairs of a place with a word character on exactly one side."""
+    return (((word, False), (other, True)), ((other, True), (word, False)))
+
+
+def not_word_boundary(word: Ranges, other: Ranges) -> Pairs:
+    """Return the pairs of a place with word characters on both sides or on none."""
+    return (((word, False), (word, False)), ((other, True), (other, True)))
