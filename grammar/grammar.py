@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from stackmask.grammar import ir
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError, GrammarFileError
@@ -14,12 +14,21 @@ from stackmask.grammar.dump import dump
 from stackmask.grammar.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
 
+if TYPE_CHECKING:
+    from stackmask.grammar.json_schema.report import Report
+
 
 class Grammar:
     """An immutable grammar. Make one with a ``from_…`` method; equal rules make equal automata."""
 
-    def __init__(self, rules: RuleSet) -> None:
+    report: Report | None = None
+    """What was narrowed, read as annotation or relaxed; for grammars of JSON Schemas only."""
+
+    def __init__(self, rules: RuleSet, *, normalized: RuleSet | None = None) -> None:
+        """Make a grammar of rules; ``normalized``: rules of the same language that need no passes any more."""
         self._rules = rules
+        if normalized is not None:
+            self.__dict__["normalized"] = normalized
 
     @property
     def rules(self) -> RuleSet:
@@ -64,6 +73,46 @@ class Grammar:
         """
         file = Path(path)
         return cls.from_ebnf(read_text(file), start, name=str(file), base=file.parent)
+
+    @classmethod
+    def from_json_schema(
+        cls,
+        schema: Any,
+        *,
+        draft: str | None = None,
+        resources: Mapping[str, Any] | None = None,
+        formats: str = "assert",
+        whitespace: Any = None,
+        property_order: str = "schema",
+        on_unsupported: str = "error",
+    ) -> Grammar:
+        """Make the grammar of the JSON texts that a schema allows (``docs/json-schema.md``).
+
+        ``schema``: a dict or bool, JSON text, a path of a file, a pydantic model, a dataclass, a TypedDict.
+        ``draft``: 4, 6, 7, 2019-09 or 2020-12, where ``$schema`` does not say. ``resources``: schemas by URI that
+        references may lead to. ``formats``: "annotate" leaves ``format`` without effect. ``whitespace``: "any"
+        (bounded, the default), "compact", ``{"max": n}``, ``{"separators": (item, member)}``,
+        ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order, others
+        after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be
+        enforced, and ``report`` lists it.
+        Raises: SchemaError if it is no schema; UnsupportedSchemaError for what cannot be enforced exactly;
+            UnsatisfiableSchemaError if nothing is valid.
+        Cost: about 0.2 ms for a schema of 1 KB.
+        """
+        from stackmask.grammar.json_schema import schema_rules
+
+        rules, report = schema_rules(
+            schema,
+            draft=draft,
+            resources=resources,
+            formats=formats,
+            whitespace=whitespace,
+            property_order=property_order,
+            on_unsupported=on_unsupported,
+        )
+        grammar = cls(rules, normalized=rules)  # in normal form by construction
+        grammar.report = report
+        return grammar
 
     @classmethod
     def bundled(cls, name: str, start: str | None = None) -> Grammar:

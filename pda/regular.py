@@ -17,3 +17,17 @@ def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
     terms = TermStore(max_explored=max_explored)
     term = regular_term(terms, expr)
     return not terms.alive(term)
+
+
+class Recognizer:
+    """Tells which texts a regular expression without references matches."""
+
+    __slots__ = ("_term", "_terms")
+
+    def __init__(self, expr: ir.Expr) -> None:
+        self._terms = TermStore()
+        self._term = regular_term(self._terms, expr)
+
+    def matches(self, data: bytes) -> bool:
+        """Tell whether these bytes are a match. Cost: one derivative a byte, remembered."""
+        return self._terms.matches(self._term, data)

@@ -1,0 +1,508 @@
+"""Boolean algebra over schemas: literals of nodes, states (conjunctions of literals), and what a state means.
+
+What a state says of null, booleans, numbers and strings is one set each, closed under union and complement. What
+it says of arrays and objects is a disjunction of *forms*, each a conjunction of atoms. Disjunctions are worked
+off one at a time, after everything that follows without a choice, and branches that clash are dropped.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from stackmask.grammar.json_schema import arrays, objects
+from stackmask.grammar.json_schema.drafts import Draft
+from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
+from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, Expansion
+from stackmask.grammar.json_schema.keywords import read_constant, read_keywords
+from stackmask.grammar.json_schema.nodes import (
+    ANY_OF,
+    EVERYTHING,
+    NOTHING,
+    PART_ALL,
+    PART_IF,
+    PART_NEEDS,
+    PART_NEEDS_SCHEMA,
+    PART_ONE,
+    PART_SOME,
+    PART_VALUES,
+    Node,
+)
+from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, NO_NUMBERS, NumberSet
+from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
+from stackmask.grammar.json_schema.references import Registry, Resource
+from stackmask.grammar.json_schema.report import Report
+from stackmask.grammar.json_schema.texts import ALL, NONE, Texts
+from stackmask.grammar.json_schema.values import (
+    ANY,
+    ARRAY,
+    FALSE,
+    NULL,
+    NUMBER,
+    OBJECT,
+    STRING,
+    TRUE,
+    canonical,
+    shown,
+)
+
+MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf` in `allOf`, references)
+MAX_STATES: Final = 20_000
+
+_SIMPLE: Final = NULL | TRUE | FALSE
+
+State = frozenset[int]
+ANY_STATE: Final[State] = frozenset()
+NO_STATE: Final[State] = frozenset((NOTHING,))
+
+
+class Scalars(NamedTuple):
+    """What holds of null, true and false (bits of ``mask``), of numbers, and of strings."""
+
+    mask: int
+    number: NumberSet
+    text: Texts
+
+    def meet(self, other: Scalars) -> Scalars:
+        """Return the values of both."""
+        number = self.number
+        if number is ALL_NUMBERS:
+            number = other.number
+        elif other.number is not ALL_NUMBERS:
+            number = number & other.number
+        return Scalars(self.mask & other.mask, number, self.text.meet(other.text))
+
+    def join(self, other: Scalars) -> Scalars:
+        """Return the values of either."""
+        if self.number is NO_NUMBERS or other.number is ALL_NUMBERS:
+            number = other.number
+        elif other.number is NO_NUMBERS or self.number is ALL_NUMBERS:
+            number = self.number
+        else:
+            number = self.number | other.number
+        return Scalars(self.mask | other.mask, number, self.text.join(other.text))
+
+    def complement(self) -> Scalars:
+        """Return all other values."""
+        if self.number is ALL_NUMBERS:
+            number = NO_NUMBERS
+        else:
+            number = ALL_NUMBERS if self.number is NO_NUMBERS else ~self.number
+        return Scalars(ANY & ~self.mask, number, self.text.complement())
+
+
+ALL_SCALARS: Final = Scalars(ANY, ALL_NUMBERS, ALL)
+NO_SCALARS: Final = Scalars(0, NO_NUMBERS, NONE)
+
+
+class Value:
+    """What a state means: scalar values, and the forms of arrays and of objects."""
+
+    __slots__ = ("arrays", "mask", "number", "objects", "state", "text")
+
+    def __init__(self, state: State, scalars: Scalars) -> None:
+        self.state = state
+        self.mask = scalars.mask & _SIMPLE
+        self.number = scalars.number
+        self.text = scalars.text
+        self.arrays: list[arrays.ArrayForm] = []
+        self.objects: list[objects.ObjectForm] = []
+
+    def has_scalars(self) -> bool:
+        """Tell whether a null, boolean, number or string is a value."""
+        return bool(self.mask) or not self.number.is_empty() or not self.text.is_empty()
+
+
+class Algebra:
+    """All nodes and states of one schema."""
+
+    def __init__(
+        self,
+        schema: Any,
+        *,
+        draft: Draft | None,
+        resources: Any,
+        assert_formats: bool,
+        relax: bool,
+        report: Report,
+    ) -> None:
+        self.registry = Registry(schema, resources, draft)
+        self.assert_formats = assert_formats
+        self.relax = relax
+        self.report = report
+        root = self.registry.root
+        self.nodes: list[Node] = [Node(0, False, root, (), ""), Node(1, True, root, (), "")]
+        for node in self.nodes:
+            node.ready = node.checked = True
+        self.nodes[0].mask = 0
+        self.index: dict[tuple[int, int, tuple[Resource, ...]], int] = {}
+        self.constants: dict[Any, int] = {}
+        self.values: dict[State, Value] = {}
+        self.complements: dict[int, tuple[Texts, Texts]] = {}
+        self.steps = 0
+        self.depth = 0
+        self.start = self.literal_in(schema, root, (), root.where)
+
+    # -- nodes -------------------------------------------------------------------------------------------
+
+    def literal(self, schema: Any, parent: Node, where: Where) -> int:
+        """Return the literal of a subschema of ``parent``."""
+        if schema is True:
+            return EVERYTHING
+        if schema is False:
+            return NOTHING
+        return self.literal_in(schema, parent.resource, parent.scope, where)
+
+    def literal_in(self, schema: Any, resource: Resource, scope: tuple[Resource, ...], where: Where) -> int:
+        """Return the literal of a schema in a resource; plain references are followed.
+
+        Raises: SchemaError if it is no schema, or a reference leads nowhere or in a circle.
+        """
+        seen: set[int] = set()
+        while True:
+            if schema is True:
+                return EVERYTHING
+            if schema is False:
+                return NOTHING
+            if not isinstance(schema, dict):
+                raise SchemaError(where, "", f"a schema is an object or a boolean, not {shown(schema)}")
+            if not schema:
+                return EVERYTHING
+            draft = resource.draft
+            if draft.id_keyword in schema:
+                inner = self.registry.enter(schema, resource, where)
+                if inner is not resource:
+                    resource, scope = inner, self._entered(inner, scope)
+                    draft = resource.draft
+            key = (id(schema), id(resource), scope)
+            found = self.index.get(key)
+            if found is not None:
+                return found
+            if "$ref" not in schema or not (draft.ref_alone or len(schema) == 1):
+                number = len(self.nodes)
+                self.nodes.append(Node(number, schema, resource, scope, where))
+                self.index[key] = number
+                return number
+            if id(schema) in seen:
+                raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
+            seen.add(id(schema))
+            ref = schema["$ref"]
+            if not isinstance(ref, str):
+                raise SchemaError(where, "$ref", f"must be a string, not {shown(ref)}")
+            target = self.registry.resolve(ref, resource, where)
+            if target.resource is not resource:
+                scope = self._entered(target.resource, scope)
+            schema, resource, where = target.schema, target.resource, target.where
+
+    def _entered(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
+        """Return the dynamic scope after a resource is entered.
+
+        Of all resources on the way only the outermost one with each dynamic anchor matters.
+        """
+        registry = self.registry
+        if not scope and resource is not registry.root and registry.has_dynamic_anchors(registry.root):
+            scope = (registry.root,)
+        if resource in scope or not registry.has_dynamic_anchors(resource):
+            return scope
+        known = set().union(*(outer.dynamic for outer in scope))
+        if resource.dynamic <= known and not (
+            resource.recursive and not any(outer.recursive for outer in scope)
+        ):
+            return scope
+        return (*scope, resource)
+
+    def reference(self, ref: Any, node: Node, keyword: str) -> int:
+        """Return the literal that a reference beside other keywords, or a dynamic one, leads to."""
+        if not isinstance(ref, str):
+            raise SchemaError(node.where, keyword, f"must be a string, not {shown(ref)}")
+        target = self.registry.resolve(ref, node.resource, node.where, keyword)
+        scope = node.scope
+        chain = scope or (self.registry.root,)
+        if keyword == "$dynamicRef" and target.anchor:
+            for resource in chain:
+                self.registry.scan(resource.document)
+                if target.anchor in resource.dynamic:
+                    schema, where = resource.anchors[target.anchor]
+                    return self.literal_in(schema, resource, self._entered(resource, scope), where)
+        elif keyword == "$recursiveRef" and target.resource.recursive:
+            for resource in chain:
+                if resource.recursive:
+                    return self.literal_in(
+                        resource.root, resource, self._entered(resource, scope), resource.where
+                    )
+        if target.resource is not node.resource:
+            scope = self._entered(target.resource, scope)
+        return self.literal_in(target.schema, target.resource, scope, target.where)
+
+    def constant(self, value: Any, where: Where) -> int:
+        """Return the literal of exactly this value."""
+        key = canonical(value, where, "const")
+        found = self.constants.get(key)
+        if found is None:
+            found = self._synthetic(where)
+            self.constants[key] = found
+            read_constant(self, self.nodes[found], value)
+        return found
+
+    def _synthetic(self, where: Where) -> int:
+        node = Node(len(self.nodes), None, self.registry.root, (), where)
+        node.ready = True
+        self.nodes.append(node)
+        return node.id
+
+    def any_of(self, literals: list[int], where: Where) -> int:
+        """Return the literal of a disjunction."""
+        literals = sorted(set(literals) - {NOTHING})
+        if EVERYTHING in literals:
+            return EVERYTHING
+        if len(literals) < 2:
+            return literals[0] if literals else NOTHING
+        key = (ANY_OF, *literals)
+        found = self.constants.get(key)
+        if found is None:
+            found = self._synthetic(where)
+            self.constants[key] = found
+            self.nodes[found].parts.append((PART_SOME, tuple(literals)))
+        return found
+
+    def without_unevaluated(self, node: Node) -> int:
+        """Return the literal of a node but for its unevaluated keywords."""
+        key = ("plain", node.id)
+        found = self.constants.get(key)
+        if found is None:
+            found = self._synthetic(node.where)
+            self.constants[key] = found
+            plain = self.nodes[found]
+            plain.schema, plain.resource, plain.scope = node.schema, node.resource, node.scope
+            plain.mask, plain.number, plain.text = node.mask, node.number, node.text
+            plain.objects, plain.arrays, plain.parts = node.objects, node.arrays, node.parts
+        return found
+
+    def node(self, literal: int) -> Node:
+        """Return the node of a literal, read."""
+        node = self.nodes[abs(literal)]
+        if not node.ready:
+            node.ready = True
+            read_keywords(self, node)
+        return node
+
+    def check_cycles(self, node: Node) -> None:
+        """Refuse a node whose subschemas for the same value contain it, or nest too deeply.
+
+        Cost: each node is visited once.
+        """
+        if node.checked:
+            return
+        path: list[tuple[Node, list[int]]] = [(node, _in_place(node))]
+        open_ids = {node.id}
+        while path:
+            current, rest = path[-1]
+            if not rest:
+                path.pop()
+                open_ids.discard(current.id)
+                current.checked = True
+                continue
+            inner = self.node(rest.pop())
+            if inner.id in open_ids:
+                raise SchemaError(
+                    inner.where, "$ref", "the schema refers to itself for the same value, without end"
+                )
+            if inner.checked:
+                continue
+            if len(path) > MAX_IN_PLACE:
+                raise UnsupportedSchemaError(
+                    inner.where,
+                    "allOf",
+                    f"more than {MAX_IN_PLACE} subschemas of one value within one another",
+                )
+            open_ids.add(inner.id)
+            path.append((inner, _in_place(inner)))
+
+    # -- what keywords ask -------------------------------------------------------------------------------
+
+    def pattern(self, pattern: Any, where: Where, keyword: str) -> Texts:
+        """Return the strings in which a pattern is found."""
+        return pattern_texts(self, pattern, where, keyword)
+
+    def format(self, name: str, node: Node) -> Texts:
+        """Return the strings of a format."""
+        return format_texts(self, name, node)
+
+    def texts_of(self, literal: int) -> Texts:
+        """Return the strings that a literal allows."""
+        return self.scalars(frozenset((literal,))).text
+
+    def complement(self, texts: Texts) -> Texts:
+        """Return all other strings; the same set for the same argument, so that it can be told by identity."""
+        found = self.complements.get(id(texts))
+        if found is None:
+            found = (texts, texts.complement())
+            self.complements[id(texts)] = found
+        return found[1]
+
+    def place(self, literal: int) -> str:
+        """Return the place of a literal for messages."""
+        place = pointer(self.nodes[abs(literal)].where)
+        return f"not {place}" if literal < 0 else place
+
+    def unsupported(self, where: Where, keyword: str, reason: str) -> None:
+        """Refuse a keyword, or note that it is relaxed."""
+        if not self.relax:
+            raise UnsupportedSchemaError(where, keyword, reason)
+        self.report.add("relaxed", where, keyword, reason)
+
+    # -- scalar values -----------------------------------------------------------------------------------
+
+    def scalars(self, state: State) -> Scalars:
+        """Return the scalar values of a state."""
+        result = ALL_SCALARS
+        for literal in state:
+            found = self._scalars(literal)
+            result = found if result is ALL_SCALARS else result.meet(found)
+        return result
+
+    def _scalars(self, literal: int) -> Scalars:
+        node = self.node(literal)
+        found = node.scalars
+        if found is None:
+            if node.parts:
+                self.check_cycles(node)
+            found = self._own_scalars(node)
+            for part in node.parts:
+                found = found.meet(self._part_scalars(part))
+            node.scalars = found
+        scalars: Scalars = found
+        return scalars if literal > 0 else scalars.complement()
+
+    def _own_scalars(self, node: Node) -> Scalars:
+        mask = node.mask
+        return Scalars(
+            mask, node.number if mask & NUMBER else NO_NUMBERS, node.text if mask & STRING else NONE
+        )
+
+    def _part_scalars(self, part: tuple[Any, ...]) -> Scalars:
+        kind = part[0]
+        if kind == PART_ALL:
+            result = ALL_SCALARS
+            for literal in part[1]:
+                result = result.meet(self._scalars(literal))
+            return result
+        if kind == PART_SOME:
+            result = NO_SCALARS
+            for literal in part[1]:
+                result = result.join(self._scalars(literal))
+            return result
+        if kind == PART_ONE:
+            none, one = ALL_SCALARS, NO_SCALARS
+            for literal in part[1]:
+                this = self._scalars(literal)
+                other = this.complement()
+                one = one.meet(other).join(none.meet(this))
+                none = none.meet(other)
+            return one
+        if kind == PART_IF:
+            condition = self._scalars(part[1])
+            yes = condition.meet(self._scalars(part[2]))
+            return yes.join(condition.complement().meet(self._scalars(part[3])))
+        return ALL_SCALARS
+
+    # -- states ------------------------------------------------------------------------------------------
+
+    def state(self, literals: Any) -> State:
+        """Return the conjunction of literals; contradictions are ``NO_STATE``."""
+        state = frozenset(literals)
+        if EVERYTHING in state:
+            state -= {EVERYTHING}
+        if NOTHING in state:
+            return NO_STATE
+        if len(state) > 1:
+            for literal in state:
+                if literal < 0 and -literal in state:
+                    return NO_STATE
+        return state
+
+    def value(self, state: State) -> Value:
+        """Return what a state means. Raises: UnsupportedSchemaError if that is too much."""
+        found = self.values.get(state)
+        if found is None:
+            if len(self.values) >= MAX_STATES:
+                raise UnsupportedSchemaError(
+                    self.where(state),
+                    "",
+                    f"the schema needs more than {MAX_STATES} combinations of its parts",
+                )
+            found = Value(state, self.scalars(state))
+            self.values[state] = found
+            found.arrays = [form for atoms in self.expand(state, ARRAY) for form in arrays.forms(self, atoms)]
+            found.objects = [
+                form for atoms in self.expand(state, OBJECT) for form in objects.forms(self, atoms)
+            ]
+        return found
+
+    def where(self, state: State) -> Where:
+        """Return the place of the most telling part of a state."""
+        return self.nodes[abs(max(state, default=1))].where
+
+    def clashes(self, state: State) -> bool:
+        """Tell whether a state is known to have no value. False means nothing: only a few levels are looked at."""
+        if state == NO_STATE:
+            return True
+        if len(state) == 0:
+            return False
+        if len(state) == 1:
+            (literal,) = state
+            if literal > 0:
+                node = self.node(literal)
+                return not node.mask
+        found = self.values.get(state)
+        if found is None:
+            structured = ARRAY | OBJECT
+            for literal in state:
+                if literal > 0:
+                    structured &= self.node(literal).mask
+            scalars = self.scalars(state)
+            if (
+                scalars.mask & _SIMPLE
+                or not scalars.number.is_empty()
+                or (scalars.text is not NONE and not scalars.text.is_empty())
+            ):
+                return False
+            if not structured:
+                return True
+            if self.depth >= CLASH_DEPTH:
+                return False
+            self.depth += 1
+            try:
+                found = self.value(state)
+            finally:
+                self.depth -= 1
+        return not (found.arrays or found.objects or found.has_scalars())
+
+    def expand(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]]:
+        """Return the disjunction of conjunctions of atoms that a state means for arrays or for objects."""
+        if len(state) == 1:
+            (literal,) = state
+            if literal > 0:
+                node = self.node(literal)
+                if not node.mask & kind:
+                    return []
+                if not node.parts and (
+                    node.unevaluated_items is None and node.unevaluated_properties is None
+                ):
+                    return [tuple(node.objects if kind == OBJECT else node.arrays)]
+        elif not state:
+            return [()]
+        return Expansion(self, kind).run(state)
+
+
+def _in_place(node: Node) -> list[int]:
+    """Return the literals of subschemas for the same value."""
+    found: list[int] = []
+    for part in node.parts:
+        kind = part[0]
+        if kind == PART_IF:
+            found.extend(part[1:])
+        elif kind == PART_NEEDS_SCHEMA:
+            found.append(part[2])
+        elif kind != PART_NEEDS and kind != PART_VALUES:
+            found.extend(part[1])
+    return [x for x in found if abs(x) != 1]

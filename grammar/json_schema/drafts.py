@@ -1,0 +1,197 @@
+"""The drafts of JSON Schema: which keywords each has, and where they differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+# where subschemas are: the value itself, the items of a list, the values of an object
+_VALUE: Final = {"additionalItems", "additionalProperties", "not"}
+_LIST: Final = {"allOf", "anyOf", "oneOf"}
+_MAP: Final = {"definitions", "patternProperties", "properties"}
+
+_CORE_4: Final = frozenset(
+    [
+        "$ref",
+        "additionalItems",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "definitions",
+        "dependencies",
+        "enum",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "format",
+        "items",
+        "maxItems",
+        "maxLength",
+        "maxProperties",
+        "maximum",
+        "minItems",
+        "minLength",
+        "minProperties",
+        "minimum",
+        "multipleOf",
+        "not",
+        "oneOf",
+        "pattern",
+        "patternProperties",
+        "properties",
+        "required",
+        "type",
+        "uniqueItems",
+    ]
+)
+_CORE_6: Final = _CORE_4 | {"const", "contains", "propertyNames"}
+_CORE_7: Final = _CORE_6 | {"if", "then", "else"}
+_NEW_2019: Final = frozenset(
+    [
+        "$defs",
+        "$anchor",
+        "dependentRequired",
+        "dependentSchemas",
+        "maxContains",
+        "minContains",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+    ]
+)
+_CORE_2019: Final = (_CORE_7 | _NEW_2019 | {"$recursiveRef", "$recursiveAnchor"}) - {"dependencies"}
+_CORE_2020: Final = (_CORE_7 | _NEW_2019 | {"$dynamicRef", "$dynamicAnchor", "prefixItems"}) - {
+    "dependencies",
+    "additionalItems",
+}
+
+# keywords that a metaschema without the vocabulary leaves without effect
+VOCABULARIES: Final = {
+    "validation": frozenset(
+        [
+            "type",
+            "enum",
+            "const",
+            "multipleOf",
+            "maximum",
+            "exclusiveMaximum",
+            "minimum",
+            "exclusiveMinimum",
+            "maxLength",
+            "minLength",
+            "pattern",
+            "maxItems",
+            "minItems",
+            "uniqueItems",
+            "maxContains",
+            "minContains",
+            "maxProperties",
+            "minProperties",
+            "required",
+            "dependentRequired",
+        ]
+    ),
+    "unevaluated": frozenset(("unevaluatedItems", "unevaluatedProperties")),
+    "applicator": frozenset(
+        [
+            "prefixItems",
+            "items",
+            "contains",
+            "additionalProperties",
+            "properties",
+            "patternProperties",
+            "dependentSchemas",
+            "propertyNames",
+            "if",
+            "then",
+            "else",
+            "allOf",
+            "anyOf",
+            "oneOf",
+            "not",
+            "additionalItems",
+        ]
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One draft.
+
+    name: as users write it. keywords: those with a meaning. id_keyword: what names a resource.
+    ref_alone: keywords beside ``$ref`` do not count (up to draft 7). exclusive_flags: ``exclusiveMinimum`` is a
+    boolean (draft 4). prefix_in_items: ``items`` may be a list (before 2020-12). boolean_schemas: true and false
+    are schemas (since draft 6).
+    """
+
+    name: str
+    uri: str
+    keywords: frozenset[str]
+    id_keyword: str = "$id"
+    ref_alone: bool = False
+    exclusive_flags: bool = False
+    prefix_in_items: bool = True
+    boolean_schemas: bool = True
+
+    def without(self, keywords: frozenset[str]) -> Draft:
+        """Return the draft with some keywords of no effect."""
+        return replace(self, keywords=self.keywords - keywords)
+
+
+DRAFT_4: Final = Draft(
+    "4",
+    "http://json-schema.org/draft-04/schema",
+    _CORE_4,
+    id_keyword="id",
+    ref_alone=True,
+    exclusive_flags=True,
+    boolean_schemas=False,
+)
+DRAFT_6: Final = Draft("6", "http://json-schema.org/draft-06/schema", _CORE_6, ref_alone=True)
+DRAFT_7: Final = Draft("7", "http://json-schema.org/draft-07/schema", _CORE_7, ref_alone=True)
+DRAFT_2019: Final = Draft("2019-09", "https://json-schema.org/draft/2019-09/schema", _CORE_2019)
+DRAFT_2020: Final = Draft(
+    "2020-12", "https://json-schema.org/draft/2020-12/schema", _CORE_2020, prefix_in_items=False
+)
+# what a schema without `$schema` means: the newest draft, and what older drafts wrote differently where the
+# newest gives it no other meaning
+UNDECLARED: Final = Draft(
+    "2020-12", DRAFT_2020.uri, _CORE_2020 | {"dependencies", "additionalItems"}, prefix_in_items=True
+)
+
+DRAFTS: Final = (DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020)
+BY_URI: Final = {draft.uri: draft for draft in DRAFTS}
+BY_NAME: Final = {
+    alias: draft
+    for draft in DRAFTS
+    for alias in (draft.name, f"draft{draft.name}", f"draft-{draft.name}", f"draft-0{draft.name}")
+}
+
+
+def subschema_keys(schema: dict[str, object]) -> list[tuple[str, str | int | None]]:
+    """Return the places of the direct subschemas: (keyword, key or index below it or None)."""
+    found: list[tuple[str, str | int | None]] = []
+    for keyword, value in schema.items():
+        kind = PLACES.get(keyword)
+        if kind is None:
+            continue
+        if isinstance(value, dict):
+            if kind == "map" or (kind == "dependencies"):
+                found.extend((keyword, key) for key, item in value.items() if isinstance(item, dict))
+            elif kind != "list":
+                found.append((keyword, None))
+        elif isinstance(value, list) and kind in ("list", "either"):
+            found.extend((keyword, i) for i, item in enumerate(value) if isinstance(item, dict))
+    return found
+
+
+PLACES: Final = (
+    dict.fromkeys(
+        _VALUE
+        | {"contains", "propertyNames", "if", "then", "else", "unevaluatedItems", "unevaluatedProperties"},
+        "value",
+    )
+    | {"items": "either"}
+    | dict.fromkeys(_LIST | {"prefixItems"}, "list")
+    | dict.fromkeys(_MAP | {"$defs", "dependentSchemas"}, "map")
+    | {"dependencies": "dependencies"}
+)

@@ -1,0 +1,50 @@
+"""What can be wrong with a schema, as errors that name the place."""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from stackmask.grammar.diagnostics import StackmaskError
+
+Where: TypeAlias = "tuple[Where, str | int] | str"
+"""A place in a schema: the URI of a document, or a place and the key or index below it. Made without joining
+anything, since nearly all places are never shown."""
+
+MAX_TOKEN_SHOWN = 80
+MAX_TOKENS_SHOWN = 40
+
+
+def pointer(where: Where) -> str:
+    """Return the place as a JSON pointer (RFC 6901), after the URI of its document if that has one."""
+    tokens: list[str] = []
+    while not isinstance(where, str):
+        where, token = where
+        text = str(token).replace("~", "~0").replace("/", "~1")
+        tokens.append(text if len(text) <= MAX_TOKEN_SHOWN else text[:MAX_TOKEN_SHOWN] + "…")
+    tokens.reverse()
+    if len(tokens) > MAX_TOKENS_SHOWN:
+        half = MAX_TOKENS_SHOWN // 2
+        tokens = [*tokens[:half], "…", *tokens[-half:]]
+    return where + "#" + "".join("/" + token for token in tokens)
+
+
+class SchemaError(StackmaskError):
+    """The schema is no schema: invalid JSON, a keyword with a value of the wrong kind, a reference to nothing.
+
+    Attributes: ``pointer`` (where), ``keyword`` (may be empty), ``reason``.
+    """
+
+    def __init__(self, where: Where, keyword: str, reason: str) -> None:
+        self.pointer = pointer(where)
+        self.keyword = keyword
+        self.reason = reason
+        place = f"{self.pointer}: " if self.pointer != "#" or keyword else ""
+        super().__init__(f"{place}{f'`{keyword}`: ' if keyword else ''}{reason}")
+
+
+class UnsupportedSchemaError(SchemaError):
+    """The schema is one, but this keyword cannot be enforced exactly here (or only beyond a budget)."""
+
+
+class UnsatisfiableSchemaError(SchemaError):
+    """No JSON value is valid; the reason says which parts clash."""

@@ -1,0 +1,226 @@
+"""From what states mean to rules over expressions: finds all states, drops what has no value, writes the rest."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.algebra import Algebra, State, Value
+from stackmask.grammar.json_schema.array_rules import ArrayWriter
+from stackmask.grammar.json_schema.arrays import ArrayForm
+from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError
+from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, NumberSet, UnsupportedNumber
+from stackmask.grammar.json_schema.object_rules import ObjectWriter
+from stackmask.grammar.json_schema.objects import ObjectForm
+from stackmask.grammar.json_schema.prelude import prelude
+from stackmask.grammar.json_schema.strings import ANY_STRING, lift, literal, string
+from stackmask.grammar.json_schema.texts import ALL, Texts
+from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE
+from stackmask.grammar.json_schema.whitespace import Whitespace
+
+START: Final = "root"
+_WORDS: Final = ((NULL, ir.Literal(b"null")), (TRUE, ir.Literal(b"true")), (FALSE, ir.Literal(b"false")))
+
+
+class Lowering:
+    """Writes the rules of one schema."""
+
+    def __init__(self, algebra: Algebra, whitespace: Whitespace, any_order: bool) -> None:
+        self.algebra = algebra
+        self.whitespace = whitespace
+        self.any_order = any_order
+        self.productive: dict[State, bool] = {}
+        self.expressions: dict[State, ir.Expr] = {}
+        self.rules: dict[str, ir.Rule] = {}
+        self.todo: list[tuple[str, Value]] = []
+        self.uses_prelude = False
+        self.counter = 0
+        self.arrays = ArrayWriter(self)
+        self.objects = ObjectWriter(self)
+
+    def run(self) -> ir.RuleSet:
+        """Return the rules. Raises: UnsatisfiableSchemaError if no value is valid."""
+        algebra = self.algebra
+        start = algebra.state((algebra.start,))
+        self.find_productive(start)
+        if not self.productive[start]:
+            raise UnsatisfiableSchemaError(algebra.where(start), "", self.why(start))
+        self.rules[START] = ir.Rule(START, ir.EPSILON)  # the first rule, written last
+        body = self.expression(start)
+        while self.todo:
+            name, value = self.todo.pop()
+            self.rules[name] = ir.Rule(name, self.body(value))
+        self.rules[START] = ir.Rule(START, body)
+        if self.uses_prelude:
+            self.rules.update(prelude(self.whitespace))
+        return ir.RuleSet(self.rules, START)
+
+    # -- which states have a value -----------------------------------------------------------------------
+
+    def find_productive(self, start: State) -> None:
+        """Decide for every state that the start needs whether it has a value (least fixpoint)."""
+        algebra = self.algebra
+        order: list[tuple[State, Value]] = []
+        seen = {start}
+        todo = [start]
+        while todo:
+            state = todo.pop()
+            if not state:
+                self.productive[state] = True
+                continue
+            if state in self.productive:
+                continue
+            value = algebra.value(state)
+            order.append((state, value))
+            for form in value.objects:
+                children = self.objects.children(form)
+                for child in children:
+                    if child not in seen:
+                        seen.add(child)
+                        todo.append(child)
+            for array in value.arrays:
+                for child in self.arrays.children(array):
+                    if child not in seen:
+                        seen.add(child)
+                        todo.append(child)
+        productive = self.productive
+        for state, _ in order:
+            productive[state] = False
+        unknown = order
+        changed = True
+        while changed and unknown:
+            changed = False
+            left = []
+            for entry in reversed(unknown):  # children mostly come after their parents
+                state, value = entry
+                if (
+                    any(map(self.objects.is_productive, value.objects))
+                    or any(map(self.arrays.is_productive, value.arrays))
+                    or value.has_scalars()
+                ):
+                    productive[state] = changed = True
+                else:
+                    left.append(entry)
+            left.reverse()
+            unknown = left
+
+    def why(self, start: State) -> str:
+        """Return why a state has no value, by following what must be there."""
+        algebra = self.algebra
+        path: list[str] = []
+        state = start
+        for _ in range(20):
+            value = algebra.value(state)
+            form = value.objects[0] if value.objects else None
+            blocked = None
+            if form is not None:
+                blocked = next(
+                    (m for m in form.members if m.required and not self.productive.get(m.state, True)), None
+                )
+            if blocked is None:
+                break
+            path.append(blocked.name)
+            state = blocked.state
+        places = sorted({algebra.place(literal) for literal in state})[:6]
+        at = f"at {'/'.join(path)}: " if path else ""
+        return f"no value is valid: {at}these parts clash: {', '.join(places) or 'the schema is false'}"
+
+    # -- expressions -------------------------------------------------------------------------------------
+
+    def is_live(self, state: State) -> bool:
+        """Tell whether a state has a value; also for states that were not asked for before."""
+        if state not in self.productive:
+            self.find_productive(state)
+        return self.productive[state]
+
+    def fresh(self, kind: str) -> str:
+        """Return a rule name that is not used yet."""
+        self.counter += 1
+        return f"{kind}{self.counter}"
+
+    def expression(self, state: State) -> ir.Expr:
+        """Return the expression of a productive state; arrays and objects are rules of their own."""
+        found = self.expressions.get(state)
+        if found is not None:
+            return found
+        if not state:
+            self.uses_prelude = True
+            result: ir.Expr = ir.RuleRef("json")
+        else:
+            value = self.algebra.value(state)
+            if value.arrays or value.objects:
+                name = self.fresh("value")
+                self.todo.append((name, value))
+                result = ir.RuleRef(name)
+            else:
+                result = _choice(self.scalars(value))
+        self.expressions[state] = result
+        return result
+
+    @property
+    def all_numbers(self) -> NumberSet:
+        return ALL_NUMBERS
+
+    def structured(self, state: State) -> ir.Expr:
+        """Return the arrays and objects of a state."""
+        if not state:
+            self.uses_prelude = True
+            return ir.Choice((ir.RuleRef("json.array"), ir.RuleRef("json.object")))
+        value = self.algebra.value(state)
+        name = self.fresh("value")
+        options = [self.arrays.expression(form) for form in self._live_arrays(value)]
+        options.extend(self.objects.expression(form) for form in self._live_objects(value))
+        self.rules[name] = ir.Rule(name, _choice(options))
+        return ir.RuleRef(name)
+
+    def body(self, value: Value) -> ir.Expr:
+        """Return the body of the rule of a state."""
+        options = self.scalars(value)
+        options.extend(self.arrays.expression(form) for form in self._live_arrays(value))
+        options.extend(self.objects.expression(form) for form in self._live_objects(value))
+        return _choice(options)
+
+    def _live_arrays(self, value: Value) -> list[ArrayForm]:
+        return [form for form in value.arrays if self.arrays.is_productive(form)]
+
+    def _live_objects(self, value: Value) -> list[ObjectForm]:
+        return [form for form in value.objects if self.objects.is_productive(form)]
+
+    def scalars(self, value: Value) -> list[ir.Expr]:
+        """Return the expressions of the scalar values."""
+        options: list[ir.Expr] = [word for bit, word in _WORDS if value.mask & bit]
+        if not value.number.is_empty():
+            options.append(self.numbers(value))
+        if not value.text.is_empty():
+            options.append(text_expr(value.text))
+        return options
+
+    def numbers(self, value: Value) -> ir.Expr:
+        """Return the spellings of the numbers of a value."""
+        try:
+            written = value.number.spelling(f"number{self.counter + 1}")
+        except UnsupportedNumber as error:
+            algebra = self.algebra
+            algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))
+            return ALL_NUMBERS.expr()
+        if written.rules:
+            self.counter += 1
+            self.rules.update((name, ir.Rule(name, body)) for name, body in written.rules.items())
+        return written.expr
+
+    def choice(self, options: list[ir.Expr]) -> ir.Expr:
+        """Return any of the expressions."""
+        return _choice(options)
+
+
+def _choice(options: list[ir.Expr]) -> ir.Expr:
+    return options[0] if len(options) == 1 else ir.Choice(tuple(options))
+
+
+def text_expr(texts: Texts) -> ir.Expr:
+    """Return every spelling of the strings, quotes included."""
+    if texts is ALL:
+        return ANY_STRING
+    if texts.words is not None:
+        return _choice([string(literal(word)) for word in texts.words])
+    return string(lift(texts.expr()))

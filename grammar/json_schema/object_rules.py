@@ -1,0 +1,286 @@
+"""Objects as expressions: chains of members in declared order, or members by slot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.objects import KeyClass, Member, ObjectForm
+from stackmask.grammar.json_schema.strings import lift, literal, string
+
+if TYPE_CHECKING:
+    from stackmask.grammar.json_schema.algebra import State
+    from stackmask.grammar.json_schema.lower import Lowering
+
+MAX_CHAIN: Final = 48  # members written for all places where a chain may start
+MAX_FOUND: Final = 4  # keys that must be found in one object, and have no name
+_OPEN: Final = ir.Literal(b"{")
+_CLOSE: Final = ir.Literal(b"}")
+_MAY_CLOSE: Final = ir.KeyTest("close")
+_MAY_GO_ON: Final = ir.KeyTest("continue")
+_UNDECLARED: Final = ir.KeyTest("undeclared")
+
+
+class ObjectWriter:
+    """Writes objects for one grammar."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self.lowering = lowering
+        self.members: dict[tuple[str, State], ir.Expr] = {}
+
+    def children(self, form: ObjectForm) -> Iterable[State]:
+        """Return the states of all values in the object."""
+        found = [member.state for member in form.members]
+        found.extend(entry.state for entry in form.classes)
+        for keys, value in form.some:
+            found.extend(
+                self.lowering.algebra.state([*entry.state, value])
+                for entry in form.classes
+                if keys.covers(entry.inside)
+            )
+        return found
+
+    def is_productive(self, form: ObjectForm) -> bool:
+        """Tell whether there is such an object, as far as is known of its values."""
+        productive = self.lowering.productive
+        count = 0
+        for member in form.members:
+            if productive[member.state]:
+                count += 1
+            elif member.required:
+                return False
+        if count < form.low and not any(productive[entry.state] for entry in form.classes):
+            return False
+        for keys, value in form.some:
+            if not any(
+                keys.covers(entry.inside)
+                and productive.get(self.lowering.algebra.state([*entry.state, value]))
+                for entry in form.classes
+            ):
+                return False
+        return True
+
+    def expression(self, form: ObjectForm) -> ir.Expr:
+        """Return the expression of an object."""
+        productive = self.lowering.productive
+        members = [member for member in form.members if productive[member.state]]
+        classes = [entry for entry in form.classes if productive[entry.state]]
+        required = sum(member.required for member in members)
+        low, high = form.low, form.high
+        if high is not None and not classes and high >= len(members):
+            high = None
+        if high is not None and high == required:  # nothing else fits
+            members = [member for member in members if member.required]
+            classes, low, high = [], 0, None
+        if low == len(members) and not classes:
+            for member in members:
+                member.required = True
+            required = low
+        if low <= required:
+            low = 0
+        counted = bool(low) or high is not None
+        if form.some:
+            return self.searched(form, members, classes, low, high)
+        if not counted and not (self.lowering.any_order and len(members) > 1):
+            declared = [member for member in members if member.declared]
+            others = [member for member in members if not member.declared]
+            if not classes and len(others) < 2:
+                declared, others = members, []
+            if _chain_size(declared) <= MAX_CHAIN:
+                if not classes and not others:
+                    return self.closed_chain(members)
+                if not self.lowering.any_order or not declared:
+                    return self.open_chain(form, declared, others, classes)
+        return self.keyed(form, members, classes, low, high)
+
+    # -- parts -------------------------------------------------------------------------------------------
+
+    def member(self, member: Member) -> ir.Expr:
+        """Return a member: key, colon, value."""
+        key = (member.name, member.state)
+        found = self.members.get(key)
+        if found is None:
+            lowering = self.lowering
+            found = ir.Sequence(
+                (
+                    string(literal(member.name)),
+                    lowering.whitespace.member,
+                    lowering.expression(member.state),
+                )
+            )
+            self.members[key] = found
+        return found
+
+    def slot_member(self, member: Member, slot: int) -> ir.Expr:
+        lowering = self.lowering
+        return ir.Sequence(
+            (
+                string(literal(member.name)),
+                ir.Slot(slot),
+                lowering.whitespace.member,
+                lowering.expression(member.state),
+            )
+        )
+
+    def class_member(self, form: ObjectForm, entry: KeyClass, state: State) -> ir.Expr:
+        """Return a member whose key has no name; it must not have been there before."""
+        lowering = self.lowering
+        texts = entry.texts.without(form.names)
+        return ir.Sequence(
+            (
+                _UNDECLARED,
+                ir.Capture(string(lift(texts.expr())), "key"),
+                lowering.whitespace.member,
+                lowering.expression(state),
+            )
+        )
+
+    # -- shapes ------------------------------------------------------------------------------------------
+
+    def closed_chain(self, members: list[Member]) -> ir.Expr:
+        """Return an object of named members in order."""
+        ws = self.lowering.whitespace
+        end = ir.Sequence((ws.close, _CLOSE))
+        empty = ir.Sequence((ws.empty, _CLOSE))
+        return ir.Sequence((_OPEN, self.chain(members, [end], [empty])))
+
+    def chain(self, members: list[Member], rest: list[ir.Expr], rest_alone: list[ir.Expr]) -> ir.Expr:
+        """Return the members in order, then ``rest``; ``rest_alone`` where no member came."""
+        ws = self.lowering.whitespace
+        written = [self.member(member) for member in members]
+        tail: list[ir.Expr] = []
+        for member, expr in zip(members, written, strict=True):
+            item = ir.Sequence((ws.item, expr))
+            tail.append(item if member.required else ir.Repeat(item, 0, 1))
+        options: list[ir.Expr] = []
+        for i, member in enumerate(members):
+            options.append(ir.Sequence((ws.open, written[i], *tail[i + 1 :], *rest)))
+            if member.required:
+                break
+        else:
+            options.extend(rest_alone)
+        return options[0] if len(options) == 1 else ir.Choice(tuple(options))
+
+    def open_chain(
+        self, form: ObjectForm, declared: list[Member], others: list[Member], classes: list[KeyClass]
+    ) -> ir.Expr:
+        """Return an object of declared members in order, then other members in any order."""
+        ws = self.lowering.whitespace
+        spec = ir.KeySpec(
+            len(others),
+            frozenset(i for i, member in enumerate(others) if member.required),
+            open=bool(classes),
+        )
+        options = [self.slot_member(member, i) for i, member in enumerate(others)]
+        options.extend(self.class_member(form, entry, entry.state) for entry in classes)
+        other = options[0] if len(options) == 1 else ir.Choice(tuple(options))
+        more = ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, other)), 0, None)
+        end = ir.Sequence((_MAY_CLOSE, ws.close, _CLOSE))
+        first = ir.Sequence((_MAY_GO_ON, ws.open, other, more, end))
+        nothing = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
+        return ir.Keyed(ir.Sequence((_OPEN, self.chain(declared, [more, end], [first, nothing]))), spec)
+
+    def keyed(
+        self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
+    ) -> ir.Expr:
+        """Return an object whose keys are kept account of: in any order, or counted."""
+        ws = self.lowering.whitespace
+        spec = ir.KeySpec(
+            len(members),
+            frozenset(i for i, member in enumerate(members) if member.required),
+            ordered=not self.lowering.any_order,
+            min_count=low,
+            max_count=high,
+            open=bool(classes),
+        )
+        options = [self.slot_member(member, i) for i, member in enumerate(members)]
+        options.extend(self.class_member(form, entry, entry.state) for entry in classes)
+        if not options:
+            return ir.Sequence((_OPEN, ws.empty, _CLOSE))
+        member = options[0] if len(options) == 1 else ir.Choice(tuple(options))
+        some = ir.Sequence(
+            (
+                ws.open,
+                member,
+                ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, member)), 0, None),
+                _MAY_CLOSE,
+                ws.close,
+                _CLOSE,
+            )
+        )
+        none = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
+        return ir.Keyed(ir.Sequence((_OPEN, ir.Choice((some, none)))), spec)
+
+    def searched(
+        self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
+    ) -> ir.Expr:
+        """Return an object in which keys without a name must be found: a rule per set of those found."""
+        lowering, ws = self.lowering, self.lowering.whitespace
+        algebra = lowering.algebra
+        count = len(form.some)
+        required = sum(member.required for member in members)
+        if high is not None and high == required + 1 and count == 1:  # nothing else fits
+            members, high, low = [member for member in members if member.required], None, 0
+            only_found = True
+        else:
+            only_found = False
+        if count > MAX_FOUND or high is not None:
+            raise UnsupportedSchemaError(
+                algebra.nodes[abs(form.some[0][1])].where,
+                "not",
+                "keys that must be found among many, together with `maxProperties`"
+                if high is not None
+                else f"more than {MAX_FOUND} kinds of keys that must be found among many",
+            )
+        spec = ir.KeySpec(
+            len(members),
+            frozenset(i for i, member in enumerate(members) if member.required),
+            ordered=not lowering.any_order,
+            min_count=low,
+            open=True,
+        )
+        names = [lowering.fresh("found") for _ in range(1 << count)]
+        full = (1 << count) - 1
+        named = [self.slot_member(member, i) for i, member in enumerate(members)]
+        moves: dict[int, list[ir.Expr]] = {0: named}
+        for entry in classes:
+            for marks in product((False, True), repeat=count):
+                if only_found and not any(marks):
+                    continue
+                if any(mark and not form.some[i][0].covers(entry.inside) for i, mark in enumerate(marks)):
+                    continue
+                found = [form.some[i][1] for i, mark in enumerate(marks) if mark]
+                state = algebra.state([*entry.state, *found])
+                if not lowering.is_live(state):
+                    continue
+                bits = sum(1 << i for i, mark in enumerate(marks) if mark)
+                moves.setdefault(bits, []).append(self.class_member(form, entry, state))
+        for have, name in enumerate(names):
+            options: list[ir.Expr] = []
+            if have == full:
+                options.append(ir.Sequence((_MAY_CLOSE, ws.close, _CLOSE)))
+            for bits, choices in moves.items():
+                if choices and not bits & have:
+                    member = choices[0] if len(choices) == 1 else ir.Choice(tuple(choices))
+                    options.append(ir.Sequence((_MAY_GO_ON, ws.item, member, ir.RuleRef(names[have | bits]))))
+            lowering.rules[name] = ir.Rule(name, ir.Choice(tuple(options)))
+        first = [
+            ir.Sequence((ws.open, *choices, ir.RuleRef(names[bits])))
+            for bits, options in moves.items()
+            if options
+            for choices in [(options[0] if len(options) == 1 else ir.Choice(tuple(options)),)]
+        ]
+        return ir.Keyed(ir.Sequence((_OPEN, ir.Choice(tuple(first)))), spec)
+
+
+def _chain_size(members: list[Member]) -> int:
+    """Return how many members a chain writes: each place where it may start has its own tail."""
+    size, total = 0, len(members)
+    for i, member in enumerate(members):
+        size += total - i
+        if member.required:
+            break
+    return size - total + 1 if size else 0
