@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.limits import Limits
@@ -22,7 +21,7 @@ class CompiledGrammar:
     States and masks are made when they are first needed and remembered for all matchers.
     """
 
-    __slots__ = ("automaton", "grammar", "vocabulary")
+    __slots__ = ("__weakref__", "automaton", "grammar", "vocabulary")
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary, automaton: Automaton) -> None:
         self.grammar = grammar
@@ -59,8 +58,7 @@ class Compiler:
     def __init__(self, vocabulary: Vocabulary, *, limits: Limits | None = None) -> None:
         self.vocabulary = vocabulary
         self.limits = limits or Limits()
-        self._lock = threading.Lock()
-        self._compiled: dict[Hashable, CompiledGrammar] = {}
+        self._compiled: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
         self._store = Store(_token_info(vocabulary), self.limits)
 
     def compile(self, grammar: Grammar) -> CompiledGrammar:
@@ -70,13 +68,14 @@ class Compiler:
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
         rules = grammar.normalized
-        key = (rules.start, rules.initial, tuple(rules.rules.values()))
-        with self._lock:
-            if key not in self._compiled:
-                with self._store.lock:
-                    automaton = Automaton(rules, self._store)
-                self._compiled[key] = CompiledGrammar(grammar, self.vocabulary, automaton)
-            return self._compiled[key]
+        with self._store.lock:
+            automaton = Automaton(rules, self._store)
+            # equal rules have been given equal terms
+            key = (automaton.lowered.start, automaton.start_state)
+            compiled = self._compiled.get(key)
+            if compiled is None:
+                compiled = self._compiled[key] = CompiledGrammar(grammar, self.vocabulary, automaton)
+            return compiled
 
 
 def _token_info(vocabulary: Vocabulary) -> TokenInfo:
