@@ -383,9 +383,12 @@ cdef class ConfigSpace(FrameSpace):
             if body == EMPTY:
                 continue
             if self.terms.call_action[node.call] >= 0:
-                sem = self.semantics.begin(sem)
+                if self.is_walk and self.semantics.is_key(self.terms.call_action[node.call]):
+                    sem = self.semantics.begin_key(sem)
+                else:
+                    sem = self.semantics.begin(sem)
             elif self.terms.call_action[node.call] <= ACTION_KEYED:
-                sem = self.semantics.enter(sem, ACTION_KEYED - self.terms.call_action[node.call])
+                sem = self.semantics.enter(sem, ACTION_KEYED - self.terms.call_action[node.call], self.is_walk)
             if self.terms.terms[body].flags & F_KEYS:
                 alive = self.semantics.lives(sem, body)
                 if alive == NEEDS_STATE:
@@ -581,7 +584,7 @@ cdef class ConfigSpace(FrameSpace):
         cdef Config c = self.configs[config]
         cdef int32_t i, map = MAP_ONE
         for i in range(c.first, c.first + c.count):
-            if self.members[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.members[i].sem):
+            if self.members[i].sem > SEM_SYMBOL and self.semantics.keeps_bytes(self.members[i].sem):
                 self.configs[config].row = NO_ROW
                 self.configs[config].map = MAP_EACH
                 return NO_ROW

@@ -371,9 +371,23 @@ cdef class TermAlgebra(TermTable):
                 items[n] = items[i]
                 n += 1
         items.resize(n)
+        if n > 1 and self.any_text >= 0:
+            # complements bring this one along, where another item says it already
+            for i in range(n):
+                if items[i] == self.any_text:
+                    for j in range(n):
+                        if j != i and self.is_textual(items[j]):
+                            items.erase(items.begin() + i)
+                            n -= 1
+                            break
+                    break
         if n == 1:
             return items[0]
         return self.intern_list(K_AND, items, nu, F_BOOL | F_LOCAL)
+
+    cdef bint is_textual(self, int32_t t) except -1:
+        """Tell whether a term is known to hold well-formed texts only (decided in ``derivatives``)."""
+        return False
 
     cdef int32_t mk_not(self, int32_t item) except -1:
         cdef Term t = self.terms[item]

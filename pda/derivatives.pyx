@@ -15,6 +15,7 @@ from stackmask.pda.interning cimport (
     EPS,
     F_BOOL,
     F_CALL,
+    F_IMPURE,
     K_ALT,
     K_AND,
     K_CALL,
@@ -287,6 +288,21 @@ cdef class TermMoves(TermAlgebra):
             self.live[queue[found]] = 1
             found = parent[found]
         return True
+
+    cdef bint is_textual(self, int32_t t) except -1:
+        """Tell whether a repetition holds well-formed texts only. Remembered; of other terms the answer is no."""
+        cdef vector[int32_t] items
+        cdef int32_t known
+        if self.terms[t].kind != K_REP or self.terms[t].flags & (F_BOOL | F_IMPURE):
+            return False
+        known = map_get(&self.textual, t)
+        if known == NO_VALUE:
+            map_put(&self.textual, t, 0)
+            items.push_back(t)
+            items.push_back(self.mk_not(self.any_text))
+            known = not self.is_live(self.mk_and(items))
+            map_put(&self.textual, t, known)
+        return known == 1
 
     cdef int32_t prune(self, int32_t t) except -1:
         cdef Term u = self.terms[t]

@@ -86,6 +86,8 @@ cdef class TermTable:
     cdef int ends_depth
     cdef dict literals
     cdef readonly int token_classes
+    cdef int32_t any_text               # the term of every well-formed text, or -1 while there is none
+    cdef KeyMap textual                 # term -> 1 if it holds well-formed texts only, else 0
     # the call table
     cdef vector[int32_t] call_rule      # call -> rule, -1 - resolver, or TEST_RULE - test
     cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE, ACTION_KEYED - spec, or an action

@@ -20,6 +20,8 @@ cdef class TermTable:
         ids_init(&self.set_index)
         ids_init(&self.map_index)
         map_init(&self.meets)
+        map_init(&self.textual)
+        self.any_text = UNKNOWN
         map_init(&self.derivatives)
         map_init(&self.ends_index)
         map_init(&self.rule_ends_index)
@@ -47,6 +49,7 @@ cdef class TermTable:
         ids_free(&self.set_index)
         ids_free(&self.map_index)
         map_free(&self.meets)
+        map_free(&self.textual)
         map_free(&self.derivatives)
         map_free(&self.ends_index)
         map_free(&self.rule_ends_index)

@@ -69,6 +69,7 @@ cdef struct Later:
     # a part of a walk that is taken from a run table when the walk is done
     int32_t part
     int32_t place
+    int32_t filter
 
 
 cdef struct ByteSet:
@@ -112,6 +113,7 @@ cdef class MaskWalks:
     cdef vector[int32_t] split_first        # configuration -> its runs: split_parts[first:][:count]
     cdef vector[int32_t] split_count
     cdef vector[int32_t] split_parts
+    cdef vector[int32_t] plain_of           # configuration -> the same without what narrows its runs; itself if none
     cdef vector[vector[int32_t]] class_tokens   # token class -> ids
     # scratch of one walk
     cdef vector[uint32_t] bits
@@ -126,11 +128,17 @@ cdef class MaskWalks:
     cdef int first_of(self, int32_t config, uint64_t* words) except -1
     cdef int32_t part_of(self, int32_t state, int32_t sem) except -3
     cdef int split(self, int32_t config) except -3
+    cdef int32_t plain_state(self, int32_t state) except -3
+    cdef int32_t plain(self, int32_t config) except -3
+    cdef int32_t narrow(self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left) except -3
     cdef int32_t slice(self, int32_t run, int32_t high) except -3
     cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3
     cdef int32_t filter_both(self, int32_t a, int32_t b) except -3
     cdef int32_t behind(self, int32_t run, int32_t config, bint strict) except -3
     cdef int include_run(self, Later later, bint strict, vector[Include]& out) except -3
+    cdef int32_t cut_here(
+        self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& jobs, vector[int32_t]& job_configs
+    ) except -3
     cdef int32_t store_bits(self, int32_t count, Mask* mask) except -3
     cdef int32_t walk(
         self,

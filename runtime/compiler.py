@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from stackmask.pda.automaton import Automaton
+from stackmask.pda.configurations import ConfigSpace
 from stackmask.pda.limits import Limits
 from stackmask.pda.store import Store, TokenInfo
 from stackmask.runtime.matcher import Matcher
@@ -21,12 +22,13 @@ class CompiledGrammar:
     States and masks are made when they are first needed and remembered for all matchers.
     """
 
-    __slots__ = ("__weakref__", "automaton", "grammar", "vocabulary")
+    __slots__ = ("__weakref__", "automaton", "family", "grammar", "vocabulary")
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary, automaton: Automaton) -> None:
         self.grammar = grammar
         self.vocabulary = vocabulary
         self.automaton = automaton
+        self.family: ConfigSpace | None = None  # of the matchers that were made last
 
     def matcher(self) -> Matcher:
         """Return a new matcher at the start of the grammar."""
