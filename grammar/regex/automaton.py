@@ -18,8 +18,8 @@ from typing import Any, Final, TypeAlias, cast
 from stackmask.grammar import charclass, ir
 from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.regex import sets
-from stackmask.grammar.regex.contexts import NON_ASCII
-from stackmask.grammar.regex.elimination import TooLarge, expression
+from stackmask.grammar.regex.contexts import NON_ASCII, concat
+from stackmask.grammar.regex.elimination import TooLarge, expression, one_of
 from stackmask.grammar.regex.joints import TooEntangled
 from stackmask.grammar.regex.reader import byte_class
 from stackmask.grammar.regex.tree import (
@@ -118,10 +118,11 @@ class _Automaton:
                 self.behinds.setdefault(Look(node.body, False, False), len(self.behinds))
         self.edges = [node for node in nodes if isinstance(node, Edge)]
         self.steps = 0
-        every = ir.Repeat(ir.ByteClass((1 << 256) - 1) if as_bytes else ir.ANY_CHAR, 0, None)
+        self.search = search
+        self.every = ir.Repeat(ir.ByteClass((1 << 256) - 1) if as_bytes else ir.ANY_CHAR, 0, None)
         start = self.cons(root, ANYTHING_GOES if search else AT_END)
-        if search:
-            start = self.cons(every, start)
+        if search and self.behinds:
+            start = self.cons(self.every, start)
         self.start = start
         self.bodies = [self.cons(look.body, BODY_OVER) for look in self.behinds]
 
@@ -181,13 +182,16 @@ class _Automaton:
         return number
 
     def run(self) -> ir.Expr:
-        first: State = (
-            frozenset([frozenset([(self.start, True)])]),
-            EDGE_OF_TEXT,
-            tuple(frozenset() for _ in self.bodies),
-        )
-        states = {first: 0}
-        order = [first]
+        nothing: tuple[frozenset[Thread], ...] = tuple(frozenset() for _ in self.bodies)
+        start: Condition = frozenset([frozenset([(self.start, True)])])
+        states: dict[State, int] = {(start, EDGE_OF_TEXT, nothing): 0}
+        ways: dict[int, list[int]] = {}  # state → classes of the last character before a match begins there
+        if self.search and not self.bodies:
+            # what stands before a match matters to anchors only, by its last character
+            for letter in range(len(self.classes)):
+                state = (start, self.seen(letter), nothing)
+                ways.setdefault(states.setdefault(state, len(states)), []).append(letter)
+        order = list(states)
         rows: list[dict[int, int]] = []
         accepting: list[bool] = []
         for state in order:
@@ -209,7 +213,11 @@ class _Automaton:
                     order.append(target)
                 row[letter] = states[target]
             rows.append(row)
-        return expression(rows, accepting, self.classes, self.as_bytes)
+        entries: list[tuple[ir.Expr, int]] = [(ir.EPSILON, 0)]
+        for number, letters in ways.items():
+            last = charclass.normalize(r for letter in letters for r in self.classes[letter])
+            entries.append((concat([self.every, one_of(last, self.as_bytes)]), number))
+        return expression(rows, accepting, self.classes, entries, self.as_bytes)
 
     def seen(self, letter: int) -> int:
         """Return a class that stands for all those that anchors do not tell from this one, as last characters."""
