@@ -212,7 +212,10 @@ class Reader:
 
     def text_of(self, characters: str) -> ir.Expr:
         """Return the expression of characters that stand for themselves."""
-        return ir.Literal(characters.encode("latin-1" if self.as_bytes else "utf-8"))
+        try:
+            return ir.Literal(characters.encode("latin-1" if self.as_bytes else "utf-8"))
+        except UnicodeEncodeError:
+            return char_class(())  # half a character is in no well-formed text
 
     def assertion(self, frame: Frame, node: Node, start: int) -> None:
         """Add an assertion."""
