@@ -18,6 +18,7 @@ from typing import Any, Final, TypeAlias, cast
 from stackmask.grammar import charclass, ir
 from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.regex import sets
+from stackmask.grammar.regex.assertions import Assertions
 from stackmask.grammar.regex.contexts import NON_ASCII, concat
 from stackmask.grammar.regex.elimination import TooLarge, expression, one_of
 from stackmask.grammar.regex.joints import TooEntangled
@@ -61,12 +62,33 @@ def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
     Cost: states times classes of characters, and then what the way back takes.
     """
     assertion = next(node for node in walk_nodes(root) if isinstance(node, Edge | Look))
+    root = _with_edges(root, Assertions(as_bytes, ir.ANY_TEXT))
     if as_bytes:
         root = spelled_out(root, assertion)
     try:
         return _Automaton(root, search, as_bytes, assertion).run()
     except TooLarge:
         raise TooEntangled(assertion) from None
+
+
+# recursion is as deep as groups are nested, which the reader limits
+def _with_edges(node: Node, assertions: Assertions) -> Node:
+    """Return the node with looks at one character as edges, which need no threads and no conditions."""
+    match node:
+        case Look(body) if assertions.assertion(body) is None:
+            flats = assertions.look(node)
+            if len(flats) == 1 and len(flats[0]) == 1 and isinstance(edge := flats[0][0], Edge):
+                return edge
+            return node
+        case Look(body):
+            return Look(_with_edges(body, assertions), node.ahead, node.negative, node.offset)
+        case ir.Sequence(items) if assertions.assertion(node) is not None:
+            return node_sequence(_with_edges(item, assertions) for item in items)
+        case ir.Choice(items) if assertions.assertion(node) is not None:
+            return node_choice(_with_edges(item, assertions) for item in items)
+        case ir.Repeat(item, low, high) if assertions.assertion(node) is not None:
+            return node_repeat(_with_edges(item, assertions), low, high)
+    return node
 
 
 # recursion is as deep as groups are nested, which the reader limits

@@ -15,8 +15,8 @@ from stackmask.grammar.normalize.build import choice, repeat
 from stackmask.grammar.regex.contexts import concat
 from stackmask.grammar.regex.reader import byte_class, char_class
 
-MAX_SIZE: Final = 20_000  # nodes of the expression
-MAX_NESTING: Final = 100  # levels of the expression
+MAX_SIZE: Final = 60_000  # nodes of the expression
+MAX_NESTING: Final = 300  # levels of the expression; rules have at most 400
 
 
 class TooLarge(Exception):

@@ -15,7 +15,15 @@ from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.diagnostics import Collector
 from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.folding import fold
-from stackmask.grammar.regex.tree import Edge, Look, Node, node_choice, node_repeat, node_sequence
+from stackmask.grammar.regex.tree import (
+    Edge,
+    Look,
+    Node,
+    node_choice,
+    node_repeat,
+    node_sequence,
+    takes_nothing,
+)
 
 MAX_GROUPS: Final = 100  # nested groups; each makes up to three levels of expressions
 MAX_COUNT: Final = 1_000_000_000
@@ -350,8 +358,8 @@ class Reader:
         if isinstance(item, str):
             item = self.text_of(item)
         result: Node
-        if isinstance(item, Edge | Look):
-            result = ir.EPSILON if low == 0 else item
+        if isinstance(item, Edge | Look) or (self.asserted and takes_nothing(item)):
+            result = ir.EPSILON if low == 0 else item  # holding once is holding always
         else:
             result = repeat = node_repeat(item, low, high)
             if lazy:
