@@ -53,11 +53,14 @@ def regex_expr(
         expr = cast("ir.Expr", tree)
         return concat([any_text, expr, any_text]) if search else expr
     try:
-        return Assertions(as_bytes, any_text).compile(tree, search, reader.asserted)
-    except TooEntangled as error:
-        entangled = error
-    try:
+        try:
+            return Assertions(as_bytes, any_text).compile(tree, search, reader.asserted)
+        except TooEntangled as error:
+            entangled = error
         return automaton_expr(tree, search, isinstance(pattern, bytes))
+    except RecursionError:
+        # groups are limited, but not what the caller has on the stack already
+        raise _error(text, Diagnostic("G015", "groups with assertions are nested too deeply here")) from None
     except TooEntangled as error:
         node = entangled.node or error.node
         what = node.what if node else "an assertion"

@@ -71,7 +71,7 @@ class Reader:
 
     quantifier: ClassVar[re.Pattern[str]]
     class_end: ClassVar[re.Pattern[str]]  # a class without nested ones, whole
-    class_cache: dict[tuple[str, str, bool], Ranges]
+    class_cache: dict[tuple[str, str, int], Ranges]
     stacks_quantifiers: ClassVar[bool] = False  # `a**`
     possessive: ClassVar[bool] = False
     quantifies_anchors: ClassVar[bool] = False
@@ -235,7 +235,7 @@ class Reader:
         """Read a class, or find it among those read before."""
         text, start, flags = self.text, self.position, frame.flags
         match = self.class_end.match(text, start)
-        key = (match[0], self.folding(flags) if flags & I else "", bool(flags & U)) if match else None
+        key = (match[0], self.folding(flags) if flags & I else "", flags & (U | X)) if match else None
         known = self.class_cache.get(key) if key else None
         if known is not None and match:
             self.position = match.end()

@@ -76,6 +76,8 @@ CASES: list[tuple[str, str, str, list[str], list[str]]] = [
     ("rust", r"(?i)k\p{Lu}", "", ["Ka", "\u212aA"], []),
     ("rust", r"\x61\x{62}\u0063\U{64}\a\z", "", ["abcd\a"], []),
     ("rust", "(?x) a b # comment\n [c d]", "", ["abc", "abd"], ["ab "]),
+    ("rust", "(?x)[a b]", "", ["a", "b"], [" "]),
+    ("rust", "[a b]", "", ["a", "b", " "], []),
     ("rust", "a**{2}", "", ["", "aaa"], ["b"]),
     ("rust", "(?m)^a$", "", ["a"], ["a\n"]),
     ("rust", "a$", "", ["a"], ["a\n"]),
