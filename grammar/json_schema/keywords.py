@@ -100,11 +100,7 @@ def _names(node: Node, keyword: str, value: Any) -> list[str]:
 
 
 def _type(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    names = (
-        (value,)
-        if isinstance(value, str)
-        else _list(node, "type", value, "a name of a type or an array of them")
-    )
+    names = (value,) if isinstance(value, str) else _list(node, "type", value, "a name of a type or an array of them")
     mask = 0
     for name in names:
         bits = TYPE_NAMES.get(name) if isinstance(name, str) else None
