@@ -27,7 +27,7 @@ from stackmask.grammar.json_schema.nodes import (
     PART_VALUES,
     Node,
 )
-from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, NO_NUMBERS, NumberSet
+from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
 from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
@@ -109,7 +109,19 @@ class Value:
 
     def has_scalars(self) -> bool:
         """Tell whether a null, boolean, number or string is a value."""
-        return bool(self.mask) or not self.number.is_empty() or not self.text.is_empty()
+        return bool(self.mask) or self.has_numbers() or self.has_strings()
+
+    def has_numbers(self) -> bool:
+        """Tell whether a number is a value."""
+        number = self.number
+        if number is NO_NUMBERS:
+            return False
+        return number is ALL_NUMBERS or number is INTEGERS or not number.is_empty()
+
+    def has_strings(self) -> bool:
+        """Tell whether a string is a value."""
+        text = self.text
+        return text is not NONE and (text is ALL or not text.is_empty())
 
 
 class Algebra:
@@ -354,11 +366,11 @@ class Algebra:
 
     def scalars(self, state: State) -> Scalars:
         """Return the scalar values of a state."""
-        result = ALL_SCALARS
+        result = None
         for literal in state:
             found = self._scalars(literal)
-            result = found if result is ALL_SCALARS else result.meet(found)
-        return result
+            result = found if result is None else result.meet(found)
+        return ALL_SCALARS if result is None else result
 
     def _scalars(self, literal: int) -> Scalars:
         node = self.node(literal)
@@ -432,10 +444,16 @@ class Algebra:
                 )
             found = Value(state, self.scalars(state))
             self.values[state] = found
-            found.arrays = [form for atoms in self.expand(state, ARRAY) for form in arrays.forms(self, atoms)]
-            found.objects = [
-                form for atoms in self.expand(state, OBJECT) for form in objects.forms(self, atoms)
-            ]
+            possible = ARRAY | OBJECT
+            for literal in state:
+                if literal > 0:
+                    possible &= self.node(literal).mask
+            if possible & ARRAY:
+                for atoms in self.expand(state, ARRAY):
+                    found.arrays.extend(arrays.forms(self, atoms))
+            if possible & OBJECT:
+                for atoms in self.expand(state, OBJECT):
+                    found.objects.extend(objects.forms(self, atoms))
         return found
 
     def where(self, state: State) -> Where:

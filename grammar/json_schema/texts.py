@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema.strings import literal, string
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.regular import Recognizer, is_empty
 
@@ -24,7 +25,7 @@ class Texts:
     ``high`` code points that are in every one of ``parts`` and are none of ``excluded``.
     """
 
-    __slots__ = ("_empty", "_matcher", "excluded", "high", "low", "parts", "words")
+    __slots__ = ("_empty", "_matcher", "excluded", "high", "low", "parts", "spelled", "words")
 
     def __init__(
         self,
@@ -33,13 +34,15 @@ class Texts:
         high: int | None = None,
         parts: tuple[ir.Expr, ...] = (),
         excluded: dict[str, None] | None = None,
+        nonempty: bool = False,
     ) -> None:
         self.words = words
         self.low = low
         self.high = high
         self.parts = parts
         self.excluded = excluded or {}
-        self._empty: bool | None = None
+        self.spelled: ir.Expr | None = None  # as JSON writes them, once that was asked for
+        self._empty: bool | None = False if nonempty else None
         self._matcher: Recognizer | None = None
 
     def contains(self, text: str) -> bool:
@@ -150,6 +153,12 @@ class Texts:
         return self._empty
 
 
+@lru_cache(16_384)
+def spelled(word: str) -> ir.Expr:
+    """Return every spelling of one text, quotes included: the same expression for the same text."""
+    return string(literal(word))
+
+
 def text_set(expr: ir.Expr) -> Texts:
     """Return the strings of an expression over code points, written out if they are few."""
     words = finite_words(expr, MAX_WORDS)
@@ -167,8 +176,26 @@ def _intersection(parts: tuple[ir.Expr, ...]) -> ir.Expr:
     return parts[0] if len(parts) == 1 else ir.Intersection(parts)
 
 
+def _is_nullable(expr: ir.Expr) -> bool:
+    match expr:
+        case ir.Literal(data):
+            return not data
+        case ir.Sequence(items) | ir.Intersection(items):
+            return all(map(_is_nullable, items))
+        case ir.Choice(items):
+            return any(map(_is_nullable, items))
+        case ir.Repeat(item, low):
+            return low == 0 or _is_nullable(item)
+        case ir.Complement(item):
+            return not _is_nullable(item)
+        case _:
+            return False
+
+
 @lru_cache(4096)
 def _is_empty(expr: ir.Expr) -> bool:
+    if _is_nullable(expr):
+        return False
     if not any(
         isinstance(part, ir.Intersection | ir.Complement) or part == ir.NOTHING for part in ir.walk(expr)
     ):
