@@ -150,6 +150,7 @@ class Algebra:
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
         self.complements: dict[int, tuple[Texts, Texts]] = {}
+        self.known_clashes: dict[State, bool] = {}
         self.steps = 0
         self.depth = 0
         self.start = self.literal_in(schema, root, (), root.where)
@@ -471,6 +472,16 @@ class Algebra:
             if literal > 0:
                 node = self.node(literal)
                 return not node.mask
+        known = self.known_clashes.get(state)
+        if known is None:
+            known = self._clashes(state)
+            if known is None:
+                return False
+            self.known_clashes[state] = known
+        return known
+
+    def _clashes(self, state: State) -> bool | None:
+        """Tell whether a state has no value; None if that takes a look too deep."""
         found = self.values.get(state)
         if found is None:
             structured = ARRAY | OBJECT
@@ -487,7 +498,7 @@ class Algebra:
             if not structured:
                 return True
             if self.depth >= CLASH_DEPTH:
-                return False
+                return None
             self.depth += 1
             try:
                 found = self.value(state)

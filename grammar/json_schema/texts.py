@@ -137,6 +137,14 @@ class Texts:
             parts = (*parts, ir.Complement(_any_of(list(self.excluded))))
         return _intersection(parts)
 
+    def is_endless(self) -> bool:
+        """Tell whether every beginning of a member begins infinitely many, as far as can be read off."""
+        if self is ALL:
+            return True
+        if self.words is not None or self.high is not None:
+            return False
+        return all(map(_goes_on, self.parts))
+
     def is_empty(self) -> bool:
         """Tell whether there is no member. Raises: BudgetError if that cannot be found out."""
         if self._empty is None:
@@ -149,7 +157,11 @@ class Texts:
             elif not self.low and self.high is None and not self.excluded and len(self.parts) == 1:
                 self._empty = _is_empty(self.parts[0])
             else:
-                self._empty = _is_empty(self.expr())
+                shortest = _shortest(self.parts[0]) if len(self.parts) == 1 and not self.excluded else None
+                if shortest is not None and self.low <= shortest and (self.high is None or shortest <= self.high):
+                    self._empty = False
+                else:
+                    self._empty = _is_empty(self.expr())
         return self._empty
 
 
@@ -174,6 +186,44 @@ def _any_of(words: list[str]) -> ir.Expr:
 
 def _intersection(parts: tuple[ir.Expr, ...]) -> ir.Expr:
     return parts[0] if len(parts) == 1 else ir.Intersection(parts)
+
+
+def _goes_on(expr: ir.Expr) -> bool:
+    """Tell whether the expression ends in a loop that every beginning can reach and stay in, read off its form."""
+    match expr:
+        case ir.Repeat(item, _, None):
+            return not _is_nullable(item)
+        case ir.Sequence(items):
+            return bool(items) and _goes_on(items[-1])
+        case ir.Choice(items):
+            return bool(items) and all(map(_goes_on, items))
+        case _:
+            return False
+
+
+def _shortest(expr: ir.Expr) -> int | None:
+    """Return the length of a shortest member, or None if that cannot be read off the expression."""
+    match expr:
+        case ir.Literal(data):
+            return len(data.decode())
+        case ir.CharClass(ranges):
+            return 1 if ranges else None
+        case ir.Sequence(items):
+            total = 0
+            for item in items:
+                length = _shortest(item)
+                if length is None:
+                    return None
+                total += length
+            return total
+        case ir.Choice(items):
+            lengths = [length for item in items if (length := _shortest(item)) is not None]
+            return min(lengths, default=None)
+        case ir.Repeat(item, low):
+            length = _shortest(item) if low else 0
+            return None if length is None else low * length
+        case _:
+            return None
 
 
 def _is_nullable(expr: ir.Expr) -> bool:

@@ -81,6 +81,64 @@ def unique_array(lowering: Lowering, form: ArrayForm) -> ir.Expr:
     return _captured(lowering, singles, item, form.low, form.high)
 
 
+def enough_values(lowering: Lowering, form: ArrayForm) -> bool:
+    """Tell whether as many unequal items as the array must have can be found, one for each place.
+
+    Places whose items have few values are matched to values (augmenting paths); others never run out.
+    """
+    few: list[list[Hashable]] = []
+    for index in range(form.low):
+        state = form.prefix[index] if index < len(form.prefix) else form.rest
+        values = _values(lowering, state)
+        if values is None:
+            if index >= len(form.prefix):
+                break
+            continue
+        few.append(list(values))
+        if len(few) > MAX_VALUES:
+            return False
+    taken: dict[Hashable, int] = {}
+
+    def place(start: int) -> bool:
+        # a search for an augmenting path, without recursion: values are visited once
+        came_from: dict[Hashable, tuple[int, Hashable | None]] = {}
+        todo: list[tuple[int, Hashable | None]] = [(start, None)]
+        while todo:
+            index, before = todo.pop()
+            for value in few[index]:
+                if value in came_from:
+                    continue
+                came_from[value] = (index, before)
+                if value not in taken:
+                    at: Hashable | None = value
+                    while at is not None:
+                        taken[at], at = came_from[at]
+                    return True
+                todo.append((taken[value], value))
+        return False
+
+    return all(map(place, range(len(few))))
+
+
+def _is_endless(lowering: Lowering, state: State) -> bool:
+    """Tell whether every beginning of an array or object of the state has endless completions.
+
+    It has if more keys or items can always come.
+    """
+    if not state:
+        return True
+    value = lowering.algebra.value(state)
+    for array in value.arrays:
+        counted = any(most is not None for *_, most in array.contains)
+        if array.high is not None or counted or array.unique or not lowering.is_live(array.rest):
+            return False
+    return all(
+        form.high is None
+        and any(lowering.is_live(entry.state) and entry.texts.is_endless() for entry in form.classes)
+        for form in value.objects
+    )
+
+
 def _slots(lowering: Lowering, form: ArrayForm, singles: list[ir.Expr], strings: ir.Expr | None) -> ir.Expr:
     """Return an array of values by slot, and of strings without end."""
     ws = lowering.whitespace
@@ -322,12 +380,16 @@ def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | N
             endless.append(others)
     strings: ir.Expr | None = None
     if not text.is_empty():
-        words = None if text is ALL else _words(value) if value is not None else None
+        words = None if text is ALL or value is None else _words(value)
+        if words is None and not text.is_endless():
+            return None
         if words is not None:
             singles.extend(string(literal(word)) for word in words)
         else:
             strings = text_expr(text)
     if structured:
+        if not _is_endless(lowering, state):
+            return None
         endless.append(lowering.structured(state))
     if len(singles) > MAX_VALUES:
         return None
