@@ -18,6 +18,7 @@ from stackmask.grammar.json_schema.numbers import (
     NumberSet,
     Piece,
     Rational,
+    class_has,
     is_point,
 )
 from stackmask.grammar.json_schema.scientific import (
@@ -153,7 +154,8 @@ def _magnitudes(
     for piece in pieces:
         low, high, terms = piece
         if is_point(low, high):
-            values.append(low[1])
+            if class_has(terms, low[1]):  # where a piece is cut at zero it may be of any class
+                values.append(low[1])
         elif terms == ALL and high == TOP and low == _ZERO_CUT:
             found.append(ANY_MAGNITUDE)
         elif terms == ALL and high == TOP and low == _AFTER_ZERO:
