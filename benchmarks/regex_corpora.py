@@ -22,10 +22,10 @@ from record import use_checkout, write_result
 
 use_checkout()
 
-from datapack import datapack  # noqa: E402
+from datapack import datapack
 
-import stackmask as sm  # noqa: E402
-from stackmask.grammar.regex import is_valid_regex, regex_expr  # noqa: E402
+import stackmask as sm
+from stackmask.grammar.regex import is_valid_regex, regex_expr
 
 COMPILER = sm.Compiler(sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256]))
 

@@ -23,10 +23,10 @@ from record import use_checkout, write_result
 
 use_checkout()
 
-from byte_matcher import ByteMatcher  # noqa: E402
-from oracle import random_regexes as randoms  # noqa: E402
+from byte_matcher import ByteMatcher
+from oracle import random_regexes as randoms
 
-import stackmask as sm  # noqa: E402
+import stackmask as sm
 
 TEXTS = 40  # of a pattern over many characters
 CASES_AT_ONCE = 400  # patterns of one JavaScript process

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stackmask.grammar import ir
-from stackmask.grammar.diagnostics import GrammarFileError
+from stackmask.grammar.diagnostics import Diagnostic, GrammarError, GrammarFileError
 from stackmask.grammar.dump import dump
 from stackmask.grammar.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
@@ -151,10 +151,14 @@ class Grammar:
     def from_choices(cls, strings: Iterable[str | bytes]) -> Grammar:
         """Return the grammar of exactly these strings.
 
-        Raises: GrammarError (G103) if there are none.
+        Raises: GrammarError if one holds a lone surrogate; when it is compiled (G103), if there are none.
         Cost: linear in the bytes, after sorting.
         """
-        words = {string.encode() if isinstance(string, str) else bytes(string) for string in strings}
+        try:
+            words = {string.encode() if isinstance(string, str) else bytes(string) for string in strings}
+        except UnicodeEncodeError as error:
+            problem = f"a choice holds half a character (a surrogate): {error.object!r}"
+            raise GrammarError([Diagnostic("G006", problem)]) from None
         expr = ir.Choice(tuple(map(ir.Literal, sorted(words))))
         return cls(RuleSet({"root": Rule("root", expr)}, "root"))
 

@@ -35,6 +35,7 @@ cdef struct Config:
     int32_t map         # the bytes that one step tells apart
     int32_t mask_row    # families: the row that holds the whole mask, of masks number `mask_epoch`; or -1
     int32_t mask_epoch
+    bint capturing      # a member has a capture open
     uint64_t ends       # walks: guards under which the frame below must be alive; else 1
 
 

@@ -155,6 +155,10 @@ cdef class ConfigSpace(FrameSpace):
         config.row = UNKNOWN
         config.map = MAP_ONE
         config.mask_row = UNKNOWN
+        config.capturing = False
+        for i in range(n):
+            if self.work[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.work[i].sem):
+                config.capturing = True
         config.mask_epoch = 0
         config.ends = ends
         for i in range(n):

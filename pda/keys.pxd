@@ -9,6 +9,10 @@ cdef enum:
     KEYS_NONE = 0       # outside every object
     KEYS_UNKNOWN = 1    # in mask walks: the object around the walk
     NOT_NOW = -1        # the key may not come
+    NOT_KNOWN = -2      # in mask walks: whether it may depends on the keys used
+    # in place of a set of texts, in the views that mask walks have of a state
+    SOME_TEXTS = -1     # whatever was used; the next undeclared key is taken to be another
+    MORE_TEXTS = -2     # the same, after that key
     # tests are numbered: these kinds, then the slots
     TEST_CLOSE = 0
     TEST_CONTINUE = 1
@@ -30,8 +34,8 @@ cdef struct Spec:
 
 cdef struct KeyState:
     int32_t spec
-    int32_t texts       # the set of undeclared keys used: a node
-    int32_t count       # keys so far
+    int32_t texts       # the set of undeclared keys used: a node, or SOME_TEXTS or MORE_TEXTS
+    int32_t count       # keys so far; in views no more than matters
     int32_t missing     # required slots that are not taken
     int32_t past        # ordered: slots below are over
     int32_t taken       # words[taken:]: slots taken, as tests
@@ -68,6 +72,7 @@ cdef class KeyStates:
     cdef vector[uint8_t] rule_passes    # likewise
     cdef vector[vector[int32_t]] rule_tests     # rule -> the tests that can come first in it
     cdef vector[uint64_t] scratch
+    cdef vector[int32_t] view_of        # state -> view, or -1
     cdef uint64_t max_states
     cdef dict numbers                   # KeySpec -> its number
 
@@ -76,6 +81,8 @@ cdef class KeyStates:
     cdef int32_t take(self, int32_t state, int32_t slot) except -3
     cdef int32_t use(self, int32_t state, int32_t text) except -3
     cdef int32_t fresh(self, int32_t spec) except -3
+    cdef int32_t view(self, int32_t state) except -3
+    cdef int texts_of(self, int32_t node, vector[int32_t]& out) except -1
     cdef bint lives(self, int32_t state, int32_t term) except -1
     cdef bint always_lives(self, int32_t term) except -1
     cdef int32_t needs_at(self, int32_t term) except -3

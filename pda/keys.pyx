@@ -139,19 +139,62 @@ cdef class KeyStates:
         return self.intern(k)
 
     cdef int32_t use(self, int32_t state, int32_t text) except -3:
-        """Return the state with an undeclared key used; NOT_NOW if it has been, or no such key may come."""
+        """Return the state with an undeclared key used; NOT_NOW if it has been, or no such key may come.
+
+        A view takes the first one to be new, and answers NOT_KNOWN for the second.
+        """
         cdef KeyState k = self.states[state]
         cdef int32_t i, size = self.specs[k.spec].words
-        if not self.holds(state, TEST_UNDECLARED) or self.has_text(k.texts, <uint32_t>text):
+        if not self.holds(state, TEST_UNDECLARED):
+            return NOT_NOW
+        if k.texts == MORE_TEXTS:
+            return NOT_KNOWN
+        if k.texts >= 0 and self.has_text(k.texts, <uint32_t>text):
             return NOT_NOW
         self.scratch.resize(size)
         for i in range(size):
             self.scratch[i] = self.words[k.taken + i]
-        k.texts = self.with_text(k.texts, <uint32_t>text)
+        k.texts = MORE_TEXTS if k.texts == SOME_TEXTS else self.with_text(k.texts, <uint32_t>text)
         k.count += 1
         if self.specs[k.spec].ordered:
             k.past = self.specs[k.spec].slots
         return self.intern(k)
+
+    cdef int32_t view(self, int32_t state) except -3:
+        """Return what mask walks see of a state: all but the undeclared keys used, which matter to few tokens."""
+        cdef KeyState k
+        cdef int32_t i
+        if <size_t>state >= self.view_of.size():
+            self.view_of.resize(self.states.size(), UNKNOWN)
+        if self.view_of[state] < 0:
+            k = self.states[state]
+            if k.spec < 0 or k.texts < 0:
+                self.view_of[state] = state
+                return state
+            self.scratch.resize(self.specs[k.spec].words)
+            for i in range(self.specs[k.spec].words):
+                self.scratch[i] = self.words[k.taken + i]
+            k.texts = SOME_TEXTS
+            i = self.intern(k)
+            self.view_of[state] = i
+        return self.view_of[state]
+
+    cdef int texts_of(self, int32_t node, vector[int32_t]& out) except -1:
+        """Append the texts of a set."""
+        cdef vector[int32_t] todo
+        cdef TextNode n
+        if node <= EMPTY_SET:
+            return 0
+        todo.push_back(node)
+        while not todo.empty():
+            n = self.nodes[todo.back()]
+            todo.pop_back()
+            if n.bit:
+                todo.push_back(n.low)
+                todo.push_back(n.high)
+            else:
+                out.push_back(<int32_t>n.prefix)
+        return 0
 
     cdef int32_t intern(self, KeyState k) except -3:
         """Intern a state whose taken slots are in ``scratch``; what else is in it follows."""
@@ -159,6 +202,10 @@ cdef class KeyStates:
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.texts), <uint32_t>k.past)
         cdef int32_t id
         cdef KeyState* other
+        if k.texts < 0 and self.specs[k.spec].max_count < 0 and k.count > self.specs[k.spec].min_count:
+            # beyond, the count decides nothing
+            k.count = self.specs[k.spec].min_count
+        h = mix(h, <uint32_t>k.count)
         for i in range(n):
             h = mix(h, self.scratch[i])
         cdef uint32_t tag = <uint32_t>(h >> 16)
@@ -167,7 +214,12 @@ cdef class KeyStates:
             if self.state_index.tags[pos] == tag:
                 id = self.state_index.ids[pos]
                 other = &self.states[id]
-                if other.spec == k.spec and other.texts == k.texts and other.past == k.past:
+                if (
+                    other.spec == k.spec
+                    and other.texts == k.texts
+                    and other.past == k.past
+                    and other.count == k.count
+                ):
                     i = 0
                     while i < n and self.words[other.taken + i] == self.scratch[i]:
                         i += 1

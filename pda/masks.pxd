@@ -1,8 +1,10 @@
 # The masks of configurations, put together from those of local states. See masks.pyx.
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.frames cimport Edge
+from stackmask.pda.remainders cimport Nodes
 from stackmask.pda.tables cimport IdTable, KeyMap
 from stackmask.pda.walks cimport MaskWalks
 
@@ -11,6 +13,7 @@ cdef struct Visit:
     int32_t mask
     int32_t frame
     int32_t filter      # or NO_FILTER
+    int32_t keys        # key state of the object that the mask is in, KEYS_NONE outside all
 
 
 cdef struct Part:
@@ -34,6 +37,7 @@ cdef class MaskStore(MaskWalks):
     cdef vector[Part] parts_found
     cdef vector[int32_t] to_simulate        # places of the vocabulary
     cdef vector[int32_t] to_try             # tokens
+    cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
     cdef vector[int32_t] node_of            # token -> its node, made when first needed
     cdef bint simulate_tokens
     cdef bint simulate_all
@@ -45,9 +49,14 @@ cdef class MaskStore(MaskWalks):
     cdef readonly uint64_t simulations
     cdef readonly uint64_t most_visits
 
-    cdef int visit(self, int32_t mask, int32_t frame, int32_t filter) except -3
+    cdef int visit(self, int32_t mask, int32_t frame, int32_t filter, int32_t keys) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
     cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1
+    cdef int32_t child_of(self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys) except -3
+    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3
+    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept
+    cdef int recheck(self, uint32_t* words) except -3
+    cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3
     cdef int collect(self, ConfigSpace family, int32_t config) except -3
     cdef int32_t join(self) except -3
     cdef int apply(self, Part part, uint32_t* words) noexcept

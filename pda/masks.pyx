@@ -12,14 +12,16 @@ configuration remembers the row of its whole mask.
 """
 
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
 from libcpp.algorithm cimport sort
 
-from stackmask.pda.configurations cimport DEAD
+from stackmask.pda.configurations cimport DEAD, Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
-from stackmask.pda.interning cimport ACTION_NONE, EMPTY, TOKENS
+from stackmask.pda.interning cimport ACTION_SCOPE, EMPTY, F_KEYS, TOKENS
+from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 from stackmask.pda.tables cimport NO_VALUE, ids_free, ids_init, ids_put, map_clear, map_free, map_get, map_init, map_put, mix
 from stackmask.pda.walks cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
 
@@ -49,7 +51,7 @@ cdef class MaskStore(MaskWalks):
 
     # -- the parts of a mask ---------------------------------------------------------------------------
 
-    cdef int visit(self, int32_t mask, int32_t frame, int32_t filter) except -3:
+    cdef int visit(self, int32_t mask, int32_t frame, int32_t filter, int32_t keys) except -3:
         cdef Visit v
         cdef size_t i, n = self.visits.size()
         if mask == NO_TOKENS:
@@ -57,16 +59,22 @@ cdef class MaskStore(MaskWalks):
         v.mask = mask
         v.frame = frame
         v.filter = filter
+        v.keys = keys
         # ambiguous stacks reach the same place in several ways; a mask is or-ed once
         if n < FEW_VISITS:
             for i in range(n):
-                if self.visits[i].mask == mask and self.visits[i].frame == frame and self.visits[i].filter == filter:
+                if (
+                    self.visits[i].mask == mask
+                    and self.visits[i].frame == frame
+                    and self.visits[i].filter == filter
+                    and self.visits[i].keys == keys
+                ):
                     return 0
-        elif filter == NO_FILTER:
+        elif filter == NO_FILTER and keys == KEYS_NONE:
             if n == FEW_VISITS:
                 map_clear(&self.visited)
                 for i in range(n):
-                    if self.visits[i].filter == NO_FILTER:
+                    if self.visits[i].filter == NO_FILTER and self.visits[i].keys == KEYS_NONE:
                         map_put(&self.visited, visit_key(self.visits[i]), 1)
             if map_get(&self.visited, visit_key(v)) != NO_VALUE:
                 return 0
@@ -91,6 +99,8 @@ cdef class MaskStore(MaskWalks):
         cdef Edge edge
         cdef Include piece
         cdef Part part
+        cdef int32_t keys
+        cdef vector[vector[uint8_t]] texts
         part.filter = at.filter
         if mask.dense >= 0 or mask.sparse_count:
             part.mask = at.mask
@@ -106,7 +116,7 @@ cdef class MaskStore(MaskWalks):
         for i in range(mask.include_first, mask.include_first + mask.include_count):
             piece = self.includes[i]
             if self.any_exit(family, at.frame, piece.ends):
-                self.visit(piece.mask, at.frame, self.filter_both(at.filter, piece.filter))
+                self.visit(piece.mask, at.frame, self.filter_both(at.filter, piece.filter), at.keys)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
             for e in range(family.frames[at.frame].count):
@@ -120,26 +130,129 @@ cdef class MaskStore(MaskWalks):
                         j = self.runs.runs[self.groups[k].run].place
                         self.simulate_place(j)
                     continue
-                self.visit(
-                    self.child(k, edge.rest, edge.action != ACTION_NONE, family.frames[edge.parent].forbids),
-                    edge.parent,
-                    at.filter,
-                )
+                j = self.child_of(family, k, edge, at, &keys)
+                self.visit(j, edge.parent, at.filter, keys)
+        if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
+            self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), texts)
+            for i in range(mask.key_first, mask.key_first + mask.key_count):
+                self.doubt(self.key_starts[i], texts)
         return 0
+
+    cdef int32_t child_of(self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys) except -3:
+        """Return the mask of what a group leaves over when it returns along an edge, and the keys there."""
+        cdef int32_t sem = self.groups[group].sem, found
+        cdef int32_t known = self.semantics.keys_at(sem)
+        cdef bint strict = family.frames[edge.parent].forbids
+        keys[0] = at.keys
+        if edge.action <= ACTION_SCOPE:
+            keys[0] = self.semantics.keys_at(edge.saved)
+            known = KEYS_UNKNOWN
+            sem = SEM_SYMBOL
+        elif edge.action >= 0:
+            if self.semantics.is_key(edge.action):
+                sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
+                if sem < 0:
+                    self.simulate_all = True
+                    return NO_TOKENS
+                return self.child(group, edge.rest, sem, strict)
+            sem = SEM_SYMBOL
+            if known != KEYS_UNKNOWN:
+                return self.child(group, edge.rest, self.semantics.with_keys(SEM_SYMBOL, known), strict)
+        if known != KEYS_UNKNOWN:
+            return self.child(group, edge.rest, sem, strict)
+        found = NO_TOKENS
+        if keys[0] <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS:
+            found = self.child(group, edge.rest, sem, strict)
+            if keys[0] <= KEYS_UNKNOWN or not self.asks(found):
+                return found
+        # the keys decide: ask again with what walks may know of them
+        return self.child(group, edge.rest, self.semantics.with_keys(sem, self.semantics.keys.view(keys[0])), strict)
+
+    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept:
+        """Return the child of a node that goes on with a byte, or -1."""
+        cdef int32_t i = node + 1
+        while i < n.end[node] and n.byte[i] < byte:
+            i = n.end[i]
+        return i if i < n.end[node] and n.byte[i] == byte else -1
+
+    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3:
+        """Note the places below one where one of the texts, and then a quote, is spelled.
+
+        Where a character is spelled as an escape all that follows is doubtful.
+        """
+        cdef Nodes n = self.forest.nodes(place)
+        cdef int32_t node, next, in_forest = place & IN_FOREST
+        cdef size_t k, i
+        cdef uint8_t byte
+        for k in range(texts.size()):
+            node = place >> 2
+            for i in range(texts[k].size() + 1):
+                byte = c'"'
+                if i < texts[k].size():
+                    next = self.go(n, node, c"\\")
+                    if next >= 0:
+                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
+                    byte = texts[k][i]
+                    if byte == c'"' or byte == c"\\" or byte < 0x20:
+                        break
+                node = self.go(n, node, byte)
+                if node < 0:
+                    break
+                if i == texts[k].size():
+                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
+        return 0
+
+    cdef int recheck(self, uint32_t* words) except -3:
+        """Take the doubtful tokens out; they are run on the real configuration."""
+        cdef size_t k
+        cdef int32_t t, node
+        cdef Nodes n
+        for k in range(self.doubtful.size()):
+            n = self.forest.nodes(self.doubtful[k])
+            node = self.doubtful[k] >> 2
+            for t in range(n.token_first[node], n.token_first[n.end[node]]):
+                words[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+            self.simulate_place(self.doubtful[k])
+        return 0
+
+    cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3:
+        cdef int32_t found
+        if keys <= KEYS_UNKNOWN:
+            return self.root(state, strict)
+        if not self.terms.terms[state].flags & F_KEYS:
+            found = self.root(state, strict)
+            if not self.asks(found):
+                return found
+        return self.keyed_root(state, self.semantics.symbol_with(keys), strict)
 
     cdef int collect(self, ConfigSpace family, int32_t config) except -3:
         """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
-        cdef int32_t i, frame, first = family.configs[config].first
+        cdef int32_t i, frame, keys, sem, mask, node, first = family.configs[config].first
         cdef size_t roots, k = 0
+        cdef Member m
+        cdef vector[vector[uint8_t]] texts
         self.visits.clear()
         self.parts_found.clear()
         self.to_simulate.clear()
         self.to_try.clear()
+        self.doubtful.clear()
         self.simulate_tokens = False
         self.simulate_all = False
         for i in range(first, first + family.configs[config].count):
-            frame = family.members[i].frame
-            self.visit(self.root(family.members[i].state, family.frames[frame].forbids), frame, NO_FILTER)
+            m = family.members[i]
+            keys = self.semantics.keys_at(m.sem)
+            mask = self.root_of(m.state, keys, family.frames[m.frame].forbids)
+            if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
+                texts.clear()
+                where = self.semantics.rest_of_keys(m.sem, texts)
+                node = 0
+                if where == UNOPENED_KEYS:
+                    node = self.go(self.forest.nodes(0), 0, c'"')
+                if where == NEEDS_STATE:
+                    self.simulate_all = True
+                elif where != NO_KEYS and node >= 0:
+                    self.doubt(node << 2, texts)
+            self.visit(mask, m.frame, NO_FILTER, keys)
         roots = self.visits.size()
         while k < self.visits.size():
             self.expand(family, self.visits[k])
@@ -256,6 +369,8 @@ cdef class MaskStore(MaskWalks):
             if not self.simulate_all:
                 for i in range(self.parts_found.size()):
                     self.apply(self.parts_found[i], words)
+        if not self.simulate_all and self.doubtful.size():
+            self.recheck(words)
         if self.to_simulate.empty() and self.to_try.empty() and not self.simulate_tokens:
             if row >= 0:
                 family.configs[config].mask_row = row
@@ -300,7 +415,7 @@ cdef class MaskStore(MaskWalks):
                 done = self.trie.end[node]
         if self.to_try.size() and self.node_of.empty():
             self.node_of.resize(32 * <size_t>self.width, 0)
-            for i in range(<int32_t>self.trie.byte.size()):
+            for i in range(self.trie.nodes):
                 for c in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
                     self.node_of[self.trie.tokens[c]] = i
         for k in range(self.to_try.size()):
@@ -416,7 +531,7 @@ cdef class MaskStore(MaskWalks):
                 g = self.masks[mask].group_first
                 for g in range(g, g + self.masks[mask].group_count):
                     for rest in returns[rule]:
-                        self.child(self.mask_groups[g], rest, False, False)
+                        self.child(self.mask_groups[g], rest, self.groups[self.mask_groups[g]].sem, False)
         return total, self.walks - before, True
 
     def counts(self):

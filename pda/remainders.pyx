@@ -40,11 +40,11 @@ cdef class Forest:
             n.token_first = self.token_first.data()
             n.tokens = self.tokens.data()
         else:
-            n.byte = self.trie.byte.data()
-            n.depth = self.trie.depth.data()
-            n.end = self.trie.end.data()
-            n.token_first = self.trie.token_first.data()
-            n.tokens = self.trie.tokens.data()
+            n.byte = self.trie.byte
+            n.depth = self.trie.depth
+            n.end = self.trie.end
+            n.token_first = self.trie.token_first
+            n.tokens = self.trie.tokens
         return n
 
     cdef int32_t size_of(self, int32_t place) noexcept:

@@ -22,7 +22,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport reverse
 
 from stackmask.pda.json_strings cimport json_unescape
-from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_NOW, TEST_SLOT
+from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW, TEST_SLOT, TEST_UNDECLARED
 from stackmask.pda.tables cimport (
     NO_VALUE,
     ids_free,
@@ -245,6 +245,8 @@ cdef class Semantics:
             base.keys = self.keys.use(base.keys, last)
             if base.keys == NOT_NOW:
                 return FORBIDDEN
+            if base.keys == NOT_KNOWN:
+                return NEEDS_STATE
         else:
             if self.value_symbolic[base.value]:
                 return NEEDS_STATE
@@ -279,8 +281,75 @@ cdef class Semantics:
         return term
 
     cdef bint may_forbid(self, int32_t action):
-        """Tell whether an action looks at the state: then a mask cannot be remembered without it."""
-        return self.action_kind[action] != ACT_PUSH
+        """Tell whether an action is a callable: then a mask cannot be remembered without the state."""
+        return self.action_kind[action] == ACT_CALL
+
+    cdef bint is_key(self, int32_t action):
+        """Tell whether an action enters an undeclared key."""
+        return self.action_kind[action] == ACT_KEY
+
+    # -- what mask walks know of object keys -----------------------------------------------------------
+
+    cdef int32_t keys_at(self, int32_t sem) noexcept:
+        """Return the key state of the object around."""
+        return self.sems[self.root(sem)].keys
+
+    cdef int32_t symbol_with(self, int32_t keys) except -3:
+        """Return the state that a walk begins in, with a view of the keys."""
+        if keys <= KEYS_UNKNOWN:
+            return SEM_SYMBOL
+        return self.with_keys(SEM_SYMBOL, self.keys.view(keys))
+
+    cdef int32_t symbol_after_key(self, int32_t keys) except -3:
+        """Return the state that a walk goes on in when an undeclared key has ended, or NEEDS_STATE or FORBIDDEN."""
+        if keys <= KEYS_UNKNOWN:
+            return NEEDS_STATE
+        keys = self.keys.use(self.keys.view(keys), 0)
+        if keys == NOT_NOW:
+            return FORBIDDEN
+        if keys == NOT_KNOWN:
+            return NEEDS_STATE
+        return self.with_keys(SEM_SYMBOL, keys)
+
+    cdef int rest_of_keys(self, int32_t sem, vector[vector[uint8_t]]& out) except -3:
+        """Append what is left to write of every undeclared key that the object around has used before.
+
+        Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS behind the quote of one, UNOPENED_KEYS before it, NO_KEYS
+        if there are none. NEEDS_STATE if the text so far, or a second capture, leaves it open.
+        """
+        cdef int32_t keys = self.keys_at(sem)
+        cdef vector[int32_t] texts
+        cdef vector[uint8_t] begun, value, text
+        cdef size_t i, k
+        cdef int where = WHOLE_KEYS
+        if keys <= KEYS_UNKNOWN or self.keys.states[keys].texts <= 0:
+            return NO_KEYS
+        if self.in_capture(sem):
+            if self.in_capture(self.sems[sem].parent):
+                return NEEDS_STATE
+            self.spell(self.sems[sem].text, begun)
+            where = OPENED_KEYS if begun.size() else UNOPENED_KEYS
+            if begun.size():
+                begun.push_back(c'"')
+                if not json_unescape(begun.data(), begun.size(), value):
+                    return NEEDS_STATE
+                if value.size() >= 3 and value[value.size() - 3] == 0xED and value[value.size() - 2] >= 0xA0:
+                    # half of a surrogate pair
+                    return NEEDS_STATE
+        self.keys.texts_of(self.keys.states[keys].texts, texts)
+        for k in range(texts.size()):
+            text.clear()
+            self.spell(texts[k], text)
+            if value.size() > text.size():
+                continue
+            i = 0
+            while i < value.size() and value[i] == text[i]:
+                i += 1
+            if i < value.size():
+                continue
+            text.erase(text.begin(), text.begin() + value.size())
+            out.push_back(text)
+        return where
 
     # -- object keys ---------------------------------------------------------------------------------
 

@@ -1,13 +1,23 @@
 from libc.stdint cimport int32_t, uint8_t
-from libcpp.vector cimport vector
+
+from stackmask.pda.token_bytes cimport TokenBytes
 
 
 cdef class Trie:
-    # nodes in depth-first order; node 0 is the root (the empty prefix)
-    cdef vector[uint8_t] byte           # the last byte of the node's prefix
-    cdef vector[int32_t] depth          # bytes in the prefix
-    cdef vector[int32_t] parent
-    cdef vector[int32_t] end            # one past the last node of the subtree
-    cdef vector[int32_t] token_first    # tokens[token_first[n]:token_first[n + 1]] are spelled by node n
-    cdef vector[int32_t] tokens
+    # nodes in depth-first order, children by ascending byte; node 0 is the root (the empty prefix)
+    cdef bytes owner                    # of the block, which all pointers lie in
+    cdef const uint8_t* data
+    cdef readonly Py_ssize_t nbytes     # the size of the block
+    cdef const uint8_t* byte            # the last byte of the node's prefix
+    cdef const int32_t* depth           # bytes in the prefix
+    cdef const int32_t* parent
+    cdef const int32_t* end             # one past the last node of the subtree
+    cdef const int32_t* token_first     # tokens[token_first[n]:token_first[n + 1]] are spelled by node n
+    cdef const int32_t* tokens          # by node, then by ascending id
+    cdef readonly int32_t nodes
+    cdef readonly int32_t token_count
     cdef readonly int32_t max_depth
+    cdef object __weakref__
+
+    cdef int lay_out(self) except -1
+    cdef int is_trie_of(self, TokenBytes texts) except -1 nogil

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.configurations cimport Config, ConfigSpace
 from stackmask.pda.remainders cimport Forest
 from stackmask.pda.runs cimport Runs
 from stackmask.pda.semantics cimport Semantics
@@ -28,6 +28,8 @@ cdef struct Mask:
     int32_t include_count
     int32_t reader_first    # where the semantic state decides: readers[reader_first:][:reader_count], places
     int32_t reader_count
+    int32_t key_first       # where an undeclared key begins: key_starts[key_first:][:key_count], places
+    int32_t key_count
     int32_t reads_tokens    # the semantic state decides on special tokens too
 
 
@@ -92,10 +94,14 @@ cdef class MaskWalks:
     cdef vector[int32_t] mask_groups
     cdef vector[int32_t] places
     cdef vector[int32_t] readers
+    cdef vector[int32_t] key_starts
     cdef vector[int32_t] roots              # state -> mask, or -1
     cdef vector[int32_t] strict_roots       # likewise, where a return below may be forbidden
-    cdef KeyMap children                    # group << 34 | rest << 2 | changed << 1 | strict -> mask
-    cdef KeyMap part_index                  # state -> part
+    cdef KeyMap keyed_roots                 # semantic state << 32 | state << 1 | strict -> mask
+    cdef KeyMap entry_index                 # group << 32 | semantic state -> entry
+    cdef int32_t entries
+    cdef KeyMap children                    # entry << 33 | rest << 1 | strict -> mask
+    cdef KeyMap part_index                  # semantic state << 32 | state -> part
     cdef vector[RunPart] parts
     cdef KeyMap slice_index                 # run << 16 | characters -> mask
     cdef KeyMap filter_index                # run << 32 | low << 16 | high -> row
@@ -118,7 +124,7 @@ cdef class MaskWalks:
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
     ) except -1
     cdef int first_of(self, int32_t config, uint64_t* words) except -1
-    cdef int32_t part_of(self, int32_t state) except -3
+    cdef int32_t part_of(self, int32_t state, int32_t sem) except -3
     cdef int split(self, int32_t config) except -3
     cdef int32_t slice(self, int32_t run, int32_t high) except -3
     cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3
@@ -135,7 +141,10 @@ cdef class MaskWalks:
         bint with_tokens,
         bint strict,
     ) except -3
+    cdef bint opens_key(self, Config config) noexcept
+    cdef bint asks(self, int32_t mask) noexcept
     cdef int32_t root(self, int32_t state, bint strict) except -3
-    cdef int32_t child(self, int32_t group, int32_t rest, bint changed, bint strict) except -3
+    cdef int32_t keyed_root(self, int32_t state, int32_t sem, bint strict) except -3
+    cdef int32_t child(self, int32_t group, int32_t rest, int32_t sem, bint strict) except -3
     cdef int merge_places(self, vector[int32_t]& places) except -3
     cdef int merge_group(self, int32_t group) except -3

@@ -60,6 +60,8 @@ cdef class MaskWalks:
         self.runs = Runs(terms, self.forest)
         self.stack.resize(trie.max_depth + 2, 0)
         ids_init(&self.group_index)
+        map_init(&self.keyed_roots)
+        map_init(&self.entry_index)
         map_init(&self.children)
         map_init(&self.part_index)
         map_init(&self.slice_index)
@@ -68,6 +70,7 @@ cdef class MaskWalks:
         map_init(&self.rest_index)
         self.walks = 0
         self.visited_nodes = 0
+        self.entries = 0
         self.masks.push_back(nothing())
 
     def __dealloc__(self):
@@ -75,6 +78,8 @@ cdef class MaskWalks:
         for i in range(self.rows.size()):
             free(self.rows[i])
         ids_free(&self.group_index)
+        map_free(&self.keyed_roots)
+        map_free(&self.entry_index)
         map_free(&self.children)
         map_free(&self.part_index)
         map_free(&self.slice_index)
@@ -211,13 +216,14 @@ cdef class MaskWalks:
             words[k] = self.first[config].words[k]
         return 0
 
-    cdef int32_t part_of(self, int32_t state) except -3:
+    cdef int32_t part_of(self, int32_t state, int32_t sem) except -3:
         """Return how a state may be cut into a run and a rest (see RunPart), or -1. Remembered.
 
         It may if the end of the run can be seen from the next byte: X is a prefix code, and neither the rest nor
         what follows a return can begin like X.
         """
-        cdef int32_t found = map_get(&self.part_index, state), p, k
+        cdef uint64_t key = (<uint64_t>sem << 32) | <uint64_t>state
+        cdef int32_t found = map_get(&self.part_index, key), p, k
         cdef Term t = self.terms.terms[state]
         cdef Term r
         cdef RunPart part
@@ -237,7 +243,7 @@ cdef class MaskWalks:
                 part.ends = 1
                 if self.terms.guard_sets.size() > 1:
                     part.ends = self.space.member_ends(state, BOTTOM)
-                part.rest = self.space.closed(t.b if t.kind == K_SEQ else EPS, BOTTOM, SEM_SYMBOL)
+                part.rest = self.space.closed(t.b if t.kind == K_SEQ else EPS, BOTTOM, sem)
                 if part.rest > DEAD and part.ends:
                     found = 0
                     rest = self.space.configs[part.rest]
@@ -248,7 +254,7 @@ cdef class MaskWalks:
                         for k in range(4):
                             if guard[k] & begin[k]:
                                 found = -1
-                        if self.space.pops[p].sem != SEM_SYMBOL:
+                        if self.space.pops[p].sem != sem:
                             found = -1
                     if found == 0:
                         self.first_of(part.rest, after)
@@ -258,7 +264,7 @@ cdef class MaskWalks:
         if found == 0:
             found = <int32_t>self.parts.size()
             self.parts.push_back(part)
-        map_put(&self.part_index, state, found)
+        map_put(&self.part_index, key, found)
         return found
 
     cdef int split(self, int32_t config) except -3:
@@ -280,14 +286,14 @@ cdef class MaskWalks:
         c = self.space.configs[config]
         for i in range(c.first, c.first + c.count):
             m = self.space.members[i]
-            if m.frame != BOTTOM or m.sem != SEM_SYMBOL:
+            if m.frame != BOTTOM or self.semantics.in_capture(m.sem):
                 left.push_back(m)
                 continue
             t = self.terms.terms[m.state]
             if t.kind == K_ALT:
                 others.clear()
                 for k in range(t.b):
-                    part = self.part_of(self.terms.kids[t.a + k])
+                    part = self.part_of(self.terms.kids[t.a + k], m.sem)
                     if part >= 0:
                         found.push_back(part)
                     else:
@@ -298,7 +304,7 @@ cdef class MaskWalks:
                     m.state = self.terms.mk_alt(others, 0)
                 left.push_back(m)
             else:
-                part = self.part_of(m.state)
+                part = self.part_of(m.state, m.sem)
                 if part >= 0:
                     found.push_back(part)
                 else:
@@ -492,6 +498,7 @@ cdef class MaskWalks:
         cdef vector[uint64_t] late_ends
         cdef vector[vector[int32_t]] late_tokens
         cdef vector[int32_t] readers
+        cdef vector[int32_t] key_starts
         cdef vector[Later] for_later
         cdef vector[Include] includes
         self.walks += 1
@@ -555,6 +562,8 @@ cdef class MaskWalks:
                             k = late_number(late_ends, late_tokens, config.ends)
                             for t in range(nodes.token_first[i], nodes.token_first[i + 1]):
                                 late_tokens[k].push_back(nodes.tokens[t])
+                    if config.capturing and self.opens_key(config):
+                        key_starts.push_back((i << 2) | in_forest)
                     stop_here = nodes.end[i]
                     if stop_here == i + 1:
                         i += 1
@@ -609,6 +618,10 @@ cdef class MaskWalks:
         mask.reader_count = <int32_t>readers.size()
         for k in range(readers.size()):
             self.readers.push_back(readers[k])
+        mask.key_first = <int32_t>self.key_starts.size()
+        mask.key_count = <int32_t>key_starts.size()
+        for k in range(key_starts.size()):
+            self.key_starts.push_back(key_starts[k])
         for g in range(group_keys.size()):
             own_groups.push_back(
                 self.intern_group(
@@ -635,49 +648,73 @@ cdef class MaskWalks:
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
+    cdef bint opens_key(self, Config config) noexcept:
+        """Tell whether a member has just begun to capture."""
+        cdef int32_t i, text
+        for i in range(config.first, config.first + config.count):
+            if self.semantics.in_capture(self.space.members[i].sem):
+                text = self.semantics.sems[self.space.members[i].sem].text
+                if text and not self.semantics.text_parent[text]:
+                    return True
+        return False
+
+    cdef bint asks(self, int32_t mask) noexcept:
+        """Tell whether the semantic state decides on some tokens of a mask."""
+        return self.masks[mask].reader_count > 0 or self.masks[mask].reads_tokens != 0
+
     cdef int32_t root(self, int32_t state, bint strict) except -3:
         """Return the mask of a local state, the frame and the semantic state below it unknown."""
         cdef vector[int32_t]* roots = &self.strict_roots if strict else &self.roots
-        cdef vector[int32_t] whole
         cdef int32_t found
         if <size_t>state < roots.size() and roots[0][state] >= 0:
             return roots[0][state]
-        whole.push_back(0)
-        found = self.walk(
-            self.space.raw(state, SEM_SYMBOL),
-            whole,
-            NO_RUN,
-            whole,
-            (self.terms.terms[state].flags & F_TOKEN) != 0,
-            strict,
-        )
+        found = self.keyed_root(state, SEM_SYMBOL, strict)
         if <size_t>state >= roots.size():
             roots.resize(self.terms.terms.size(), -1)
         roots[0][state] = found
         return found
 
-    cdef int32_t child(self, int32_t group, int32_t rest, bint changed, bint strict) except -3:
+    cdef int32_t keyed_root(self, int32_t state, int32_t sem, bint strict) except -3:
+        """Return the mask of a local state in an object whose keys are known as far as walks see them."""
+        cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.keyed_roots, key)
+        cdef vector[int32_t] whole
+        if found != NO_VALUE:
+            return found
+        whole.push_back(0)
+        found = self.walk(
+            self.space.raw(state, sem), whole, NO_RUN, whole, (self.terms.terms[state].flags & F_TOKEN) != 0, strict
+        )
+        map_put(&self.keyed_roots, key, found)
+        return found
+
+    cdef int32_t child(self, int32_t group, int32_t rest, int32_t sem, bint strict) except -3:
         """Return the mask of the remainders of a group in a return state, the frame below unknown.
 
-        ``changed``: the return runs an action or ends a scope, so what the token itself put into the semantic
-        state is not what holds afterwards. ``strict``: as in ``walk``.
+        ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in ``walk``.
         """
-        cdef KeyMap* index = &self.children
-        cdef uint64_t key = (<uint64_t>group << 34) | (<uint64_t>rest << 2)
-        key |= (<uint64_t>changed << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(index, key)
-        cdef Group g = self.groups[group]
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
+        cdef int32_t entry = map_get(&self.entry_index, key)
+        cdef int32_t found
+        cdef Group g
         cdef vector[int32_t] below
         cdef vector[int32_t] origin
         cdef int32_t i, b, k, at, start
         cdef uint64_t words[4]
+        if entry == NO_VALUE:
+            entry = self.entries
+            self.entries += 1
+            map_put(&self.entry_index, key, entry)
+        key = (<uint64_t>entry << 33) | (<uint64_t>rest << 1) | <uint64_t>strict
+        found = map_get(&self.children, key)
         if found != NO_VALUE:
             return found
+        g = self.groups[group]
         if g.guard != ANY_BYTE:
             rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
         found = NO_TOKENS
         if rest != EMPTY:
-            start = self.space.closed(rest, BOTTOM, SEM_SYMBOL if changed else g.sem)
+            start = self.space.closed(rest, BOTTOM, sem)
             if start != DEAD:
                 self.merge_group(group)
                 g = self.groups[group]
@@ -695,7 +732,7 @@ cdef class MaskWalks:
                             for k in range(self.runs.remainders[at]):
                                 below.push_back(self.runs.remainders[at + 1 + k])
                 found = self.walk(start, below, g.run, origin, False, strict)
-        map_put(index, key, found)
+        map_put(&self.children, key, found)
         return found
 
 
@@ -714,6 +751,7 @@ cdef bint is_nothing(Mask mask) noexcept:
         and not mask.group_count
         and not mask.include_count
         and not mask.reader_count
+        and not mask.key_count
         and not mask.reads_tokens
     )
 

@@ -5,6 +5,7 @@ from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.lock cimport StoreLock
 from stackmask.pda.masks cimport MaskStore
 from stackmask.pda.terms cimport TermStore
+from stackmask.pda.token_bytes cimport TokenBytes
 
 
 cdef struct Rows:
@@ -24,7 +25,7 @@ cdef class Matcher:
     cdef MaskStore masks
     cdef StoreLock lock                 # held whenever states or masks may be made
     cdef ConfigSpace family             # shared with forks
-    cdef tuple texts                    # id -> bytes or None
+    cdef TokenBytes texts
     cdef tuple stop_ids
     cdef int32_t size                   # width of the logits
     cdef dict classes_of_token          # special token -> the classes that hold it

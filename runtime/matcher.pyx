@@ -142,7 +142,7 @@ cdef class Matcher:
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3:
         """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
         cdef int32_t next = DEAD, other
-        text = self.texts[token] if token < len(self.texts) else None
+        text = self.texts.get(token)
         if text:
             next = self.after_bytes(config, text)
         if self.classes_of_token:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import hashlib
-import struct
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import numpy as np
 
 from stackmask.pda.errors import VocabularyError
+from stackmask.pda.token_bytes import TokenBytes, pack
+from stackmask.pda.trie import Trie
+from stackmask.runtime.vocabulary_file import Contents, parse, read, serialise, write
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -22,7 +28,9 @@ PrefixSpace: TypeAlias = Literal["auto", "strip", "keep"]
 TokenArrays: TypeAlias = "tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int32]]"
 
 MAX_SIZE = 1 << 26  # ids are int32 and a mask row is a few megabytes: anything wider is a mistake
-NO_TEXT = 0xFFFFFFFF  # the length field of special and added tokens in the digest
+
+_tries: weakref.WeakValueDictionary[bytes, Trie] = weakref.WeakValueDictionary()  # by SHA-256 of the texts
+_tries_lock = threading.Lock()
 
 
 @final
@@ -42,11 +50,15 @@ class Vocabulary:
     the first token of an output is not part of the text, as these tokenizers decode it. A first token that is
     only that space then stands for the empty string. When not set every token means its bytes.
 
-    Raises: VocabularyError when an id is out of range, a name or a token has the wrong type, or ``size`` is too small.
-    Cost: linear in the number of tokens; 128,000 tokens take about 20 ms.
+    The tokens lie in one block of memory (1.8 MB for 128,000), without a Python object each.
+
+    Raises: VocabularyError when an id is out of range, a name or a token has the wrong type, ``size`` is too small,
+        or the tokens have more than two billion bytes together.
+    Cost: linear in the number of tokens; 128,000 tokens take about 5 ms.
     """
 
     __slots__ = (
+        "__weakref__",
         "_added_ids",
         "_arrays",
         "_digest",
@@ -56,7 +68,9 @@ class Vocabulary:
         "_special_names",
         "_stop_ids",
         "_strip_first_space",
+        "_texts",
         "_tokens",
+        "_trie",
     )
 
     def __init__(
@@ -78,7 +92,7 @@ class Vocabulary:
             raise VocabularyError(f"size is {width}, more than the limit of {MAX_SIZE}")
         if width == 0:
             raise VocabularyError("tokens is empty: a vocabulary needs at least one token")
-        _check_types(tokens)
+        texts = _pack(tokens)
         names = dict(special_names or {})
         stops = tuple(dict.fromkeys(int(i) for i in stop_ids))
         special = frozenset(int(i) for i in special_ids) | frozenset(stops) | frozenset(names.values())
@@ -89,11 +103,9 @@ class Vocabulary:
         ):
             _check_range(name, ids, width)
 
-        kept = list(tokens)
-        for i in special:
-            if i < count:
-                kept[i] = None
-        self._tokens = tuple(kept)
+        self._texts = texts.overlay({i: None for i in special if i < count})
+        self._tokens: tuple[bytes | None, ...] | None = None
+        self._trie: Trie | None = None
         self._size = width
         self._stop_ids = stops
         self._special_ids = special
@@ -197,6 +209,79 @@ class Vocabulary:
             added_ids=table.added_ids,
         )
 
+    # files --------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the vocabulary and its trie to a file that ``load`` reads in milliseconds.
+
+        The file appears whole or not at all, so several processes may write the same one. It can be read by the
+        same version of the format on machines of the same byte order.
+
+        Raises: OSError if it cannot be written.
+        """
+        write(Path(path), self._contents())
+
+    @classmethod
+    def load(cls, path: str | Path) -> Vocabulary:
+        """Read what ``save`` wrote.
+
+        Nothing in the file is taken on trust: a checksum guards it against damage, and the arrays are checked
+        against each other, so that no file can lead outside of them.
+
+        Raises: VocabularyError if the file is damaged, of another version, or something else; OSError if it
+            cannot be read.
+        Cost: about 10 ms for 128,000 tokens, 20 ms for 262,000.
+        """
+        contents = read(Path(path))
+        try:
+            return cls._from_contents(contents)
+        except VocabularyError as error:
+            raise VocabularyError(f"{path} is not a vocabulary that can be loaded: {error}") from None
+
+    @classmethod
+    def cached(cls, path: str | Path, key: str, build: Callable[[], Vocabulary]) -> Vocabulary:
+        """Load the vocabulary that was saved under ``key``, or else build it and save it to ``path``.
+
+        ``key`` stands for everything that ``build`` depends on: the model's name and revision, and the arguments
+        of the reader. A file that is missing, damaged, of another version or of another key is built anew and
+        replaced. ``build`` is not called when the file is good, so the tokenizer need not even be loaded.
+        A folder that cannot be written to is a warning: the vocabulary is good all the same.
+
+        Raises: what ``build`` raises.
+        """
+        path = Path(path)
+        with suppress(OSError, VocabularyError):
+            contents = read(path)
+            if contents.key == key:
+                return cls._from_contents(contents)
+        vocabulary = build()
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(path, vocabulary._contents(key))
+        except OSError as error:
+            warnings.warn(f"the vocabulary could not be saved: {error}", RuntimeWarning, stacklevel=2)
+        return vocabulary
+
+    @classmethod
+    def _from_contents(cls, contents: Contents) -> Vocabulary:
+        vocabulary = cls(contents.texts, **contents.fields)
+        vocabulary._trie = _shared_trie(vocabulary._texts, contents.trie)
+        return vocabulary
+
+    def _contents(self, key: str = "") -> Contents:
+        fields = {
+            "size": self._size,
+            "stop_ids": list(self._stop_ids),
+            "special_ids": sorted(self._special_ids),
+            "special_names": dict(self._special_names),
+            "strip_first_space": self._strip_first_space,
+            "added_ids": sorted(self._added_ids),
+        }
+        return Contents(key, fields, self._texts, self.trie().block)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restore, (serialise(self._contents()),)
+
     # what it holds ------------------------------------------------------------------------------
 
     @property
@@ -206,8 +291,19 @@ class Vocabulary:
 
     @property
     def tokens(self) -> tuple[bytes | None, ...]:
-        """The text of each id; None for ids that are never text. It may be shorter than ``size``."""
-        return self._tokens
+        """The text of each id; None for ids that are never text. It may be shorter than ``size``.
+
+        Cost: made on the first use and kept, an object per token; ``token_bytes`` is the same without.
+        """
+        with self._lock:
+            if self._tokens is None:
+                self._tokens = tuple(self._texts)
+            return self._tokens
+
+    @property
+    def token_bytes(self) -> TokenBytes:
+        """The text of each id as a sequence that makes an object only for what is asked."""
+        return self._texts
 
     @property
     def stop_ids(self) -> tuple[int, ...]:
@@ -243,7 +339,7 @@ class Vocabulary:
         """
         with self._lock:
             if self._arrays is None:
-                self._arrays = _build_arrays(self._tokens)
+                self._arrays = _build_arrays(self._texts)
             return self._arrays
 
     def digest(self) -> str:
@@ -254,8 +350,22 @@ class Vocabulary:
         """
         with self._lock:
             if self._digest is None:
-                self._digest = _digest(self._tokens, self._added_ids)
+                hidden = bytearray(len(self._texts))
+                for i in self._added_ids:
+                    if 0 <= i < len(hidden):
+                        hidden[i] = 1
+                self._digest = hashlib.sha256(self._texts.digest_input(hidden)).hexdigest()
             return self._digest
+
+    def trie(self) -> Trie:
+        """Return the prefix trie of the texts; vocabularies with the same texts share one in a process.
+
+        Cost: about 10 ms for 128,000 tokens the first time; none after ``load``.
+        """
+        with self._lock:
+            if self._trie is None:
+                self._trie = _shared_trie(self._texts, None)
+            return self._trie
 
     def fits(self, other: Vocabulary) -> bool:
         """Tell whether masks for this vocabulary are right for a model of the other one.
@@ -266,12 +376,12 @@ class Vocabulary:
         return self is other or (
             set(self.stop_ids) <= set(other.stop_ids)
             and self.strip_first_space == other.strip_first_space
-            and _without_padding(self.tokens) == _without_padding(other.tokens)
+            and self._texts.same_texts(other._texts)
         )
 
     def decode(self, ids: Iterable[int]) -> bytes:
         """Join the text of a whole output; special and padding ids add nothing, ``strip_first_space`` is obeyed."""
-        tokens = self._tokens
+        tokens = self._texts
         parts = [tokens[i] or b"" if 0 <= i < len(tokens) else b"" for i in map(int, ids)]
         if self._strip_first_space and parts and parts[0].startswith(b" "):
             parts[0] = parts[0][1:]
@@ -279,21 +389,36 @@ class Vocabulary:
 
     def __repr__(self) -> str:
         return (
-            f"Vocabulary(size={self._size}, tokens={len(self._tokens)}, special={len(self._special_ids)}, "
+            f"Vocabulary(size={self._size}, tokens={len(self._texts)}, special={len(self._special_ids)}, "
             f"stop_ids={self._stop_ids}, strip_first_space={self._strip_first_space})"
         )
 
 
-def _without_padding(tokens: tuple[bytes | None, ...]) -> tuple[bytes | None, ...]:
-    end = len(tokens)
-    while end and tokens[end - 1] is None:
-        end -= 1
-    return tokens[:end]
+def _restore(data: bytes) -> Vocabulary:
+    return Vocabulary._from_contents(parse(data))
+
+
+def _shared_trie(texts: TokenBytes, block: memoryview | None) -> Trie:
+    """Return the trie of the texts that this process has, or make it, from a finished block if there is one."""
+    key = hashlib.sha256(texts.block).digest()
+    with _tries_lock:
+        trie = _tries.get(key)
+        if trie is None:
+            trie = _tries[key] = Trie(texts, block)
+        return trie
+
+
+def _pack(tokens: Sequence[bytes | None]) -> TokenBytes:
+    if isinstance(tokens, TokenBytes):
+        return tokens
+    try:
+        return pack(tokens)
+    except TypeError:
+        _check_types(tokens)
+        raise
 
 
 def _check_types(tokens: Sequence[bytes | None]) -> None:
-    if set(map(type, tokens)) <= {bytes, type(None)}:
-        return
     bad = next(i for i, token in enumerate(tokens) if token is not None and type(token) is not bytes)
     raise VocabularyError(
         f"tokens[{bad}] is {type(tokens[bad]).__name__}, not bytes: give the bytes that the token stands for, "
@@ -316,24 +441,13 @@ def _as_ids(value: Any) -> tuple[int, ...]:
     return tuple(int(i) for i in value) if isinstance(value, Iterable) else (int(value),)
 
 
-def _build_arrays(tokens: tuple[bytes | None, ...]) -> TokenArrays:
-    ids = [i for i, token in enumerate(tokens) if token]
-    texts = [token for token in tokens if token]
-    offsets = np.zeros(len(ids) + 1, dtype=np.int64)
-    np.cumsum(np.fromiter(map(len, texts), dtype=np.int64, count=len(texts)), out=offsets[1:])
-    blob = np.frombuffer(b"".join(texts), dtype=np.uint8)
-    arrays = (blob, offsets, np.array(ids, dtype=np.int32))
+def _build_arrays(texts: TokenBytes) -> TokenArrays:
+    block = texts.block
+    starts = np.frombuffer(block, dtype=np.uint32, count=len(texts) + 1).astype(np.int64)
+    ids = np.flatnonzero(starts[1:] > starts[:-1]).astype(np.int32)
+    offsets = np.append(starts[ids], starts[-1])
+    blob = np.frombuffer(block, dtype=np.uint8, offset=len(block) - int(starts[-1]))
+    arrays = (blob, offsets, ids)
     for array in arrays:
         array.setflags(write=False)
     return arrays
-
-
-def _digest(tokens: tuple[bytes | None, ...], without_text: frozenset[int]) -> str:
-    head = struct.Struct("<II").pack
-    parts: list[bytes] = []
-    for i, token in enumerate(tokens):
-        if i in without_text:
-            parts.append(head(i, NO_TEXT))
-        elif token is not None:
-            parts.append(head(i, len(token)) + token)
-    return hashlib.sha256(b"".join(parts)).hexdigest()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import base64
 import zlib
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 
 import regex
@@ -21,9 +21,7 @@ TARGET = Path(__file__).resolve().parent.parent / "grammar" / "regex" / "unicode
 LAST = 0x10FFFF
 WIDTH = 100
 
-CATEGORIES = (
-    "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn"
-).split()
+CATEGORIES = "Lu Ll Lt Lm Lo Mn Mc Me Nd Nl No Pc Pd Ps Pe Pi Pf Po Sm Sc Sk So Zs Zl Zp Cc Cf Cs Co Cn"
 # long name, then short name where there is one
 BINARY = """ASCII_Hex_Digit AHex, Alphabetic Alpha, Bidi_Control Bidi_C, Bidi_Mirrored Bidi_M, Case_Ignorable CI,
 Cased, Changes_When_Casefolded CWCF, Changes_When_Casemapped CWCM, Changes_When_Lowercased CWL,
@@ -37,19 +35,15 @@ Regional_Indicator RI, Sentence_Terminal STerm, Soft_Dotted SD, Terminal_Punctua
 Uppercase Upper, Variation_Selector VS, White_Space space, XID_Continue XIDC, XID_Start XIDS"""
 # properties with values that Rust's regexes know
 BREAKS = {
-    "gcb": (
-        "GRAPHEMECLUSTERBREAK",
-        "Control CR Extend L LF LV LVT Prepend Regional_Indicator SpacingMark T V ZWJ",
-    ),
-    "wb": (
-        "WORDBREAK",
-        "ALetter CR Double_Quote Extend ExtendNumLet Format Hebrew_Letter Katakana LF MidLetter MidNum MidNumLet "
-        "Newline Numeric Regional_Indicator Single_Quote WSegSpace ZWJ",
-    ),
-    "sb": (
-        "SENTENCEBREAK",
-        "ATerm CR Close Extend Format LF Lower Numeric OLetter SContinue STerm Sep Sp Upper",
-    ),
+    "gcb": "GRAPHEMECLUSTERBREAK",
+    "wb": "WORDBREAK",
+    "sb": "SENTENCEBREAK",
+}
+BREAK_VALUES = {
+    "gcb": "Control CR Extend L LF LV LVT Prepend Regional_Indicator SpacingMark T V ZWJ",
+    "wb": """ALetter CR Double_Quote Extend ExtendNumLet Format Hebrew_Letter Katakana LF MidLetter MidNum MidNumLet
+Newline Numeric Regional_Indicator Single_Quote WSegSpace ZWJ""",
+    "sb": "ATerm CR Close Extend Format LF Lower Numeric OLetter SContinue STerm Sep Sp Upper",
 }
 
 
@@ -104,7 +98,7 @@ def foldings() -> list[list[int]]:
 def main() -> None:
     """Make the tables and write them."""
     entries: list[tuple[str, bytes]] = []
-    entries += [(f"gc {name}", deltas(members("GENERALCATEGORY", name))) for name in CATEGORIES]
+    entries += [(f"gc {name}", deltas(members("GENERALCATEGORY", name))) for name in CATEGORIES.split()]
     known = _regex_core.PROPERTIES["SCRIPT"][1]
     for short, name in sorted(Scripts.NAMES.items()):
         if name.replace("_", "").upper() not in known or name == "Unknown":
@@ -116,11 +110,12 @@ def main() -> None:
             entries.append((f"scx {name} {short}", extended))
     for names in BINARY.replace("\n", " ").split(","):
         entries.append((f"bin {names.strip()}", deltas(members(names.split()[0], "YES"))))
-    for short, (name, values) in BREAKS.items():
-        entries += [(f"{short} {value}", deltas(members(name, value))) for value in values.split()]
+    for short, name in BREAKS.items():
+        for value in BREAK_VALUES[short].split():
+            entries.append((f"{short} {value}", deltas(members(name, value))))
     fold: list[int] = []
     for group in foldings():
-        fold += [len(group), group[0], *(b - a for a, b in zip(group, group[1:], strict=False))]
+        fold += [len(group), group[0], *(b - a for a, b in pairwise(group))]
     entries.append(("fold simple", numbers(fold)))
     index = "\n".join(f"{len(data)} {names}" for names, data in entries)
     packed = zlib.compress((index + "\n\n").encode() + b"".join(data for _, data in entries), 9)

@@ -11,10 +11,10 @@ Everything else is refused.
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from stackmask.grammar import ir
-from stackmask.grammar.regex.tree import Edge, Look, Node
+from stackmask.grammar.regex.tree import Edge, Look, Node, node_choice, node_sequence
 
 MAX_OPTIONS: Final = 50  # alternatives, of which each repeats those before it
 
@@ -34,15 +34,15 @@ def atomic(node: Node, lazy: dict[int, ir.Repeat], offset: int) -> tuple[Node, b
     match node:
         case ir.Sequence(items) if all(fixed_length(item) is not None for item in items[:-1]):
             last, asserts = atomic(items[-1], lazy, offset)
-            return ir.Sequence(cast("tuple[Any, ...]", (*items[:-1], last))), asserts
+            return node_sequence((*items[:-1], last)), asserts
         case ir.Choice(items) if len(items) <= MAX_OPTIONS:
             options: list[Node] = []
             before: list[Node] = []
             for item in items:
                 option, _ = atomic(item, lazy, offset)
-                options.append(ir.Sequence(cast("tuple[Any, ...]", (*before, option))) if before else option)
+                options.append(node_sequence((*before, option)) if before else option)
                 before.append(Look(item, True, True, offset))
-            return ir.Choice(cast("tuple[Any, ...]", tuple(options))), True
+            return node_choice(options), True
         case ir.Repeat(item, low, high):
             once = fixed_length(item)
             if id(node) in lazy:
@@ -51,14 +51,14 @@ def atomic(node: Node, lazy: dict[int, ir.Repeat], offset: int) -> tuple[Node, b
             elif once:
                 last_round: Node = Look(item, True, True, offset)
                 if high is None:
-                    return ir.Sequence(cast("tuple[Any, ...]", (node, last_round))), True
+                    return node_sequence((node, last_round)), True
                 fewer = ir.Repeat(item, low, high - 1)
-                enough = ir.Sequence(cast("tuple[Any, ...]", (fewer, last_round)))
+                enough = node_sequence((fewer, last_round))
                 return ir.Choice((ir.Repeat(item, high, high), enough)), True
             elif (low, high) == (0, 1):
                 first, _ = atomic(item, lazy, offset)
                 none = Look(item, True, True, offset)
-                return ir.Choice(cast("tuple[Any, ...]", (first, none))), True
+                return node_choice((first, none)), True
     raise NotAtomic
 
 

@@ -12,16 +12,26 @@ Source: for conditions, A. K. Chandra, D. C. Kozen and L. J. Stockmeyer, Alterna
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final, TypeAlias, cast
 
 from stackmask.grammar import charclass, ir
 from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.regex import sets
-from stackmask.grammar.regex.assertions import TooEntangled, walk_nodes
-from stackmask.grammar.regex.elimination import TooLarge, expression
 from stackmask.grammar.regex.contexts import NON_ASCII
+from stackmask.grammar.regex.elimination import TooLarge, expression
+from stackmask.grammar.regex.joints import TooEntangled
 from stackmask.grammar.regex.reader import byte_class
-from stackmask.grammar.regex.tree import Edge, Look, Node, Side
+from stackmask.grammar.regex.tree import (
+    Edge,
+    Look,
+    Node,
+    Side,
+    node_choice,
+    node_repeat,
+    node_sequence,
+    walk_nodes,
+)
 from stackmask.pda.utf8 import byte_sequences
 
 MAX_STATES: Final = 1_000
@@ -75,11 +85,11 @@ def spelled_out(node: Node, assertion: Edge | Look) -> Node:
         case Look(body):
             return Look(spelled_out(body, assertion), node.ahead, node.negative, node.offset)
         case ir.Sequence(items):
-            return ir.Sequence(cast("Any", tuple(spelled_out(item, assertion) for item in items)))
+            return node_sequence(spelled_out(item, assertion) for item in items)
         case ir.Choice(items):
-            return ir.Choice(cast("Any", tuple(spelled_out(item, assertion) for item in items)))
+            return node_choice(spelled_out(item, assertion) for item in items)
         case ir.Repeat(item, low, high):
-            return ir.Repeat(cast("ir.Expr", spelled_out(item, assertion)), low, high)
+            return node_repeat(spelled_out(item, assertion), low, high)
     return node
 
 
@@ -139,7 +149,7 @@ class _Automaton:
                 starts.setdefault(high + 1, []).append(ranges)
         inside: set[Ranges] = set()
         groups: dict[frozenset[Ranges], list[tuple[int, int]]] = {}
-        for low, after in zip(cuts, cuts[1:], strict=False):
+        for low, after in pairwise(cuts):
             inside.symmetric_difference_update(starts.get(low, ()))
             groups.setdefault(frozenset(inside), []).append((low, after - 1))
         classes: list[Ranges] = []
@@ -381,7 +391,7 @@ class _Step:
 
 def conjoin(left: Condition, right: Condition) -> Condition:
     """Return the condition that both hold."""
-    if left == TRUE or left == right:
+    if left in (TRUE, right):
         return right
     if right == TRUE:
         return left

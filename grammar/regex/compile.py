@@ -7,11 +7,12 @@ from typing import Final, Literal, TypeAlias, cast
 from stackmask.grammar import ir
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.regex.assertions import Assertions, TooEntangled
+from stackmask.grammar.regex.assertions import Assertions
 from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.contexts import concat
 from stackmask.grammar.regex.ecma import FLAGS as ECMA_FLAGS
 from stackmask.grammar.regex.ecma import EcmaReader
+from stackmask.grammar.regex.joints import TooEntangled
 from stackmask.grammar.regex.python import FLAGS as PYTHON_FLAGS
 from stackmask.grammar.regex.python import PythonReader
 from stackmask.grammar.regex.reader import Reader, U

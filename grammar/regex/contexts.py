@@ -15,7 +15,6 @@ from stackmask.grammar.normalize.nullable import ends_of
 from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.reader import byte_class, char_class
 
-
 MAX_WRITTEN: Final = 50_000  # items of sequences with their first or last character restricted
 
 

@@ -16,7 +16,7 @@ from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.brackets import NestedClass, PlainClass
 from stackmask.grammar.regex.folding import ASCII, SIMPLE, UPPER, fold
 from stackmask.grammar.regex.properties import UnknownProperty, ecma_property
-from stackmask.grammar.regex.reader import HEX, I, M, S, U, Frame, Reader
+from stackmask.grammar.regex.reader import HEX, Frame, I, M, Reader, S, U
 from stackmask.grammar.regex.tree import (
     END,
     LINE_END,
@@ -72,11 +72,8 @@ class EcmaReader(Reader):
         return charclass.ANY if flags & S else sets.ECMA_DOT
 
     def anchor(self, char: str, flags: int) -> Node:
-        if flags & M:
-            pairs = _LINE_START if char == "^" else _LINE_END
-        else:
-            pairs = START if char == "^" else END
-        return Edge(pairs, self.position - 1, f"the anchor `{char}`")
+        whole, line = (START, _LINE_START) if char == "^" else (END, _LINE_END)
+        return Edge(line if flags & M else whole, self.position - 1, f"the anchor `{char}`")
 
     def quantify(self, frame: Frame, match: re.Match[str] | None) -> None:
         start = frame.item_start
@@ -232,11 +229,9 @@ class EcmaReader(Reader):
             return self.property(start, flags)
         if letter == "c":
             control = text[after : after + 1]
-            if control.isascii() and (
-                control.isalpha() or (in_class and control and control in "0123456789_")
-            ):
-                if control.isalpha() or not self.strict:
-                    return ord(control) % 32, after + 1
+            more = "0123456789_" if in_class and not self.strict else ""
+            if control and ((control.isascii() and control.isalpha()) or control in more):
+                return ord(control) % 32, after + 1
             if not self.strict:
                 return 0x5C, start + 1  # Annex B: the backslash stands for itself
             return self.identity(start, "needs a letter")

@@ -49,8 +49,17 @@ _BREAK_NAMES: Final = {
     "upper=up",
 }
 _OF_STRINGS: Final = frozenset(
-    "Basic_Emoji Emoji_Keycap_Sequence RGI_Modifier_Sequence RGI_Flag_Sequence RGI_Emoji_Modifier_Sequence "
-    "RGI_Emoji_Flag_Sequence RGI_Emoji_Tag_Sequence RGI_Emoji_ZWJ_Sequence RGI_Emoji".split()
+    [
+        "Basic_Emoji",
+        "Emoji_Keycap_Sequence",
+        "RGI_Modifier_Sequence",
+        "RGI_Flag_Sequence",
+        "RGI_Emoji_Modifier_Sequence",
+        "RGI_Emoji_Flag_Sequence",
+        "RGI_Emoji_Tag_Sequence",
+        "RGI_Emoji_ZWJ_Sequence",
+        "RGI_Emoji",
+    ]
 )
 
 

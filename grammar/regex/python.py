@@ -14,12 +14,11 @@ from stackmask.grammar.regex.atomic import NotAtomic, atomic
 from stackmask.grammar.regex.brackets import PlainClass
 from stackmask.grammar.regex.folding import ASCII, PYTHON
 from stackmask.grammar.regex.properties import category
-from stackmask.grammar.regex.reader import HEX, I, M, S, U, X, Frame, Reader, number
+from stackmask.grammar.regex.reader import HEX, Frame, I, M, Reader, S, U, X, number
 from stackmask.grammar.regex.tree import (
     END,
     LINE_END,
     LINE_START,
-    NEWLINE,
     START,
     Edge,
     Look,

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Any, ClassVar, Final, cast
+from typing import ClassVar, Final
 
 from stackmask.grammar import charclass, ir
 from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.diagnostics import Collector
 from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.folding import fold
-from stackmask.grammar.regex.tree import Edge, Look, Node
+from stackmask.grammar.regex.tree import Edge, Look, Node, node_choice, node_repeat, node_sequence
 
 MAX_GROUPS: Final = 100  # nested groups; each makes up to three levels of expressions
 MAX_COUNT: Final = 1_000_000_000
@@ -278,7 +278,7 @@ class Reader:
         """Return the alternatives of a group."""
         self.end_alternative(frame)
         options = frame.alternatives
-        return options[0] if len(options) == 1 else choice(options)
+        return options[0] if len(options) == 1 else node_choice(options)
 
     def end_alternative(self, frame: Frame) -> None:
         """Finish the sequence being read; neighbouring characters become one literal."""
@@ -297,7 +297,9 @@ class Reader:
                 merged.append(item)
         if plain:
             merged.append(self.text_of(plain))
-        frame.alternatives.append(sequence(merged))
+        frame.alternatives.append(
+            merged[0] if len(merged) == 1 else node_sequence(merged) if merged else ir.EPSILON
+        )
         frame.items, frame.item_start = [], -1
 
     def quantify(self, frame: Frame, match: re.Match[str] | None) -> None:
@@ -348,7 +350,7 @@ class Reader:
         if isinstance(item, Edge | Look):
             result = ir.EPSILON if low == 0 else item
         else:
-            result = repeat = ir.Repeat(item, low, high)
+            result = repeat = node_repeat(item, low, high)
             if lazy:
                 self.lazy[id(repeat)] = repeat
             elif possessive:
@@ -414,18 +416,6 @@ class Reader:
 
 HEX: Final = frozenset("0123456789abcdefABCDEF")
 _SIGNS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-
-
-def sequence(items: list[Node]) -> Node:
-    """Return one item after the other."""
-    if len(items) == 1:
-        return items[0]
-    return ir.Sequence(cast("tuple[Any, ...]", tuple(items))) if items else ir.EPSILON
-
-
-def choice(options: list[Node]) -> Node:
-    """Return any of the options."""
-    return ir.Choice(cast("tuple[Any, ...]", tuple(options)))
 
 
 def number(digits: str) -> int:

@@ -16,7 +16,7 @@ from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.brackets import NestedClass
 from stackmask.grammar.regex.folding import ASCII, SIMPLE, fold
 from stackmask.grammar.regex.properties import UnknownProperty, category, rust_property, table_set
-from stackmask.grammar.regex.reader import I, M, R, S, U, X, Frame, Reader, byte_class, char_class
+from stackmask.grammar.regex.reader import Frame, I, M, R, Reader, S, U, X, byte_class, char_class
 from stackmask.grammar.regex.tree import (
     ANYTHING,
     END,

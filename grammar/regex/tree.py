@@ -6,6 +6,7 @@ stand on one side of a place: the ranges of code points, and whether the edge of
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -60,3 +61,45 @@ def word_boundary(word: Ranges, other: Ranges) -> Pairs:
 def not_word_boundary(word: Ranges, other: Ranges) -> Pairs:
     """Return the pairs of a place with word characters on both sides or on none."""
     return (((word, False), (word, False)), ((other, True), (other, True)))
+
+
+# an assertion is no ``ir.Expr``, but these hold it all the same until it is compiled away
+
+
+def node_sequence(items: Iterable[Node]) -> ir.Expr:
+    """Return one node after the other."""
+    return ir.Sequence(tuple(items))  # type: ignore[arg-type]
+
+
+def node_choice(items: Iterable[Node]) -> ir.Expr:
+    """Return any of the nodes."""
+    return ir.Choice(tuple(items))  # type: ignore[arg-type]
+
+
+def node_repeat(item: Node, low: int, high: int | None) -> ir.Repeat:
+    """Return a node so many times."""
+    return ir.Repeat(item, low, high)  # type: ignore[arg-type]
+
+
+def node_children(node: Node) -> tuple[Node, ...]:
+    """Return the direct subexpressions, those of assertions included."""
+    match node:
+        case Look(body):
+            return (body,)
+        case Edge():
+            return ()
+        case ir.Repeat(item):
+            return (item,)
+        case ir.Sequence(items) | ir.Choice(items):
+            return items
+        case _:
+            return ()
+
+
+def walk_nodes(node: Node) -> Iterator[Node]:
+    """Yield the node and all below it."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(node_children(current)))

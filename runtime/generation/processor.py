@@ -138,7 +138,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         mask = allocate_token_bitmask(1, self._vocabulary.size)
         fill_next_token_bitmask([cast("Matcher", track.matcher)], mask)
         allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
-        tokens = self._vocabulary.tokens
+        tokens = self._vocabulary.token_bytes
         names = {i: name for name, i in self._vocabulary.special_names.items()}
         shown = [
             names.get(i, f"id {i}") if i >= len(tokens) or tokens[i] is None else repr(tokens[i])[1:]

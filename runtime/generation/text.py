@@ -17,7 +17,7 @@ class TextDecoder:
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
-        self._tokens = vocabulary.tokens
+        self._tokens = vocabulary.token_bytes
         self._stops = frozenset(vocabulary.stop_ids)
         self._strip = vocabulary.strip_first_space
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")

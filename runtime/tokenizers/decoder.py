@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from stackmask.pda.errors import VocabularyError
-from stackmask.runtime.tokenizers.byte_level import decode_byte_level
-
-BYTE_FALLBACK_LENGTH = len("<0xHH>")
+from stackmask.pda.token_bytes import TokenBytes, TokenBytesBuilder
+from stackmask.runtime.tokenizers.written import add_byte_level, add_pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,28 +24,27 @@ class Decoding:
     byte_fallback: bool = False
     strip_first_space: bool = False
 
-    def decode(self, pieces: Sequence[str]) -> list[bytes]:
-        """Return the bytes of each written token."""
-        if self.byte_level:
-            return decode_byte_level(pieces)
-        texts = list(pieces)
+    def decode(self, pieces: Iterable[Sequence[str | None]]) -> TokenBytes:
+        """Return the bytes of each written token, by id; None is no text.
+
+        ``pieces`` come in parts, so that not all of them need to be in memory at once.
+        """
+        builder = TokenBytesBuilder()
+        replacements = [(old.encode(), new.encode()) for old, new in self.replacements if old]
+        for part in pieces:
+            if self.byte_level:
+                add_byte_level(builder, part)
+            elif len(replacements) == len(self.replacements):
+                add_pieces(builder, part, replacements, self.byte_fallback)
+            else:  # an empty string occurs between all characters, which bytes do not show
+                texts = [None if piece is None else self._replaced(piece) for piece in part]
+                add_pieces(builder, texts, (), self.byte_fallback)
+        return builder.finish()
+
+    def _replaced(self, text: str) -> str:
         for old, new in self.replacements:
-            texts = [text.replace(old, new) if old in text else text for text in texts]
-        decoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        if self.byte_fallback:
-            for index, text in enumerate(texts):
-                if len(text) == BYTE_FALLBACK_LENGTH and text.startswith("<0x") and text.endswith(">"):
-                    byte = _hex_byte(text[3:5])
-                    if byte is not None:
-                        decoded[index] = byte
-        return decoded
-
-
-def _hex_byte(digits: str) -> bytes | None:
-    try:
-        return bytes.fromhex(digits) if digits.isalnum() else None
-    except ValueError:
-        return None
+            text = text.replace(old, new)
+        return text
 
 
 def read_decoder(decoder: Mapping[str, Any]) -> Decoding:

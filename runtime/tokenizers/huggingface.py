@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stackmask.pda.errors import VocabularyError
-from stackmask.runtime.tokenizers.byte_level import decode_byte_level
+from stackmask.pda.token_bytes import TokenBytes
 from stackmask.runtime.tokenizers.decoder import Decoding, infer_decoder, read_decoder
 from stackmask.runtime.tokenizers.pieces import read_piece_bytes, sentencepiece_adds_space
 from stackmask.runtime.tokenizers.ranks import read_tekken, read_tiktoken
 from stackmask.runtime.tokenizers.table import TokenTable
+
+PART = 8192  # written tokens that are held at once
 
 # attributes under which slow tokenizers keep a tiktoken.Encoding (Qwen, Kimi, ChatGLM, phi-4 and others)
 _ENCODING_HOLDERS = ("tokenizer", "model", "encoder", "encoding", "enc", "_model", "tokenizer_model")
@@ -58,13 +60,49 @@ def read_backend(backend: Any) -> TokenTable:
         decoding = read_decoder(decoder)
     else:
         decoding = infer_decoder(_state(backend.normalizer), _state(backend.pre_tokenizer), byte_fallback)
+    table = _with_backend_added(_decode_model(backend, decoding), backend, decoding)
+    unknown = getattr(model, "unk_token", None)
+    i = model.token_to_id(unknown) if unknown else None
+    return table if i is None else table.with_special([i])
+
+
+def _decode_model(backend: Any, decoding: Decoding) -> TokenBytes:
+    """Return the bytes of the model's own tokens.
+
+    Asking for one id after the other takes half the time of ``get_vocab`` and makes no large dictionary. That
+    finds every token if the ids have no gap; else ``get_vocab`` tells.
+    """
+    count: int = backend.get_vocab_size(with_added_tokens=False)
+    find = backend.model.id_to_token
+    texts = decoding.decode(
+        list(map(find, range(first, min(first + PART, count)))) for first in range(0, count, PART)
+    )
+    if texts.present == count:
+        return texts
     vocabulary: dict[str, int] = backend.get_vocab(with_added_tokens=False)
-    added = {
-        i: (token.content, bool(token.special)) for i, token in backend.get_added_tokens_decoder().items()
-    }
-    table = _assemble(vocabulary, added, decoding)
-    unknown = vocabulary.get(getattr(model, "unk_token", None) or "")
-    return table if unknown is None else table.with_special([unknown])
+    pieces: list[str | None] = [None] * (1 + max(vocabulary.values(), default=-1))
+    for piece, i in vocabulary.items():
+        pieces[i] = piece
+    return decoding.decode([pieces])
+
+
+def _with_backend_added(texts: TokenBytes, backend: Any, decoding: Decoding) -> TokenTable:
+    """Lay the added tokens over the model's own: special ones have no text.
+
+    The text of the others is their content as it is in byte-level tokenizers, else what the decoder makes of it.
+    """
+    added: dict[int, Any] = backend.get_added_tokens_decoder()
+    # no tuple per token: thousands of new containers would set off the collector over all of transformers
+    contents = [token.content for token in added.values()]
+    special = frozenset(i for i, token in added.items() if token.special)
+    spelled = [c.encode() for c in contents] if decoding.byte_level else list(decoding.decode([contents]))
+    return TokenTable(
+        texts.overlay({i: None if i in special else text for i, text in zip(added, spelled, strict=True)}),
+        special_ids=special,
+        added_ids=frozenset(added),
+        names=dict(zip(contents, added, strict=True)),
+        strip_first_space=decoding.strip_first_space,
+    )
 
 
 def _state(part: Any) -> Mapping[str, Any] | None:
@@ -73,30 +111,6 @@ def _state(part: Any) -> Mapping[str, Any] | None:
         return None
     state: Mapping[str, Any] = json.loads(part.__getstate__())
     return state
-
-
-def _assemble(
-    vocabulary: Mapping[str, int], added: Mapping[int, tuple[str, bool]], decoding: Decoding
-) -> TokenTable:
-    """Lay decoded tokens out by id, then the added ones: special ones without text."""
-    count = 1 + max(max(vocabulary.values(), default=-1), max(added, default=-1))
-    tokens: list[bytes | None] = [None] * count
-    for i, token in zip(vocabulary.values(), decoding.decode(list(vocabulary)), strict=True):
-        tokens[i] = token
-    for i, (content, special) in added.items():
-        tokens[i] = None if special else _added_text(content, decoding)
-    return TokenTable(
-        tokens,
-        special_ids=frozenset(i for i, (_, special) in added.items() if special),
-        added_ids=frozenset(added),
-        names={content: i for i, (content, _) in added.items()},
-        strip_first_space=decoding.strip_first_space,
-    )
-
-
-def _added_text(content: str, decoding: Decoding) -> bytes:
-    """Return an added token's text: its content as it is in byte-level tokenizers, else what the decoder makes of it."""
-    return content.encode() if decoding.byte_level else decoding.decode([content])[0]
 
 
 def _find_encoding(tokenizer: Any) -> Any:
@@ -167,8 +181,5 @@ def _read_slow_sentencepiece(tokenizer: Any) -> TokenTable:
 
 def _read_slow_byte_level(tokenizer: Any) -> TokenTable:
     """Read a slow byte-level tokenizer (GPT-2's Python implementation and its descendants)."""
-    pieces = _slow_pieces(tokenizer)
-    known = [piece for piece in pieces if piece is not None]
-    decoded = iter(decode_byte_level(known))
-    table = TokenTable([None if piece is None else next(decoded) for piece in pieces])
+    table = TokenTable(Decoding(byte_level=True).decode([_slow_pieces(tokenizer)]))
     return _with_added_tokens(table, tokenizer)

@@ -189,6 +189,14 @@ def test_integers_are_read_by_value():
         assert not accepts(text), text
 
 
+def test_zero_at_the_end_of_a_piece():
+    below = n.multiples_of(3) - n.multiples_of(15)
+    accepts = spelled((below & n.at_most(0)) | (n.multiples_of(3) & n.at_least(0, exclusive=True)))
+    assert (
+        not accepts("0") and not accepts("-0.0") and accepts("15") and not accepts("-15") and accepts("-12")
+    )
+
+
 def test_draft_4_integers_have_no_fraction():
     for numbers in (
         n.INTEGERS,

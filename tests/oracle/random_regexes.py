@@ -11,27 +11,158 @@ SMALL_ATOMS = ("a", "b", "ab", "ba", " ", ".", r"\w", r"\W", "[ab]", "[^a]", "[^
 SMALL_ANCHORS = ("^", "$", r"\b", r"\B", r"\A", r"\Z")
 SMALL_TEXTS = tuple("".join(t) for k in range(5) for t in itertools.product("ab \n", repeat=k))
 
-PYTHON_ATOMS = (
-    r"a b A 1 _ é \n . \d \W \w \s \S [ab] [^a1] [\w.-] [A-Z] [^\W_] \x61 K s [^\n] ss ab ba \é \u00e9 [é-ü] \-"
-).split()
-PYTHON_ASSERTIONS = (
-    r"^ $ \b \B \A \Z (?=a) (?!b) (?<=a) (?<!\W) (?=.b) (?!a.) (?<=ab) (?<!b.) (?=a*$) (?!.*b) (?=\b) (?!\B) (?!$) "
-    r"(?<!^) (?<=^a) (?=(?!b).) (?<=\ba) (?!(?<=a)b)"
-).split()
+PYTHON_ATOMS = [
+    r"a",
+    r"b",
+    r"A",
+    r"1",
+    r"_",
+    r"é",
+    r"\n",
+    r".",
+    r"\d",
+    r"\W",
+    r"\w",
+    r"\s",
+    r"\S",
+    r"[ab]",
+    r"[^a1]",
+    r"[\w.-]",
+    r"[A-Z]",
+    r"[^\W_]",
+    r"\x61",
+    r"K",
+    r"s",
+    r"[^\n]",
+    r"ss",
+    r"ab",
+    r"ba",
+    r"\é",
+    r"\u00e9",
+    r"[é-ü]",
+    r"\-",
+]
+PYTHON_ASSERTIONS = [
+    r"^",
+    r"$",
+    r"\b",
+    r"\B",
+    r"\A",
+    r"\Z",
+    r"(?=a)",
+    r"(?!b)",
+    r"(?<=a)",
+    r"(?<!\W)",
+    r"(?=.b)",
+    r"(?!a.)",
+    r"(?<=ab)",
+    r"(?<!b.)",
+    r"(?=a*$)",
+    r"(?!.*b)",
+    r"(?=\b)",
+    r"(?!\B)",
+    r"(?!$)",
+    r"(?<!^)",
+    r"(?<=^a)",
+    r"(?=(?!b).)",
+    r"(?<=\ba)",
+    r"(?!(?<=a)b)",
+]
 PYTHON_CHARACTERS = "aabbAB1_ \n.éKsS\u212a-"
 
-ECMA_ATOMS = (
-    r"a b A 1 _ é É ß ſ K k s \n . \d \W \w \s \S [ab] [^a1] [\w.\-] [A-Z] [^\W_] \x61 \u0061 \u{1F600} [^] \p{L} \P{Lu} "
-    r"\p{Lu} [^\p{L}] [\P{Ll}\d] \cJ [\b] \/ Σ ς [σ] \ud83d\ude00 [^\W] [\W] \p{Script=Greek} \p{scx=Grek}"
-).split()
-ECMA_LENIENT_ATOMS = (
-    r"\- \_ a{ {1 } ] \8 \07 \x6 \u12 \c [\c1] [\w-a] x{,2} \a \z [a-\d] (?=a)* (?!b){2}"
-).split()
-ECMA_SET_ATOMS = r"[\w--[a]] [[ab]c] [\p{L}--\p{Lu}] [[a-c]&&[b-d]] [\q{a|b}]".split()
-ECMA_ASSERTIONS = (
-    r"^ $ \b \B (?=a) (?!b) (?<=a) (?<!\W) (?=.b) (?!a.) (?<=ab) (?<!b.*) (?=a*$) (?!.*b) (?=\b) (?!\B) (?!$) (?<!^) "
-    r"(?<=^a) (?=(?!b).) (?<=\ba) (?!(?<=a)b) (?<=(?=a).)"
-).split()
+ECMA_ATOMS = [
+    r"a",
+    r"b",
+    r"A",
+    r"1",
+    r"_",
+    r"é",
+    r"É",
+    r"ß",
+    r"ſ",
+    r"K",
+    r"k",
+    r"s",
+    r"\n",
+    r".",
+    r"\d",
+    r"\W",
+    r"\w",
+    r"\s",
+    r"\S",
+    r"[ab]",
+    r"[^a1]",
+    r"[\w.\-]",
+    r"[A-Z]",
+    r"[^\W_]",
+    r"\x61",
+    r"\u0061",
+    r"\u{1F600}",
+    r"[^]",
+    r"\p{L}",
+    r"\P{Lu}",
+    r"\p{Lu}",
+    r"[^\p{L}]",
+    r"[\P{Ll}\d]",
+    r"\cJ",
+    r"[\b]",
+    r"\/",
+    r"Σ",
+    r"ς",
+    r"[σ]",
+    r"\ud83d\ude00",
+    r"[^\W]",
+    r"[\W]",
+    r"\p{Script=Greek}",
+    r"\p{scx=Grek}",
+]
+ECMA_LENIENT_ATOMS = [
+    r"\-",
+    r"\_",
+    r"a{",
+    r"{1",
+    r"}",
+    r"]",
+    r"\8",
+    r"\07",
+    r"\x6",
+    r"\u12",
+    r"\c",
+    r"[\c1]",
+    r"[\w-a]",
+    r"x{,2}",
+    r"\a",
+    r"\z",
+    r"[a-\d]",
+    r"(?=a)*",
+    r"(?!b){2}",
+]
+ECMA_SET_ATOMS = [r"[\w--[a]]", r"[[ab]c]", r"[\p{L}--\p{Lu}]", r"[[a-c]&&[b-d]]", r"[\q{a|b}]"]
+ECMA_ASSERTIONS = [
+    r"^",
+    r"$",
+    r"\b",
+    r"\B",
+    r"(?=a)",
+    r"(?!b)",
+    r"(?<=a)",
+    r"(?<!\W)",
+    r"(?=.b)",
+    r"(?!a.)",
+    r"(?<=ab)",
+    r"(?<!b.*)",
+    r"(?=a*$)",
+    r"(?!.*b)",
+    r"(?=\b)",
+    r"(?!\B)",
+    r"(?!$)",
+    r"(?<!^)",
+    r"(?<=^a)",
+    r"(?=(?!b).)",
+    r"(?<=\ba)",
+    r"(?!(?<=a)b)",
+    r"(?<=(?=a).)",
+]
 ECMA_CHARACTERS = "aabbAB1_ \n.éÉKksSſßσςΣ\u212a-\u2028\r{}"
 
 _LOOKS = ("(?=", "(?!", "(?=", "(?!", "(?<=", "(?<!")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,13 +11,16 @@ from typing import Any
 import pytest
 import sentencepiece
 import tiktoken
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 from transformers.models.clvp.tokenization_clvp import ClvpTokenizer
 from transformers.models.gpt_sw3.tokenization_gpt_sw3 import GPTSw3Tokenizer
 
 from stackmask.pda.errors import VocabularyError
-from stackmask.runtime.tokenizers.byte_level import char_to_byte, decode_byte_level
+from stackmask.runtime.tokenizers.byte_level import char_to_byte
+from stackmask.runtime.tokenizers.decoder import Decoding
 from stackmask.runtime.vocabulary import Vocabulary
 
 TEXTS = [
@@ -75,8 +79,72 @@ def test_char_to_byte_covers_every_byte_once() -> None:
 
 
 def test_pieces_outside_the_byte_table_are_their_own_text() -> None:
-    assert decode_byte_level([]) == []
-    assert decode_byte_level(["", "Ġa", "｜x▁", "é", "a b"]) == [b"", b" a", "｜x▁".encode(), b"\xe9", b"a b"]
+    decoding = Decoding(byte_level=True)
+    assert list(decoding.decode([])) == []
+    pieces = ["", "Ġa", "｜x▁", None, "é", "a b"]
+    assert list(decoding.decode([pieces])) == [b"", b" a", "｜x▁".encode(), None, b"\xe9", b"a b"]
+
+
+TABLE = {chr(b): b for b in (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))}
+TABLE |= {chr(0x100 + n): b for n, b in enumerate(b for b in range(256) if chr(b) not in TABLE)}
+
+
+@settings(deadline=None, derandomize=True)
+@given(st.lists(st.lists(st.sampled_from([*TABLE, *" Ń\x00▁🎉"]), max_size=6).map("".join)))
+def test_byte_level_against_a_plain_table(pieces: list[str]) -> None:
+    expected = [bytes(TABLE[c] for c in p) if TABLE.keys() >= set(p) else p.encode() for p in pieces]
+    assert list(Decoding(byte_level=True).decode([pieces[:3], pieces[3:]])) == expected
+
+
+def test_a_surrogate_is_an_error_in_byte_level_tokens_and_passed_on_elsewhere() -> None:
+    with pytest.raises(UnicodeEncodeError):
+        Decoding(byte_level=True).decode([["\ud800"]])
+    assert list(Decoding().decode([["a\ud800"]])) == [b"a\xed\xa0\x80"]
+
+
+def plainly_decoded(piece: str, replacements: tuple[tuple[str, str], ...], byte_fallback: bool) -> bytes:
+    for old, new in replacements:
+        piece = piece.replace(old, new)
+    if byte_fallback and re.fullmatch("<0x[0-9A-Fa-f]{2}>", piece):
+        return bytes.fromhex(piece[3:5])
+    return piece.encode("utf-8", "surrogatepass")
+
+
+PARTS = st.sampled_from(["▁", "▂", "ab", "a", "b", "é", "<0x", "0", "F", "g", ">", "🎉", "\ud801", "１", "+"])
+PIECE = st.lists(PARTS, max_size=8).map("".join)
+
+
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(st.lists(PIECE), st.lists(st.tuples(PIECE, PIECE), max_size=3).map(tuple), st.booleans())
+@example(["<0x0A>", "<0xfF>", "<0x0G>", "<0x+1>", "<0x1１>", "<0x0A", "<0x0A>>", "<0X0A>"], (), True)
+@example(["▁<0x4▁>", "aaaa", "aabab"], (("▁", " "), ("aa", "a"), ("ab", "b")), True)
+@example(["ab", ""], (("", "x"), ("x", "")), False)
+def test_replacements_and_bytes_against_plain_strings(
+    pieces: list[str], replacements: tuple[tuple[str, str], ...], byte_fallback: bool
+) -> None:
+    decoding = Decoding(replacements=replacements, byte_fallback=byte_fallback)
+    if any("\ud801" in text for pair in replacements for text in pair):
+        return  # replacements come from JSON, which has no lone surrogates in these files
+    expected = [plainly_decoded(piece, replacements, byte_fallback) for piece in pieces]
+    assert list(decoding.decode([pieces])) == expected
+
+
+@pytest.mark.parametrize("count", [1, 8191, 8192, 8193])
+def test_ids_are_asked_for_in_parts(count: int) -> None:
+    pieces = {f"t{i}": i for i in range(count)}
+    tokenizer = Tokenizer(models.WordLevel(pieces, unk_token="t0"))
+    tokenizer.decoder = decoders.Fuse()
+    assert Vocabulary.from_huggingface(tokenizer).tokens == (None, *(p.encode() for p in list(pieces)[1:]))
+
+
+def test_ids_with_gaps() -> None:
+    tokenizer = Tokenizer(models.WordLevel({"a": 0, "b": 7, "c": 3}, unk_token="a"))
+    tokenizer.decoder = decoders.Fuse()
+    tokenizer.add_tokens(["d"])
+    vocab = Vocabulary.from_huggingface(tokenizer)
+    added = tokenizer.token_to_id("d")
+    expected = {0: None, 3: b"c", 7: b"b", added: b"d"}
+    assert vocab.tokens == tuple(expected.get(i) for i in range(8))
 
 
 @pytest.mark.parametrize("text", TEXTS)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import struct
 import threading
+import weakref
 
 import numpy as np
 import pytest
 
 from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.grammar.grammar import Grammar
 from stackmask.pda.errors import VocabularyError
+from stackmask.runtime.compiler import Compiler
 from stackmask.runtime.vocabulary import Vocabulary
 
 
@@ -112,3 +116,44 @@ def test_lazy_parts_are_built_once_from_several_threads() -> None:
     for thread in threads:
         thread.join()
     assert len(set(seen)) == 1
+
+
+def test_vocabularies_with_the_same_texts_share_a_trie() -> None:
+    tokens = [b"share", b"a", None, b"trie"]
+    vocab = Vocabulary(tokens, stop_ids=[2])
+    trie = vocab.trie()
+    for compiler in (Compiler(vocab), Compiler(vocab), Compiler(Vocabulary(tokens, special_ids=[2], size=9))):
+        assert compiler.compile(Grammar.from_ebnf('root ::= "a"')).matcher().accept_token(1)
+    assert Vocabulary(tokens, size=7).trie() is trie
+    assert Vocabulary([*tokens, b"b"]).trie() is not trie
+    assert Vocabulary(tokens, special_ids=[1]).trie() is not trie
+
+
+def test_a_shared_trie_goes_with_its_last_vocabulary() -> None:
+    vocab = Vocabulary([b"goes", b"with", b"it"])
+    trie = weakref.ref(vocab.trie())
+    other = Vocabulary(vocab.tokens)
+    assert other.trie() is trie()
+    del vocab
+    gc.collect()
+    assert other.trie() is trie()
+    del other
+    gc.collect()
+    assert trie() is None
+
+
+def test_tokens_are_made_once_and_equal_the_compact_ones() -> None:
+    vocab = Vocabulary([b"a", None, b"", b"bc"], stop_ids=[0])
+    assert vocab.tokens is vocab.tokens
+    assert vocab.tokens == (None, None, b"", b"bc") == tuple(vocab.token_bytes)
+
+
+def test_fits_compares_texts_but_not_padding() -> None:
+    vocab = Vocabulary([b"a", b"", None, b"b", None], stop_ids=[4])
+    assert vocab.fits(vocab)
+    assert vocab.fits(Vocabulary([b"a", b"", None, b"b"], stop_ids=[4, 5], size=9))
+    assert not vocab.fits(Vocabulary([b"a", b"", None, b"b"], stop_ids=[5], size=9))
+    assert not vocab.fits(Vocabulary([b"a", None, None, b"b"], stop_ids=[4], size=9))
+    assert not vocab.fits(Vocabulary([b"a", b"", None, b"c"], stop_ids=[4], size=9))
+    assert not vocab.fits(Vocabulary([b"a", b"", None, b"b", b"c"], stop_ids=[5], size=9))
+    assert not vocab.fits(Vocabulary(vocab.tokens, stop_ids=[4], strip_first_space=True))

@@ -1,0 +1,74 @@
+"""Nothing is exponential: hostile patterns stay small, or are refused soon; counters stay counters."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from byte_matcher import ByteMatcher
+
+from stackmask import Grammar, StackmaskError
+from stackmask.grammar.ir import walk
+from stackmask.grammar.regex import regex_expr
+
+SMALL = {
+    "(a+)+$": ["a", "aaa"],
+    "(.*)*b": ["b", "aab"],
+    "(.{100}){100}": ["a" * 10_000],
+    "a{1000}{1000}": ["a" * 1_000_000],
+    "^z9((.){10,10}){10,10}z9$": ["z9" + "a" * 100 + "z9"],
+    "((a?){30}){30}": ["", "a" * 900],
+    "(a|a)*" * 20: ["", "aaaa"],
+    "^(?=.*[a-z])(?=.*[A-Z])(?=.*[0-9]).{8,64}$": ["abcdEF12"],
+    "^(?:(?!--)[a-z-]){1,1000}$": ["a-b-c"],
+}
+
+
+@pytest.mark.parametrize("pattern", SMALL)
+def test_stays_small(pattern: str) -> None:
+    expr = regex_expr(pattern)
+    assert sum(1 for _ in walk(expr)) < 200
+    matcher = ByteMatcher(Grammar.from_regex(pattern))
+    assert [text for text in SMALL[pattern] if not matcher.matches(text)] == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"(?:\b\w{1,1000}\b ?){1,100}",
+        r"(a{0,1000}\b){100}",
+        "x*" * 500 + r"\b",
+        r"(\b|a)" * 30,
+        "(?:$|a|^)" * 40,
+        "(" * 10_000,
+        "[" * 10_000,
+        "(?=" * 90 + "a" + ")" * 90,
+        "(?:(?=a)|(?=b)|(?=c)){1000}",
+        r"(?:(?=.*a.{12}b)c|d)*e",
+        r"(?:(?<=a.{14})b|a|c(?!.{14}d))*",
+        "a?" * 500 + r"(?<=\bb)",
+    ],
+    ids=lambda p: p[:20],
+)
+def test_ends_soon(pattern: str) -> None:
+    started = time.perf_counter()
+    try:
+        expr = regex_expr(pattern, search=True)
+    except StackmaskError:
+        pass
+    else:
+        assert sum(1 for _ in walk(expr)) < 100_000
+    assert time.perf_counter() - started < 10  # usually far below a second
+
+
+def test_a_usual_pattern_is_read_fast() -> None:
+    pattern = r"^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}$"
+    regex_expr(pattern, search=True)
+    best = min(_seconds(pattern) for _ in range(50))
+    assert best < 0.0003
+
+
+def _seconds(pattern: str) -> float:
+    started = time.perf_counter()
+    regex_expr(pattern, search=True)
+    return time.perf_counter() - started
