@@ -56,11 +56,15 @@ NO_STATE: Final[State] = frozenset((NOTHING,))
 
 
 class Scalars(NamedTuple):
-    """What holds of null, true and false (bits of ``mask``), of numbers, and of strings."""
+    """What holds of null, true and false (bits of ``mask``), of numbers, and of strings.
+
+    ``whole``: the numbers are integers of draft 4, which are written without a fraction.
+    """
 
     mask: int
     number: NumberSet
     text: Texts
+    whole: bool = False
 
     def meet(self, other: Scalars) -> Scalars:
         """Return the values of both."""
@@ -69,17 +73,19 @@ class Scalars(NamedTuple):
             number = other.number
         elif other.number is not ALL_NUMBERS:
             number = number & other.number
-        return Scalars(self.mask & other.mask, number, self.text.meet(other.text))
+        return Scalars(
+            self.mask & other.mask, number, self.text.meet(other.text), self.whole or other.whole
+        )
 
     def join(self, other: Scalars) -> Scalars:
         """Return the values of either."""
-        if self.number is NO_NUMBERS or other.number is ALL_NUMBERS:
-            number = other.number
-        elif other.number is NO_NUMBERS or self.number is ALL_NUMBERS:
-            number = self.number
+        if self.number is NO_NUMBERS:
+            number, whole = other.number, other.whole
+        elif other.number is NO_NUMBERS:
+            number, whole = self.number, self.whole
         else:
-            number = self.number | other.number
-        return Scalars(self.mask | other.mask, number, self.text.join(other.text))
+            number, whole = self.number | other.number, self.whole and other.whole
+        return Scalars(self.mask | other.mask, number, self.text.join(other.text), whole)
 
     def complement(self) -> Scalars:
         """Return all other values."""
@@ -97,13 +103,14 @@ NO_SCALARS: Final = Scalars(0, NO_NUMBERS, NONE)
 class Value:
     """What a state means: scalar values, and the forms of arrays and of objects."""
 
-    __slots__ = ("arrays", "mask", "number", "objects", "state", "text")
+    __slots__ = ("arrays", "mask", "number", "objects", "state", "text", "whole")
 
     def __init__(self, state: State, scalars: Scalars) -> None:
         self.state = state
         self.mask = scalars.mask & _SIMPLE
         self.number = scalars.number
         self.text = scalars.text
+        self.whole = scalars.whole
         self.arrays: list[arrays.ArrayForm] = []
         self.objects: list[objects.ObjectForm] = []
 
@@ -286,7 +293,7 @@ class Algebra:
             self.constants[key] = found
             plain = self.nodes[found]
             plain.schema, plain.resource, plain.scope = node.schema, node.resource, node.scope
-            plain.mask, plain.number, plain.text = node.mask, node.number, node.text
+            plain.mask, plain.number, plain.text, plain.whole = node.mask, node.number, node.text, node.whole
             plain.objects, plain.arrays, plain.parts = node.objects, node.arrays, node.parts
         return found
 
@@ -389,7 +396,7 @@ class Algebra:
     def _own_scalars(self, node: Node) -> Scalars:
         mask = node.mask
         return Scalars(
-            mask, node.number if mask & NUMBER else NO_NUMBERS, node.text if mask & STRING else NONE
+            mask, node.number if mask & NUMBER else NO_NUMBERS, node.text if mask & STRING else NONE, node.whole
         )
 
     def _part_scalars(self, part: tuple[Any, ...]) -> Scalars:

@@ -21,6 +21,7 @@ from stackmask.grammar.json_schema.whitespace import Whitespace
 START: Final = "root"
 ANY_NUMBER: Final = ALL_NUMBERS.expr()
 ANY_INTEGER: Final = INTEGERS.expr()
+ANY_WHOLE: Final = INTEGERS.expr(zero_fractions=False)
 _WORDS: Final = ((NULL, ir.Literal(b"null")), (TRUE, ir.Literal(b"true")), (FALSE, ir.Literal(b"false")))
 
 
@@ -198,7 +199,7 @@ class Lowering:
         if number is ALL_NUMBERS:
             options.append(ANY_NUMBER)
         elif number is INTEGERS:
-            options.append(ANY_INTEGER)
+            options.append(ANY_WHOLE if value.whole else ANY_INTEGER)
         elif value.has_numbers():
             options.append(self.numbers(value))
         if value.has_strings():
@@ -208,7 +209,9 @@ class Lowering:
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
         try:
-            written = value.number.spelling(f"number{self.counter + 1}")
+            written = value.number.spelling(
+                f"number{self.counter + 1}", zero_fractions=not value.whole
+            )
         except UnsupportedNumber as error:
             algebra = self.algebra
             algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))

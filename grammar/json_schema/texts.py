@@ -73,8 +73,11 @@ class Texts:
         high = self.high
         if other.high is not None:
             high = other.high if high is None else min(high, other.high)
+        low = max(self.low, other.low)
+        if high is not None and low > high:
+            return NONE
         parts = self.parts + tuple(part for part in other.parts if part not in self.parts)
-        return Texts(None, max(self.low, other.low), high, parts, {**self.excluded, **other.excluded})
+        return Texts(None, low, high, parts, {**self.excluded, **other.excluded})
 
     def join(self, other: Texts) -> Texts:
         """Return the strings of either."""
