@@ -17,7 +17,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
 from stackmask.grammar.json_schema.numbers import INTEGERS, finite
-from stackmask.grammar.json_schema.strings import literal, string
+from stackmask.grammar.json_schema.strings import lift, literal, string
 from stackmask.grammar.json_schema.texts import ALL, finite_words
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE, canonical
 
@@ -69,6 +69,10 @@ def unique_array(lowering: Lowering, form: ArrayForm) -> ir.Expr:
     if not lowering.is_live(form.rest):
         return ir.Sequence((_OPEN, ws.empty, _CLOSE))
     parts = _parts(lowering, form.rest)
+    if parts is None and form.rest:
+        value = lowering.algebra.value(form.rest)
+        if _is_endless(lowering, form.rest):
+            return _left_over(lowering, form, value)
     if parts is None:
         raise refuse("items of which some beginnings have only a few values")
     singles, strings, endless = parts
@@ -168,6 +172,58 @@ def _keyed(ws: Any, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
     )
     none = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
     return ir.Keyed(ir.Sequence((_OPEN, ir.Choice((some, none)))), spec)
+
+
+class LeftOver:
+    """A resolver: the scalar values of a schema that were not used yet, in every spelling."""
+
+    __slots__ = ("body", "value")
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        text = value.text
+        self.body = None if text.is_empty() else lift(text.expr())
+
+    def __call__(self, used: Hashable) -> ir.Expr:
+        """Return the expression of what is left. Cost: linear in the number of used values."""
+        assert isinstance(used, frozenset)
+        value = self.value
+        options: list[ir.Expr] = [
+            ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used
+        ]
+        numbers = value.number
+        taken = [item for item in used if not isinstance(item, str | tuple)]
+        if taken:
+            numbers = numbers - finite(taken)
+        if not numbers.is_empty():
+            options.append(numbers.expr(zero_fractions=not value.whole))
+        if self.body is not None:
+            words = tuple(literal(word) for word in sorted(item for item in used if isinstance(item, str)))
+            body = self.body
+            if words:
+                body = ir.Intersection((body, ir.Complement(words[0] if len(words) == 1 else ir.Choice(words))))
+            options.append(string(body))
+        return options[0] if len(options) == 1 else ir.Choice(tuple(options))
+
+
+def _left_over(lowering: Lowering, form: ArrayForm, value: Value) -> ir.Expr:
+    """Return an array of which some beginnings of scalar items have only a few values.
+
+    What was used is left out of the language of the next item, so nothing leads into a dead end while there are
+    more values than items.
+    """
+    value.number.expr(zero_fractions=not value.whole)  # refuse now what could only be refused later
+    high = form.high
+    if high is None or high > MAX_VALUES:
+        # there are more values than this: fewer would have been told apart one by one
+        high = max(form.low, MAX_VALUES)
+        lowering.algebra.report.add(
+            "narrowed", lowering.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
+        )
+    item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value)), add_value)
+    if value.arrays or value.objects:
+        item = ir.Choice((item, ir.Capture(lowering.structured(form.rest), add_value)))
+    return _captured(lowering, [], item, form.low, high)
 
 
 def _captured(
