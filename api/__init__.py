@@ -26,6 +26,11 @@ from typing import TYPE_CHECKING, Any
 
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.json_schema.errors import (
+    SchemaError,
+    UnsatisfiableSchemaError,
+    UnsupportedSchemaError,
+)
 from stackmask.pda.errors import BudgetError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
@@ -49,7 +54,10 @@ __all__ = [
     "Limits",
     "Matcher",
     "MatcherError",
+    "SchemaError",
     "StackmaskError",
+    "UnsatisfiableSchemaError",
+    "UnsupportedSchemaError",
     "Vocabulary",
     "VocabularyError",
     "allocate_token_bitmask",

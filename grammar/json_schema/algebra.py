@@ -27,7 +27,7 @@ from stackmask.grammar.json_schema.nodes import (
     PART_VALUES,
     Node,
 )
-from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, NO_NUMBERS, NumberSet
+from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
 from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
@@ -56,11 +56,15 @@ NO_STATE: Final[State] = frozenset((NOTHING,))
 
 
 class Scalars(NamedTuple):
-    """What holds of null, true and false (bits of ``mask``), of numbers, and of strings."""
+    """What holds of null, true and false (bits of ``mask``), of numbers, and of strings.
+
+    ``whole``: the numbers are integers of draft 4, which are written without a fraction.
+    """
 
     mask: int
     number: NumberSet
     text: Texts
+    whole: bool = False
 
     def meet(self, other: Scalars) -> Scalars:
         """Return the values of both."""
@@ -69,17 +73,19 @@ class Scalars(NamedTuple):
             number = other.number
         elif other.number is not ALL_NUMBERS:
             number = number & other.number
-        return Scalars(self.mask & other.mask, number, self.text.meet(other.text))
+        return Scalars(
+            self.mask & other.mask, number, self.text.meet(other.text), self.whole or other.whole
+        )
 
     def join(self, other: Scalars) -> Scalars:
         """Return the values of either."""
-        if self.number is NO_NUMBERS or other.number is ALL_NUMBERS:
-            number = other.number
-        elif other.number is NO_NUMBERS or self.number is ALL_NUMBERS:
-            number = self.number
+        if self.number is NO_NUMBERS:
+            number, whole = other.number, other.whole
+        elif other.number is NO_NUMBERS:
+            number, whole = self.number, self.whole
         else:
-            number = self.number | other.number
-        return Scalars(self.mask | other.mask, number, self.text.join(other.text))
+            number, whole = self.number | other.number, self.whole and other.whole
+        return Scalars(self.mask | other.mask, number, self.text.join(other.text), whole)
 
     def complement(self) -> Scalars:
         """Return all other values."""
@@ -97,19 +103,32 @@ NO_SCALARS: Final = Scalars(0, NO_NUMBERS, NONE)
 class Value:
     """What a state means: scalar values, and the forms of arrays and of objects."""
 
-    __slots__ = ("arrays", "mask", "number", "objects", "state", "text")
+    __slots__ = ("arrays", "mask", "number", "objects", "state", "text", "whole")
 
     def __init__(self, state: State, scalars: Scalars) -> None:
         self.state = state
         self.mask = scalars.mask & _SIMPLE
         self.number = scalars.number
         self.text = scalars.text
+        self.whole = scalars.whole
         self.arrays: list[arrays.ArrayForm] = []
         self.objects: list[objects.ObjectForm] = []
 
     def has_scalars(self) -> bool:
         """Tell whether a null, boolean, number or string is a value."""
-        return bool(self.mask) or not self.number.is_empty() or not self.text.is_empty()
+        return bool(self.mask) or self.has_numbers() or self.has_strings()
+
+    def has_numbers(self) -> bool:
+        """Tell whether a number is a value."""
+        number = self.number
+        if number is NO_NUMBERS:
+            return False
+        return number is ALL_NUMBERS or number is INTEGERS or not number.is_empty()
+
+    def has_strings(self) -> bool:
+        """Tell whether a string is a value."""
+        text = self.text
+        return text is not NONE and (text is ALL or not text.is_empty())
 
 
 class Algebra:
@@ -138,6 +157,7 @@ class Algebra:
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
         self.complements: dict[int, tuple[Texts, Texts]] = {}
+        self.known_clashes: dict[State, bool] = {}
         self.steps = 0
         self.depth = 0
         self.start = self.literal_in(schema, root, (), root.where)
@@ -273,7 +293,7 @@ class Algebra:
             self.constants[key] = found
             plain = self.nodes[found]
             plain.schema, plain.resource, plain.scope = node.schema, node.resource, node.scope
-            plain.mask, plain.number, plain.text = node.mask, node.number, node.text
+            plain.mask, plain.number, plain.text, plain.whole = node.mask, node.number, node.text, node.whole
             plain.objects, plain.arrays, plain.parts = node.objects, node.arrays, node.parts
         return found
 
@@ -354,11 +374,11 @@ class Algebra:
 
     def scalars(self, state: State) -> Scalars:
         """Return the scalar values of a state."""
-        result = ALL_SCALARS
+        result = None
         for literal in state:
             found = self._scalars(literal)
-            result = found if result is ALL_SCALARS else result.meet(found)
-        return result
+            result = found if result is None else result.meet(found)
+        return ALL_SCALARS if result is None else result
 
     def _scalars(self, literal: int) -> Scalars:
         node = self.node(literal)
@@ -376,7 +396,7 @@ class Algebra:
     def _own_scalars(self, node: Node) -> Scalars:
         mask = node.mask
         return Scalars(
-            mask, node.number if mask & NUMBER else NO_NUMBERS, node.text if mask & STRING else NONE
+            mask, node.number if mask & NUMBER else NO_NUMBERS, node.text if mask & STRING else NONE, node.whole
         )
 
     def _part_scalars(self, part: tuple[Any, ...]) -> Scalars:
@@ -432,10 +452,16 @@ class Algebra:
                 )
             found = Value(state, self.scalars(state))
             self.values[state] = found
-            found.arrays = [form for atoms in self.expand(state, ARRAY) for form in arrays.forms(self, atoms)]
-            found.objects = [
-                form for atoms in self.expand(state, OBJECT) for form in objects.forms(self, atoms)
-            ]
+            possible = ARRAY | OBJECT
+            for literal in state:
+                if literal > 0:
+                    possible &= self.node(literal).mask
+            if possible & ARRAY:
+                for atoms in self.expand(state, ARRAY):
+                    found.arrays.extend(arrays.forms(self, atoms))
+            if possible & OBJECT:
+                for atoms in self.expand(state, OBJECT):
+                    found.objects.extend(objects.forms(self, atoms))
         return found
 
     def where(self, state: State) -> Where:
@@ -453,6 +479,16 @@ class Algebra:
             if literal > 0:
                 node = self.node(literal)
                 return not node.mask
+        known = self.known_clashes.get(state)
+        if known is None:
+            known = self._clashes(state)
+            if known is None:
+                return False
+            self.known_clashes[state] = known
+        return known
+
+    def _clashes(self, state: State) -> bool | None:
+        """Tell whether a state has no value; None if that takes a look too deep."""
         found = self.values.get(state)
         if found is None:
             structured = ARRAY | OBJECT
@@ -469,7 +505,7 @@ class Algebra:
             if not structured:
                 return True
             if self.depth >= CLASH_DEPTH:
-                return False
+                return None
             self.depth += 1
             try:
                 found = self.value(state)

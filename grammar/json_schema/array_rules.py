@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
-from stackmask.grammar.json_schema.unique import unique_array
+from stackmask.grammar.json_schema.unique import enough_values, unique_array
 from stackmask.grammar.json_schema.whitespace import Whitespace
 
 if TYPE_CHECKING:
@@ -58,7 +58,9 @@ class ArrayWriter:
         for i in range(min(form.low, len(form.prefix))):
             if not productive[form.prefix[i]]:
                 return False
-        return form.low <= len(form.prefix) or productive[form.rest]
+        if form.low > len(form.prefix) and not productive[form.rest]:
+            return False
+        return not form.unique or form.low < 2 or enough_values(self.lowering, form)
 
     def expression(self, form: ArrayForm) -> ir.Expr:
         """Return the expression of an array."""

@@ -57,10 +57,10 @@ _NEW_2019: Final = frozenset(
         "unevaluatedProperties",
     ]
 )
-_CORE_2019: Final = (_CORE_7 | _NEW_2019 | {"$recursiveRef", "$recursiveAnchor"}) - {"dependencies"}
+# `dependencies` left the newer drafts but keeps its meaning there, as their metaschemas allow
+_CORE_2019: Final = _CORE_7 | _NEW_2019 | {"$recursiveRef", "$recursiveAnchor"}
 _CORE_2020: Final = (_CORE_7 | _NEW_2019 | {"$dynamicRef", "$dynamicAnchor", "prefixItems"}) - {
-    "dependencies",
-    "additionalItems",
+    "additionalItems"
 }
 
 # keywords that a metaschema without the vocabulary leaves without effect
@@ -155,7 +155,7 @@ DRAFT_2020: Final = Draft(
 # what a schema without `$schema` means: the newest draft, and what older drafts wrote differently where the
 # newest gives it no other meaning
 UNDECLARED: Final = Draft(
-    "2020-12", DRAFT_2020.uri, _CORE_2020 | {"dependencies", "additionalItems"}, prefix_in_items=True
+    "2020-12", DRAFT_2020.uri, _CORE_2020 | {"additionalItems"}, prefix_in_items=True
 )
 
 DRAFTS: Final = (DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020)

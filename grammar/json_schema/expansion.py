@@ -170,13 +170,24 @@ class Expansion:
                         return -1
                     continue
             elif item[0] == REQUIRED:
-                known = present.get(item[1])
-                if known is False:
+                there = present.get(item[1])
+                if there is False:
                     return -1
-                if known:
+                if there:
                     continue
-            elif item[0] == PROPERTY and item[2] == NOTHING and present.get(item[1]):
-                return -1
+            elif item[0] == PROPERTY:
+                name, literal = item[1], item[2]
+                there = present.get(name)
+                if there is False:
+                    continue
+                if there or (REQUIRED, name) in alternative:
+                    if literal == NOTHING:
+                        return -1
+                    known = branch.properties.get(name, ())
+                    if self.algebra.clashes(self.algebra.state((*known, literal))):
+                        return -1
+                    if there and self.algebra.clashes(self.algebra.state((*known, -literal))):
+                        continue
             holds = False
         return 1 if holds else 0
 

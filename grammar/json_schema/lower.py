@@ -9,16 +9,19 @@ from stackmask.grammar.json_schema.algebra import Algebra, State, Value
 from stackmask.grammar.json_schema.array_rules import ArrayWriter
 from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError
-from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, NumberSet, UnsupportedNumber
+from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NumberSet, UnsupportedNumber
 from stackmask.grammar.json_schema.object_rules import ObjectWriter
 from stackmask.grammar.json_schema.objects import ObjectForm
 from stackmask.grammar.json_schema.prelude import prelude
-from stackmask.grammar.json_schema.strings import ANY_STRING, lift, literal, string
-from stackmask.grammar.json_schema.texts import ALL, Texts
+from stackmask.grammar.json_schema.strings import ANY_STRING, lift, string
+from stackmask.grammar.json_schema.texts import ALL, Texts, spelled
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.whitespace import Whitespace
 
 START: Final = "root"
+ANY_NUMBER: Final = ALL_NUMBERS.expr()
+ANY_INTEGER: Final = INTEGERS.expr()
+ANY_WHOLE: Final = INTEGERS.expr(zero_fractions=False)
 _WORDS: Final = ((NULL, ir.Literal(b"null")), (TRUE, ir.Literal(b"true")), (FALSE, ir.Literal(b"false")))
 
 
@@ -84,19 +87,22 @@ class Lowering:
                         seen.add(child)
                         todo.append(child)
         productive = self.productive
-        for state, _ in order:
-            productive[state] = False
-        unknown = order
+        unknown = []
+        for entry in order:
+            state, value = entry
+            if value.has_scalars():
+                productive[state] = True
+            else:
+                productive[state] = False
+                unknown.append(entry)
         changed = True
         while changed and unknown:
             changed = False
             left = []
             for entry in reversed(unknown):  # children mostly come after their parents
                 state, value = entry
-                if (
-                    any(map(self.objects.is_productive, value.objects))
-                    or any(map(self.arrays.is_productive, value.arrays))
-                    or value.has_scalars()
+                if any(map(self.objects.is_productive, value.objects)) or any(
+                    map(self.arrays.is_productive, value.arrays)
                 ):
                     productive[state] = changed = True
                 else:
@@ -188,17 +194,24 @@ class Lowering:
 
     def scalars(self, value: Value) -> list[ir.Expr]:
         """Return the expressions of the scalar values."""
-        options: list[ir.Expr] = [word for bit, word in _WORDS if value.mask & bit]
-        if not value.number.is_empty():
+        options: list[ir.Expr] = [word for bit, word in _WORDS if value.mask & bit] if value.mask else []
+        number = value.number
+        if number is ALL_NUMBERS:
+            options.append(ANY_NUMBER)
+        elif number is INTEGERS:
+            options.append(ANY_WHOLE if value.whole else ANY_INTEGER)
+        elif value.has_numbers():
             options.append(self.numbers(value))
-        if not value.text.is_empty():
+        if value.has_strings():
             options.append(text_expr(value.text))
         return options
 
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
         try:
-            written = value.number.spelling(f"number{self.counter + 1}")
+            written = value.number.spelling(
+                f"number{self.counter + 1}", zero_fractions=not value.whole
+            )
         except UnsupportedNumber as error:
             algebra = self.algebra
             algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))
@@ -222,5 +235,7 @@ def text_expr(texts: Texts) -> ir.Expr:
     if texts is ALL:
         return ANY_STRING
     if texts.words is not None:
-        return _choice([string(literal(word)) for word in texts.words])
-    return string(lift(texts.expr()))
+        return _choice([spelled(word) for word in texts.words])
+    if texts.spelled is None:
+        texts.spelled = string(lift(texts.expr()))
+    return texts.spelled

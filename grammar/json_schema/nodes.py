@@ -92,6 +92,7 @@ class Node:
         "unevaluated_items",
         "unevaluated_properties",
         "where",
+        "whole",
     )
 
     def __init__(
@@ -106,6 +107,7 @@ class Node:
         self.checked = False
         self.mask = ANY
         self.number: NumberSet = ALL_NUMBERS
+        self.whole = False  # an integer of draft 4: written without a fraction
         self.text: Texts = ALL
         self.objects: list[tuple[Any, ...]] = []
         self.arrays: list[tuple[Any, ...]] = []

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
 from stackmask.grammar.json_schema.objects import KeyClass, Member, ObjectForm
-from stackmask.grammar.json_schema.strings import lift, literal, string
+from stackmask.grammar.json_schema.strings import ANY_STRING, ANY_STRING_BODY, QUOTE, lift, literal, string
+from stackmask.grammar.json_schema.texts import ALL, spelled
 
 if TYPE_CHECKING:
     from stackmask.grammar.json_schema.algebra import State
@@ -22,6 +23,8 @@ _CLOSE: Final = ir.Literal(b"}")
 _MAY_CLOSE: Final = ir.KeyTest("close")
 _MAY_GO_ON: Final = ir.KeyTest("continue")
 _UNDECLARED: Final = ir.KeyTest("undeclared")
+_SLOTS: Final = tuple(ir.Slot(i) for i in range(64))
+_ANY_KEY: Final = ir.Capture(ANY_STRING, "key")
 
 
 class ObjectWriter:
@@ -106,7 +109,7 @@ class ObjectWriter:
             lowering = self.lowering
             found = ir.Sequence(
                 (
-                    string(literal(member.name)),
+                    spelled(member.name),
                     lowering.whitespace.member,
                     lowering.expression(member.state),
                 )
@@ -118,8 +121,8 @@ class ObjectWriter:
         lowering = self.lowering
         return ir.Sequence(
             (
-                string(literal(member.name)),
-                ir.Slot(slot),
+                spelled(member.name),
+                _SLOTS[slot] if slot < 64 else ir.Slot(slot),
                 lowering.whitespace.member,
                 lowering.expression(member.state),
             )
@@ -127,12 +130,24 @@ class ObjectWriter:
 
     def class_member(self, form: ObjectForm, entry: KeyClass, state: State) -> ir.Expr:
         """Return a member whose key has no name; it must not have been there before."""
+        from stackmask.grammar.json_schema.lower import text_expr
+
         lowering = self.lowering
-        texts = entry.texts.without(form.names)
+        texts = entry.texts
+        if not form.names:
+            key = _ANY_KEY if texts is ALL else ir.Capture(text_expr(texts), "key")
+        elif texts is ALL:
+            names = tuple(map(literal, form.names))
+            words = names[0] if len(names) == 1 else ir.Choice(names)
+            key = ir.Capture(
+                ir.Sequence((QUOTE, ir.Intersection((ANY_STRING_BODY, ir.Complement(words))), QUOTE)), "key"
+            )
+        else:
+            key = ir.Capture(string(lift(texts.without(form.names).expr())), "key")
         return ir.Sequence(
             (
                 _UNDECLARED,
-                ir.Capture(string(lift(texts.expr())), "key"),
+                key,
                 lowering.whitespace.member,
                 lowering.expression(state),
             )

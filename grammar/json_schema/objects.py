@@ -133,7 +133,7 @@ def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectFo
     names.update(required)
     for keys, _ in rules:
         names.update(dict.fromkeys(keys.names))
-    for keys, _ in some:
+    for keys, _ in (*some, *nameless):
         names.update(dict.fromkeys(keys.names))
 
     members: list[Member] = []

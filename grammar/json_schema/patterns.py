@@ -82,4 +82,4 @@ def format_texts(algebra: Algebra, name: str, node: Node) -> Texts:
 
 @lru_cache(_CACHED)
 def _format(make: Format) -> Texts:
-    return Texts(parts=(make(),))
+    return Texts(parts=(make(),), nonempty=True)

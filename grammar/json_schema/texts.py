@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema.strings import literal, string
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.regular import Recognizer, is_empty
 
@@ -24,7 +25,7 @@ class Texts:
     ``high`` code points that are in every one of ``parts`` and are none of ``excluded``.
     """
 
-    __slots__ = ("_empty", "_matcher", "excluded", "high", "low", "parts", "words")
+    __slots__ = ("_empty", "_matcher", "excluded", "high", "low", "parts", "spelled", "words")
 
     def __init__(
         self,
@@ -33,13 +34,15 @@ class Texts:
         high: int | None = None,
         parts: tuple[ir.Expr, ...] = (),
         excluded: dict[str, None] | None = None,
+        nonempty: bool = False,
     ) -> None:
         self.words = words
         self.low = low
         self.high = high
         self.parts = parts
         self.excluded = excluded or {}
-        self._empty: bool | None = None
+        self.spelled: ir.Expr | None = None  # as JSON writes them, once that was asked for
+        self._empty: bool | None = False if nonempty else None
         self._matcher: Recognizer | None = None
 
     def contains(self, text: str) -> bool:
@@ -70,8 +73,11 @@ class Texts:
         high = self.high
         if other.high is not None:
             high = other.high if high is None else min(high, other.high)
+        low = max(self.low, other.low)
+        if high is not None and low > high:
+            return NONE
         parts = self.parts + tuple(part for part in other.parts if part not in self.parts)
-        return Texts(None, max(self.low, other.low), high, parts, {**self.excluded, **other.excluded})
+        return Texts(None, low, high, parts, {**self.excluded, **other.excluded})
 
     def join(self, other: Texts) -> Texts:
         """Return the strings of either."""
@@ -134,6 +140,14 @@ class Texts:
             parts = (*parts, ir.Complement(_any_of(list(self.excluded))))
         return _intersection(parts)
 
+    def is_endless(self) -> bool:
+        """Tell whether every beginning of a member begins infinitely many, as far as can be read off."""
+        if self is ALL:
+            return True
+        if self.words is not None or self.high is not None:
+            return False
+        return all(map(_goes_on, self.parts))
+
     def is_empty(self) -> bool:
         """Tell whether there is no member. Raises: BudgetError if that cannot be found out."""
         if self._empty is None:
@@ -146,8 +160,18 @@ class Texts:
             elif not self.low and self.high is None and not self.excluded and len(self.parts) == 1:
                 self._empty = _is_empty(self.parts[0])
             else:
-                self._empty = _is_empty(self.expr())
+                shortest = _shortest(self.parts[0]) if len(self.parts) == 1 and not self.excluded else None
+                if shortest is not None and self.low <= shortest and (self.high is None or shortest <= self.high):
+                    self._empty = False
+                else:
+                    self._empty = _is_empty(self.expr())
         return self._empty
+
+
+@lru_cache(16_384)
+def spelled(word: str) -> ir.Expr:
+    """Return every spelling of one text, quotes included: the same expression for the same text."""
+    return string(literal(word))
 
 
 def text_set(expr: ir.Expr) -> Texts:
@@ -167,8 +191,64 @@ def _intersection(parts: tuple[ir.Expr, ...]) -> ir.Expr:
     return parts[0] if len(parts) == 1 else ir.Intersection(parts)
 
 
+def _goes_on(expr: ir.Expr) -> bool:
+    """Tell whether the expression ends in a loop that every beginning can reach and stay in, read off its form."""
+    match expr:
+        case ir.Repeat(item, _, None):
+            return not _is_nullable(item)
+        case ir.Sequence(items):
+            return bool(items) and _goes_on(items[-1])
+        case ir.Choice(items):
+            return bool(items) and all(map(_goes_on, items))
+        case _:
+            return False
+
+
+def _shortest(expr: ir.Expr) -> int | None:
+    """Return the length of a shortest member, or None if that cannot be read off the expression."""
+    match expr:
+        case ir.Literal(data):
+            return len(data.decode())
+        case ir.CharClass(ranges):
+            return 1 if ranges else None
+        case ir.Sequence(items):
+            total = 0
+            for item in items:
+                length = _shortest(item)
+                if length is None:
+                    return None
+                total += length
+            return total
+        case ir.Choice(items):
+            lengths = [length for item in items if (length := _shortest(item)) is not None]
+            return min(lengths, default=None)
+        case ir.Repeat(item, low):
+            length = _shortest(item) if low else 0
+            return None if length is None else low * length
+        case _:
+            return None
+
+
+def _is_nullable(expr: ir.Expr) -> bool:
+    match expr:
+        case ir.Literal(data):
+            return not data
+        case ir.Sequence(items) | ir.Intersection(items):
+            return all(map(_is_nullable, items))
+        case ir.Choice(items):
+            return any(map(_is_nullable, items))
+        case ir.Repeat(item, low):
+            return low == 0 or _is_nullable(item)
+        case ir.Complement(item):
+            return not _is_nullable(item)
+        case _:
+            return False
+
+
 @lru_cache(4096)
 def _is_empty(expr: ir.Expr) -> bool:
+    if _is_nullable(expr):
+        return False
     if not any(
         isinstance(part, ir.Intersection | ir.Complement) or part == ir.NOTHING for part in ir.walk(expr)
     ):

@@ -14,7 +14,6 @@ from stackmask.grammar.json_schema.keywords import key_set
 from stackmask.grammar.json_schema.nodes import (
     PART_ALL,
     PART_IF,
-    PART_NEEDS,
     PART_NEEDS_SCHEMA,
     PART_ONE,
     PART_SOME,
@@ -141,11 +140,9 @@ def _cases(
             no = inside(part[3])
             if any(map(looks, yes + no)):
                 cross([*assuming((condition,), yes), *assuming((-condition,), no)])
-        elif kind == PART_NEEDS_SCHEMA:
+        elif kind == PART_NEEDS_SCHEMA and keyword == "unevaluatedProperties":
             cases = inside(part[2])
             if any(map(looks, cases)):
                 absent = (((PROPERTY, part[1], -1),), *nothing[1:])
                 cross([*assuming(((REQUIRED, part[1]),), cases), absent])
-        elif kind == PART_NEEDS:
-            continue
     return results

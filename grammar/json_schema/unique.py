@@ -17,7 +17,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
 from stackmask.grammar.json_schema.numbers import INTEGERS, finite
-from stackmask.grammar.json_schema.strings import literal, string
+from stackmask.grammar.json_schema.strings import lift, literal, string
 from stackmask.grammar.json_schema.texts import ALL, finite_words
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE, canonical
 
@@ -69,6 +69,10 @@ def unique_array(lowering: Lowering, form: ArrayForm) -> ir.Expr:
     if not lowering.is_live(form.rest):
         return ir.Sequence((_OPEN, ws.empty, _CLOSE))
     parts = _parts(lowering, form.rest)
+    if parts is None and form.rest:
+        value = lowering.algebra.value(form.rest)
+        if _is_endless(lowering, form.rest):
+            return _left_over(lowering, form, value)
     if parts is None:
         raise refuse("items of which some beginnings have only a few values")
     singles, strings, endless = parts
@@ -79,6 +83,64 @@ def unique_array(lowering: Lowering, form: ArrayForm) -> ir.Expr:
     options = [option for option in (strings, endless) if option is not None]
     item = ir.Capture(lowering.choice(options), add_value)
     return _captured(lowering, singles, item, form.low, form.high)
+
+
+def enough_values(lowering: Lowering, form: ArrayForm) -> bool:
+    """Tell whether as many unequal items as the array must have can be found, one for each place.
+
+    Places whose items have few values are matched to values (augmenting paths); others never run out.
+    """
+    few: list[list[Hashable]] = []
+    for index in range(form.low):
+        state = form.prefix[index] if index < len(form.prefix) else form.rest
+        values = _values(lowering, state)
+        if values is None:
+            if index >= len(form.prefix):
+                break
+            continue
+        few.append(list(values))
+        if len(few) > MAX_VALUES:
+            return False
+    taken: dict[Hashable, int] = {}
+
+    def place(start: int) -> bool:
+        # a search for an augmenting path, without recursion: values are visited once
+        came_from: dict[Hashable, tuple[int, Hashable | None]] = {}
+        todo: list[tuple[int, Hashable | None]] = [(start, None)]
+        while todo:
+            index, before = todo.pop()
+            for value in few[index]:
+                if value in came_from:
+                    continue
+                came_from[value] = (index, before)
+                if value not in taken:
+                    at: Hashable | None = value
+                    while at is not None:
+                        taken[at], at = came_from[at]
+                    return True
+                todo.append((taken[value], value))
+        return False
+
+    return all(map(place, range(len(few))))
+
+
+def _is_endless(lowering: Lowering, state: State) -> bool:
+    """Tell whether every beginning of an array or object of the state has endless completions.
+
+    It has if more keys or items can always come.
+    """
+    if not state:
+        return True
+    value = lowering.algebra.value(state)
+    for array in value.arrays:
+        counted = any(most is not None for *_, most in array.contains)
+        if array.high is not None or counted or array.unique or not lowering.is_live(array.rest):
+            return False
+    return all(
+        form.high is None
+        and any(lowering.is_live(entry.state) and entry.texts.is_endless() for entry in form.classes)
+        for form in value.objects
+    )
 
 
 def _slots(lowering: Lowering, form: ArrayForm, singles: list[ir.Expr], strings: ir.Expr | None) -> ir.Expr:
@@ -110,6 +172,58 @@ def _keyed(ws: Any, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
     )
     none = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
     return ir.Keyed(ir.Sequence((_OPEN, ir.Choice((some, none)))), spec)
+
+
+class LeftOver:
+    """A resolver: the scalar values of a schema that were not used yet, in every spelling."""
+
+    __slots__ = ("body", "value")
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        text = value.text
+        self.body = None if text.is_empty() else lift(text.expr())
+
+    def __call__(self, used: Hashable) -> ir.Expr:
+        """Return the expression of what is left. Cost: linear in the number of used values."""
+        assert isinstance(used, frozenset)
+        value = self.value
+        options: list[ir.Expr] = [
+            ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used
+        ]
+        numbers = value.number
+        taken = [item for item in used if not isinstance(item, str | tuple)]
+        if taken:
+            numbers = numbers - finite(taken)
+        if not numbers.is_empty():
+            options.append(numbers.expr(zero_fractions=not value.whole))
+        if self.body is not None:
+            words = tuple(literal(word) for word in sorted(item for item in used if isinstance(item, str)))
+            body = self.body
+            if words:
+                body = ir.Intersection((body, ir.Complement(words[0] if len(words) == 1 else ir.Choice(words))))
+            options.append(string(body))
+        return options[0] if len(options) == 1 else ir.Choice(tuple(options))
+
+
+def _left_over(lowering: Lowering, form: ArrayForm, value: Value) -> ir.Expr:
+    """Return an array of which some beginnings of scalar items have only a few values.
+
+    What was used is left out of the language of the next item, so nothing leads into a dead end while there are
+    more values than items.
+    """
+    value.number.expr(zero_fractions=not value.whole)  # refuse now what could only be refused later
+    high = form.high
+    if high is None or high > MAX_VALUES:
+        # there are more values than this: fewer would have been told apart one by one
+        high = max(form.low, MAX_VALUES)
+        lowering.algebra.report.add(
+            "narrowed", lowering.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
+        )
+    item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value)), add_value)
+    if value.arrays or value.objects:
+        item = ir.Choice((item, ir.Capture(lowering.structured(form.rest), add_value)))
+    return _captured(lowering, [], item, form.low, high)
 
 
 def _captured(
@@ -322,12 +436,16 @@ def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | N
             endless.append(others)
     strings: ir.Expr | None = None
     if not text.is_empty():
-        words = None if text is ALL else _words(value) if value is not None else None
+        words = None if text is ALL or value is None else _words(value)
+        if words is None and not text.is_endless():
+            return None
         if words is not None:
             singles.extend(string(literal(word)) for word in words)
         else:
             strings = text_expr(text)
     if structured:
+        if not _is_endless(lowering, state):
+            return None
         endless.append(lowering.structured(state))
     if len(singles) > MAX_VALUES:
         return None

@@ -1,0 +1,114 @@
+"""Random schemas with keywords that interact, and instances near what they ask for."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+NAMES = ("a", "b", "c", "ab", "é")
+PATTERNS = ("^a", "b$", "^[a-c]+$", ".", "a|c", "^(?!a)", "^$", "^.{1,2}$")
+SCALARS: tuple[Any, ...] = (None, True, False, 0, 1, 2, -1, 1.5, 3, 10, "", "a", "b", "ab", "abc", "é")
+
+
+class SchemaMaker:
+    """Makes schemas of draft 2020-12 and instances from one random source."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+
+    def schema(self, depth: int) -> Any:
+        """Return a schema of at most ``depth`` levels."""
+        rng = self.rng
+        if rng.random() < 0.06:
+            return rng.random() < 0.6
+        result: dict[str, Any] = {}
+        for _ in range(rng.choice((1, 1, 2, 3, 4))):
+            result.update(self.keyword(depth))
+        return result
+
+    def keyword(self, depth: int) -> dict[str, Any]:
+        rng = self.rng
+        simple = (self.types, self.scalars, self.numbers, self.strings, self.counts, self.required, self.types)
+        nested = (self.object, self.object, self.array, self.combination, self.combination, self.condition)
+        return rng.choice(simple if depth <= 0 else simple + nested + nested)(depth)
+
+    def types(self, _: int) -> dict[str, Any]:
+        kinds = ["null", "boolean", "integer", "number", "string", "array", "object"]
+        rng = self.rng
+        return {"type": rng.choice(kinds) if rng.random() < 0.6 else rng.sample(kinds, rng.randint(1, 4))}
+
+    def scalars(self, _: int) -> dict[str, Any]:
+        rng = self.rng
+        if rng.random() < 0.5:
+            return {"const": self.instance(1)}
+        return {"enum": [self.instance(1) for _ in range(rng.randint(1, 4))]}
+
+    def numbers(self, _: int) -> dict[str, Any]:
+        rng = self.rng
+        word = rng.choice(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"))
+        return {word: rng.choice((1, 2, 3, 0.5)) if word == "multipleOf" else rng.randint(-2, 5)}
+
+    def strings(self, _: int) -> dict[str, Any]:
+        rng = self.rng
+        word = rng.choice(("minLength", "maxLength", "pattern"))
+        return {word: rng.choice(PATTERNS) if word == "pattern" else rng.randint(0, 3)}
+
+    def counts(self, _: int) -> dict[str, Any]:
+        rng = self.rng
+        word = rng.choice(("minItems", "maxItems", "minProperties", "maxProperties"))
+        return {word: rng.randint(0, 3)}
+
+    def required(self, _: int) -> dict[str, Any]:
+        rng = self.rng
+        if rng.random() < 0.3:
+            return {"dependentRequired": {rng.choice(NAMES): rng.sample(NAMES, rng.randint(0, 2))}}
+        return {"required": rng.sample(NAMES, rng.randint(0, 2))}
+
+    def object(self, depth: int) -> dict[str, Any]:
+        rng = self.rng
+        word = rng.choice(
+            ("properties", "properties", "patternProperties", "additionalProperties", "propertyNames")
+            + ("unevaluatedProperties", "dependentSchemas")
+        )
+        if word in ("properties", "dependentSchemas"):
+            return {word: {n: self.schema(depth - 1) for n in rng.sample(NAMES, rng.randint(1, 3))}}
+        if word == "patternProperties":
+            return {word: {p: self.schema(depth - 1) for p in rng.sample(PATTERNS, rng.randint(1, 2))}}
+        if word == "propertyNames":
+            return {word: {**self.strings(0), **(self.strings(0) if rng.random() < 0.3 else {})}}
+        return {word: self.schema(depth - 1)}
+
+    def array(self, depth: int) -> dict[str, Any]:
+        rng = self.rng
+        word = rng.choice(("items", "prefixItems", "contains", "unevaluatedItems", "uniqueItems"))
+        if word == "prefixItems":
+            return {word: [self.schema(depth - 1) for _ in range(rng.randint(1, 2))]}
+        if word == "uniqueItems":
+            return {word: True}
+        result: dict[str, Any] = {word: self.schema(depth - 1)}
+        if word == "contains" and rng.random() < 0.5:
+            result["minContains"] = rng.randint(0, 2)
+        if word == "contains" and rng.random() < 0.5:
+            result["maxContains"] = rng.randint(0, 2)
+        return result
+
+    def combination(self, depth: int) -> dict[str, Any]:
+        rng = self.rng
+        word = rng.choice(("allOf", "anyOf", "oneOf", "not"))
+        if word == "not":
+            return {word: self.schema(depth - 1)}
+        return {word: [self.schema(depth - 1) for _ in range(rng.randint(1, 3))]}
+
+    def condition(self, depth: int) -> dict[str, Any]:
+        rng = self.rng
+        words = ["if", *rng.sample(("then", "else"), rng.randint(1, 2))]
+        return {word: self.schema(depth - 1) for word in words}
+
+    def instance(self, depth: int) -> Any:
+        """Return a JSON value of at most ``depth`` levels."""
+        rng = self.rng
+        if depth <= 0 or rng.random() < 0.35:
+            return rng.choice(SCALARS)
+        if rng.random() < 0.4:
+            return [self.instance(depth - 1) for _ in range(rng.randint(0, 3))]
+        return {name: self.instance(depth - 1) for name in rng.sample(NAMES, rng.randint(0, 3))}

@@ -1,0 +1,123 @@
+"""What is no schema, or cannot be enforced, is a clear error with its place, soon."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import stackmask as sm
+
+
+def nested(levels: int, wrap: Any, inner: Any = None) -> Any:
+    """Return a schema wrapped many times."""
+    schema = {"type": "string"} if inner is None else inner
+    for _ in range(levels):
+        schema = wrap(schema)
+    return schema
+
+
+NO_SCHEMA: list[tuple[Any, str, str, str]] = [
+    ('{"type":', "#", "", "not JSON"),
+    ("NaN", "#", "", "not JSON"),
+    ('{"minimum": 1e999999999}', "#", "", "exponent"),
+    ("[" * 100_000, "#", "", "nested too deeply"),
+    ([1], "#", "", "not [1]"),
+    (None, "#", "", "not None"),
+    ({"type": 7}, "#", "type", "not 7"),
+    ({"properties": {"a/b": {"type": "strin"}}}, "#/properties/a~1b", "type", "is no type"),
+    ({"items": 3}, "#/items", "", "an object or a boolean"),
+    ({"minLength": -1}, "#", "minLength", "natural number"),
+    ({"minLength": 1.5}, "#", "minLength", "natural number"),
+    ({"required": "a"}, "#", "required", "must be an array"),
+    ({"required": [1]}, "#", "required", "must hold strings"),
+    ({"enum": "a"}, "#", "enum", "must be an array"),
+    ({"enum": [{1}]}, "#", "enum", "no JSON value"),
+    ({"minimum": float("nan")}, "#", "minimum", "no JSON number"),
+    ({"multipleOf": 0}, "#", "multipleOf", "above zero"),
+    ({"allOf": []}, "#", "allOf", "must not be empty"),
+    ({"pattern": "(a"}, "#", "pattern", "unclosed group"),
+    ({"patternProperties": {"[": {}}}, "#/patternProperties", "[", "unclosed class"),
+    ({"properties": {1: {"type": "null"}}}, "#/properties", "properties", "no key"),
+    ({"$ref": 1}, "#", "$ref", "must be a string"),
+    ({"$ref": "#/definitions/x"}, "#", "$ref", "no `definitions`"),
+    ({"$ref": "#x"}, "#", "$ref", "no anchor"),
+    ({"items": {"$ref": "http://example.org/s"}}, "#/items", "$ref", "nothing is fetched"),
+    ({"$ref": "#"}, "#", "$ref", "leads back to itself"),
+    ({"allOf": [{"$ref": "#"}]}, "#", "$ref", "without end"),
+    ({"anyOf": [{"type": "null"}, {"not": {"$ref": "#"}}]}, "#", "$ref", "without end"),
+    ({"const": nested(10_000, lambda s: [s])}, "#/const", "const", "levels deep"),
+]
+
+
+@pytest.mark.parametrize("case", NO_SCHEMA)
+def test_no_schema(case: tuple[Any, str, str, str]) -> None:
+    schema, pointer, keyword, reason = case
+    with pytest.raises(sm.SchemaError) as caught:
+        sm.Grammar.from_json_schema(schema)
+    error = caught.value
+    assert not isinstance(error, sm.UnsupportedSchemaError | sm.UnsatisfiableSchemaError)
+    assert (error.pointer, error.keyword) == (pointer, keyword)
+    assert reason in error.reason
+
+
+UNSUPPORTED: list[tuple[Any, str]] = [
+    ({"$schema": "http://json-schema.org/draft-03/schema#"}, "$schema"),
+    ({"pattern": r"(a)\1"}, "pattern"),
+    ({"minLength": 10**12}, "minLength"),
+    (nested(10_000, lambda s: {"allOf": [s]}), "allOf"),
+    (nested(10_000, lambda s: {"not": s}), "allOf"),
+    ({"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)]}, "allOf"),
+    ({"oneOf": [{"properties": {f"k{j}": {"type": "null"} for j in range(i, i + 20)}} for i in range(30)]}, "oneOf"),
+    ({"allOf": [{"patternProperties": {f"a.*b{i}": {}}} for i in range(20)]}, "patternProperties"),
+    ({"allOf": [{"pattern": f"(a|b)*a(a|b){{{i}}}$"} for i in range(10, 24)]}, "pattern"),
+]
+
+
+@pytest.mark.parametrize("case", UNSUPPORTED)
+def test_unsupported(case: tuple[Any, str]) -> None:
+    schema, keyword = case
+    with pytest.raises(sm.UnsupportedSchemaError) as caught:
+        sm.Grammar.from_json_schema(schema)
+    assert caught.value.keyword == keyword
+
+
+UNSATISFIABLE: list[Any] = [
+    False,
+    {"type": "string", "enum": [1]},
+    {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"]},
+    {"type": "string", "minLength": 3, "pattern": "^.{2}$"},
+    {"allOf": [{"type": "integer"}, {"minimum": 3, "maximum": 2}]},
+    {"type": "object", "required": ["a"], "maxProperties": 0},
+    {"type": "array", "items": False, "minItems": 1},
+    {"type": "array", "items": {"enum": [1, 1.0]}, "uniqueItems": True, "minItems": 2},
+    {"type": "object", "required": ["b"], "propertyNames": {"const": "a"}},
+]
+
+
+@pytest.mark.parametrize("schema", UNSATISFIABLE)
+def test_unsatisfiable(schema: Any) -> None:
+    with pytest.raises(sm.UnsatisfiableSchemaError) as caught:
+        sm.Grammar.from_json_schema(schema)
+    assert "clash" in caught.value.reason
+
+
+def test_the_message_says_which_parts_clash() -> None:
+    schema = {
+        "properties": {"a": {"type": "string"}},
+        "allOf": [{"properties": {"a": {"type": "integer"}}, "required": ["a"], "type": "object"}],
+    }
+    with pytest.raises(sm.UnsatisfiableSchemaError) as caught:
+        sm.Grammar.from_json_schema(schema)
+    assert "#" in caught.value.reason
+
+
+@pytest.mark.parametrize("wrap", [lambda s: {"type": "array", "items": s}, lambda s: {"properties": {"a": s}}])
+def test_ten_thousand_levels(wrap: Any) -> None:
+    assert len(sm.Grammar.from_json_schema(nested(10_000, wrap)).rules.rules) > 10_000
+
+
+def test_relaxed_places_are_listed() -> None:
+    grammar = sm.Grammar.from_json_schema({"pattern": r"(a)\1"}, on_unsupported="relax")
+    assert grammar.report is not None
+    assert [(note.pointer, note.keyword) for note in grammar.report.relaxed] == [("#", "pattern")]
