@@ -13,7 +13,6 @@ caller's local state instead. A tail call pushes nothing.
 """
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort
 
@@ -559,7 +558,7 @@ cdef class ConfigSpace(FrameSpace):
         # this is where long work spends its time, so this is where it can be interrupted
         self.computed += 1
         if not self.computed & 0x3FFF:
-            PyErr_CheckSignals()
+            self.terms.tick()
         self.work.clear()
         for i in range(c.first, c.first + c.count):
             m = self.members[i]
@@ -594,3 +593,10 @@ cdef class ConfigSpace(FrameSpace):
         self.configs[config].map = map
         self.rows.resize(self.rows.size() + self.terms.maps[map].count, UNKNOWN)
         return c.row
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes frames and configurations take."""
+        cdef size_t held = sizeof(Config) * self.configs.size() + sizeof(Member) * self.members.size()
+        held += 4 * self.rows.size() + sizeof(Pop) * self.pops.size() + 8 * self.config_index.mask
+        held += sizeof(Edge) * self.edges.size() + 12 * self.frames.size() + 8 * self.frame_index.mask
+        return held + 12 * (self.single_steps.mask + self.exits_index.mask)

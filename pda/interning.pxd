@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.lock cimport StoreLock
 from stackmask.pda.tables cimport IdTable, KeyMap
 
 cdef enum Kind:
@@ -99,7 +100,13 @@ cdef class TermTable:
     cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position
     cdef uint64_t max_terms
     cdef uint64_t max_explored
+    cdef StoreLock lock                 # whose calls are timed, or None
+    cdef double max_seconds
+    cdef unsigned long timed_call
+    cdef double timed_since
 
+    cdef int tick(self) except -1
+    cdef size_t nbytes(self) noexcept
     cdef int32_t add(
         self,
         int32_t kind,

@@ -80,7 +80,7 @@ cdef struct ByteSet:
 cdef class MaskWalks:
     cdef TermStore terms
     cdef Semantics semantics
-    cdef ConfigSpace space
+    cdef readonly ConfigSpace space
     cdef Trie trie
     cdef Forest forest
     cdef Runs runs
@@ -118,9 +118,13 @@ cdef class MaskWalks:
     # scratch of one walk
     cdef vector[uint32_t] bits
     cdef vector[int32_t] stack
+    cdef uint64_t max_bytes                 # all is dropped when more is held
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
+    cdef readonly uint64_t drops            # how often all masks were dropped
 
+    cdef int drop(self) except -1
+    cdef KeyMap* index_number(self, int number) noexcept
     cdef int32_t new_row(self) except -1
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places

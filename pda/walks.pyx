@@ -49,7 +49,16 @@ cdef enum:
 cdef class MaskWalks:
     """The masks of the grammars of one store, and how they are made."""
 
-    def __cinit__(self, TermStore terms, Semantics semantics, ConfigSpace space, Trie trie, int32_t vocab_size):
+    def __cinit__(
+        self,
+        TermStore terms,
+        Semantics semantics,
+        ConfigSpace space,
+        Trie trie,
+        int32_t vocab_size,
+        uint64_t max_bytes=1 << 28,
+    ):
+        self.max_bytes = max_bytes
         self.terms = terms
         self.semantics = semantics
         self.space = space
@@ -71,6 +80,7 @@ cdef class MaskWalks:
         self.walks = 0
         self.visited_nodes = 0
         self.entries = 0
+        self.drops = 0
         self.masks.push_back(nothing())
 
     def __dealloc__(self):
@@ -93,6 +103,66 @@ cdef class MaskWalks:
         for token in tokens:
             ids.push_back(token)
         self.class_tokens.push_back(ids)
+
+    cdef int drop(self) except -1:
+        """Forget all masks, remainders, runs and configurations of walks: they come back equal when they are needed."""
+        cdef size_t i
+        cdef int index
+        cdef ConfigSpace old = self.space
+        for i in range(self.rows.size()):
+            free(self.rows[i])
+        self.rows.clear()
+        self.masks.clear()
+        self.sparse_tokens.clear()
+        self.pendings.clear()
+        self.includes.clear()
+        self.groups.clear()
+        self.mask_groups.clear()
+        self.places.clear()
+        self.readers.clear()
+        self.key_starts.clear()
+        self.roots.clear()
+        self.strict_roots.clear()
+        self.parts.clear()
+        self.first.clear()
+        self.split_of.clear()
+        self.split_first.clear()
+        self.split_count.clear()
+        self.split_parts.clear()
+        self.plain_of.clear()
+        ids_free(&self.group_index)
+        ids_init(&self.group_index)
+        for index in range(8):
+            map_free(self.index_number(index))
+            map_init(self.index_number(index))
+        self.entries = 0
+        self.space = ConfigSpace(
+            self.terms, self.semantics, True, old.max_configurations, old.max_members
+        )
+        self.forest = Forest(self.trie)
+        self.runs = Runs(self.terms, self.forest)
+        self.masks.push_back(nothing())
+        self.drops += 1
+        return 0
+
+    cdef KeyMap* index_number(self, int number) noexcept:
+        if number == 0:
+            return &self.children
+        if number == 1:
+            return &self.part_index
+        if number == 2:
+            return &self.slice_index
+        if number == 3:
+            return &self.filter_index
+        if number == 4:
+            return &self.both_index
+        if number == 5:
+            return &self.rest_index
+        if number == 6:
+            return &self.keyed_roots
+        if number == 7:
+            return &self.entry_index
+        return NULL
 
     cdef int32_t new_row(self) except -1:
         """Make a row of zeros. Rows have addresses of their own, so that growing never copies them."""
@@ -586,7 +656,7 @@ cdef class MaskWalks:
         cdef ConfigSpace space = self.space
         cdef int32_t i, c, n, p, t, depth, base, stop, stop_here, node, symbol, place, in_forest, count = 0
         cdef size_t r, k, g
-        cdef Config config
+        cdef Config* config
         cdef Config first
         cdef Mask mask = nothing()
         cdef Pending pending
@@ -603,8 +673,13 @@ cdef class MaskWalks:
         cdef vector[int32_t] job_configs
         cdef vector[Later] for_later
         cdef vector[Include] includes
+        cdef uint32_t* bits
+        cdef int32_t* stack
+        cdef uint64_t visited = 0
         self.walks += 1
-        memset(self.bits.data(), 0, 4 * <size_t>self.width)
+        bits = self.bits.data()
+        stack = self.stack.data()
+        memset(bits, 0, 4 * <size_t>self.width)
         if start == READS_STATE:
             for r in range(below.size()):
                 readers.push_back(below[r])
@@ -637,17 +712,17 @@ cdef class MaskWalks:
                         c = self.cut_here(c, place, for_later, jobs, job_configs)
                         if c == DEAD:
                             continue
-                self.stack[0] = c
+                stack[0] = c
                 while i < stop:
                     depth = nodes.depth[i] - base
-                    c = space.step(self.stack[depth - 1], nodes.byte[i])
+                    c = space.step(stack[depth - 1], nodes.byte[i])
                     if c <= DEAD:
                         if c == READS_STATE:
                             readers.push_back((i << 2) | in_forest | INCLUSIVE)
                         i = nodes.end[i]
                         continue
-                    self.visited_nodes += 1
-                    config = space.configs[c]
+                    visited += 1
+                    config = &space.configs[c]
                     n = nodes.token_first[i + 1] - nodes.token_first[i]
                     if strict and n and not config.count:
                         # tokens that only a return keeps alive: an action below may forbid that return
@@ -658,13 +733,13 @@ cdef class MaskWalks:
                         if config.ends & 1:
                             for t in range(nodes.token_first[i], nodes.token_first[i + 1]):
                                 n = nodes.tokens[t]
-                                self.bits[n >> 5] |= <uint32_t>1 << (n & 31)
+                                bits[n >> 5] |= <uint32_t>1 << (n & 31)
                                 count += 1
                         else:
                             k = late_number(late_ends, late_tokens, config.ends)
                             for t in range(nodes.token_first[i], nodes.token_first[i + 1]):
                                 late_tokens[k].push_back(nodes.tokens[t])
-                    if config.capturing and self.opens_key(config):
+                    if config.capturing and self.opens_key(config[0]):
                         key_starts.push_back((i << 2) | in_forest)
                     stop_here = nodes.end[i]
                     if stop_here == i + 1:
@@ -683,7 +758,7 @@ cdef class MaskWalks:
                         if c == DEAD:
                             i = stop_here
                             continue
-                    self.stack[depth] = c
+                    stack[depth] = c
                     i += 1
         if with_tokens:
             for symbol in range(self.terms.token_classes):
@@ -696,11 +771,12 @@ cdef class MaskWalks:
                 for k in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][k]
                     if space.configs[c].ends & 1:
-                        self.bits[n >> 5] |= <uint32_t>1 << (n & 31)
+                        bits[n >> 5] |= <uint32_t>1 << (n & 31)
                         count += 1
                     else:
                         g = late_number(late_ends, late_tokens, space.configs[c].ends)
                         late_tokens[g].push_back(n)
+        self.visited_nodes += visited
         self.store_bits(count, &mask)
         mask.pending_first = <int32_t>self.pendings.size()
         mask.pending_count = <int32_t>late_ends.size()
