@@ -70,6 +70,7 @@ cdef struct Later:
     int32_t part
     int32_t place
     int32_t filter
+    int32_t least           # characters that the run must have, besides
 
 
 cdef struct ByteSet:

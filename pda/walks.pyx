@@ -434,20 +434,26 @@ cdef class MaskWalks:
     cdef int32_t narrow(self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left) except -3:
         """Take from run tables what a configuration allows below a place, as far as that does not narrow its runs.
 
-        The children of the place that lead where the plain runs lead are left to the tables; ``left`` gets the
-        others. Return whether there are tables for it.
+        The children of the place that begin a run and lead where the plain run leads are left to the tables;
+        ``left`` gets the others. Return whether there are tables for it.
         """
         cdef int32_t plain = self.plain(config), i, stop, row, t, node = place >> 2
         cdef size_t k
         cdef Nodes n
         cdef Later piece
+        cdef bint runs
         if plain == config:
             return 0
         n = self.forest.nodes(place)
         i = node + 1
         stop = n.end[node]
         while i < stop:
-            if self.space.step(config, n.byte[i]) != self.space.step(plain, n.byte[i]):
+            runs = False
+            for t in range(self.split_count[plain]):
+                row = self.parts[self.split_parts[self.split_first[plain] + t]].code
+                if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
+                    runs = True
+            if not runs or self.space.step(config, n.byte[i]) != self.space.step(plain, n.byte[i]):
                 left.push_back(i)
             i = n.end[i]
         piece.filter = NO_FILTER
@@ -459,6 +465,7 @@ cdef class MaskWalks:
                 for t in range(n.token_first[i], n.token_first[n.end[i]]):
                     self.rows[piece.filter][n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
         piece.place = place
+        piece.least = 1
         for t in range(self.split_count[plain]):
             piece.part = self.split_parts[self.split_first[plain] + t]
             later.push_back(piece)
@@ -590,6 +597,8 @@ cdef class MaskWalks:
             out.push_back(piece)
         piece.ends = 1
         piece.mask = self.behind(run, part.rest, strict)
+        if part.low < later.least:
+            part.low = later.least
         piece.filter = self.filter_both(later.filter, self.filter_of(run, part.low, part.high))
         if piece.mask != NO_TOKENS and part.low <= self.runs.runs[run].most_before:
             out.push_back(piece)
@@ -612,6 +621,7 @@ cdef class MaskWalks:
         rest = self.split_of[config]
         piece.place = place
         piece.filter = NO_FILTER
+        piece.least = 0
         for k in range(<size_t>self.split_count[config]):
             piece.part = self.split_parts[self.split_first[config] + k]
             later.push_back(piece)
