@@ -63,6 +63,7 @@ cdef class MaskStore(MaskWalks):
     cdef int weigh(self) except -1
     cdef int32_t join(self) except -3
     cdef int apply(self, Part part, uint32_t* words) noexcept
+    cdef const uint32_t* finished(self, ConfigSpace family, int32_t config) noexcept
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
     cdef int simulate_place(self, int32_t place) except -3
     cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3

@@ -47,6 +47,9 @@ class MaskStore:
     def add_token_class(self, tokens: Iterable[int]) -> None:
         """Enter the ids of the next class of special tokens."""
 
+    def prepare(self, items: Iterable[int]) -> None:
+        """Make the run tables of some repeated items, terms, over the whole vocabulary."""
+
     def precompute(self, rules: Sequence[int], budget: int) -> tuple[int, int, bool]:
         """Make the masks of every reachable local state of the rules, and of every (state, return state) pair.
 

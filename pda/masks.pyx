@@ -21,6 +21,7 @@ from stackmask.pda.frames cimport BOTTOM_REST, Edge
 from stackmask.pda.interning cimport ACTION_SCOPE, EMPTY, F_KEYS, TOKENS
 from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 from stackmask.pda.tables cimport NO_VALUE, ids_free, ids_init, ids_put, map_clear, map_free, map_get, map_init, map_put, mix
 from stackmask.pda.walks cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
@@ -366,6 +367,25 @@ cdef class MaskStore(MaskWalks):
         self.joined.push_back(found)
         ids_put(&self.joined_index, pos, tag, id)
         return row
+
+    cdef const uint32_t* finished(self, ConfigSpace family, int32_t config) noexcept:
+        """Return the row of the whole mask of a configuration if it is there already; it stays until the next fill
+        that makes something."""
+        if family.configs[config].mask_row >= 0 and family.configs[config].mask_epoch == self.epoch:
+            self.fills += 1
+            self.hits += 1
+            return self.rows[family.configs[config].mask_row]
+        return NULL
+
+    def prepare(self, items):
+        """Make the run tables of some repeated items, terms, over the whole vocabulary."""
+        cdef int32_t code, run
+        for item in items:
+            code = self.runs.code_of(item)
+            if code != NOT_A_CODE:
+                run = self.runs.run_of(code, 0)
+                self.slice(run, -1)
+                self.runs.remainders_of(run, c'"')
 
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Write the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""

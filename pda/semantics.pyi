@@ -19,5 +19,8 @@ class Semantics:
     def add_resolver(self, resolver: Resolver) -> int:
         """Return the number of a resolver: ``"top"`` or a callable."""
 
+    def size(self) -> int:
+        """Return the number of semantic states."""
+
     def start(self, initial: Hashable, stacked: bool) -> int:
         """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts, bottom first."""

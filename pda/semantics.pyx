@@ -99,6 +99,10 @@ cdef class Semantics:
             table.append(entry)
         return self.numbers[key]
 
+    def size(self):
+        """Return the number of semantic states."""
+        return self.sems.size()
+
     def start(self, initial, bint stacked):
         """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts."""
         cdef int32_t value = self.value_of(() if stacked else initial)

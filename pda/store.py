@@ -13,7 +13,7 @@ from stackmask.pda.keys import KeyStates
 from stackmask.pda.limits import Limits
 from stackmask.pda.lock import StoreLock
 from stackmask.pda.lower import check_bytes, empty_before, regular_term
-from stackmask.pda.lowering import Tables
+from stackmask.pda.lowering import Lowering, Tables
 from stackmask.pda.masks import MaskStore
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
@@ -61,11 +61,12 @@ class Store:
     Invariant: append-only, but for masks, which can be dropped and come back equal. Hold ``lock`` to use it.
     """
 
-    __slots__ = ("info", "limits", "lock", "masks", "semantics", "tables", "terms")
+    __slots__ = ("cache_bytes", "info", "limits", "lock", "masks", "semantics", "tables", "terms")
 
     def __init__(self, info: TokenInfo, limits: Limits, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
         self.info = info
         self.limits = limits
+        self.cache_bytes = cache_bytes
         self.lock = StoreLock()
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         keys = KeyStates(self.terms, limits.max_semantic_states)
@@ -76,6 +77,11 @@ class Store:
         )
         self.terms.time_calls(self.lock, limits.max_seconds)
         self.tables = Tables(self.terms, self.semantics, self._token_class)
+
+    def prepare(self, items: Sequence[ir.Expr]) -> None:
+        """Cut the vocabulary into runs of some characters ahead of the first mask that needs it."""
+        with self.lock:
+            self.masks.prepare([Lowering(self.tables).term(item) for item in items])
 
     @property
     def space(self) -> ConfigSpace:
@@ -128,6 +134,14 @@ class Store:
             raise ResolverError("a resolver must not answer an expression that can be empty")
         check_bytes({"the answer of a resolver": expr}, self.info.single_bytes)
         return regular_term(self.terms, expr)
+
+    def is_full(self) -> bool:
+        """Tell whether what cannot be dropped takes half of a budget: then new matchers should use a new store."""
+        return (
+            2 * self.terms.nbytes_held() > self.cache_bytes
+            or 2 * self.semantics.size() > self.limits.max_semantic_states
+            or 2 * self.terms.size() > self.limits.max_terms
+        )
 
     def counts(self) -> dict[str, int]:
         """Return the sizes of all stores."""

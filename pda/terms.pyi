@@ -70,6 +70,12 @@ class TermStore(TermMoves):
     def alive(self, t: int) -> bool:
         """Tell whether the term has a string."""
 
+    def size(self) -> int:
+        """Return the number of terms."""
+
+    def nbytes_held(self) -> int:
+        """Return about how many bytes the terms take."""
+
     def counts(self) -> dict[str, int]:
         """Return sizes: terms, transition rows, byte classes, guards, rules."""
 

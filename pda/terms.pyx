@@ -339,6 +339,14 @@ cdef class TermStore(TermMoves):
         """Tell whether the term has a string."""
         return self.is_live(t)
 
+    def size(self):
+        """Return the number of terms."""
+        return self.terms.size()
+
+    def nbytes_held(self):
+        """Return about how many bytes the terms take."""
+        return self.nbytes()
+
     def counts(self):
         """Return sizes: terms, transition rows, byte classes, guards, rules."""
         return {

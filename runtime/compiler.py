@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -22,16 +23,18 @@ class CompiledGrammar:
     States and masks are made when they are first needed and remembered for all matchers.
     """
 
-    __slots__ = ("__weakref__", "automaton", "family", "grammar", "vocabulary")
+    __slots__ = ("__weakref__", "_compiler", "automaton", "family", "grammar", "vocabulary")
 
-    def __init__(self, grammar: Grammar, vocabulary: Vocabulary, automaton: Automaton) -> None:
+    def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton) -> None:
         self.grammar = grammar
-        self.vocabulary = vocabulary
+        self.vocabulary = compiler.vocabulary
         self.automaton = automaton
         self.family: ConfigSpace | None = None  # of the matchers that were made last
+        self._compiler = compiler
 
     def matcher(self) -> Matcher:
         """Return a new matcher at the start of the grammar."""
+        self._compiler.renew(self)
         return Matcher(self)
 
     def precompute(self, budget: int = 1_000_000) -> dict[str, Any]:
@@ -55,8 +58,8 @@ class Compiler:
 
     Equal grammars are compiled once, and equal rules of different grammars share their states and masks.
     ``cache_bytes`` bounds what is remembered: half of it masks, which are dropped and made anew when they
-    take more, and half of it states; when those take more, grammars compiled from then on begin a new store, and the old
-    one goes with the last grammar in it. Neither changes a mask. Cost: the first compiler of a vocabulary builds its trie, about 10 ms for
+    take more, and half of it states; when those take more, new matchers get a new store, and the old one goes with
+    its last matcher. Neither changes a mask. Cost: the first compiler of a vocabulary builds its trie, about 10 ms for
     128,000 tokens; compiling takes milliseconds, since states are built when first visited.
     """
 
@@ -71,9 +74,11 @@ class Compiler:
         self.limits = limits or Limits()
         self.cache_bytes = cache_bytes
         self.generation = 0
+        self._renewing = threading.RLock()
         self._compiled: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
         self._info = _token_info(vocabulary)
-        self._store = Store(self._info, self.limits, cache_bytes)
+        self._store: Store | None = None
+        self._open_store()
 
     def compile(self, grammar: Grammar) -> CompiledGrammar:
         """Compile a grammar.
@@ -81,21 +86,42 @@ class Compiler:
         Raises: GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
-        rules = grammar.normalized
+        with self._renewing:
+            store = self._open_store()
+            with store.lock:
+                automaton = Automaton(grammar.normalized, store)
+                # equal rules have been given equal terms
+                key = (automaton.lowered.start, automaton.start_state)
+                compiled = self._compiled.get(key)
+                if compiled is None:
+                    compiled = self._compiled[key] = CompiledGrammar(grammar, self, automaton)
+                return compiled
+
+    def renew(self, compiled: CompiledGrammar) -> None:
+        """Move a compiled grammar to the store in use, if its own is full; its matchers stay where they are."""
         store = self._store
-        if 2 * store.terms.counts()["term_bytes"] > self.cache_bytes:
-            # grammars that are in use keep their store; it goes with the last of them
-            store = self._store = Store(self._info, self.limits, self.cache_bytes)
+        if store is not None and compiled.automaton.store is store and not store.is_full():
+            return
+        with self._renewing:
+            store = self._open_store()
+            if compiled.automaton.store is not store:
+                with store.lock:
+                    automaton = Automaton(compiled.grammar.normalized, store)
+                    compiled.automaton = automaton
+                    compiled.family = None
+                    self._compiled.setdefault((automaton.lowered.start, automaton.start_state), compiled)
+
+    def _open_store(self) -> Store:
+        if self._store is None or self._store.is_full():
+            # nearly every grammar has JSON strings; imported here because it takes a while
+            from stackmask.grammar.json_schema.strings import ANY_STRING_CHAR
+
+            # the old one goes with the last matcher that uses it
+            self._store = Store(self._info, self.limits, self.cache_bytes)
+            self._store.prepare([ANY_STRING_CHAR])
             self._compiled = WeakValueDictionary()
             self.generation += 1
-        with store.lock:
-            automaton = Automaton(rules, store)
-            # equal rules have been given equal terms
-            key = (automaton.lowered.start, automaton.start_state)
-            compiled = self._compiled.get(key)
-            if compiled is None:
-                compiled = self._compiled[key] = CompiledGrammar(grammar, self.vocabulary, automaton)
-            return compiled
+        return self._store
 
 
 def _token_info(vocabulary: Vocabulary) -> TokenInfo:

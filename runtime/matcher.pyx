@@ -10,7 +10,8 @@ from cpython.buffer cimport (
     PyObject_GetBuffer,
 )
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
+from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport DEAD, ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
@@ -95,8 +96,10 @@ cdef class Matcher:
 
     def __cinit__(self, compiled, Matcher origin=None):
         automaton = compiled.automaton
-        if origin is not None and origin.compiled is not compiled:
-            raise MatcherError("a matcher can only be copied from one of the same compiled grammar")
+        if origin is not None:
+            if origin.compiled is not compiled:
+                raise MatcherError("a matcher can only be copied from one of the same compiled grammar")
+            automaton = origin.automaton
         self.compiled = compiled
         self.automaton = automaton
         self.store = automaton.store
@@ -123,11 +126,15 @@ cdef class Matcher:
         self.lock.take()
         try:
             family = self.compiled.family
+            if family is not None and family.terms is not self.terms:
+                # the grammar has moved to another store since
+                family = None
             if family is None or family.configs.size() > min(SHARED_CONFIGS, limits.max_configurations // 4):
                 family = ConfigSpace(
                     self.terms, self.store.semantics, False, limits.max_configurations, limits.max_members
                 )
-                self.compiled.family = family
+                if self.compiled.automaton is self.automaton:
+                    self.compiled.family = family
             self.family = family
             self.history.push_back(
                 family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
@@ -468,6 +475,17 @@ cdef class Matcher:
         return 0, forced
 
 
+cdef int copy_rows(vector[const uint32_t*]& sources, vector[uint32_t*]& targets, size_t size) except -1:
+    """Copy finished masks, without the interpreter's lock. The store's lock is held: rows stay."""
+    cdef size_t i
+    with nogil:
+        for i in range(sources.size()):
+            memcpy(targets[i], sources[i], size)
+    sources.clear()
+    targets.clear()
+    return 0
+
+
 def fill_next_token_bitmask(matchers, mask, rows=None):
     """Write the masks of a batch of matchers in one call.
 
@@ -481,6 +499,9 @@ def fill_next_token_bitmask(matchers, mask, rows=None):
     cdef bint needed = False
     cdef Py_ssize_t i
     cdef StoreLock held = None
+    cdef const uint32_t* source
+    cdef vector[const uint32_t*] sources
+    cdef vector[uint32_t*] targets
     if rows is None:
         rows = range(len(matchers))
     if len(rows) != len(matchers):
@@ -496,12 +517,23 @@ def fill_next_token_bitmask(matchers, mask, rows=None):
             words = row_of(&view, rows[i], matcher.masks.width)
             if matcher.lock is not held:
                 if held is not None:
+                    copy_rows(sources, targets, 4 * <size_t>view.width)
                     held.give()
                     held = None
                 matcher.lock.take()
                 held = matcher.lock
+            source = NULL
+            if not matcher.terminated and not matcher.family.configs[matcher.history.back()].accepting:
+                source = matcher.masks.finished(matcher.family, matcher.history.back())
+            if source != NULL:
+                # copying is most of the work then, and needs no interpreter
+                sources.push_back(source)
+                targets.push_back(words)
+                needed = needed or not matcher.every_allowed(<uint32_t*>source)
+                continue
             matcher.fill_row(matcher.history.back(), matcher.terminated, words)
             needed = needed or not matcher.every_allowed(words)
+        copy_rows(sources, targets, 4 * <size_t>view.width)
     finally:
         if held is not None:
             held.give()
