@@ -73,9 +73,7 @@ class Scalars(NamedTuple):
             number = other.number
         elif other.number is not ALL_NUMBERS:
             number = number & other.number
-        return Scalars(
-            self.mask & other.mask, number, self.text.meet(other.text), self.whole or other.whole
-        )
+        return Scalars(self.mask & other.mask, number, self.text.meet(other.text), self.whole or other.whole)
 
     def join(self, other: Scalars) -> Scalars:
         """Return the values of either."""
@@ -295,6 +293,7 @@ class Algebra:
             plain.schema, plain.resource, plain.scope = node.schema, node.resource, node.scope
             plain.mask, plain.number, plain.text, plain.whole = node.mask, node.number, node.text, node.whole
             plain.objects, plain.arrays, plain.parts = node.objects, node.arrays, node.parts
+            plain.parts_first = node.parts_first
         return found
 
     def node(self, literal: int) -> Node:
@@ -396,7 +395,10 @@ class Algebra:
     def _own_scalars(self, node: Node) -> Scalars:
         mask = node.mask
         return Scalars(
-            mask, node.number if mask & NUMBER else NO_NUMBERS, node.text if mask & STRING else NONE, node.whole
+            mask,
+            node.number if mask & NUMBER else NO_NUMBERS,
+            node.text if mask & STRING else NONE,
+            node.whole,
         )
 
     def _part_scalars(self, part: tuple[Any, ...]) -> Scalars:

@@ -83,7 +83,7 @@ class Expansion:
     def run(self, state: State) -> list[tuple[tuple[Any, ...], ...]]:
         algebra = self.algebra
         first = _Branch()
-        if not self.assume(first, sorted(state)):
+        if not self.assume(first, sorted(state, key=abs)):
             return []
         results: dict[tuple[Any, ...], None] = {}
         stack = [first]
@@ -195,6 +195,7 @@ class Expansion:
         """Add literals and atoms with all that follows from them. False if they contradict one another."""
         algebra = self.algebra
         todo = list(items)
+        todo.reverse()  # a stack: the first comes off first, as the order of declaration has it
         assumed = branch.assumed
         while todo:
             item = todo.pop()
@@ -218,7 +219,7 @@ class Expansion:
                 if not alternatives:
                     return False
                 if len(alternatives) == 1:
-                    todo.extend(alternatives[0])
+                    todo.extend(reversed(alternatives[0]))
                 else:
                     branch.clauses.append(alternatives)
         return not branch.touched or self.check_touched(branch)
@@ -262,18 +263,21 @@ class Expansion:
 
     def assume_node(self, branch: _Branch, node: Node, todo: list[Any]) -> bool:
         kind = self.kind
-        todo.extend(reversed(node.objects if kind == OBJECT else node.arrays))
+        own = node.objects if kind == OBJECT else node.arrays
         unevaluated = node.unevaluated_properties if kind == OBJECT else node.unevaluated_items
         if unevaluated is not None and unevaluated != EVERYTHING:
             branch.clauses.append(self.evaluations(node, unevaluated, False))
+        follows: list[Any] = []
         for part in node.parts:
             for clause in self.clauses(part):
                 if not clause:
                     return False
                 if len(clause) == 1:
-                    todo.extend(clause[0])
+                    follows.extend(clause[0])
                 else:
                     branch.clauses.append(clause)
+        follows = [*follows, *own] if node.parts_first else [*own, *follows]
+        todo.extend(reversed(follows))
         return True
 
     def clauses(self, part: tuple[Any, ...]) -> list[list[tuple[Any, ...]]]:

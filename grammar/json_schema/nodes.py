@@ -83,6 +83,7 @@ class Node:
         "number",
         "objects",
         "parts",
+        "parts_first",
         "ready",
         "resource",
         "scalars",
@@ -112,6 +113,7 @@ class Node:
         self.objects: list[tuple[Any, ...]] = []
         self.arrays: list[tuple[Any, ...]] = []
         self.parts: list[tuple[Any, ...]] = []
+        self.parts_first = False  # subschemas for the same value were written before the own properties
         self.scalars: Any = None
         self.unevaluated_properties: int | None = None
         self.unevaluated_items: int | None = None

@@ -68,7 +68,10 @@ UNSUPPORTED: list[tuple[Any, str]] = [
     (nested(10_000, lambda s: {"allOf": [s]}), "allOf"),
     (nested(10_000, lambda s: {"not": s}), "allOf"),
     ({"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)]}, "allOf"),
-    ({"oneOf": [{"properties": {f"k{j}": {"type": "null"} for j in range(i, i + 20)}} for i in range(30)]}, "oneOf"),
+    (
+        {"oneOf": [{"properties": {f"k{j}": {"type": "null"} for j in range(i, i + 20)}} for i in range(30)]},
+        "oneOf",
+    ),
     ({"allOf": [{"patternProperties": {f"a.*b{i}": {}}} for i in range(20)]}, "patternProperties"),
     ({"allOf": [{"pattern": f"(a|b)*a(a|b){{{i}}}$"} for i in range(10, 24)]}, "pattern"),
 ]
@@ -112,7 +115,9 @@ def test_the_message_says_which_parts_clash() -> None:
     assert "#" in caught.value.reason
 
 
-@pytest.mark.parametrize("wrap", [lambda s: {"type": "array", "items": s}, lambda s: {"properties": {"a": s}}])
+@pytest.mark.parametrize(
+    "wrap", [lambda s: {"type": "array", "items": s}, lambda s: {"properties": {"a": s}}]
+)
 def test_ten_thousand_levels(wrap: Any) -> None:
     assert len(sm.Grammar.from_json_schema(nested(10_000, wrap)).rules.rules) > 10_000
 
