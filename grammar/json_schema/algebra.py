@@ -25,6 +25,7 @@ from stackmask.grammar.json_schema.nodes import (
     PART_ONE,
     PART_SOME,
     PART_VALUES,
+    PROPERTY,
     Node,
 )
 from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
@@ -49,6 +50,9 @@ MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf`
 MAX_STATES: Final = 20_000
 
 _SIMPLE: Final = NULL | TRUE | FALSE
+
+# keywords that say nothing of values by themselves
+_WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
 
 State = frozenset[int]
 ANY_STATE: Final[State] = frozenset()
@@ -195,7 +199,21 @@ class Algebra:
             found = self.index.get(key)
             if found is not None:
                 return found
-            if "$ref" not in schema or not (draft.ref_alone or len(schema) == 1):
+            if "$ref" not in schema or not (draft.ref_alone or _says_only(schema, "$ref", draft)):
+                inner = schema.get("allOf")
+                if (
+                    inner
+                    and isinstance(inner, list)
+                    and len(inner) == 1
+                    and _says_only(schema, "allOf", draft)
+                ):
+                    if id(schema) in seen:
+                        raise SchemaError(
+                            where, "$ref", "the reference leads back to itself and never to a schema"
+                        )
+                    seen.add(id(schema))
+                    schema, where = inner[0], ((where, "allOf"), 0)
+                    continue
                 number = len(self.nodes)
                 self.nodes.append(Node(number, schema, resource, scope, where))
                 self.index[key] = number
@@ -464,7 +482,37 @@ class Algebra:
             if possible & OBJECT:
                 for atoms in self.expand(state, OBJECT):
                     found.objects.extend(objects.forms(self, atoms))
+                if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
+                    self.order_members(state, found.objects)
         return found
+
+    def order_members(self, state: State, forms: list[objects.ObjectForm]) -> None:
+        """Put declared members into the order of declaration: left to right, through all that is in place."""
+        ranks: dict[str, int] = {}
+        seen: set[int] = set()
+        todo: list[Any] = sorted((x for x in state if x > 0), reverse=True)
+        while todo:
+            literal = todo.pop()
+            if not isinstance(literal, int):
+                for atom in literal.objects:
+                    if atom[0] == PROPERTY:
+                        ranks.setdefault(atom[1], len(ranks))
+                continue
+            if literal in seen:
+                continue
+            seen.add(literal)
+            node = self.node(literal)
+            inside = [x for x in _in_place(node) if x > 0]
+            inside.reverse()
+            if node.parts_first:
+                todo.append(node)
+                todo.extend(inside)
+            else:
+                todo.extend(inside)
+                todo.append(node)
+        last = len(ranks)
+        for form in forms:
+            form.members.sort(key=lambda member: ranks.get(member.name, last) if member.declared else last)
 
     def where(self, state: State) -> Where:
         """Return the place of the most telling part of a state."""
@@ -530,6 +578,17 @@ class Algebra:
         elif not state:
             return [()]
         return Expansion(self, kind).run(state)
+
+
+def _says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
+    """Tell whether no other keyword of the schema has a meaning for validity, or names a resource."""
+    if len(schema) == 1:
+        return True
+    keywords = draft.keywords
+    return all(
+        key == keyword or (key not in keywords and key != draft.id_keyword) or key in _WITHOUT_EFFECT
+        for key in schema
+    )
 
 
 def _in_place(node: Node) -> list[int]:

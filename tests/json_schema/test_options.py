@@ -141,6 +141,24 @@ def test_property_order() -> None:
     assert not accepts(schema, '{"a": null}', property_order="any")
 
 
+def test_property_order_through_choices() -> None:
+    schema = {
+        "type": "object",
+        "allOf": [
+            {
+                "oneOf": [
+                    {"properties": {"x": {"const": 1}}, "required": ["x"]},
+                    {"properties": {"y": {}}, "required": ["y"]},
+                ]
+            },
+            {"properties": {"z": {}}, "required": ["z"]},
+        ],
+    }
+    assert accepts(schema, '{"x": 1, "z": 2}')
+    assert accepts(schema, '{"y": 1, "z": 2}')
+    assert not accepts(schema, '{"z": 2, "x": 1}')
+
+
 def test_formats() -> None:
     assert not accepts({"format": "date"}, '"2023-02-29"')
     assert accepts({"format": "date"}, '"2023-02-29"', formats="annotate")
