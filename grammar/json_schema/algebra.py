@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from stackmask.grammar.json_schema import arrays, objects
 from stackmask.grammar.json_schema.drafts import Draft
 from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
-from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, Expansion
+from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.keywords import read_constant, read_keywords
 from stackmask.grammar.json_schema.nodes import (
     ANY_OF,
@@ -368,6 +368,14 @@ class Algebra:
         """Return the strings that a literal allows."""
         return self.scalars(frozenset((literal,))).text
 
+    def charge(self, steps: int, state: State = ANY_STATE) -> None:
+        """Count steps of working off combinations. Raises: UnsupportedSchemaError beyond 20,000."""
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            raise UnsupportedSchemaError(
+                self.where(state), "allOf", f"the schema's combinations take more than {MAX_STEPS} steps"
+            )
+
     def complement(self, texts: Texts) -> Texts:
         """Return all other strings; the same set for the same argument, so that it can be told by identity."""
         found = self.complements.get(id(texts))
@@ -392,7 +400,8 @@ class Algebra:
     def scalars(self, state: State) -> Scalars:
         """Return the scalar values of a state."""
         result = None
-        for literal in state:
+        # what holds first: against few words, all that does not hold is a look-up
+        for literal in sorted(state, reverse=True) if len(state) > 2 else state:
             found = self._scalars(literal)
             result = found if result is None else result.meet(found)
         return ALL_SCALARS if result is None else result
@@ -408,7 +417,12 @@ class Algebra:
                 found = found.meet(self._part_scalars(part))
             node.scalars = found
         scalars: Scalars = found
-        return scalars if literal > 0 else scalars.complement()
+        if literal > 0:
+            return scalars
+        opposite: Scalars | None = node.opposite
+        if opposite is None:
+            opposite = node.opposite = scalars.complement()
+        return opposite
 
     def _own_scalars(self, node: Node) -> Scalars:
         mask = node.mask

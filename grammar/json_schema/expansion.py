@@ -89,14 +89,12 @@ class Expansion:
         stack = [first]
         while stack:
             branch = stack.pop()
-            algebra.steps += 1
-            if algebra.steps > MAX_STEPS or len(results) > MAX_FORMS:
+            algebra.charge(1 + (len(branch.clauses) >> 4), state)
+            if len(results) > MAX_FORMS:
                 raise UnsupportedSchemaError(
                     algebra.where(state),
                     self.culprit(state),
-                    f"its combinations come to more than {MAX_FORMS} alternatives for one value"
-                    if len(results) > MAX_FORMS
-                    else f"the schema's combinations take more than {MAX_STEPS} steps",
+                    f"its combinations come to more than {MAX_FORMS} alternatives for one value",
                 )
             clause = self.next_clause(branch)
             if clause is None:

@@ -82,6 +82,7 @@ class Node:
         "mask",
         "number",
         "objects",
+        "opposite",
         "parts",
         "parts_first",
         "ready",
@@ -115,6 +116,7 @@ class Node:
         self.parts: list[tuple[Any, ...]] = []
         self.parts_first = False  # subschemas for the same value were written before the own properties
         self.scalars: Any = None
+        self.opposite: Any = None  # the complement of the scalars
         self.unevaluated_properties: int | None = None
         self.unevaluated_items: int | None = None
 

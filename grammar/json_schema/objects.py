@@ -111,6 +111,8 @@ def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectFo
     some: list[tuple[KeySet, int]] = []
     nameless: list[tuple[KeySet, int]] = []  # those known to be outside of the members
     low, high = 0, None
+    if algebra.depth or len(atoms) > 32:
+        algebra.charge(len(atoms) >> 5)
     for atom in atoms:
         kind = atom[0]
         if kind == PROPERTY:
