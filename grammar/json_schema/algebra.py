@@ -369,7 +369,7 @@ class Algebra:
         return self.scalars(frozenset((literal,))).text
 
     def charge(self, steps: int, state: State = ANY_STATE) -> None:
-        """Count steps of working off combinations. Raises: UnsupportedSchemaError beyond 20,000."""
+        """Count steps of working off combinations. Raises: UnsupportedSchemaError beyond the limit."""
         self.steps += steps
         if self.steps > MAX_STEPS:
             raise UnsupportedSchemaError(

@@ -33,7 +33,7 @@ from stackmask.grammar.json_schema.values import OBJECT
 if TYPE_CHECKING:
     from stackmask.grammar.json_schema.algebra import Algebra, State
 
-MAX_STEPS: Final = 20_000  # of working off disjunctions, for one schema
+MAX_STEPS: Final = 6_000  # of working off disjunctions, for one schema
 MAX_FORMS: Final = 512  # alternatives for one value
 CLASH_DEPTH: Final = 4  # levels of values that are looked into for a clash before everything is known
 
