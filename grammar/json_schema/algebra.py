@@ -7,7 +7,7 @@ off one at a time, after everything that follows without a choice, and branches 
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from stackmask.grammar.json_schema import arrays, objects
 from stackmask.grammar.json_schema.drafts import Draft
@@ -28,13 +28,13 @@ from stackmask.grammar.json_schema.nodes import (
     PROPERTY,
     Node,
 )
-from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
+from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS
 from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
+from stackmask.grammar.json_schema.scalars import ALL_SCALARS, NO_SCALARS, Scalars
 from stackmask.grammar.json_schema.texts import ALL, NONE, Texts
 from stackmask.grammar.json_schema.values import (
-    ANY,
     ARRAY,
     FALSE,
     NULL,
@@ -57,49 +57,6 @@ _WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamic
 State = frozenset[int]
 ANY_STATE: Final[State] = frozenset()
 NO_STATE: Final[State] = frozenset((NOTHING,))
-
-
-class Scalars(NamedTuple):
-    """What holds of null, true and false (bits of ``mask``), of numbers, and of strings.
-
-    ``whole``: the numbers are integers of draft 4, which are written without a fraction.
-    """
-
-    mask: int
-    number: NumberSet
-    text: Texts
-    whole: bool = False
-
-    def meet(self, other: Scalars) -> Scalars:
-        """Return the values of both."""
-        number = self.number
-        if number is ALL_NUMBERS:
-            number = other.number
-        elif other.number is not ALL_NUMBERS:
-            number = number & other.number
-        return Scalars(self.mask & other.mask, number, self.text.meet(other.text), self.whole or other.whole)
-
-    def join(self, other: Scalars) -> Scalars:
-        """Return the values of either."""
-        if self.number is NO_NUMBERS:
-            number, whole = other.number, other.whole
-        elif other.number is NO_NUMBERS:
-            number, whole = self.number, self.whole
-        else:
-            number, whole = self.number | other.number, self.whole and other.whole
-        return Scalars(self.mask | other.mask, number, self.text.join(other.text), whole)
-
-    def complement(self) -> Scalars:
-        """Return all other values."""
-        if self.number is ALL_NUMBERS:
-            number = NO_NUMBERS
-        else:
-            number = ALL_NUMBERS if self.number is NO_NUMBERS else ~self.number
-        return Scalars(ANY & ~self.mask, number, self.text.complement())
-
-
-ALL_SCALARS: Final = Scalars(ANY, ALL_NUMBERS, ALL)
-NO_SCALARS: Final = Scalars(0, NO_NUMBERS, NONE)
 
 
 class Value:
@@ -200,19 +157,14 @@ class Algebra:
             if found is not None:
                 return found
             if "$ref" not in schema or not (draft.ref_alone or _says_only(schema, "$ref", draft)):
-                inner = schema.get("allOf")
-                if (
-                    inner
-                    and isinstance(inner, list)
-                    and len(inner) == 1
-                    and _says_only(schema, "allOf", draft)
-                ):
+                only = schema.get("allOf")
+                if only and isinstance(only, list) and len(only) == 1 and _says_only(schema, "allOf", draft):
                     if id(schema) in seen:
                         raise SchemaError(
                             where, "$ref", "the reference leads back to itself and never to a schema"
                         )
                     seen.add(id(schema))
-                    schema, where = inner[0], ((where, "allOf"), 0)
+                    schema, where = only[0], ((where, "allOf"), 0)
                     continue
                 number = len(self.nodes)
                 self.nodes.append(Node(number, schema, resource, scope, where))

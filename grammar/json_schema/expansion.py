@@ -106,10 +106,17 @@ class Expansion:
                 branch.unchecked = False
                 if not self.consistent(algebra, branch.atoms):
                     continue
-            for alternative in reversed(clause):
-                inner = branch.copy() if alternative is not clause[0] else branch
-                if self.assume(inner, alternative):
-                    stack.append(inner)
+            # what is there or not splits the rest in two: the other alternatives assume the opposite
+            clause.sort(key=_is_choice)
+            opposites: list[Any] = []
+            chosen: list[_Branch] = []
+            for alternative in clause:
+                inner = branch.copy()
+                if self.assume(inner, [*opposites, *alternative]):
+                    chosen.append(inner)
+                if not _is_choice(alternative):
+                    opposites.extend(self.negate(alternative[0])[0])
+            stack.extend(reversed(chosen))
         return _minimal(list(results))
 
     def culprit(self, state: State) -> str:
@@ -416,6 +423,16 @@ class Expansion:
             outcomes = [(atom,)] if sign > 0 else self.negate(atom)
             result.extend((plain, *assumptions, *outcome) for outcome in outcomes)
         return result
+
+
+def _is_choice(alternative: tuple[Any, ...]) -> bool:
+    """Tell whether an alternative says more than that one key is there, or is not."""
+    atom = alternative[0]
+    return (
+        len(alternative) > 1
+        or isinstance(atom, int)
+        or not (atom[0] == REQUIRED or (atom[0] == PROPERTY and atom[2] == NOTHING))
+    )
 
 
 def _minimal(results: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -79,6 +79,8 @@ def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     """Return the alternatives of "not this atom"."""
     kind = atom[0]
     if kind == PROPERTY:
+        if atom[2] == NOTHING:
+            return [((REQUIRED, atom[1]),)]
         return [((REQUIRED, atom[1]), (PROPERTY, atom[1], -atom[2]))]
     if kind == REQUIRED:
         return [((PROPERTY, atom[1], NOTHING),)]
