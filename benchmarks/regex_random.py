@@ -98,7 +98,10 @@ def javascript(rng: random.Random, count: int) -> dict[str, Any]:
         cases = []
         for _ in range(CASES_AT_ONCE):
             mode = rng.choice(("u", "u", "v", ""))
-            flags = mode + rng.choice(("", "", "", "i", "m", "s", "im"))
+            # V8 contradicts itself where v and i meet: it finds "}" for [^\W_] in some alternations
+            flags = mode + rng.choice(
+                ("", "", "", "m", "s") if mode == "v" else ("", "", "", "i", "m", "s", "im")
+            )
             # with the flag m, `^(?:…)$` is no full match
             search = "m" in flags or rng.random() < 0.5
             # V8 also begins to search between the halves of a character

@@ -24,10 +24,10 @@ CODES: Final[dict[str, Code]] = {
     "G005": Code("bad repetition", "`{m,n}` needs whole numbers with m <= n, at most 1,000,000,000."),
     "G006": Code("bad escape", "An unknown escape, or one that is not a Unicode scalar value."),
     "G007": Code("bad character class", "A class that is empty, has a reversed range, or names no category."),
-    "G008": Code("bad regex", "A syntax error inside `/…/`."),
+    "G008": Code("bad regex", "A syntax error in a regular expression."),
     "G009": Code(
         "unsupported in a regex",
-        "Anchors, look-around and back-references: a regex here always matches whole.",
+        "Back-references and assertions with too many states; inside `/…/` also anchors and look-around.",
     ),
     "G010": Code(
         "operator without parentheses",

@@ -87,6 +87,7 @@ cdef class ConfigSpace(FrameSpace):
     cdef int32_t raw(self, int32_t state, int32_t sem) except -3
     cdef int32_t of_members(self, vector[Member]& members) except -3
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3
+    cdef size_t nbytes(self) noexcept
     cdef int32_t make_row(self, int32_t config) except -3
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
 

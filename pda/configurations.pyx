@@ -13,7 +13,6 @@ caller's local state instead. A tail call pushes nothing.
 """
 
 cimport cython
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort
 
@@ -383,9 +382,12 @@ cdef class ConfigSpace(FrameSpace):
             if body == EMPTY:
                 continue
             if self.terms.call_action[node.call] >= 0:
-                sem = self.semantics.begin(sem)
+                if self.is_walk and self.semantics.is_key(self.terms.call_action[node.call]):
+                    sem = self.semantics.begin_key(sem)
+                else:
+                    sem = self.semantics.begin(sem)
             elif self.terms.call_action[node.call] <= ACTION_KEYED:
-                sem = self.semantics.enter(sem, ACTION_KEYED - self.terms.call_action[node.call])
+                sem = self.semantics.enter(sem, ACTION_KEYED - self.terms.call_action[node.call], self.is_walk)
             if self.terms.terms[body].flags & F_KEYS:
                 alive = self.semantics.lives(sem, body)
                 if alive == NEEDS_STATE:
@@ -556,7 +558,7 @@ cdef class ConfigSpace(FrameSpace):
         # this is where long work spends its time, so this is where it can be interrupted
         self.computed += 1
         if not self.computed & 0x3FFF:
-            PyErr_CheckSignals()
+            self.terms.tick()
         self.work.clear()
         for i in range(c.first, c.first + c.count):
             m = self.members[i]
@@ -581,7 +583,7 @@ cdef class ConfigSpace(FrameSpace):
         cdef Config c = self.configs[config]
         cdef int32_t i, map = MAP_ONE
         for i in range(c.first, c.first + c.count):
-            if self.members[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.members[i].sem):
+            if self.members[i].sem > SEM_SYMBOL and self.semantics.keeps_bytes(self.members[i].sem):
                 self.configs[config].row = NO_ROW
                 self.configs[config].map = MAP_EACH
                 return NO_ROW
@@ -591,3 +593,10 @@ cdef class ConfigSpace(FrameSpace):
         self.configs[config].map = map
         self.rows.resize(self.rows.size() + self.terms.maps[map].count, UNKNOWN)
         return c.row
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes frames and configurations take."""
+        cdef size_t held = sizeof(Config) * self.configs.size() + sizeof(Member) * self.members.size()
+        held += 4 * self.rows.size() + sizeof(Pop) * self.pops.size() + 8 * self.config_index.mask
+        held += sizeof(Edge) * self.edges.size() + 12 * self.frames.size() + 8 * self.frame_index.mask
+        return held + 12 * (self.single_steps.mask + self.exits_index.mask)

@@ -18,3 +18,5 @@ cdef class TermAlgebra(TermTable):
     cdef int32_t mk_rep(self, int32_t item, int32_t low, int32_t high) except -1
     cdef int32_t mk_and(self, vector[int32_t]& items) except -1
     cdef int32_t mk_not(self, int32_t item) except -1
+    cdef bint is_textual(self, int32_t t) except -1
+    cdef int32_t both_repeats(self, int32_t a, int32_t b) except -2

@@ -371,12 +371,46 @@ cdef class TermAlgebra(TermTable):
                 items[n] = items[i]
                 n += 1
         items.resize(n)
+        if n > 1 and self.any_text >= 0:
+            # complements bring this one along, where another item says it already
+            for i in range(n):
+                if items[i] == self.any_text:
+                    for j in range(n):
+                        if j != i and self.is_textual(items[j]):
+                            items.erase(items.begin() + i)
+                            n -= 1
+                            break
+                    break
+        i = 0
+        while i + 1 < n:
+            j = i + 1
+            while j < n:
+                k = self.both_repeats(items[i], items[j])
+                if k == EMPTY:
+                    return EMPTY
+                if k > EMPTY:
+                    items[i] = k
+                    items.erase(items.begin() + j)
+                    n -= 1
+                    j = i
+                j += 1
+            i += 1
+        if n > 1:
+            sort(items.begin(), items.end())
         if n == 1:
             return items[0]
         return self.intern_list(K_AND, items, nu, F_BOOL | F_LOCAL)
+
+    cdef bint is_textual(self, int32_t t) except -1:
+        """Tell whether a term is known to hold well-formed texts only (decided in ``derivatives``)."""
+        return False
 
     cdef int32_t mk_not(self, int32_t item) except -1:
         cdef Term t = self.terms[item]
         if t.kind == K_NOT:
             return t.a
         return self.intern(K_NOT, item, 0, 0, ANY_BYTE if t.nu < 0 else NEVER, F_BOOL | F_LOCAL)
+
+    cdef int32_t both_repeats(self, int32_t a, int32_t b) except -2:
+        """Return the term of what two repetitions have in common, if it is one; else -1 (see ``derivatives``)."""
+        return -1

@@ -17,3 +17,8 @@ cdef class TermMoves(TermAlgebra):
     cdef int32_t step(self, int32_t t, int32_t symbol) except -1
     cdef int find_sites(self, int32_t t) except -1
     cdef int collect_sites(self, int32_t t, int32_t guard, int32_t rest, vector[CallSite]& out) except -1
+    cdef int32_t simplified(self, int32_t t) except -1
+    cdef int32_t star_in(self, int32_t t) except -2
+    cdef bint is_empty_soon(self, int32_t t) except -1
+    cdef bint is_part(self, int32_t a, int32_t b) except -1
+    cdef bint is_code(self, int32_t item) except -1

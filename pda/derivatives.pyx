@@ -15,6 +15,7 @@ from stackmask.pda.interning cimport (
     EPS,
     F_BOOL,
     F_CALL,
+    F_IMPURE,
     K_ALT,
     K_AND,
     K_CALL,
@@ -33,6 +34,10 @@ from stackmask.pda.interning cimport (
 from stackmask.pda.tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
 
 from stackmask.pda.errors import BudgetError
+
+cdef enum:
+    MAX_SIMPLE = 600    # derivatives looked at to see that a term means no more than a repetition
+
 
 cdef class TermMoves(TermAlgebra):
     """Where terms lead."""
@@ -199,6 +204,8 @@ cdef class TermMoves(TermAlgebra):
                 d = self.derive(self.kids[u.a + k], symbol)
                 if d == EMPTY:
                     return EMPTY
+                if self.terms[d].nu == ANY_BYTE and self.terms[d].kind >= K_SEQ:
+                    d = self.simplified(d)
                 parts.push_back(d)
             return self.mk_and(parts)
         if u.kind == K_NOT:
@@ -208,9 +215,88 @@ cdef class TermMoves(TermAlgebra):
     cdef int32_t step(self, int32_t t, int32_t symbol) except -1:
         """Return the live derivative of a state (EMPTY if there is none). Cost: a lookup once known."""
         cdef int32_t d = self.derive(t, symbol)
+        cdef int32_t first, simple
         if self.terms[d].flags & F_BOOL:
             d = self.prune(d)
+        # where a search has found what it wanted, all that is left to say is "any text"
+        first = self.terms[d].a if self.terms[d].kind == K_SEQ else d
+        if self.terms[first].kind >= K_SEQ and self.terms[first].nu == ANY_BYTE:
+            simple = self.simplified(first)
+            if simple != first:
+                d = self.mk_seq(simple, self.terms[d].b) if self.terms[d].kind == K_SEQ else simple
         return d
+
+    cdef int32_t simplified(self, int32_t t) except -1:
+        """Return x* for a regular term that means x* and says it in more words; else the term. Remembered.
+
+        Cost: a search of at most MAX_SIMPLE derivatives.
+        """
+        cdef vector[int32_t] items
+        cdef int32_t found, x
+        if self.terms[t].kind == K_REP or self.terms[t].flags & F_IMPURE:
+            return t
+        found = map_get(&self.simple, t)
+        if found != NO_VALUE:
+            return found
+        map_put(&self.simple, t, t)
+        x = self.star_in(t)
+        if x < 0:
+            return t
+        items.push_back(t)
+        items.push_back(self.mk_not(x))
+        if self.is_empty_soon(self.mk_and(items)):
+            map_put(&self.simple, t, x)
+            return x
+        return t
+
+    cdef int32_t star_in(self, int32_t t) except -2:
+        """Return the unbounded repetition that is one of the alternatives of a term, -1 if there is none."""
+        cdef Term u = self.terms[t]
+        cdef Term r
+        cdef int32_t k, count = 1, s
+        if u.kind == K_ALT:
+            count = u.b
+        for k in range(count):
+            s = self.kids[u.a + k] if u.kind == K_ALT else t
+            r = self.terms[s]
+            if r.kind == K_SEQ and self.terms[r.b].nu == ANY_BYTE:
+                s = r.a
+                r = self.terms[s]
+            if r.kind == K_REP and r.b == 0 and r.c < 0:
+                return s
+        return -1
+
+    cdef bint is_empty_soon(self, int32_t t) except -1:
+        """Tell whether a term is seen to be empty within MAX_SIMPLE derivatives."""
+        cdef vector[int32_t] queue
+        cdef KeyMap seen
+        cdef size_t head = 0
+        cdef int32_t u, d, k, map
+        if t == EMPTY:
+            return True
+        map_init(&seen)
+        try:
+            queue.push_back(t)
+            map_put(&seen, t, 1)
+            while head < queue.size():
+                u = queue[head]
+                if self.terms[u].nu >= 0 or self.live[u] == 1:
+                    return False
+                map = self.classes_of(u)
+                for k in range(self.maps[map].count):
+                    d = self.derive(u, self.maps[map].byte_of[k])
+                    if d == EMPTY or self.live[d] == 2 or map_get(&seen, d) != NO_VALUE:
+                        continue
+                    if self.terms[d].nu >= 0:
+                        return False
+                    map_put(&seen, d, 1)
+                    queue.push_back(d)
+                head += 1
+                if queue.size() > MAX_SIMPLE:
+                    return False
+        finally:
+            map_free(&seen)
+        return True
 
     # -- emptiness ---------------------------------------------------------------------------------
 
@@ -287,6 +373,93 @@ cdef class TermMoves(TermAlgebra):
             self.live[queue[found]] = 1
             found = parent[found]
         return True
+
+    cdef bint is_textual(self, int32_t t) except -1:
+        """Tell whether a repetition holds well-formed texts only. Remembered; of other terms the answer is no."""
+        cdef vector[int32_t] items
+        cdef int32_t known
+        if self.terms[t].kind != K_REP or self.terms[t].flags & (F_BOOL | F_IMPURE):
+            return False
+        known = map_get(&self.textual, t)
+        if known == NO_VALUE:
+            map_put(&self.textual, t, 0)
+            items.push_back(t)
+            items.push_back(self.mk_not(self.any_text))
+            known = not self.is_live(self.mk_and(items))
+            map_put(&self.textual, t, known)
+        return known == 1
+
+    cdef int32_t both_repeats(self, int32_t a, int32_t b) except -2:
+        """Return x{m,n} for x{…} & y{…} where every x is a y and texts are cut into y in one way; else -1.
+
+        A pattern of one class beside a length is of this kind, and is then a counter again. x* & x{m,n} is x{m,n}
+        for every x.
+        """
+        cdef Term s = self.terms[a]
+        cdef Term t = self.terms[b]
+        cdef int32_t low, high
+        if s.kind != K_REP or t.kind != K_REP or (s.flags | t.flags) & (F_BOOL | F_IMPURE):
+            return -1
+        if s.a == t.a:
+            if s.b == 0 and s.c < 0:
+                return b
+            if t.b == 0 and t.c < 0:
+                return a
+            if not self.is_code(s.a):
+                return -1
+        elif self.is_code(t.a) and self.is_part(s.a, t.a):
+            pass
+        elif self.is_code(s.a) and self.is_part(t.a, s.a):
+            s.a = t.a
+        else:
+            return -1
+        low = s.b if s.b > t.b else t.b
+        high = s.c
+        if high < 0 or 0 <= t.c < high:
+            high = t.c
+        if 0 <= high < low:
+            return EMPTY
+        return self.mk_rep(s.a, low, high)
+
+    cdef bint is_part(self, int32_t a, int32_t b) except -1:
+        """Tell whether a is seen to hold no text that b does not hold. Remembered."""
+        cdef uint64_t key = (<uint64_t>a << 32) | <uint64_t>b
+        cdef int32_t found = map_get(&self.parts_known, key)
+        cdef vector[int32_t] items
+        if found == NO_VALUE:
+            items.push_back(a)
+            items.push_back(self.mk_not(b))
+            found = self.is_empty_soon(self.mk_and(items))
+            map_put(&self.parts_known, key, found)
+        return found == 1
+
+    cdef bint is_code(self, int32_t item) except -1:
+        """Tell whether a term is seen to be a prefix code: no text of it begins another one. Remembered."""
+        cdef int32_t found = map_get(&self.codes_known, item), map, k, d
+        cdef vector[int32_t] queue
+        cdef KeyMap seen
+        cdef size_t head = 0
+        if found != NO_VALUE:
+            return found == 1
+        found = self.terms[item].nu < 0
+        map_init(&seen)
+        try:
+            queue.push_back(item)
+            while found and head < queue.size():
+                map = self.classes_of(queue[head])
+                for k in range(self.maps[map].count):
+                    d = self.derive(queue[head], self.maps[map].byte_of[k])
+                    if d == EMPTY or d == EPS or map_get(&seen, d) != NO_VALUE:
+                        continue
+                    map_put(&seen, d, 1)
+                    queue.push_back(d)
+                    if self.terms[d].nu >= 0 or queue.size() > MAX_SIMPLE:
+                        found = 0
+                head += 1
+        finally:
+            map_free(&seen)
+        map_put(&self.codes_known, item, found)
+        return found == 1
 
     cdef int32_t prune(self, int32_t t) except -1:
         cdef Term u = self.terms[t]

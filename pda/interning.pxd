@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.lock cimport StoreLock
 from stackmask.pda.tables cimport IdTable, KeyMap
 
 cdef enum Kind:
@@ -86,6 +87,11 @@ cdef class TermTable:
     cdef int ends_depth
     cdef dict literals
     cdef readonly int token_classes
+    cdef int32_t any_text               # the term of every well-formed text, or -1 while there is none
+    cdef KeyMap simple                  # term -> the repetition that it means, or itself
+    cdef KeyMap parts_known             # term << 32 | term -> 1 if the first holds nothing that the second does not
+    cdef KeyMap codes_known             # term -> 1 if it is a prefix code
+    cdef KeyMap textual                 # term -> 1 if it holds well-formed texts only, else 0
     # the call table
     cdef vector[int32_t] call_rule      # call -> rule, -1 - resolver, or TEST_RULE - test
     cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE, ACTION_KEYED - spec, or an action
@@ -94,7 +100,13 @@ cdef class TermTable:
     cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position
     cdef uint64_t max_terms
     cdef uint64_t max_explored
+    cdef StoreLock lock                 # whose calls are timed, or None
+    cdef double max_seconds
+    cdef unsigned long timed_call
+    cdef double timed_since
 
+    cdef int tick(self) except -1
+    cdef size_t nbytes(self) noexcept
     cdef int32_t add(
         self,
         int32_t kind,

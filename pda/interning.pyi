@@ -1,3 +1,4 @@
+from stackmask.pda.lock import StoreLock
 from typing_extensions import Self
 
 class TermTable:
@@ -10,3 +11,6 @@ class TermTable:
     @property
     def token_classes(self) -> int:
         """The number of sets of special tokens."""
+
+    def time_calls(self, lock: StoreLock, max_seconds: float) -> None:
+        """Let no call that holds the lock work for more than some seconds (checked now and then)."""

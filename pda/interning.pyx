@@ -1,7 +1,10 @@
 # distutils: language = c++
 """The tables of terms, byte sets and guards: equal ones are one integer."""
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memcmp
+
+from time import monotonic
 
 from stackmask.pda.tables cimport NO_VALUE, ids_free, ids_init, ids_put, map_free, map_get, map_init, map_put, mix
 
@@ -20,6 +23,11 @@ cdef class TermTable:
         ids_init(&self.set_index)
         ids_init(&self.map_index)
         map_init(&self.meets)
+        map_init(&self.textual)
+        map_init(&self.codes_known)
+        map_init(&self.parts_known)
+        map_init(&self.simple)
+        self.any_text = UNKNOWN
         map_init(&self.derivatives)
         map_init(&self.ends_index)
         map_init(&self.rule_ends_index)
@@ -47,9 +55,39 @@ cdef class TermTable:
         ids_free(&self.set_index)
         ids_free(&self.map_index)
         map_free(&self.meets)
+        map_free(&self.textual)
+        map_free(&self.codes_known)
+        map_free(&self.parts_known)
+        map_free(&self.simple)
         map_free(&self.derivatives)
         map_free(&self.ends_index)
         map_free(&self.rule_ends_index)
+
+    def time_calls(self, StoreLock lock, double max_seconds):
+        """Let no call that holds the lock work for more than some seconds (checked now and then)."""
+        self.lock = lock
+        self.max_seconds = max_seconds
+        self.timed_call = 0
+
+    cdef int tick(self) except -1:
+        """Called now and then by what can take long: Ctrl-C, and the time limit of one call."""
+        PyErr_CheckSignals()
+        if self.lock is None:
+            return 0
+        if self.timed_call != self.lock.takes:
+            self.timed_call = self.lock.takes
+            self.timed_since = monotonic()
+        elif monotonic() - self.timed_since > self.max_seconds:
+            raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
+        return 0
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes the terms take."""
+        cdef size_t held = (sizeof(Term) + 17) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
+        held += sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
+        held += 12 * (self.derivatives.mask + self.meets.mask + self.ends_index.mask)
+        held += 8 * (self.term_index.mask + self.set_index.mask) + 12 * self.sites.size()
+        return held
 
     # -- interning ---------------------------------------------------------------------------------
 
@@ -85,6 +123,8 @@ cdef class TermTable:
         cdef int32_t id = <int32_t>self.terms.size()
         if self.terms.size() >= self.max_terms:
             raise BudgetError("max_terms", self.max_terms, "local states of the grammar")
+        if not id & 0x3FFF:
+            self.tick()
         t.kind = kind
         t.a = a
         t.b = b

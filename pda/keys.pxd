@@ -71,6 +71,8 @@ cdef class KeyStates:
     cdef vector[uint8_t] passes_of      # term -> 0 unknown, 1 some way through it meets no test, 2 none does
     cdef vector[uint8_t] rule_passes    # likewise
     cdef vector[vector[int32_t]] rule_tests     # rule -> the tests that can come first in it
+    cdef vector[int32_t] touched        # terms whose answer may change while rules are solved
+    cdef bint solving
     cdef vector[uint64_t] scratch
     cdef vector[int32_t] view_of        # state -> view, or -1
     cdef uint64_t max_states

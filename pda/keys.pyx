@@ -67,6 +67,7 @@ cdef class KeyStates:
         ids_init(&self.node_index)
         self.terms = terms
         self.max_states = max_states
+        self.solving = False
         empty.prefix = empty.bit = 0
         empty.low = empty.high = UNKNOWN
         self.nodes.push_back(empty)
@@ -473,6 +474,8 @@ cdef class KeyStates:
                             answer = 0
             if answer:
                 self.passes_of[t] = answer
+                if self.solving:
+                    self.touched.push_back(t)
                 todo.pop_back()
         return self.passes_of[term] == YES
 
@@ -514,23 +517,31 @@ cdef class KeyStates:
         return 0
 
     cdef int solve_rules(self) except -1:
-        """Find what holds of whole rules: the least fixpoints of `passes` and `first_tests`."""
-        cdef size_t rule, count = self.terms.rule_body.size()
+        """Find what holds of the rules that are new: the least fixpoints of `passes` and `first_tests`.
+
+        Older rules do not refer to them, so what is known of those stays.
+        """
+        cdef size_t rule, k, old = self.rule_passes.size(), count = self.terms.rule_body.size()
         cdef bint changed = True
         cdef vector[int32_t] found
-        self.rule_passes.assign(count, NO)
+        self.rule_passes.resize(count, NO)
         self.rule_tests.resize(count)
+        self.solving = True
+        self.touched.clear()
         while changed:
             changed = False
-            self.passes_of.clear()
-            for rule in range(count):
+            for k in range(self.touched.size()):
+                self.passes_of[self.touched[k]] = 0
+            self.touched.clear()
+            for rule in range(old, count):
                 if self.rule_passes[rule] == NO and self.passes(self.terms.rule_body[rule]):
                     self.rule_passes[rule] = YES
                     changed = True
+        self.solving = False
         changed = True
         while changed:
             changed = False
-            for rule in range(count):
+            for rule in range(old, count):
                 if self.terms.terms[self.terms.rule_body[rule]].flags & F_KEYS:
                     found.clear()
                     self.first_tests(self.terms.rule_body[rule], found)

@@ -14,6 +14,8 @@ class Limits:
     max_members: parallel readings of the text so far (ambiguity) in one configuration.
     max_semantic_states: values of captures and stacks, one per captured byte while a capture is open.
     max_explored: terms visited to decide one question of emptiness (`&`, `!`).
+    max_seconds: work of one call, such as compiling or one mask; looked at now and then, so a call may take a
+        little longer.
     """
 
     max_terms: int = 20_000_000
@@ -21,3 +23,4 @@ class Limits:
     max_members: int = 200_000
     max_semantic_states: int = 2_000_000
     max_explored: int = 200_000
+    max_seconds: float = 60.0

@@ -27,6 +27,7 @@ cdef class StoreLock:
         if self.lock == NULL:
             raise MemoryError()
         self.owner = 0
+        self.takes = 0
 
     def __dealloc__(self):
         if self.lock != NULL:
@@ -40,6 +41,7 @@ cdef class StoreLock:
             with nogil:
                 PyThread_acquire_lock(self.lock, WAIT_LOCK)
         self.owner = me
+        self.takes += 1
         return 0
 
     cdef void give(self) noexcept:

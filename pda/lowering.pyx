@@ -506,7 +506,8 @@ cdef class Lowering:
         if kind == INTERSECTION:
             return self.terms.intersection([self.term(item) for item in expr.items])
         if kind == COMPLEMENT:
-            return self.terms.intersection([self.term(ir.ANY_TEXT), self.terms.complement(self.term(expr.item))])
+            self.terms.any_text = self.term(ir.ANY_TEXT)
+            return self.terms.intersection([self.terms.any_text, self.terms.complement(self.term(expr.item))])
         if kind == REFERENCE:
             return self.reference(expr.name, NO_ACTION, expr.nonempty)
         if kind == TOKEN:

@@ -32,6 +32,8 @@ cdef class MaskStore(MaskWalks):
     cdef vector[Part] joined_parts
     cdef vector[Joined] joined              # masks of several parts that were put together before
     cdef IdTable joined_index
+    cdef KeyMap joined_before               # hash of a list of parts -> 1: it was asked for before
+    cdef uint64_t weighed                   # walks when that was looked at last
     # scratch of one fill
     cdef vector[Visit] visits
     cdef vector[Part] parts_found
@@ -58,6 +60,7 @@ cdef class MaskStore(MaskWalks):
     cdef int recheck(self, uint32_t* words) except -3
     cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3
     cdef int collect(self, ConfigSpace family, int32_t config) except -3
+    cdef int weigh(self) except -1
     cdef int32_t join(self) except -3
     cdef int apply(self, Part part, uint32_t* words) noexcept
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3

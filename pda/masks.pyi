@@ -17,7 +17,13 @@ class MaskStore:
         space: ConfigSpace,
         trie: Trie,
         vocab_size: int,
+        *,
+        max_bytes: int = ...,
     ) -> MaskStore: ...
+    @property
+    def space(self) -> ConfigSpace:
+        """The configurations of the walks."""
+
     @property
     def width(self) -> int:
         """Words of 32 bits in a mask."""

@@ -35,8 +35,10 @@ cdef enum:
 cdef class MaskStore(MaskWalks):
     """The masks of the grammars of one store over one vocabulary."""
 
-    def __cinit__(self):
+    def __cinit__(self, *_args, **_options):
         map_init(&self.visited)
+        map_init(&self.joined_before)
+        self.weighed = 0
         ids_init(&self.joined_index)
         self.epoch = 1
         self.fills = 0
@@ -47,6 +49,7 @@ cdef class MaskStore(MaskWalks):
 
     def __dealloc__(self):
         map_free(&self.visited)
+        map_free(&self.joined_before)
         ids_free(&self.joined_index)
 
     # -- the parts of a mask ---------------------------------------------------------------------------
@@ -296,6 +299,20 @@ cdef class MaskStore(MaskWalks):
                 words[n >> 5] |= <uint32_t>1 << (n & 31)
         return 0
 
+    cdef int weigh(self) except -1:
+        """Drop all masks if they take more than their budget. No ids of them may be held across this."""
+        self.weighed = self.walks + self.joins
+        if self.nbytes() + self.space.nbytes() > self.max_bytes:
+            self.drop()
+            self.joined.clear()
+            self.joined_parts.clear()
+            ids_free(&self.joined_index)
+            ids_init(&self.joined_index)
+            map_free(&self.joined_before)
+            map_init(&self.joined_before)
+            self.epoch += 1
+        return 0
+
     cdef int32_t join(self) except -3:
         """Return the row that holds all parts found, made or remembered; -1 if it is not worth a row."""
         cdef size_t i, n = self.parts_found.size()
@@ -333,6 +350,10 @@ cdef class MaskStore(MaskWalks):
                     if i == n:
                         return found.row
             pos = (pos + 1) & self.joined_index.mask
+        if map_get(&self.joined_before, h) == NO_VALUE:
+            # most lists are met once, and a row is a lot of fresh memory
+            map_put(&self.joined_before, h, 1)
+            return -1
         row = self.new_row()
         self.joins += 1
         found.first = <int32_t>self.joined_parts.size()
@@ -351,6 +372,8 @@ cdef class MaskStore(MaskWalks):
         cdef int32_t row
         cdef size_t i
         self.fills += 1
+        if self.walks + self.joins != self.weighed:
+            self.weigh()
         if family.configs[config].mask_row >= 0 and family.configs[config].mask_epoch == self.epoch:
             self.hits += 1
             memcpy(words, self.rows[family.configs[config].mask_row], 4 * <size_t>self.width)
@@ -546,6 +569,8 @@ cdef class MaskStore(MaskWalks):
             "simulations": self.simulations,
             "most_visits": self.most_visits,
             "mask_bytes": self.nbytes(),
+            "walk_bytes": self.space.nbytes(),
+            "drops": self.drops,
             "walk_configurations": self.space.configs.size(),
         }
 

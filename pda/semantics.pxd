@@ -10,6 +10,11 @@ cdef enum:
     SEM_SYMBOL = 1      # in mask walks: the state below is not known
     FORBIDDEN = -1      # the action does not allow the return
     NEEDS_STATE = -2    # the answer depends on a state that the walk does not know
+    # texts of undeclared keys in walks, which do not keep them: by the bytes read so far, none, one, more
+    KEY_OF_NONE = 1
+    KEY_OF_ONE = 2
+    KEY_OF_MORE = 3
+    FIRST_TEXT = 4
     # answers of `rest_of_keys`
     NO_KEYS = 0
     WHOLE_KEYS = 1
@@ -62,6 +67,8 @@ cdef class Semantics:
     cdef int32_t with_keys(self, int32_t sem, int32_t keys) except -3
     cdef int32_t append(self, int32_t sem, uint8_t byte) except -3
     cdef int32_t begin(self, int32_t sem) except -3
+    cdef int32_t begin_key(self, int32_t sem) except -3
+    cdef bint keeps_bytes(self, int32_t sem) noexcept
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
     cdef bint may_forbid(self, int32_t action)
@@ -70,6 +77,6 @@ cdef class Semantics:
     cdef int32_t symbol_with(self, int32_t keys) except -3
     cdef int32_t symbol_after_key(self, int32_t keys) except -3
     cdef int rest_of_keys(self, int32_t sem, vector[vector[uint8_t]]& out) except -3
-    cdef int32_t enter(self, int32_t sem, int32_t spec) except -3
+    cdef int32_t enter(self, int32_t sem, int32_t spec, bint is_walk) except -3
     cdef int32_t test(self, int32_t sem, int32_t test) except -3
     cdef int lives(self, int32_t sem, int32_t term) except -3

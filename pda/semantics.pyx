@@ -61,8 +61,10 @@ cdef class Semantics:
         self.keys = keys
         self.values = []
         self.value_index = {}
-        self.text_parent.push_back(-1)
-        self.text_byte.push_back(0)
+        for i in range(FIRST_TEXT):
+            # 0 is the empty text; then the stand-ins of walks
+            self.text_parent.push_back(-1)
+            self.text_byte.push_back(0)
         self.max_states = max_states
         self.actions = []
         self.resolvers = []
@@ -216,13 +218,23 @@ cdef class Semantics:
     cdef int32_t append(self, int32_t sem, uint8_t byte) except -3:
         """Return the state after a byte was read: the innermost capture takes it."""
         cdef Sem s = self.sems[sem]
-        if s.parent < 0:
+        if s.parent < 0 or s.text == KEY_OF_MORE:
             return sem
+        if s.text and s.text < FIRST_TEXT:
+            return self.intern(s.parent, -1, -1, s.text + 1)
         return self.intern(s.parent, -1, -1, self.longer(s.text, byte))
 
     cdef int32_t begin(self, int32_t sem) except -3:
         """Return the state with one more open capture."""
         return self.intern(sem, -1, -1, 0)
+
+    cdef int32_t begin_key(self, int32_t sem) except -3:
+        """Return the state of a walk with a key begun; its text does not matter to walks, and is not kept."""
+        return self.intern(sem, -1, -1, KEY_OF_NONE)
+
+    cdef bint keeps_bytes(self, int32_t sem) noexcept:
+        """Tell whether a capture takes the very bytes that are read."""
+        return self.sems[sem].parent >= 0 and not 0 < self.sems[sem].text < FIRST_TEXT
 
     cdef int32_t end(self, int32_t sem, int32_t action) except -3:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
@@ -231,14 +243,16 @@ cdef class Semantics:
         cdef vector[uint8_t] text, value
         cdef size_t i
         cdef int32_t last
-        self.spell(s.text, text)
+        if s.text >= FIRST_TEXT:
+            self.spell(s.text, text)
         if self.action_kind[action] == ACT_PUSH:
             base.value = self.link(base.value, s.text)
         elif self.action_kind[action] == ACT_KEY:
             if base.keys == KEYS_UNKNOWN:
                 return NEEDS_STATE
-            if not json_unescape(text.data(), text.size(), value):
-                return FORBIDDEN
+            if s.text == 0 or s.text >= FIRST_TEXT:
+                if not json_unescape(text.data(), text.size(), value):
+                    return FORBIDDEN
             last = 0
             for i in range(value.size()):
                 last = self.longer(last, value[i])
@@ -353,9 +367,10 @@ cdef class Semantics:
 
     # -- object keys ---------------------------------------------------------------------------------
 
-    cdef int32_t enter(self, int32_t sem, int32_t spec) except -3:
+    cdef int32_t enter(self, int32_t sem, int32_t spec, bint is_walk) except -3:
         """Return the state at the beginning of an object."""
-        return self.with_keys(sem, self.keys.fresh(spec))
+        cdef int32_t keys = self.keys.fresh(spec)
+        return self.with_keys(sem, self.keys.view(keys) if is_walk else keys)
 
     cdef int32_t test(self, int32_t sem, int32_t test) except -3:
         """Return the state after a test of an object key: FORBIDDEN if it does not hold, or NEEDS_STATE."""

@@ -51,6 +51,9 @@ _NOT_REGULAR = (
 )
 
 
+DEFAULT_CACHE_BYTES = 1 << 29
+
+
 class Store:
     """The states and masks of the grammars of one compiler. Built lazily: they appear when first visited.
 
@@ -58,20 +61,26 @@ class Store:
     Invariant: append-only, but for masks, which can be dropped and come back equal. Hold ``lock`` to use it.
     """
 
-    __slots__ = ("info", "limits", "lock", "masks", "semantics", "space", "tables", "terms")
+    __slots__ = ("info", "limits", "lock", "masks", "semantics", "tables", "terms")
 
-    def __init__(self, info: TokenInfo, limits: Limits) -> None:
+    def __init__(self, info: TokenInfo, limits: Limits, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
         self.info = info
         self.limits = limits
         self.lock = StoreLock()
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         keys = KeyStates(self.terms, limits.max_semantic_states)
         self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states)
-        self.space = ConfigSpace(
-            self.terms, self.semantics, True, limits.max_configurations, limits.max_members
+        space = ConfigSpace(self.terms, self.semantics, True, limits.max_configurations, limits.max_members)
+        self.masks = MaskStore(
+            self.terms, self.semantics, space, info.trie, info.size, max_bytes=cache_bytes // 2
         )
-        self.masks = MaskStore(self.terms, self.semantics, self.space, info.trie, info.size)
+        self.terms.time_calls(self.lock, limits.max_seconds)
         self.tables = Tables(self.terms, self.semantics, self._token_class)
+
+    @property
+    def space(self) -> ConfigSpace:
+        """The configurations of the mask walks."""
+        return self.masks.space
 
     def _token_class(self, terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
         ids = self._resolve_tokens(terminal)

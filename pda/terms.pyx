@@ -345,6 +345,7 @@ cdef class TermStore(TermMoves):
             "terms": self.terms.size(),
             "byte_maps": self.maps.size(),
             "guards": self.guard_sets.size(),
+            "term_bytes": self.nbytes(),
             "rules": self.rule_body.size(),
         }
 

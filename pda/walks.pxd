@@ -69,6 +69,8 @@ cdef struct Later:
     # a part of a walk that is taken from a run table when the walk is done
     int32_t part
     int32_t place
+    int32_t filter
+    int32_t least           # characters that the run must have, besides
 
 
 cdef struct ByteSet:
@@ -79,7 +81,7 @@ cdef struct ByteSet:
 cdef class MaskWalks:
     cdef TermStore terms
     cdef Semantics semantics
-    cdef ConfigSpace space
+    cdef readonly ConfigSpace space
     cdef Trie trie
     cdef Forest forest
     cdef Runs runs
@@ -112,13 +114,18 @@ cdef class MaskWalks:
     cdef vector[int32_t] split_first        # configuration -> its runs: split_parts[first:][:count]
     cdef vector[int32_t] split_count
     cdef vector[int32_t] split_parts
+    cdef vector[int32_t] plain_of           # configuration -> the same without what narrows its runs; itself if none
     cdef vector[vector[int32_t]] class_tokens   # token class -> ids
     # scratch of one walk
     cdef vector[uint32_t] bits
     cdef vector[int32_t] stack
+    cdef uint64_t max_bytes                 # all is dropped when more is held
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
+    cdef readonly uint64_t drops            # how often all masks were dropped
 
+    cdef int drop(self) except -1
+    cdef KeyMap* index_number(self, int number) noexcept
     cdef int32_t new_row(self) except -1
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
@@ -126,11 +133,17 @@ cdef class MaskWalks:
     cdef int first_of(self, int32_t config, uint64_t* words) except -1
     cdef int32_t part_of(self, int32_t state, int32_t sem) except -3
     cdef int split(self, int32_t config) except -3
+    cdef int32_t plain_state(self, int32_t state) except -3
+    cdef int32_t plain(self, int32_t config) except -3
+    cdef int32_t narrow(self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left) except -3
     cdef int32_t slice(self, int32_t run, int32_t high) except -3
     cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3
     cdef int32_t filter_both(self, int32_t a, int32_t b) except -3
     cdef int32_t behind(self, int32_t run, int32_t config, bint strict) except -3
     cdef int include_run(self, Later later, bint strict, vector[Include]& out) except -3
+    cdef int32_t cut_here(
+        self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& jobs, vector[int32_t]& job_configs
+    ) except -3
     cdef int32_t store_bits(self, int32_t count, Mask* mask) except -3
     cdef int32_t walk(
         self,

@@ -24,10 +24,10 @@ from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.configurations cimport DEAD, READS_STATE, Config, Member
 from stackmask.pda.frames cimport BOTTOM
-from stackmask.pda.interning cimport ANY_BYTE, EMPTY, EPS, F_TOKEN, K_ALT, K_REP, K_SEQ, TOKENS, Term
+from stackmask.pda.interning cimport ANY_BYTE, EMPTY, EPS, F_TOKEN, K_ALT, K_AND, K_REP, K_SEQ, TOKENS, Term
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.runs cimport NOT_A_CODE, Run
-from stackmask.pda.semantics cimport SEM_SYMBOL
+from stackmask.pda.semantics cimport KEY_OF_ONE, SEM_SYMBOL
 from stackmask.pda.tables cimport (
     NO_VALUE,
     ids_free,
@@ -49,7 +49,16 @@ cdef enum:
 cdef class MaskWalks:
     """The masks of the grammars of one store, and how they are made."""
 
-    def __cinit__(self, TermStore terms, Semantics semantics, ConfigSpace space, Trie trie, int32_t vocab_size):
+    def __cinit__(
+        self,
+        TermStore terms,
+        Semantics semantics,
+        ConfigSpace space,
+        Trie trie,
+        int32_t vocab_size,
+        uint64_t max_bytes=1 << 28,
+    ):
+        self.max_bytes = max_bytes
         self.terms = terms
         self.semantics = semantics
         self.space = space
@@ -71,6 +80,7 @@ cdef class MaskWalks:
         self.walks = 0
         self.visited_nodes = 0
         self.entries = 0
+        self.drops = 0
         self.masks.push_back(nothing())
 
     def __dealloc__(self):
@@ -93,6 +103,66 @@ cdef class MaskWalks:
         for token in tokens:
             ids.push_back(token)
         self.class_tokens.push_back(ids)
+
+    cdef int drop(self) except -1:
+        """Forget all masks, remainders, runs and configurations of walks: they come back equal when they are needed."""
+        cdef size_t i
+        cdef int index
+        cdef ConfigSpace old = self.space
+        for i in range(self.rows.size()):
+            free(self.rows[i])
+        self.rows.clear()
+        self.masks.clear()
+        self.sparse_tokens.clear()
+        self.pendings.clear()
+        self.includes.clear()
+        self.groups.clear()
+        self.mask_groups.clear()
+        self.places.clear()
+        self.readers.clear()
+        self.key_starts.clear()
+        self.roots.clear()
+        self.strict_roots.clear()
+        self.parts.clear()
+        self.first.clear()
+        self.split_of.clear()
+        self.split_first.clear()
+        self.split_count.clear()
+        self.split_parts.clear()
+        self.plain_of.clear()
+        ids_free(&self.group_index)
+        ids_init(&self.group_index)
+        for index in range(8):
+            map_free(self.index_number(index))
+            map_init(self.index_number(index))
+        self.entries = 0
+        self.space = ConfigSpace(
+            self.terms, self.semantics, True, old.max_configurations, old.max_members
+        )
+        self.forest = Forest(self.trie)
+        self.runs = Runs(self.terms, self.forest)
+        self.masks.push_back(nothing())
+        self.drops += 1
+        return 0
+
+    cdef KeyMap* index_number(self, int number) noexcept:
+        if number == 0:
+            return &self.children
+        if number == 1:
+            return &self.part_index
+        if number == 2:
+            return &self.slice_index
+        if number == 3:
+            return &self.filter_index
+        if number == 4:
+            return &self.both_index
+        if number == 5:
+            return &self.rest_index
+        if number == 6:
+            return &self.keyed_roots
+        if number == 7:
+            return &self.entry_index
+        return NULL
 
     cdef int32_t new_row(self) except -1:
         """Make a row of zeros. Rows have addresses of their own, so that growing never copies them."""
@@ -286,7 +356,7 @@ cdef class MaskWalks:
         c = self.space.configs[config]
         for i in range(c.first, c.first + c.count):
             m = self.space.members[i]
-            if m.frame != BOTTOM or self.semantics.in_capture(m.sem):
+            if m.frame != BOTTOM or self.semantics.keeps_bytes(m.sem):
                 left.push_back(m)
                 continue
             t = self.terms.terms[m.state]
@@ -317,6 +387,89 @@ cdef class MaskWalks:
             self.split_parts.push_back(found[i])
         self.split_of[config] = rest
         return 0
+
+    cdef int32_t plain_state(self, int32_t state) except -3:
+        """Return a state X{m,n} & … rest without what narrows its run; the state itself if it is no such one."""
+        cdef Term t = self.terms.terms[state]
+        cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        cdef int32_t k, kid
+        if both.kind != K_AND:
+            return state
+        for k in range(both.b):
+            kid = self.terms.kids[both.a + k]
+            if self.terms.terms[kid].kind == K_REP and self.runs.code_of(self.terms.terms[kid].a) != NOT_A_CODE:
+                if t.kind == K_SEQ:
+                    return self.terms.mk_seq(kid, t.b)
+                return kid
+        return state
+
+    cdef int32_t plain(self, int32_t config) except -3:
+        """Return the configuration without what narrows its runs, if it is all runs then; else itself. Remembered."""
+        cdef Config c
+        cdef Member m
+        cdef vector[Member] members
+        cdef int32_t i, state, found = config
+        cdef bint changed = False
+        if <size_t>config >= self.plain_of.size():
+            self.plain_of.resize(self.space.configs.size(), -1)
+        if self.plain_of[config] >= 0:
+            return self.plain_of[config]
+        c = self.space.configs[config]
+        for i in range(c.first, c.first + c.count):
+            m = self.space.members[i]
+            state = m.state
+            if m.frame == BOTTOM and not self.semantics.keeps_bytes(m.sem):
+                state = self.plain_state(state)
+            changed = changed or state != m.state
+            m.state = state
+            members.push_back(m)
+        if changed:
+            state = self.space.of_members(members)
+            self.split(state)
+            if self.split_of[state] == DEAD and self.split_count[state]:
+                found = state
+        self.plain_of[config] = found
+        return found
+
+    cdef int32_t narrow(self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left) except -3:
+        """Take from run tables what a configuration allows below a place, as far as that does not narrow its runs.
+
+        The children of the place that begin a run and lead where the plain run leads are left to the tables;
+        ``left`` gets the others. Return whether there are tables for it.
+        """
+        cdef int32_t plain = self.plain(config), i, stop, row, t, node = place >> 2
+        cdef size_t k
+        cdef Nodes n
+        cdef Later piece
+        cdef bint runs
+        if plain == config:
+            return 0
+        n = self.forest.nodes(place)
+        i = node + 1
+        stop = n.end[node]
+        while i < stop:
+            runs = False
+            for t in range(self.split_count[plain]):
+                row = self.parts[self.split_parts[self.split_first[plain] + t]].code
+                if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
+                    runs = True
+            if not runs or self.space.step(config, n.byte[i]) != self.space.step(plain, n.byte[i]):
+                left.push_back(i)
+            i = n.end[i]
+        piece.filter = NO_FILTER
+        if left.size():
+            piece.filter = self.new_row()
+            memset(self.rows[piece.filter], 0xFF, 4 * <size_t>self.width)
+            for k in range(left.size()):
+                i = left[k]
+                for t in range(n.token_first[i], n.token_first[n.end[i]]):
+                    self.rows[piece.filter][n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+        piece.place = place
+        piece.least = 1
+        for t in range(self.split_count[plain]):
+            piece.part = self.split_parts[self.split_first[plain] + t]
+            later.push_back(piece)
+        return 1
 
     cdef int32_t slice(self, int32_t run, int32_t high) except -3:
         """Return the mask of the tokens that are a run of at most ``high`` characters (the last may be cut)."""
@@ -438,18 +591,46 @@ cdef class MaskWalks:
         cdef Include piece
         cdef int32_t run = self.runs.run_of(part.code, later.place)
         piece.ends = part.ends
-        piece.filter = NO_FILTER
+        piece.filter = later.filter
         piece.mask = self.slice(run, part.high)
         if piece.mask != NO_TOKENS:
             out.push_back(piece)
         piece.ends = 1
         piece.mask = self.behind(run, part.rest, strict)
-        piece.filter = self.filter_of(run, part.low, part.high)
+        if part.low < later.least:
+            part.low = later.least
+        piece.filter = self.filter_both(later.filter, self.filter_of(run, part.low, part.high))
         if piece.mask != NO_TOKENS and part.low <= self.runs.runs[run].most_before:
             out.push_back(piece)
         return 0
 
     # -- walks ---------------------------------------------------------------------------------------
+
+    cdef int32_t cut_here(
+        self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& jobs, vector[int32_t]& job_configs
+    ) except -3:
+        """Leave to run tables what they can tell of the tokens below a place; return the configuration to walk on
+        with, or DEAD. Single children that must be walked become jobs."""
+        cdef Later piece
+        cdef vector[int32_t] left
+        cdef int32_t rest
+        cdef size_t k
+        if not self.space.configs[config].count:
+            return config
+        self.split(config)
+        rest = self.split_of[config]
+        piece.place = place
+        piece.filter = NO_FILTER
+        piece.least = 0
+        for k in range(<size_t>self.split_count[config]):
+            piece.part = self.split_parts[self.split_first[config] + k]
+            later.push_back(piece)
+        if rest == DEAD or not self.narrow(rest, place, later, left):
+            return rest
+        for k in range(left.size()):
+            jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
+            job_configs.push_back(rest)
+        return DEAD
 
     cdef int32_t store_bits(self, int32_t count, Mask* mask) except -3:
         """Keep the tokens in ``bits`` as part of a mask."""
@@ -485,11 +666,10 @@ cdef class MaskWalks:
         cdef ConfigSpace space = self.space
         cdef int32_t i, c, n, p, t, depth, base, stop, stop_here, node, symbol, place, in_forest, count = 0
         cdef size_t r, k, g
-        cdef Config config
+        cdef Config* config
         cdef Config first
         cdef Mask mask = nothing()
         cdef Pending pending
-        cdef Later later
         cdef Nodes nodes
         cdef vector[uint64_t] group_keys
         cdef vector[vector[int32_t]] by_group
@@ -499,10 +679,17 @@ cdef class MaskWalks:
         cdef vector[vector[int32_t]] late_tokens
         cdef vector[int32_t] readers
         cdef vector[int32_t] key_starts
+        cdef vector[int32_t] jobs
+        cdef vector[int32_t] job_configs
         cdef vector[Later] for_later
         cdef vector[Include] includes
+        cdef uint32_t* bits
+        cdef int32_t* stack
+        cdef uint64_t visited = 0
         self.walks += 1
-        memset(self.bits.data(), 0, 4 * <size_t>self.width)
+        bits = self.bits.data()
+        stack = self.stack.data()
+        memset(bits, 0, 4 * <size_t>self.width)
         if start == READS_STATE:
             for r in range(below.size()):
                 readers.push_back(below[r])
@@ -514,38 +701,38 @@ cdef class MaskWalks:
                 for k in range(origin.size()):
                     by_group[g].push_back(origin[k])
             for r in range(below.size()):
-                place = below[r]
+                jobs.push_back(below[r])
+                job_configs.push_back(start)
+            r = 0
+            while r < jobs.size():
+                place = jobs[r]
+                c = job_configs[r]
+                r += 1
                 in_forest = place & IN_FOREST
                 nodes = self.forest.nodes(place)
                 node = place >> 2
                 stop = nodes.end[node]
-                c = start
                 if place & INCLUSIVE:
                     i = node
                     base = nodes.depth[node] - 1
                 else:
                     i = node + 1
                     base = nodes.depth[node]
-                    if stop - node > RUN_NODES and first.count:
-                        self.split(start)
-                        c = self.split_of[start]
-                        for k in range(self.split_count[start]):
-                            later.part = self.split_parts[self.split_first[start] + k]
-                            later.place = place
-                            for_later.push_back(later)
+                    if stop - node > RUN_NODES:
+                        c = self.cut_here(c, place, for_later, jobs, job_configs)
                         if c == DEAD:
                             continue
-                self.stack[0] = c
+                stack[0] = c
                 while i < stop:
                     depth = nodes.depth[i] - base
-                    c = space.step(self.stack[depth - 1], nodes.byte[i])
+                    c = space.step(stack[depth - 1], nodes.byte[i])
                     if c <= DEAD:
                         if c == READS_STATE:
                             readers.push_back((i << 2) | in_forest | INCLUSIVE)
                         i = nodes.end[i]
                         continue
-                    self.visited_nodes += 1
-                    config = space.configs[c]
+                    visited += 1
+                    config = &space.configs[c]
                     n = nodes.token_first[i + 1] - nodes.token_first[i]
                     if strict and n and not config.count:
                         # tokens that only a return keeps alive: an action below may forbid that return
@@ -556,13 +743,13 @@ cdef class MaskWalks:
                         if config.ends & 1:
                             for t in range(nodes.token_first[i], nodes.token_first[i + 1]):
                                 n = nodes.tokens[t]
-                                self.bits[n >> 5] |= <uint32_t>1 << (n & 31)
+                                bits[n >> 5] |= <uint32_t>1 << (n & 31)
                                 count += 1
                         else:
                             k = late_number(late_ends, late_tokens, config.ends)
                             for t in range(nodes.token_first[i], nodes.token_first[i + 1]):
                                 late_tokens[k].push_back(nodes.tokens[t])
-                    if config.capturing and self.opens_key(config):
+                    if config.capturing and self.opens_key(config[0]):
                         key_starts.push_back((i << 2) | in_forest)
                     stop_here = nodes.end[i]
                     if stop_here == i + 1:
@@ -577,16 +764,11 @@ cdef class MaskWalks:
                         i = stop_here
                         continue
                     if stop_here - i > RUN_NODES:
-                        self.split(c)
-                        for k in range(self.split_count[c]):
-                            later.part = self.split_parts[self.split_first[c] + k]
-                            later.place = (i << 2) | in_forest
-                            for_later.push_back(later)
-                        c = self.split_of[c]
+                        c = self.cut_here(c, (i << 2) | in_forest, for_later, jobs, job_configs)
                         if c == DEAD:
                             i = stop_here
                             continue
-                    self.stack[depth] = c
+                    stack[depth] = c
                     i += 1
         if with_tokens:
             for symbol in range(self.terms.token_classes):
@@ -599,11 +781,12 @@ cdef class MaskWalks:
                 for k in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][k]
                     if space.configs[c].ends & 1:
-                        self.bits[n >> 5] |= <uint32_t>1 << (n & 31)
+                        bits[n >> 5] |= <uint32_t>1 << (n & 31)
                         count += 1
                     else:
                         g = late_number(late_ends, late_tokens, space.configs[c].ends)
                         late_tokens[g].push_back(n)
+        self.visited_nodes += visited
         self.store_bits(count, &mask)
         mask.pending_first = <int32_t>self.pendings.size()
         mask.pending_count = <int32_t>late_ends.size()
@@ -637,8 +820,7 @@ cdef class MaskWalks:
             self.mask_groups.push_back(own_groups[g])
         # these walk in their turn, so the scratch must be free
         for k in range(for_later.size()):
-            later = for_later[k]
-            self.include_run(later, strict, includes)
+            self.include_run(for_later[k], strict, includes)
         mask.include_first = <int32_t>self.includes.size()
         mask.include_count = <int32_t>includes.size()
         for k in range(includes.size()):
@@ -650,12 +832,10 @@ cdef class MaskWalks:
 
     cdef bint opens_key(self, Config config) noexcept:
         """Tell whether a member has just begun to capture."""
-        cdef int32_t i, text
+        cdef int32_t i
         for i in range(config.first, config.first + config.count):
-            if self.semantics.in_capture(self.space.members[i].sem):
-                text = self.semantics.sems[self.space.members[i].sem].text
-                if text and not self.semantics.text_parent[text]:
-                    return True
+            if self.semantics.sems[self.space.members[i].sem].text == KEY_OF_ONE:
+                return True
         return False
 
     cdef bint asks(self, int32_t mask) noexcept:

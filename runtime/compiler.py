@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 from stackmask.pda.automaton import Automaton
+from stackmask.pda.configurations import ConfigSpace
 from stackmask.pda.limits import Limits
-from stackmask.pda.store import Store, TokenInfo
+from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
 from stackmask.runtime.matcher import Matcher
 
 if TYPE_CHECKING:
@@ -21,12 +22,13 @@ class CompiledGrammar:
     States and masks are made when they are first needed and remembered for all matchers.
     """
 
-    __slots__ = ("__weakref__", "automaton", "grammar", "vocabulary")
+    __slots__ = ("__weakref__", "automaton", "family", "grammar", "vocabulary")
 
     def __init__(self, grammar: Grammar, vocabulary: Vocabulary, automaton: Automaton) -> None:
         self.grammar = grammar
         self.vocabulary = vocabulary
         self.automaton = automaton
+        self.family: ConfigSpace | None = None  # of the matchers that were made last
 
     def matcher(self) -> Matcher:
         """Return a new matcher at the start of the grammar."""
@@ -51,15 +53,27 @@ class CompiledGrammar:
 class Compiler:
     """Compile grammars for one vocabulary. Safe to share between threads.
 
-    Equal grammars are compiled once. Cost: the first compiler of a vocabulary builds its trie, about 10 ms for
+    Equal grammars are compiled once, and equal rules of different grammars share their states and masks.
+    ``cache_bytes`` bounds what is remembered: half of it masks, which are dropped and made anew when they
+    take more, and half of it states; when those take more, grammars compiled from then on begin a new store, and the old
+    one goes with the last grammar in it. Neither changes a mask. Cost: the first compiler of a vocabulary builds its trie, about 10 ms for
     128,000 tokens; compiling takes milliseconds, since states are built when first visited.
     """
 
-    def __init__(self, vocabulary: Vocabulary, *, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        limits: Limits | None = None,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+    ) -> None:
         self.vocabulary = vocabulary
         self.limits = limits or Limits()
+        self.cache_bytes = cache_bytes
+        self.generation = 0
         self._compiled: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
-        self._store = Store(_token_info(vocabulary), self.limits)
+        self._info = _token_info(vocabulary)
+        self._store = Store(self._info, self.limits, cache_bytes)
 
     def compile(self, grammar: Grammar) -> CompiledGrammar:
         """Compile a grammar.
@@ -68,8 +82,14 @@ class Compiler:
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
         rules = grammar.normalized
-        with self._store.lock:
-            automaton = Automaton(rules, self._store)
+        store = self._store
+        if 2 * store.terms.counts()["term_bytes"] > self.cache_bytes:
+            # grammars that are in use keep their store; it goes with the last of them
+            store = self._store = Store(self._info, self.limits, self.cache_bytes)
+            self._compiled = WeakValueDictionary()
+            self.generation += 1
+        with store.lock:
+            automaton = Automaton(rules, store)
             # equal rules have been given equal terms
             key = (automaton.lowered.start, automaton.start_state)
             compiled = self._compiled.get(key)

@@ -22,6 +22,7 @@ from stackmask.runtime.refusal import describe_refusal
 
 cdef enum:
     NO_CONFIG = -1
+    SHARED_CONFIGS = 50_000     # a family with more takes no new matchers: some megabytes per grammar
 
 
 class MatcherError(StackmaskError):
@@ -114,16 +115,23 @@ cdef class Matcher:
             self.terminated = origin.terminated
 
     cdef int start(self) except -1:
-        """Begin a family of one, at the start of the grammar."""
+        """Begin at the start of the grammar, in the family of its other matchers as long as that is small."""
+        cdef ConfigSpace family
         limits = self.store.limits
-        self.family = ConfigSpace(
-            self.terms, self.store.semantics, False, limits.max_configurations, limits.max_members
-        )
         self.terminated = False
         self.history.clear()
         self.lock.take()
         try:
-            self.history.push_back(self.family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state))
+            family = self.compiled.family
+            if family is None or family.configs.size() > min(SHARED_CONFIGS, limits.max_configurations // 4):
+                family = ConfigSpace(
+                    self.terms, self.store.semantics, False, limits.max_configurations, limits.max_members
+                )
+                self.compiled.family = family
+            self.family = family
+            self.history.push_back(
+                family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
+            )
         finally:
             self.lock.give()
         return 0
@@ -296,6 +304,14 @@ cdef class Matcher:
                 if self.family.step(config, 256 + k) != DEAD:
                     tokens.update(ids)
         return allowed, tokens, bool(self.family.configs[config].accepting)
+
+    def describe(self):
+        """Return the members of the current configuration as text: local state, depth of its frame. For debugging."""
+        cdef int32_t i, config = self.history.back(), first = self.family.configs[config].first
+        return [
+            self.terms.dump(self.family.members[i].state)
+            for i in range(first, first + self.family.configs[config].count)
+        ]
 
     # -- masks -------------------------------------------------------------------------------------
 

@@ -18,8 +18,9 @@ from typing import Any, Final, TypeAlias, cast
 from stackmask.grammar import charclass, ir
 from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.regex import sets
-from stackmask.grammar.regex.contexts import NON_ASCII
-from stackmask.grammar.regex.elimination import TooLarge, expression
+from stackmask.grammar.regex.assertions import Assertions
+from stackmask.grammar.regex.contexts import NON_ASCII, concat
+from stackmask.grammar.regex.elimination import TooLarge, expression, one_of
 from stackmask.grammar.regex.joints import TooEntangled
 from stackmask.grammar.regex.reader import byte_class
 from stackmask.grammar.regex.tree import (
@@ -61,12 +62,33 @@ def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
     Cost: states times classes of characters, and then what the way back takes.
     """
     assertion = next(node for node in walk_nodes(root) if isinstance(node, Edge | Look))
+    root = _with_edges(root, Assertions(as_bytes, ir.ANY_TEXT))
     if as_bytes:
         root = spelled_out(root, assertion)
     try:
         return _Automaton(root, search, as_bytes, assertion).run()
     except TooLarge:
         raise TooEntangled(assertion) from None
+
+
+# recursion is as deep as groups are nested, which the reader limits
+def _with_edges(node: Node, assertions: Assertions) -> Node:
+    """Return the node with looks at one character as edges, which need no threads and no conditions."""
+    match node:
+        case Look(body) if assertions.assertion(body) is None:
+            flats = assertions.look(node)
+            if len(flats) == 1 and len(flats[0]) == 1 and isinstance(edge := flats[0][0], Edge):
+                return edge
+            return node
+        case Look(body):
+            return Look(_with_edges(body, assertions), node.ahead, node.negative, node.offset)
+        case ir.Sequence(items) if assertions.assertion(node) is not None:
+            return node_sequence(_with_edges(item, assertions) for item in items)
+        case ir.Choice(items) if assertions.assertion(node) is not None:
+            return node_choice(_with_edges(item, assertions) for item in items)
+        case ir.Repeat(item, low, high) if assertions.assertion(node) is not None:
+            return node_repeat(_with_edges(item, assertions), low, high)
+    return node
 
 
 # recursion is as deep as groups are nested, which the reader limits
@@ -118,10 +140,11 @@ class _Automaton:
                 self.behinds.setdefault(Look(node.body, False, False), len(self.behinds))
         self.edges = [node for node in nodes if isinstance(node, Edge)]
         self.steps = 0
-        every = ir.Repeat(ir.ByteClass((1 << 256) - 1) if as_bytes else ir.ANY_CHAR, 0, None)
+        self.search = search
+        self.every = ir.Repeat(ir.ByteClass((1 << 256) - 1) if as_bytes else ir.ANY_CHAR, 0, None)
         start = self.cons(root, ANYTHING_GOES if search else AT_END)
-        if search:
-            start = self.cons(every, start)
+        if search and self.behinds:
+            start = self.cons(self.every, start)
         self.start = start
         self.bodies = [self.cons(look.body, BODY_OVER) for look in self.behinds]
 
@@ -181,13 +204,16 @@ class _Automaton:
         return number
 
     def run(self) -> ir.Expr:
-        first: State = (
-            frozenset([frozenset([(self.start, True)])]),
-            EDGE_OF_TEXT,
-            tuple(frozenset() for _ in self.bodies),
-        )
-        states = {first: 0}
-        order = [first]
+        nothing: tuple[frozenset[Thread], ...] = tuple(frozenset() for _ in self.bodies)
+        start: Condition = frozenset([frozenset([(self.start, True)])])
+        states: dict[State, int] = {(start, EDGE_OF_TEXT, nothing): 0}
+        ways: dict[int, list[int]] = {}  # state → classes of the last character before a match begins there
+        if self.search and not self.bodies:
+            # what stands before a match matters to anchors only, by its last character
+            for letter in range(len(self.classes)):
+                state = (start, self.seen(letter), nothing)
+                ways.setdefault(states.setdefault(state, len(states)), []).append(letter)
+        order = list(states)
         rows: list[dict[int, int]] = []
         accepting: list[bool] = []
         for state in order:
@@ -209,7 +235,11 @@ class _Automaton:
                     order.append(target)
                 row[letter] = states[target]
             rows.append(row)
-        return expression(rows, accepting, self.classes, self.as_bytes)
+        entries: list[tuple[ir.Expr, int]] = [(ir.EPSILON, 0)]
+        for number, letters in ways.items():
+            last = charclass.normalize(r for letter in letters for r in self.classes[letter])
+            entries.append((concat([self.every, one_of(last, self.as_bytes)]), number))
+        return expression(rows, accepting, self.classes, entries, self.as_bytes)
 
     def seen(self, letter: int) -> int:
         """Return a class that stands for all those that anchors do not tell from this one, as last characters."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias, cast
 
 from stackmask.grammar import ir
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.ir import SourceText, Span
 from stackmask.grammar.regex.assertions import Assertions
 from stackmask.grammar.regex.automaton import automaton_expr
@@ -40,7 +40,8 @@ def regex_expr(
     (the crate ``regex``). ``flags``: letters of the flavour. ``search``: a match anywhere in the text will do, as
     JSON Schema's ``pattern`` has it; otherwise the whole text is the match. A pattern of bytes gives a
     language of byte strings.
-    Raises: GrammarError with all problems, each with its place (G005 to G009, G015).
+    Raises: GrammarError with all problems, each with its place (G005 to G009, G015); StackmaskError for a
+        flavour that is not there.
     Cost: about 1 µs a character; assertions in loops more, within limits.
     """
     reader, text = _reader(pattern, flavor, flags)
@@ -53,11 +54,14 @@ def regex_expr(
         expr = cast("ir.Expr", tree)
         return concat([any_text, expr, any_text]) if search else expr
     try:
-        return Assertions(as_bytes, any_text).compile(tree, search, reader.asserted)
-    except TooEntangled as error:
-        entangled = error
-    try:
+        try:
+            return Assertions(as_bytes, any_text).compile(tree, search, reader.asserted)
+        except TooEntangled as error:
+            entangled = error
         return automaton_expr(tree, search, isinstance(pattern, bytes))
+    except RecursionError:
+        # groups are limited, but not what the caller has on the stack already
+        raise _error(text, Diagnostic("G015", "groups with assertions are nested too deeply here")) from None
     except TooEntangled as error:
         node = entangled.node or error.node
         what = node.what if node else "an assertion"
@@ -74,7 +78,10 @@ def regex_expr(
 
 
 def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str = "") -> bool:
-    """Tell whether a pattern is well-formed; back-references are, though ``regex_expr`` refuses them."""
+    """Tell whether a pattern is well-formed; back-references are, though ``regex_expr`` refuses them.
+
+    Raises: StackmaskError for a flavour or a flag that is not there.
+    """
     reader, _ = _reader(pattern, flavor, flags)
     reader.read()
     return all(problem.code == "G009" for problem in reader.problems.found)
@@ -82,6 +89,8 @@ def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str 
 
 def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, str]:
     """Return the reader of a pattern, and the pattern as text."""
+    if flavor not in _FLAVORS:
+        raise StackmaskError(f"no regex flavour `{flavor}`; there are: {', '.join(_FLAVORS)}")
     reader, known, value = _FLAVORS[flavor]
     as_bytes = isinstance(pattern, bytes)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern

@@ -50,7 +50,7 @@ def word(flags: int) -> Ranges:
 
 
 # of classes: what the grammars refuse or read differently must not be taken from one another
-_CACHES: Final[tuple[dict[tuple[str, str, bool], Ranges], ...]] = ({}, {}, {})
+_CACHES: Final[tuple[dict[tuple[str, str, int], Ranges], ...]] = ({}, {}, {})
 
 
 class EcmaReader(Reader):
@@ -78,7 +78,7 @@ class EcmaReader(Reader):
     def quantify(self, frame: Frame, match: re.Match[str] | None) -> None:
         start = frame.item_start
         super().quantify(frame, match)
-        if not self.strict and self.text.startswith("{", self.position):
+        if match and not self.strict and self.text.startswith("{", self.position):
             frame.item_start = start  # `a{2}{3}`: browsers refuse it, but it can mean one thing only
 
     def not_quantifier(self, frame: Frame) -> None:
@@ -202,6 +202,10 @@ class EcmaReader(Reader):
         if not self.strict and not _NAME.search(self.text):
             return False
         written = self.text[start : close + 1]
+        if f"(?{written[2:]}" not in self.text:
+            self.problems.add("G008", f"`{written}` refers to no group", start, close + 1)
+            self.position = close + 1
+            return True
         self.refuse(f"the back-reference `{written}`", start, close + 1, "no finite automaton can do it")
         return True
 

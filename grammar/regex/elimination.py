@@ -6,7 +6,7 @@ Signal flow graph techniques for sequential circuit state diagrams, 1963.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from stackmask.grammar import charclass, ir
@@ -15,8 +15,8 @@ from stackmask.grammar.normalize.build import choice, repeat
 from stackmask.grammar.regex.contexts import concat
 from stackmask.grammar.regex.reader import byte_class, char_class
 
-MAX_SIZE: Final = 20_000  # nodes of the expression
-MAX_NESTING: Final = 100  # levels of the expression
+MAX_SIZE: Final = 60_000  # nodes of the expression
+MAX_NESTING: Final = 300  # levels of the expression; rules have at most 400
 
 
 class TooLarge(Exception):
@@ -24,29 +24,40 @@ class TooLarge(Exception):
 
 
 def expression(
-    rows: Sequence[dict[int, int]], accepting: Sequence[bool], classes: Sequence[Ranges], as_bytes: bool
+    rows: Sequence[dict[int, int]],
+    accepting: Sequence[bool],
+    classes: Sequence[Ranges],
+    entries: Sequence[tuple[ir.Expr, int]],
+    as_bytes: bool,
 ) -> ir.Expr:
-    """Return the expression of the texts that lead from state 0 to an accepting state.
+    """Return the expression of the texts that lead to an accepting state.
 
-    ``rows``: per state, class → next state; a class that is not there leads nowhere.
+    ``rows``: per state, class → next state; a class that is not there leads nowhere. ``entries``: what stands
+    before the states to begin with; the empty string before the first of them.
     Raises: TooLarge.
     """
     alive = _alive(rows, accepting)
-    if 0 not in alive:
+    if not any(state in alive for _, state in entries):
         return ir.NOTHING
     block = _minimal(rows, accepting, alive)
+    if len(entries) > 1 and len({block.get(state) for _, state in entries}) == 1:
+        # whatever stands before it
+        every = ir.Repeat(one_of((r for ranges in classes for r in ranges), as_bytes), 0, None)
+        entries = [(every, entries[0][1])]
+    entries = [(before, state) for before, state in entries if state in alive]
     first = {b: state for state, b in reversed(block.items())}
     count = len(first)
     start, end = count, count + 1
-    edges: dict[int, dict[int, ir.Expr]] = {start: {block[0]: ir.EPSILON}, end: {}}
+    edges: dict[int, dict[int, ir.Expr]] = {start: _entered(entries, block), end: {}}
     sources: dict[int, set[int]] = {b: set() for b in range(count + 2)}
-    sources[block[0]].add(start)
+    for b in edges[start]:
+        sources[b].add(start)
     for b, state in first.items():
         letters: dict[int, list[tuple[int, int]]] = {}
         for letter, target in rows[state].items():
             if target in alive:
                 letters.setdefault(block[target], []).extend(classes[letter])
-        edges[b] = {t: _one_of(ranges, as_bytes) for t, ranges in letters.items()}
+        edges[b] = {t: one_of(ranges, as_bytes) for t, ranges in letters.items()}
         for t in edges[b]:
             sources[t].add(b)
         if accepting[state]:
@@ -100,8 +111,19 @@ def either(left: ir.Expr, right: ir.Expr) -> ir.Expr:
     return choice([left, right])
 
 
-def _one_of(ranges: list[tuple[int, int]], as_bytes: bool) -> ir.Expr:
+def _entered(entries: Sequence[tuple[ir.Expr, int]], block: dict[int, int]) -> dict[int, ir.Expr]:
+    """Return what stands before each block."""
+    found: dict[int, list[ir.Expr]] = {}
+    for before, state in entries:
+        found.setdefault(block[state], []).append(before)
+    return {b: choice(options) for b, options in found.items()}
+
+
+def one_of(ranges: Iterable[tuple[int, int]], as_bytes: bool) -> ir.Expr:
+    """Return the expression of one character, or byte, out of the ranges."""
     found = charclass.normalize(ranges)
+    if len(found) == 1 and found[0][0] == found[0][1] and not as_bytes:
+        return ir.Literal(chr(found[0][0]).encode())
     return byte_class(found) if as_bytes else char_class(found)
 
 

@@ -47,7 +47,7 @@ def unicode_space() -> Ranges:
     return charclass.normalize([(9, 13), (28, 32), (0x2000, 0x200A), *((c, c) for c in spaces)])
 
 
-_CACHES: Final[tuple[dict[tuple[str, str, bool], Ranges], ...]] = ({}, {})  # of classes: of text, of bytes
+_CACHES: Final[tuple[dict[tuple[str, str, int], Ranges], ...]] = ({}, {})  # of classes: of text, of bytes
 
 
 class PythonReader(Reader):

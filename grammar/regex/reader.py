@@ -15,7 +15,15 @@ from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.diagnostics import Collector
 from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.folding import fold
-from stackmask.grammar.regex.tree import Edge, Look, Node, node_choice, node_repeat, node_sequence
+from stackmask.grammar.regex.tree import (
+    Edge,
+    Look,
+    Node,
+    node_choice,
+    node_repeat,
+    node_sequence,
+    takes_nothing,
+)
 
 MAX_GROUPS: Final = 100  # nested groups; each makes up to three levels of expressions
 MAX_COUNT: Final = 1_000_000_000
@@ -63,7 +71,7 @@ class Reader:
 
     quantifier: ClassVar[re.Pattern[str]]
     class_end: ClassVar[re.Pattern[str]]  # a class without nested ones, whole
-    class_cache: dict[tuple[str, str, bool], Ranges]
+    class_cache: dict[tuple[str, str, int], Ranges]
     stacks_quantifiers: ClassVar[bool] = False  # `a**`
     possessive: ClassVar[bool] = False
     quantifies_anchors: ClassVar[bool] = False
@@ -212,7 +220,10 @@ class Reader:
 
     def text_of(self, characters: str) -> ir.Expr:
         """Return the expression of characters that stand for themselves."""
-        return ir.Literal(characters.encode("latin-1" if self.as_bytes else "utf-8"))
+        try:
+            return ir.Literal(characters.encode("latin-1" if self.as_bytes else "utf-8"))
+        except UnicodeEncodeError:
+            return char_class(())  # half a character is in no well-formed text
 
     def assertion(self, frame: Frame, node: Node, start: int) -> None:
         """Add an assertion."""
@@ -224,7 +235,7 @@ class Reader:
         """Read a class, or find it among those read before."""
         text, start, flags = self.text, self.position, frame.flags
         match = self.class_end.match(text, start)
-        key = (match[0], self.folding(flags) if flags & I else "", bool(flags & U)) if match else None
+        key = (match[0], self.folding(flags) if flags & I else "", flags & (U | X)) if match else None
         known = self.class_cache.get(key) if key else None
         if known is not None and match:
             self.position = match.end()
@@ -347,8 +358,8 @@ class Reader:
         if isinstance(item, str):
             item = self.text_of(item)
         result: Node
-        if isinstance(item, Edge | Look):
-            result = ir.EPSILON if low == 0 else item
+        if isinstance(item, Edge | Look) or (self.asserted and takes_nothing(item)):
+            result = ir.EPSILON if low == 0 else item  # holding once is holding always
         else:
             result = repeat = node_repeat(item, low, high)
             if lazy:

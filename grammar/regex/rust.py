@@ -62,7 +62,7 @@ def unicode_word() -> Ranges:
     )
 
 
-_CACHE: Final[dict[tuple[str, str, bool], Ranges]] = {}
+_CACHE: Final[dict[tuple[str, str, int], Ranges]] = {}
 
 
 class RustReader(Reader):

@@ -81,6 +81,21 @@ def node_repeat(item: Node, low: int, high: int | None) -> ir.Repeat:
     return ir.Repeat(item, low, high)  # type: ignore[arg-type]
 
 
+# recursion is as deep as groups are nested, which the reader limits
+def takes_nothing(node: Node) -> bool:
+    """Tell whether the node is made of assertions, so that it never takes a character."""
+    match node:
+        case Edge() | Look():
+            return True
+        case ir.Sequence(items) | ir.Choice(items):
+            return all(takes_nothing(item) for item in items)
+        case ir.Repeat(item):
+            return takes_nothing(item)
+        case ir.Literal(data):
+            return not data
+    return False
+
+
 def node_children(node: Node) -> tuple[Node, ...]:
     """Return the direct subexpressions, those of assertions included."""
     match node:

@@ -112,7 +112,10 @@ def test_ecma() -> None:
     cases: list[tuple[str, str, bool, list[str]]] = []
     for _ in range(400):
         mode = rng.choice(("u", "u", "v", ""))
-        flags = mode + rng.choice(("", "", "", "i", "m", "s", "im"))
+        # V8 contradicts itself where v and i meet: it finds "}" for [^\W_] in some alternations
+        flags = mode + rng.choice(
+            ("", "", "", "m", "s") if mode == "v" else ("", "", "", "i", "m", "s", "im")
+        )
         search = "m" in flags or rng.random() < 0.5
         characters = randoms.ECMA_CHARACTERS + "😀" * (bool(mode) and not search)
         texts = ["".join(rng.choices(characters, k=rng.randrange(7))) for _ in range(20)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from stackmask import Grammar, GrammarError
+from stackmask import Grammar, GrammarError, StackmaskError
 from stackmask.grammar.regex import regex_expr
 
 # the caret line shows the piece that the diagnostic points at
@@ -99,3 +99,5 @@ def test_flags_are_checked() -> None:
         regex_expr("a", flags="q")
     with pytest.raises(GrammarError, match="unknown flag `v`"):
         regex_expr("a", flavor="python", flags="v")
+    with pytest.raises(StackmaskError, match="there are: ecma, python, rust"):
+        regex_expr("a", flavor="perl")  # type: ignore[arg-type]

@@ -62,6 +62,8 @@ CASES: list[tuple[str, str, str, list[str], list[str]]] = [
     ("python", "a{1,2}+a", "", ["aaa"], ["aa"]),
     ("python", "(?>(?:ab)+)c", "", ["abc", "ababc"], ["c"]),
     ("python", r"\B", "", [], [""]),
+    ("python", "(?:(?=a)|(?=b)){1000}.", "", ["a", "b"], ["c"]),
+    ("python", "(?:^|$){0,5}.", "", ["a"], []),
     # Rust: Unicode \d \w \s, set operations, (?-u), no look-around
     ("rust", r"\d\w\s", "", ["٣é\u2003"], []),
     ("rust", r"(?-u)\d\w\s", "", ["3e "], ["٣é\u2003"]),
@@ -74,6 +76,8 @@ CASES: list[tuple[str, str, str, list[str], list[str]]] = [
     ("rust", r"(?i)k\p{Lu}", "", ["Ka", "\u212aA"], []),
     ("rust", r"\x61\x{62}\u0063\U{64}\a\z", "", ["abcd\a"], []),
     ("rust", "(?x) a b # comment\n [c d]", "", ["abc", "abd"], ["ab "]),
+    ("rust", "(?x)[a b]", "", ["a", "b"], [" "]),
+    ("rust", "[a b]", "", ["a", "b", " "], []),
     ("rust", "a**{2}", "", ["", "aaa"], ["b"]),
     ("rust", "(?m)^a$", "", ["a"], ["a\n"]),
     ("rust", "a$", "", ["a"], ["a\n"]),

@@ -61,6 +61,19 @@ def test_ends_soon(pattern: str) -> None:
     assert time.perf_counter() - started < 10  # usually far below a second
 
 
+def test_deep_groups_with_assertions() -> None:
+    def from_deep_inside(levels: int) -> None:
+        if levels:
+            return from_deep_inside(levels - 1)
+        regex_expr("(?:a|" * 95 + r"\bx" + ")+b" * 95, search=True)
+
+    for levels in (0, 200, 400, 600, 800):
+        try:
+            from_deep_inside(levels)
+        except StackmaskError as error:
+            assert "G015" in str(error) or "G009" in str(error)
+
+
 def test_a_usual_pattern_is_read_fast() -> None:
     pattern = r"^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}$"
     regex_expr(pattern, search=True)
