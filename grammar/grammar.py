@@ -99,7 +99,7 @@ class Grammar:
             UnsatisfiableSchemaError if nothing is valid.
         Cost: about 0.2 ms for a schema of 1 KB.
         """
-        from stackmask.grammar.json_schema import schema_rules
+        from stackmask.grammar.json_schema.frontend import schema_rules
 
         rules, report = schema_rules(
             schema,

@@ -7,12 +7,12 @@ off one at a time, after everything that follows without a choice, and branches 
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from stackmask.grammar.json_schema import arrays, objects
 from stackmask.grammar.json_schema.drafts import Draft
 from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
-from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, Expansion
+from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.keywords import read_constant, read_keywords
 from stackmask.grammar.json_schema.nodes import (
     ANY_OF,
@@ -25,15 +25,16 @@ from stackmask.grammar.json_schema.nodes import (
     PART_ONE,
     PART_SOME,
     PART_VALUES,
+    PROPERTY,
     Node,
 )
-from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
+from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS
 from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
+from stackmask.grammar.json_schema.scalars import ALL_SCALARS, NO_SCALARS, Scalars
 from stackmask.grammar.json_schema.texts import ALL, NONE, Texts
 from stackmask.grammar.json_schema.values import (
-    ANY,
     ARRAY,
     FALSE,
     NULL,
@@ -50,54 +51,12 @@ MAX_STATES: Final = 20_000
 
 _SIMPLE: Final = NULL | TRUE | FALSE
 
+# keywords that say nothing of values by themselves
+_WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
+
 State = frozenset[int]
 ANY_STATE: Final[State] = frozenset()
 NO_STATE: Final[State] = frozenset((NOTHING,))
-
-
-class Scalars(NamedTuple):
-    """What holds of null, true and false (bits of ``mask``), of numbers, and of strings.
-
-    ``whole``: the numbers are integers of draft 4, which are written without a fraction.
-    """
-
-    mask: int
-    number: NumberSet
-    text: Texts
-    whole: bool = False
-
-    def meet(self, other: Scalars) -> Scalars:
-        """Return the values of both."""
-        number = self.number
-        if number is ALL_NUMBERS:
-            number = other.number
-        elif other.number is not ALL_NUMBERS:
-            number = number & other.number
-        return Scalars(
-            self.mask & other.mask, number, self.text.meet(other.text), self.whole or other.whole
-        )
-
-    def join(self, other: Scalars) -> Scalars:
-        """Return the values of either."""
-        if self.number is NO_NUMBERS:
-            number, whole = other.number, other.whole
-        elif other.number is NO_NUMBERS:
-            number, whole = self.number, self.whole
-        else:
-            number, whole = self.number | other.number, self.whole and other.whole
-        return Scalars(self.mask | other.mask, number, self.text.join(other.text), whole)
-
-    def complement(self) -> Scalars:
-        """Return all other values."""
-        if self.number is ALL_NUMBERS:
-            number = NO_NUMBERS
-        else:
-            number = ALL_NUMBERS if self.number is NO_NUMBERS else ~self.number
-        return Scalars(ANY & ~self.mask, number, self.text.complement())
-
-
-ALL_SCALARS: Final = Scalars(ANY, ALL_NUMBERS, ALL)
-NO_SCALARS: Final = Scalars(0, NO_NUMBERS, NONE)
 
 
 class Value:
@@ -197,7 +156,16 @@ class Algebra:
             found = self.index.get(key)
             if found is not None:
                 return found
-            if "$ref" not in schema or not (draft.ref_alone or len(schema) == 1):
+            if "$ref" not in schema or not (draft.ref_alone or _says_only(schema, "$ref", draft)):
+                only = schema.get("allOf")
+                if only and isinstance(only, list) and len(only) == 1 and _says_only(schema, "allOf", draft):
+                    if id(schema) in seen:
+                        raise SchemaError(
+                            where, "$ref", "the reference leads back to itself and never to a schema"
+                        )
+                    seen.add(id(schema))
+                    schema, where = only[0], ((where, "allOf"), 0)
+                    continue
                 number = len(self.nodes)
                 self.nodes.append(Node(number, schema, resource, scope, where))
                 self.index[key] = number
@@ -295,6 +263,7 @@ class Algebra:
             plain.schema, plain.resource, plain.scope = node.schema, node.resource, node.scope
             plain.mask, plain.number, plain.text, plain.whole = node.mask, node.number, node.text, node.whole
             plain.objects, plain.arrays, plain.parts = node.objects, node.arrays, node.parts
+            plain.parts_first = node.parts_first
         return found
 
     def node(self, literal: int) -> Node:
@@ -351,6 +320,14 @@ class Algebra:
         """Return the strings that a literal allows."""
         return self.scalars(frozenset((literal,))).text
 
+    def charge(self, steps: int, state: State = ANY_STATE) -> None:
+        """Count steps of working off combinations. Raises: UnsupportedSchemaError beyond the limit."""
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            raise UnsupportedSchemaError(
+                self.where(state), "allOf", f"the schema's combinations take more than {MAX_STEPS} steps"
+            )
+
     def complement(self, texts: Texts) -> Texts:
         """Return all other strings; the same set for the same argument, so that it can be told by identity."""
         found = self.complements.get(id(texts))
@@ -375,7 +352,8 @@ class Algebra:
     def scalars(self, state: State) -> Scalars:
         """Return the scalar values of a state."""
         result = None
-        for literal in state:
+        # what holds first: against few words, all that does not hold is a look-up
+        for literal in sorted(state, reverse=True) if len(state) > 2 else state:
             found = self._scalars(literal)
             result = found if result is None else result.meet(found)
         return ALL_SCALARS if result is None else result
@@ -391,12 +369,20 @@ class Algebra:
                 found = found.meet(self._part_scalars(part))
             node.scalars = found
         scalars: Scalars = found
-        return scalars if literal > 0 else scalars.complement()
+        if literal > 0:
+            return scalars
+        opposite: Scalars | None = node.opposite
+        if opposite is None:
+            opposite = node.opposite = scalars.complement()
+        return opposite
 
     def _own_scalars(self, node: Node) -> Scalars:
         mask = node.mask
         return Scalars(
-            mask, node.number if mask & NUMBER else NO_NUMBERS, node.text if mask & STRING else NONE, node.whole
+            mask,
+            node.number if mask & NUMBER else NO_NUMBERS,
+            node.text if mask & STRING else NONE,
+            node.whole,
         )
 
     def _part_scalars(self, part: tuple[Any, ...]) -> Scalars:
@@ -462,7 +448,37 @@ class Algebra:
             if possible & OBJECT:
                 for atoms in self.expand(state, OBJECT):
                     found.objects.extend(objects.forms(self, atoms))
+                if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
+                    self.order_members(state, found.objects)
         return found
+
+    def order_members(self, state: State, forms: list[objects.ObjectForm]) -> None:
+        """Put declared members into the order of declaration: left to right, through all that is in place."""
+        ranks: dict[str, int] = {}
+        seen: set[int] = set()
+        todo: list[Any] = sorted((x for x in state if x > 0), reverse=True)
+        while todo:
+            literal = todo.pop()
+            if not isinstance(literal, int):
+                for atom in literal.objects:
+                    if atom[0] == PROPERTY:
+                        ranks.setdefault(atom[1], len(ranks))
+                continue
+            if literal in seen:
+                continue
+            seen.add(literal)
+            node = self.node(literal)
+            inside = [x for x in _in_place(node) if x > 0]
+            inside.reverse()
+            if node.parts_first:
+                todo.append(node)
+                todo.extend(inside)
+            else:
+                todo.extend(inside)
+                todo.append(node)
+        last = len(ranks)
+        for form in forms:
+            form.members.sort(key=lambda member: ranks.get(member.name, last) if member.declared else last)
 
     def where(self, state: State) -> Where:
         """Return the place of the most telling part of a state."""
@@ -528,6 +544,17 @@ class Algebra:
         elif not state:
             return [()]
         return Expansion(self, kind).run(state)
+
+
+def _says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
+    """Tell whether no other keyword of the schema has a meaning for validity, or names a resource."""
+    if len(schema) == 1:
+        return True
+    keywords = draft.keywords
+    return all(
+        key == keyword or (key not in keywords and key != draft.id_keyword) or key in _WITHOUT_EFFECT
+        for key in schema
+    )
 
 
 def _in_place(node: Node) -> list[int]:

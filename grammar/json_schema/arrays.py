@@ -116,6 +116,11 @@ def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ArrayFor
                 return []
             if least:
                 low = max(low, start + least)
+                places = prefix[start:high]
+                if high is None or high > len(prefix):
+                    places = [*places, rest]
+                if all(algebra.clashes(algebra.state([*place, literal])) for place in places):
+                    return []
             kept.append(counted)
     if high is not None and low > high:
         return []

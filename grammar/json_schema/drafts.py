@@ -154,9 +154,7 @@ DRAFT_2020: Final = Draft(
 )
 # what a schema without `$schema` means: the newest draft, and what older drafts wrote differently where the
 # newest gives it no other meaning
-UNDECLARED: Final = Draft(
-    "2020-12", DRAFT_2020.uri, _CORE_2020 | {"additionalItems"}, prefix_in_items=True
-)
+UNDECLARED: Final = Draft("2020-12", DRAFT_2020.uri, _CORE_2020 | {"additionalItems"}, prefix_in_items=True)
 
 DRAFTS: Final = (DRAFT_4, DRAFT_6, DRAFT_7, DRAFT_2019, DRAFT_2020)
 BY_URI: Final = {draft.uri: draft for draft in DRAFTS}

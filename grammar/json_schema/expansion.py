@@ -33,7 +33,7 @@ from stackmask.grammar.json_schema.values import OBJECT
 if TYPE_CHECKING:
     from stackmask.grammar.json_schema.algebra import Algebra, State
 
-MAX_STEPS: Final = 20_000  # of working off disjunctions, for one schema
+MAX_STEPS: Final = 6_000  # of working off disjunctions, for one schema
 MAX_FORMS: Final = 512  # alternatives for one value
 CLASH_DEPTH: Final = 4  # levels of values that are looked into for a clash before everything is known
 
@@ -83,20 +83,18 @@ class Expansion:
     def run(self, state: State) -> list[tuple[tuple[Any, ...], ...]]:
         algebra = self.algebra
         first = _Branch()
-        if not self.assume(first, sorted(state)):
+        if not self.assume(first, sorted(state, key=abs)):
             return []
         results: dict[tuple[Any, ...], None] = {}
         stack = [first]
         while stack:
             branch = stack.pop()
-            algebra.steps += 1
-            if algebra.steps > MAX_STEPS or len(results) > MAX_FORMS:
+            algebra.charge(1 + (len(branch.clauses) >> 4), state)
+            if len(results) > MAX_FORMS:
                 raise UnsupportedSchemaError(
                     algebra.where(state),
                     self.culprit(state),
-                    f"its combinations come to more than {MAX_FORMS} alternatives for one value"
-                    if len(results) > MAX_FORMS
-                    else f"the schema's combinations take more than {MAX_STEPS} steps",
+                    f"its combinations come to more than {MAX_FORMS} alternatives for one value",
                 )
             clause = self.next_clause(branch)
             if clause is None:
@@ -108,10 +106,17 @@ class Expansion:
                 branch.unchecked = False
                 if not self.consistent(algebra, branch.atoms):
                     continue
-            for alternative in reversed(clause):
-                inner = branch.copy() if alternative is not clause[0] else branch
-                if self.assume(inner, alternative):
-                    stack.append(inner)
+            # what is there or not splits the rest in two: the other alternatives assume the opposite
+            clause.sort(key=_is_choice)
+            opposites: list[Any] = []
+            chosen: list[_Branch] = []
+            for alternative in clause:
+                inner = branch.copy()
+                if self.assume(inner, [*opposites, *alternative]):
+                    chosen.append(inner)
+                if not _is_choice(alternative):
+                    opposites.extend(self.negate(alternative[0])[0])
+            stack.extend(reversed(chosen))
         return _minimal(list(results))
 
     def culprit(self, state: State) -> str:
@@ -195,6 +200,7 @@ class Expansion:
         """Add literals and atoms with all that follows from them. False if they contradict one another."""
         algebra = self.algebra
         todo = list(items)
+        todo.reverse()  # a stack: the first comes off first, as the order of declaration has it
         assumed = branch.assumed
         while todo:
             item = todo.pop()
@@ -218,7 +224,7 @@ class Expansion:
                 if not alternatives:
                     return False
                 if len(alternatives) == 1:
-                    todo.extend(alternatives[0])
+                    todo.extend(reversed(alternatives[0]))
                 else:
                     branch.clauses.append(alternatives)
         return not branch.touched or self.check_touched(branch)
@@ -262,18 +268,21 @@ class Expansion:
 
     def assume_node(self, branch: _Branch, node: Node, todo: list[Any]) -> bool:
         kind = self.kind
-        todo.extend(reversed(node.objects if kind == OBJECT else node.arrays))
+        own = node.objects if kind == OBJECT else node.arrays
         unevaluated = node.unevaluated_properties if kind == OBJECT else node.unevaluated_items
         if unevaluated is not None and unevaluated != EVERYTHING:
             branch.clauses.append(self.evaluations(node, unevaluated, False))
+        follows: list[Any] = []
         for part in node.parts:
             for clause in self.clauses(part):
                 if not clause:
                     return False
                 if len(clause) == 1:
-                    todo.extend(clause[0])
+                    follows.extend(clause[0])
                 else:
                     branch.clauses.append(clause)
+        follows = [*follows, *own] if node.parts_first else [*own, *follows]
+        todo.extend(reversed(follows))
         return True
 
     def clauses(self, part: tuple[Any, ...]) -> list[list[tuple[Any, ...]]]:
@@ -414,6 +423,16 @@ class Expansion:
             outcomes = [(atom,)] if sign > 0 else self.negate(atom)
             result.extend((plain, *assumptions, *outcome) for outcome in outcomes)
         return result
+
+
+def _is_choice(alternative: tuple[Any, ...]) -> bool:
+    """Tell whether an alternative says more than that one key is there, or is not."""
+    atom = alternative[0]
+    return (
+        len(alternative) > 1
+        or isinstance(atom, int)
+        or not (atom[0] == REQUIRED or (atom[0] == PROPERTY and atom[2] == NOTHING))
+    )
 
 
 def _minimal(results: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:

@@ -100,7 +100,11 @@ def _names(node: Node, keyword: str, value: Any) -> list[str]:
 
 
 def _type(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    names = (value,) if isinstance(value, str) else _list(node, "type", value, "a name of a type or an array of them")
+    names = (
+        (value,)
+        if isinstance(value, str)
+        else _list(node, "type", value, "a name of a type or an array of them")
+    )
     mask = 0
     for name in names:
         bits = TYPE_NAMES.get(name) if isinstance(name, str) else None
@@ -341,6 +345,7 @@ def _unevaluated_items(algebra: Algebra, node: Node, schema: dict[str, Any], val
 
 def _properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
     place = (node.where, "properties")
+    node.parts_first = bool(node.parts)
     literal = algebra.literal
     objects = node.objects
     for name, item in _mapping(node, "properties", value).items():

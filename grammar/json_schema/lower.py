@@ -209,9 +209,7 @@ class Lowering:
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
         try:
-            written = value.number.spelling(
-                f"number{self.counter + 1}", zero_fractions=not value.whole
-            )
+            written = value.number.spelling(f"number{self.counter + 1}", zero_fractions=not value.whole)
         except UnsupportedNumber as error:
             algebra = self.algebra
             algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))

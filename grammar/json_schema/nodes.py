@@ -82,7 +82,9 @@ class Node:
         "mask",
         "number",
         "objects",
+        "opposite",
         "parts",
+        "parts_first",
         "ready",
         "resource",
         "scalars",
@@ -112,7 +114,9 @@ class Node:
         self.objects: list[tuple[Any, ...]] = []
         self.arrays: list[tuple[Any, ...]] = []
         self.parts: list[tuple[Any, ...]] = []
+        self.parts_first = False  # subschemas for the same value were written before the own properties
         self.scalars: Any = None
+        self.opposite: Any = None  # the complement of the scalars
         self.unevaluated_properties: int | None = None
         self.unevaluated_items: int | None = None
 

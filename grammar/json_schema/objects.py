@@ -79,6 +79,8 @@ def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     """Return the alternatives of "not this atom"."""
     kind = atom[0]
     if kind == PROPERTY:
+        if atom[2] == NOTHING:
+            return [((REQUIRED, atom[1]),)]
         return [((REQUIRED, atom[1]), (PROPERTY, atom[1], -atom[2]))]
     if kind == REQUIRED:
         return [((PROPERTY, atom[1], NOTHING),)]
@@ -111,6 +113,8 @@ def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectFo
     some: list[tuple[KeySet, int]] = []
     nameless: list[tuple[KeySet, int]] = []  # those known to be outside of the members
     low, high = 0, None
+    if algebra.depth or len(atoms) > 32:
+        algebra.charge(len(atoms) >> 5)
     for atom in atoms:
         kind = atom[0]
         if kind == PROPERTY:

@@ -181,6 +181,8 @@ class Registry:
         """Return what a reference in ``base`` leads to."""
         if ref == "#":
             return Target(base.root, base, base.where)
+        if ref.startswith("#/"):
+            return self._pointer(ref[1:], base, where, keyword, ref)
         uri, fragment = urldefrag(ref)
         resource = base
         if uri:

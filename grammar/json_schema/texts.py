@@ -161,7 +161,11 @@ class Texts:
                 self._empty = _is_empty(self.parts[0])
             else:
                 shortest = _shortest(self.parts[0]) if len(self.parts) == 1 and not self.excluded else None
-                if shortest is not None and self.low <= shortest and (self.high is None or shortest <= self.high):
+                if (
+                    shortest is not None
+                    and self.low <= shortest
+                    and (self.high is None or shortest <= self.high)
+                ):
                     self._empty = False
                 else:
                     self._empty = _is_empty(self.expr())

@@ -201,7 +201,9 @@ class LeftOver:
             words = tuple(literal(word) for word in sorted(item for item in used if isinstance(item, str)))
             body = self.body
             if words:
-                body = ir.Intersection((body, ir.Complement(words[0] if len(words) == 1 else ir.Choice(words))))
+                body = ir.Intersection(
+                    (body, ir.Complement(words[0] if len(words) == 1 else ir.Choice(words)))
+                )
             options.append(string(body))
         return options[0] if len(options) == 1 else ir.Choice(tuple(options))
 

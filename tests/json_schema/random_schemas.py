@@ -11,10 +11,14 @@ SCALARS: tuple[Any, ...] = (None, True, False, 0, 1, 2, -1, 1.5, 3, 10, "", "a",
 
 
 class SchemaMaker:
-    """Makes schemas of draft 2020-12 and instances from one random source."""
+    """Makes schemas of draft 2020-12 and instances from one random source.
 
-    def __init__(self, rng: random.Random) -> None:
+    ``bounded_keys``: whether keys may be asked to be short. Of those a beginning can run out.
+    """
+
+    def __init__(self, rng: random.Random, *, bounded_keys: bool = True) -> None:
         self.rng = rng
+        self.bounded_keys = bounded_keys
 
     def schema(self, depth: int) -> Any:
         """Return a schema of at most ``depth`` levels."""
@@ -28,7 +32,15 @@ class SchemaMaker:
 
     def keyword(self, depth: int) -> dict[str, Any]:
         rng = self.rng
-        simple = (self.types, self.scalars, self.numbers, self.strings, self.counts, self.required, self.types)
+        simple = (
+            self.types,
+            self.scalars,
+            self.numbers,
+            self.strings,
+            self.counts,
+            self.required,
+            self.types,
+        )
         nested = (self.object, self.object, self.array, self.combination, self.combination, self.condition)
         return rng.choice(simple if depth <= 0 else simple + nested + nested)(depth)
 
@@ -67,14 +79,19 @@ class SchemaMaker:
     def object(self, depth: int) -> dict[str, Any]:
         rng = self.rng
         word = rng.choice(
-            ("properties", "properties", "patternProperties", "additionalProperties", "propertyNames")
-            + ("unevaluatedProperties", "dependentSchemas")
+            (
+                *("properties", "properties", "patternProperties", "additionalProperties", "propertyNames"),
+                *("unevaluatedProperties", "dependentSchemas"),
+            )
         )
         if word in ("properties", "dependentSchemas"):
             return {word: {n: self.schema(depth - 1) for n in rng.sample(NAMES, rng.randint(1, 3))}}
         if word == "patternProperties":
-            return {word: {p: self.schema(depth - 1) for p in rng.sample(PATTERNS, rng.randint(1, 2))}}
+            patterns = PATTERNS if self.bounded_keys else PATTERNS[:-1]
+            return {word: {p: self.schema(depth - 1) for p in rng.sample(patterns, rng.randint(1, 2))}}
         if word == "propertyNames":
+            if not self.bounded_keys:
+                return {word: {"pattern": rng.choice(PATTERNS[:-1])}}
             return {word: {**self.strings(0), **(self.strings(0) if rng.random() < 0.3 else {})}}
         return {word: self.schema(depth - 1)}
 

@@ -44,7 +44,8 @@ NO_SCHEMA: list[tuple[Any, str, str, str]] = [
     ({"$ref": "#x"}, "#", "$ref", "no anchor"),
     ({"items": {"$ref": "http://example.org/s"}}, "#/items", "$ref", "nothing is fetched"),
     ({"$ref": "#"}, "#", "$ref", "leads back to itself"),
-    ({"allOf": [{"$ref": "#"}]}, "#", "$ref", "without end"),
+    ({"allOf": [{"$ref": "#"}]}, "#", "$ref", "leads back to itself"),
+    ({"allOf": [{"$ref": "#"}, {"type": "null"}]}, "#", "$ref", "without end"),
     ({"anyOf": [{"type": "null"}, {"not": {"$ref": "#"}}]}, "#", "$ref", "without end"),
     ({"const": nested(10_000, lambda s: [s])}, "#/const", "const", "levels deep"),
 ]
@@ -65,10 +66,13 @@ UNSUPPORTED: list[tuple[Any, str]] = [
     ({"$schema": "http://json-schema.org/draft-03/schema#"}, "$schema"),
     ({"pattern": r"(a)\1"}, "pattern"),
     ({"minLength": 10**12}, "minLength"),
-    (nested(10_000, lambda s: {"allOf": [s]}), "allOf"),
+    (nested(10_000, lambda s: {"anyOf": [s, {"type": "null"}]}), "allOf"),
     (nested(10_000, lambda s: {"not": s}), "allOf"),
     ({"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)]}, "allOf"),
-    ({"oneOf": [{"properties": {f"k{j}": {"type": "null"} for j in range(i, i + 20)}} for i in range(30)]}, "oneOf"),
+    (
+        {"oneOf": [{"properties": {f"k{j}": {"type": "null"} for j in range(i, i + 20)}} for i in range(30)]},
+        "oneOf",
+    ),
     ({"allOf": [{"patternProperties": {f"a.*b{i}": {}}} for i in range(20)]}, "patternProperties"),
     ({"allOf": [{"pattern": f"(a|b)*a(a|b){{{i}}}$"} for i in range(10, 24)]}, "pattern"),
 ]
@@ -112,7 +116,9 @@ def test_the_message_says_which_parts_clash() -> None:
     assert "#" in caught.value.reason
 
 
-@pytest.mark.parametrize("wrap", [lambda s: {"type": "array", "items": s}, lambda s: {"properties": {"a": s}}])
+@pytest.mark.parametrize(
+    "wrap", [lambda s: {"type": "array", "items": s}, lambda s: {"properties": {"a": s}}]
+)
 def test_ten_thousand_levels(wrap: Any) -> None:
     assert len(sm.Grammar.from_json_schema(nested(10_000, wrap)).rules.rules) > 10_000
 
