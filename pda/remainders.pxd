@@ -26,12 +26,15 @@ cdef class Forest:
     cdef vector[int32_t] token_first    # one more than nodes
     cdef vector[int32_t] tokens
     cdef int32_t max_depth
+    cdef vector[uint8_t] twice          # node -> some token stands at several nodes of its trie
+    cdef vector[int32_t] stamp          # token -> the last trie that it was met in
     cdef IdTable root_index
 
     cdef Nodes nodes(self, int32_t place) noexcept
     cdef int32_t size_of(self, int32_t place) noexcept
     cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1
     cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1
+    cdef int flag_repeats(self, int32_t root) except -1
     cdef int32_t intern(self, int32_t root) except -1
     cdef int copy_below(self, int32_t place, int32_t node) except -1
     cdef int32_t merge(self, vector[int32_t]& places) except -1

@@ -208,4 +208,23 @@ cdef class Forest:
                     return other
             pos = (pos + 1) & self.root_index.mask
         ids_put(&self.root_index, pos, tag, root)
+        self.flag_repeats(root)
         return root
+
+    cdef int flag_repeats(self, int32_t root) except -1:
+        """Note for the nodes of a new trie whether a token has several remainders in it.
+
+        Then a token cannot be judged by one of them, so such a trie is not cut into runs.
+        """
+        cdef int32_t t, token, count = <int32_t>self.byte.size()
+        cdef uint8_t found = 0
+        for t in range(self.token_first[root], self.token_first[count]):
+            token = self.tokens[t]
+            if <size_t>token >= self.stamp.size():
+                self.stamp.resize(token + 1, -1)
+            if self.stamp[token] == root:
+                found = 1
+                break
+            self.stamp[token] = root
+        self.twice.resize(count, found)
+        return 0

@@ -615,7 +615,7 @@ cdef class MaskWalks:
         cdef vector[int32_t] left
         cdef int32_t rest
         cdef size_t k
-        if not self.space.configs[config].count:
+        if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
             return config
         self.split(config)
         rest = self.split_of[config]

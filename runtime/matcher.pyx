@@ -531,6 +531,8 @@ def fill_next_token_bitmask(matchers, mask, rows=None):
                 targets.push_back(words)
                 needed = needed or not matcher.every_allowed(<uint32_t*>source)
                 continue
+            # making masks may drop the rows that are to be copied
+            copy_rows(sources, targets, 4 * <size_t>view.width)
             matcher.fill_row(matcher.history.back(), matcher.terminated, words)
             needed = needed or not matcher.every_allowed(words)
         copy_rows(sources, targets, 4 * <size_t>view.width)
