@@ -197,7 +197,7 @@ class LLGuidance:
 
     def __init__(self, tokenizer: Any) -> None:
         import llguidance
-        import llguidance.hf  # noqa: F401
+        import llguidance.hf
         from llguidance import numpy as bitmasks
 
         self.llg, self.bitmasks = llguidance, bitmasks
