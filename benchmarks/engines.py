@@ -6,6 +6,7 @@ None where an engine has no way to say the language.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -62,24 +63,16 @@ LARK_TERMINALS = {
 
 
 def with_terminals(rules: str, *names: str) -> Grammars:
-    """Return a grammar for the peers: EBNF, and the same rules as Lark with terminals in capitals."""
+    """Return a grammar for the peers: EBNF, and the same rules as Lark, with terminals in capitals."""
     ebnf = rules + "".join(f"{name} ::= {TERMINALS[name]}\n" for name in names)
-    lark = "\n".join(line.replace("::=", ":") for line in rules.splitlines()).replace("root :", "start:")
-    words = {name: name.upper() for name in names}
-    out, in_text = [], False
-    for piece in lark.replace('\\"', "\x00").split('"'):
-        if not in_text:
-            piece = " ".join(_capital(word, words) for word in piece.split(" "))
-        out.append(piece)
-        in_text = not in_text
-    text = '"'.join(out).replace("\x00", '\\"')
-    lark = text + "\n" + "".join(f"{words[name]}: {LARK_TERMINALS[name]}\n" for name in names)
+
+    def outside(found: re.Match[str]) -> str:
+        word = found.group()
+        return word.upper() if word in names else {"::=": ":", "root": "start"}.get(word, word)
+
+    lark = re.sub(r'"(?:[^"\\]|\\.)*"|\w+|::=', outside, rules)
+    lark += "".join(f"{name.upper()}: {LARK_TERMINALS[name]}\n" for name in names)
     return Grammars("", ebnf, lark)
-
-
-def _capital(word: str, words: dict[str, str]) -> str:
-    bare = word.strip("()?*+\n")
-    return word.replace(bare, words[bare]) if bare in words else word
 
 
 def bundled(name: str, plain: Grammars | None = None) -> Grammars:
