@@ -518,7 +518,7 @@ def table(results: dict[str, dict[str, Figures]], names: list[str]) -> list[str]
         found = [results[row][name].get(theirs) for name in peers]
         known = [value for value in found if value]
         value = ours.get(figure)
-        ratio = f"{min(known) / value:.1f}" if known and value else ""
+        ratio = f"{min(known) / value:.1f}" if known and value and figure != "slope" else ""
         verdict = "met" if value is not None and value <= limit else "missed"
         if "error" in ours and "no threads" in ours["error"]:
             verdict = "–"
@@ -564,7 +564,7 @@ def main() -> None:
     lines = table(results, names) if "stackmask" in names else [json.dumps(results, indent=1)]
     print("\n".join(lines))
     if not args.rows and args.engines == ",".join(ENGINES):
-        command = f"python benchmarks/engine.py --tokenizer {args.tokenizer} --rounds {args.rounds}"
+        command = f"python benchmarks/engine.py --tokenizer {args.tokenizer} --rounds {args.rounds} --limit {args.limit:g}"
         document = {"tokenizer": args.tokenizer, "rounds": args.rounds, "rows": results, "table": lines}
         write_result("engine", command, document, **versions(names))
 
