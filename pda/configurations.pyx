@@ -13,10 +13,11 @@ caller's local state instead. A tail call pushes nothing.
 """
 
 cimport cython
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 
-from stackmask.pda.frames cimport BOTTOM, BOTTOM_REST, Edge
+from stackmask.pda.config_table cimport DEAD, NO_ROW, READS_STATE, UNKNOWN, Pop, member_less, pop_less
+from stackmask.pda.frames cimport BOTTOM, BOTTOM_REST
 from stackmask.pda.interning cimport (
     ACTION_KEYED,
     ACTION_NONE,
@@ -31,184 +32,30 @@ from stackmask.pda.interning cimport (
     MAP_ONE,
     TEST_RULE,
     TOKENS,
-    CallSite,
 )
-from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE, SEM_SYMBOL, Semantics
-from stackmask.pda.tables cimport (
-    NO_VALUE,
-    ids_free,
-    ids_init,
-    ids_put,
-    map_clear,
-    map_free,
-    map_get,
-    map_init,
-    map_put,
-    mix,
-)
-from stackmask.pda.terms cimport TermStore
+from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE, SEM_SYMBOL
+from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 from stackmask.pda.errors import BudgetError
 
 cdef enum:
-    FEW = 24             # up to here a list is searched, not hashed
-    UNKNOWN = -1
-    LOWEST = -1
-    NO_ROW = -2
-
-
-cdef bint member_less(const Member& x, const Member& y) noexcept nogil:
-    if x.state != y.state:
-        return x.state < y.state
-    if x.frame != y.frame:
-        return x.frame < y.frame
-    return x.sem < y.sem
-
-
-cdef bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
-    if x.guard != y.guard:
-        return x.guard < y.guard
-    return x.sem < y.sem
+    LOWEST = -1         # before every rule: what a resolver answers calls no rule
 
 
 @cython.final
-cdef class ConfigSpace(FrameSpace):
+cdef class ConfigSpace(ConfigTable):
     """Frames and configurations of one family of matchers, or of the mask walks of one automaton."""
 
-    def __cinit__(
-        self,
-        TermStore terms,
-        Semantics semantics,
-        bint is_walk,
-        uint64_t max_configurations=50_000_000,
-        uint64_t max_members=200_000,
-    ):
-        self.max_configurations = max_configurations
-        self.max_members = max_members
-        ids_init(&self.config_index)
-        map_init(&self.single_steps)
-        map_init(&self.seen)
+    def __cinit__(self):
         map_init(&self.node_seen)
         map_init(&self.tail_seen)
-        self.found_accepting = False
-        self.intern_config(0)
+        self.computed = 0
 
     def __dealloc__(self):
-        ids_free(&self.config_index)
-        map_free(&self.single_steps)
-        map_free(&self.seen)
         map_free(&self.node_seen)
         map_free(&self.tail_seen)
 
-    # -- interning ---------------------------------------------------------------------------------
-
-    cdef int32_t intern_config(self, uint64_t ends) except -3:
-        """Intern what the scratch holds: ``work`` (sorted, distinct), ``found_pops``, ``found_accepting``."""
-        cdef uint64_t h = mix(37, self.found_accepting)
-        cdef size_t i, n = self.work.size(), p = self.found_pops.size()
-        cdef int32_t id
-        cdef Config* c
-        cdef Config config
-        cdef Member m
-        for i in range(n):
-            m = self.work[i]
-            h = mix(mix(mix(h, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
-        for i in range(p):
-            h = mix(mix(h, <uint32_t>self.found_pops[i].guard), <uint32_t>self.found_pops[i].sem)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.config_index.mask
-        while self.config_index.ids[pos] >= 0:
-            if self.config_index.tags[pos] == tag:
-                id = self.config_index.ids[pos]
-                c = &self.configs[id]
-                if (
-                    c.count == <int32_t>n
-                    and c.pop_count == <int32_t>p
-                    and c.accepting == self.found_accepting
-                ):
-                    i = 0
-                    while i < n and (
-                        self.members[c.first + i].state == self.work[i].state
-                        and self.members[c.first + i].frame == self.work[i].frame
-                        and self.members[c.first + i].sem == self.work[i].sem
-                    ):
-                        i += 1
-                    if i == n:
-                        i = 0
-                        while i < p and (
-                            self.pops[c.pop_first + i].guard == self.found_pops[i].guard
-                            and self.pops[c.pop_first + i].sem == self.found_pops[i].sem
-                        ):
-                            i += 1
-                        if i == p:
-                            return id
-            pos = (pos + 1) & self.config_index.mask
-        id = <int32_t>self.configs.size()
-        if self.configs.size() >= self.max_configurations:
-            raise BudgetError("max_configurations", self.max_configurations, "configurations visited")
-        config.first = <int32_t>self.members.size()
-        config.count = <int32_t>n
-        config.pop_first = <int32_t>self.pops.size()
-        config.pop_count = <int32_t>p
-        config.accepting = self.found_accepting
-        config.row = UNKNOWN
-        config.map = MAP_ONE
-        config.mask_row = UNKNOWN
-        config.capturing = False
-        for i in range(n):
-            if self.work[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.work[i].sem):
-                config.capturing = True
-        config.mask_epoch = 0
-        config.ends = ends
-        for i in range(n):
-            self.members.push_back(self.work[i])
-        for i in range(p):
-            self.pops.push_back(self.found_pops[i])
-        self.configs.push_back(config)
-        ids_put(&self.config_index, pos, tag, id)
-        return id
-
     # -- closure -----------------------------------------------------------------------------------
-
-    cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3:
-        cdef Member m
-        cdef size_t i, n = self.work.size()
-        cdef uint64_t key
-        cdef int32_t at
-        if n <= FEW:
-            for i in range(n):
-                if self.work[i].state == state and self.work[i].frame == frame and self.work[i].sem == sem:
-                    return 0
-            if n == FEW:
-                map_clear(&self.seen)
-                for i in range(n):
-                    m = self.work[i]
-                    key = mix(mix(mix(41, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
-                    map_put(&self.seen, key, <int32_t>i)
-        if n >= FEW:
-            key = mix(mix(mix(41, <uint32_t>state), <uint32_t>frame), <uint32_t>sem)
-            at = map_get(&self.seen, key)
-            if at != NO_VALUE:
-                # a compaction may have moved members since: then search
-                if <size_t>at < n:
-                    m = self.work[at]
-                else:
-                    m.state = -1
-                if m.state == state and m.frame == frame and m.sem == sem:
-                    return 0
-                for i in range(n):
-                    m = self.work[i]
-                    if m.state == state and m.frame == frame and m.sem == sem:
-                        return 0
-            else:
-                map_put(&self.seen, key, <int32_t>n)
-            if n >= self.max_members:
-                raise BudgetError("max_members", self.max_members, "parallel readings of the text")
-        m.state = state
-        m.frame = frame
-        m.sem = sem
-        self.work.push_back(m)
-        return 0
 
     cdef int return_from(self, Member m, int32_t guard) except -3:
         """Add what follows the return of a member that may end here.
@@ -258,8 +105,8 @@ cdef class ConfigSpace(FrameSpace):
     cdef int call_from(self, Member m) except -3:
         """Enter the calls in first position of a member into the nodes of this position.
 
-        Tests of object keys are decided at once; what follows those that hold is a member too, and asked for its
-        calls in turn. Return NEEDS_STATE if a test must know more.
+        Tests of object keys are decided at once; what follows those that hold is a member too, and asked for
+        its calls in turn. Return NEEDS_STATE if a test must know more.
         """
         cdef int32_t s, e, n, rule, first
         cdef size_t next = self.work.size()
@@ -357,7 +204,7 @@ cdef class ConfigSpace(FrameSpace):
         """Build the frames of the collected calls, callers first, and add the bodies of the rules."""
         cdef CallNode node
         cdef Member m
-        cdef int32_t link, rule, body, frame, sem, alive
+        cdef int32_t link, rule, body, frame, sem, spec, alive
         while not self.queue.empty():
             node = self.nodes[self.queue.top().second]
             self.queue.pop()
@@ -387,7 +234,8 @@ cdef class ConfigSpace(FrameSpace):
                 else:
                     sem = self.semantics.begin(sem)
             elif self.terms.call_action[node.call] <= ACTION_KEYED:
-                sem = self.semantics.enter(sem, ACTION_KEYED - self.terms.call_action[node.call], self.is_walk)
+                spec = ACTION_KEYED - self.terms.call_action[node.call]
+                sem = self.semantics.enter(sem, spec, self.is_walk)
             if self.terms.terms[body].flags & F_KEYS:
                 alive = self.semantics.lives(sem, body)
                 if alive == NEEDS_STATE:
@@ -499,50 +347,6 @@ cdef class ConfigSpace(FrameSpace):
         """Tell whether the text that starts in ``state`` can be completed."""
         return self.closed(state, BOTTOM, sem) != DEAD
 
-    cdef int32_t raw(self, int32_t state, int32_t sem) except -3:
-        """Return the configuration of one member alone, over the bottom, without its calls."""
-        cdef Member m
-        m.state = state
-        m.frame = BOTTOM
-        m.sem = sem
-        self.work.clear()
-        self.work.push_back(m)
-        self.found_pops.clear()
-        self.found_accepting = False
-        return self.intern_config(1)
-
-    cdef int32_t of_members(self, vector[Member]& members) except -3:
-        """Return the configuration of some members alone, in any order."""
-        self.work = members
-        sort(self.work.begin(), self.work.end(), member_less)
-        self.found_pops.clear()
-        self.found_accepting = False
-        return self.intern_config(1)
-
-    cdef int32_t union_of(self, int32_t a, int32_t b) except -3:
-        """Return the configuration that holds what either holds."""
-        cdef size_t i, n
-        cdef int32_t k
-        if a == DEAD or a == b:
-            return b
-        if b == DEAD:
-            return a
-        self.work.clear()
-        self.found_pops.clear()
-        for k in range(self.configs[a].first, self.configs[a].first + self.configs[a].count):
-            self.work.push_back(self.members[k])
-        for k in range(self.configs[b].first, self.configs[b].first + self.configs[b].count):
-            self.work.push_back(self.members[k])
-        sort(self.work.begin(), self.work.end(), member_less)
-        n = 1 if self.work.size() else 0
-        for i in range(1, self.work.size()):
-            if member_less(self.work[n - 1], self.work[i]):
-                self.work[n] = self.work[i]
-                n += 1
-        self.work.resize(n)
-        self.found_accepting = self.configs[a].accepting or self.configs[b].accepting
-        return self.intern_config(1)
-
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3:
         """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
         cdef Config c = self.configs[config]
@@ -593,10 +397,3 @@ cdef class ConfigSpace(FrameSpace):
         self.configs[config].map = map
         self.rows.resize(self.rows.size() + self.terms.maps[map].count, UNKNOWN)
         return c.row
-
-    cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes frames and configurations take."""
-        cdef size_t held = sizeof(Config) * self.configs.size() + sizeof(Member) * self.members.size()
-        held += 4 * self.rows.size() + sizeof(Pop) * self.pops.size() + 8 * self.config_index.mask
-        held += sizeof(Edge) * self.edges.size() + 12 * self.frames.size() + 8 * self.frame_index.mask
-        return held + 12 * (self.single_steps.mask + self.exits_index.mask)

@@ -412,5 +412,5 @@ cdef class TermAlgebra(TermTable):
         return self.intern(K_NOT, item, 0, 0, ANY_BYTE if t.nu < 0 else NEVER, F_BOOL | F_LOCAL)
 
     cdef int32_t both_repeats(self, int32_t a, int32_t b) except -2:
-        """Return the term of what two repetitions have in common, if it is one; else -1 (see ``derivatives``)."""
+        """Return what two repetitions have in common if it is one term; else -1. See ``derivatives``."""
         return -1

@@ -375,7 +375,7 @@ cdef class TermMoves(TermAlgebra):
         return True
 
     cdef bint is_textual(self, int32_t t) except -1:
-        """Tell whether a repetition holds well-formed texts only. Remembered; of other terms the answer is no."""
+        """Tell whether a term is a repetition that holds well-formed texts only. Remembered."""
         cdef vector[int32_t] items
         cdef int32_t known
         if self.terms[t].kind != K_REP or self.terms[t].flags & (F_BOOL | F_IMPURE):
@@ -392,8 +392,8 @@ cdef class TermMoves(TermAlgebra):
     cdef int32_t both_repeats(self, int32_t a, int32_t b) except -2:
         """Return x{m,n} for x{…} & y{…} where every x is a y and texts are cut into y in one way; else -1.
 
-        A pattern of one class beside a length is of this kind, and is then a counter again. x* & x{m,n} is x{m,n}
-        for every x.
+        A pattern of one class beside a length is of this kind, and is then a counter again. x* & x{m,n} is
+        x{m,n} for every x.
         """
         cdef Term s = self.terms[a]
         cdef Term t = self.terms[b]

@@ -89,7 +89,7 @@ cdef class TermTable:
     cdef readonly int token_classes
     cdef int32_t any_text               # the term of every well-formed text, or -1 while there is none
     cdef KeyMap simple                  # term -> the repetition that it means, or itself
-    cdef KeyMap parts_known             # term << 32 | term -> 1 if the first holds nothing that the second does not
+    cdef KeyMap parts_known             # term << 32 | term -> 1 if the second holds the first
     cdef KeyMap codes_known             # term -> 1 if it is a prefix code
     cdef KeyMap textual                 # term -> 1 if it holds well-formed texts only, else 0
     # the call table

@@ -1,5 +1,6 @@
-from stackmask.pda.lock import StoreLock
 from typing_extensions import Self
+
+from stackmask.pda.lock import StoreLock
 
 class TermTable:
     """The tables that terms live in.

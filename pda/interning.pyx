@@ -6,7 +6,17 @@ from libc.string cimport memcmp
 
 from time import monotonic
 
-from stackmask.pda.tables cimport NO_VALUE, ids_free, ids_init, ids_put, map_free, map_get, map_init, map_put, mix
+from stackmask.pda.tables cimport (
+    NO_VALUE,
+    ids_free,
+    ids_init,
+    ids_put,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
+    mix,
+)
 
 from stackmask.pda.errors import BudgetError
 

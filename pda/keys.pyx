@@ -162,7 +162,7 @@ cdef class KeyStates:
         return self.intern(k)
 
     cdef int32_t view(self, int32_t state) except -3:
-        """Return what mask walks see of a state: all but the undeclared keys used, which matter to few tokens."""
+        """Return what walks see of a state: all but the undeclared keys used, which matter to few tokens."""
         cdef KeyState k
         cdef int32_t i
         if <size_t>state >= self.view_of.size():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Upper bounds per compiled grammar; meeting one raises :class:`BudgetError`, never a hang.
+    """Upper bounds for what grammars of one compiler share; meeting one raises :class:`BudgetError`, not a hang.
 
     max_terms: local states and the terms that they are made of (about 40 bytes each).
     max_configurations: configurations of one family of matchers, and of all mask walks together.

@@ -2,19 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 from stackmask.grammar import ir
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.keys import KeyStates
-from stackmask.pda.lowering import ALL_BYTES, Lowering, Tables, literal_trie
+from stackmask.pda.literal_trie import literal_trie
+from stackmask.pda.lowering import ALL_BYTES, Lowering
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
 from stackmask.pda.utf8 import byte_sequences
 
 # one well-formed UTF-8 character: `!x` is relative to these
 _UTF8_BYTES = sum(1 << b for b in range(256) if b < 0x80 or 0xC2 <= b <= 0xF4 or 0x80 <= b <= 0xBF)
+
+
+# the ids of the tokens that a terminal stands for, and the number of their class
+TokenResolver: TypeAlias = Callable[[ir.TokenTerminal], tuple[tuple[int, ...], int]]
+
+
+@dataclass(slots=True)
+class Tables:
+    """What lowered grammars share: the terms, and the numbers of rules, calls, actions and token classes."""
+
+    terms: TermStore
+    semantics: Semantics
+    resolve_tokens: TokenResolver
+    # (rule, action) → call
+    calls: dict[tuple[int, int], int] = field(default_factory=dict)
+    # ranges → term
+    characters: dict[Hashable, int] = field(default_factory=dict)
+    # what a rule is → its number, or the numbers of its component
+    rules: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
+    token_classes: dict[tuple[int, ...], int] = field(default_factory=dict)
+    # id of a pure object → (the object, its term)
+    pure: dict[int, tuple[ir.Expr, int]] = field(default_factory=dict)
+    # id of a rule's body → what lowering found out about it: see Lowering.remember
+    bodies: dict[int, tuple[Any, ...]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)

@@ -1,27 +1,11 @@
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from typing import Any, final
 
 from stackmask.grammar import ir
-from stackmask.pda.semantics import Semantics
-from stackmask.pda.terms import TermStore
+from stackmask.pda.lower import Tables
 
 ALL_BYTES: int
 TEST_KINDS: tuple[str, ...]
-
-class Tables:
-    """What lowered grammars share: the terms, and the numbers of rules, calls, actions and token classes."""
-
-    terms: TermStore
-    semantics: Semantics
-    rules: dict[Hashable, tuple[int, ...]]
-    token_classes: dict[tuple[int, ...], int]
-
-    def __init__(
-        self,
-        terms: TermStore,
-        semantics: Semantics,
-        resolve_tokens: Callable[[ir.TokenTerminal], tuple[tuple[int, ...], int]],
-    ) -> None: ...
 
 @final
 class Lowering:
@@ -45,6 +29,3 @@ class Lowering:
 
     def term(self, expr: ir.Expr) -> int:
         """Return the term of an expression."""
-
-def literal_trie(terms: TermStore, tails: dict[bytes, list[int]]) -> int:
-    """Return any of the words, each with one of its tails behind it, as a term that shares their prefixes."""

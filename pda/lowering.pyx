@@ -1,19 +1,21 @@
 # distutils: language = c++
 """Lowering of rules to terms, in the order of the passes.
 
-Scan every rule for what it refers to; find which rules test object keys, which can be empty and how high they stand
-above the rules they call first; then make the terms, callees before callers, so that equal rules become one.
+Scan every rule for what it refers to; find which rules test object keys, which can be empty and how high they
+stand above the rules they call first; then make the terms, callees before callers, so that equal rules become
+one.
 
-What holds no reference is *pure*: its term is remembered under the object itself, as front ends share such objects
-between grammars. The same goes for whole rules with all that they can reach. Python recursion would be as deep as
-the expressions are nested, and slow; this is the one part of lowering whose cost counts.
+What holds no reference is *pure*: its term is remembered under the object itself, as front ends share such
+objects between grammars. The same goes for whole rules with all that they can reach. Python recursion would
+be as deep as the expressions are nested, and slow; this is the one part of lowering whose cost counts.
 """
 
 cimport cython
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.interning cimport ANY_BYTE, EPS, F_IMPURE
+from stackmask.pda.interning cimport EPS, F_IMPURE
+from stackmask.pda.literal_trie cimport literal_trie
 from stackmask.pda.semantics cimport Semantics
 from stackmask.pda.terms cimport TermStore
 
@@ -75,33 +77,6 @@ cdef dict KINDS = {
 }
 TEST_KINDS = ("close", "continue", "undeclared")  # then the slots
 ALL_BYTES = (1 << 256) - 1
-
-
-class Tables:
-    """What lowered grammars share: the terms, and the numbers of rules, calls, actions and token classes."""
-
-    __slots__ = (
-        "bodies",
-        "calls",
-        "characters",
-        "pure",
-        "resolve_tokens",
-        "rules",
-        "semantics",
-        "terms",
-        "token_classes",
-    )
-
-    def __init__(self, terms, semantics, resolve_tokens):
-        self.terms = terms
-        self.semantics = semantics
-        self.resolve_tokens = resolve_tokens
-        self.calls = {}             # (rule, action) -> call
-        self.characters = {}        # ranges -> term
-        self.rules = {}             # what a rule is -> its number, or the numbers of its component
-        self.token_classes = {}     # ids -> number
-        self.pure = {}              # id of an object -> (the object, its term)
-        self.bodies = {}            # id of a body -> what lowering found out about it: see Lowering.remember
 
 
 @cython.final
@@ -277,6 +252,7 @@ cdef class Lowering:
         return 0
 
     cdef int spread_keys(self, dict users) except -1:
+        """Mark the rules that call one which tests keys of the same object."""
         cdef list names = list(self.keyed)
         while names:
             for user, same_object in users.get(names.pop(), ()):
@@ -327,6 +303,7 @@ cdef class Lowering:
         return None
 
     cdef int find_nullable(self, list names, dict users) except -1:
+        """Find before which bytes each rule can be empty: the least fixpoint."""
         todo = dict.fromkeys(names)
         while todo:
             name, _ = todo.popitem()
@@ -338,7 +315,7 @@ cdef class Lowering:
         return 0
 
     cdef bint left_calls(self, object expr, dict found) except -1:
-        """Note the rules that an expression can call before it consumes anything; tell if it may be passed over."""
+        """Note the rules that an expression can call first; tell if it may be passed over."""
         cdef int kind = KINDS[type(expr)]
         cdef bint passes
         if kind <= BYTES or self.impure.get(id(expr), IMPURE if kind == REFERENCE else PURE) == PURE:
@@ -365,6 +342,7 @@ cdef class Lowering:
         return self.empty_before(expr) is not None
 
     cdef int find_heights(self, list names) except -1:
+        """Give each rule a height above those of the rules that it can call first."""
         calls = {}
         for name in names:
             calls[name] = {}
@@ -385,7 +363,8 @@ cdef class Lowering:
                     continue
                 open_rules.add(name)
                 if not open_rules.isdisjoint(missing):
-                    raise AssertionError(f"left recursion after normalisation: {sorted(map(str, open_rules))[:5]}")
+                    names = sorted(map(str, open_rules))[:5]
+                    raise AssertionError(f"left recursion after normalisation: {names}")
                 stack.extend(missing)
         return 0
 
@@ -476,15 +455,16 @@ cdef class Lowering:
             raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
         made = self.make(kind, expr)
         self.depth -= 1
-        if kind < REFERENCE and not self.terms.terms[made].flags & F_IMPURE and self.impure.get(key, PURE) == PURE:
-            self.pure[key] = (expr, made)
-        elif kind < REFERENCE:
-            self.known[key] = made
+        if kind < REFERENCE:
+            if self.impure.get(key, PURE) == PURE and not self.terms.terms[made].flags & F_IMPURE:
+                self.pure[key] = (expr, made)
+            else:
+                self.known[key] = made
         return made
 
     cdef int32_t make(self, int kind, object expr) except -1:
+        """Make the term of an expression that is not known yet."""
         cdef int32_t made = EPS
-        cdef vector[int32_t] parts
         cdef object items
         cdef Py_ssize_t i
         if kind == CHARS:
@@ -524,7 +504,8 @@ cdef class Lowering:
             return self.reference(self.callee(expr.item), SCOPE_ACTION, nonempty)
         if kind == KEYED:
             spec = self.semantics.keys.add_spec(expr.spec)
-            return self.terms.call(self.call(self.numbers[self.callee(expr.item)], KEYED_ACTION - spec), nonempty)
+            rule = self.numbers[self.callee(expr.item)]
+            return self.terms.call(self.call(rule, KEYED_ACTION - spec), nonempty)
         if kind == SLOT:
             return self.test(len(TEST_KINDS) + expr.index)
         if kind == KEY_TEST:
@@ -564,6 +545,7 @@ cdef class Lowering:
         return self.terms.mk_alt(kids, 0)
 
     cdef int32_t reference(self, object name, int32_t action, bint nonempty) except -1:
+        """Return the term that calls a rule, by name."""
         return self.terms.call(self.call(self.numbers[name], action), nonempty, name in self.keyed)
 
     cdef int32_t test(self, int32_t number) except -1:
@@ -571,53 +553,10 @@ cdef class Lowering:
         return self.terms.call(self.call(TEST_RULE - number, NO_ACTION), False, True)
 
     cdef object call(self, object rule, int32_t action):
+        """Return the number of a call, one for all calls with this rule and action."""
         key = (rule, action)
         calls = self.tables.calls
         found = calls.get(key)
         if found is None:
             found = calls[key] = self.terms.add_call(rule, action)
         return found
-
-
-def literal_trie(TermStore terms, dict tails):
-    """Return any of the words, each with one of its tails behind it, as a term that shares the words' prefixes.
-
-    Cost: linear in the bytes, after sorting.
-    """
-    cdef list words = sorted(tails), stack
-    cdef bytes word, following
-    cdef Py_ssize_t i, after, depth, top, outer, n
-    if not words:
-        return 0
-    if len(words) == 1:
-        return ending(terms, tails, words[0], 0)
-    # a stack of open branch points: (length of the prefix, alternatives so far)
-    stack = [(0, [])]
-    for i in range(len(words)):
-        word = words[i]
-        after = 0
-        if i + 1 < len(words):
-            following = words[i + 1]
-            n = min(len(word), len(following))
-            while after < n and word[after] == following[after]:
-                after += 1
-        depth = stack[len(stack) - 1][0]
-        if after > depth:
-            # the next word branches off further down
-            stack.append((after, []))
-            depth = after
-        stack[len(stack) - 1][1].append(ending(terms, tails, word, depth))
-        while stack[len(stack) - 1][0] > after:
-            top, kids = stack.pop()
-            joined = terms.alternatives(kids)
-            outer = max(after, stack[len(stack) - 1][0])
-            if outer > stack[len(stack) - 1][0]:
-                stack.append((outer, []))
-            stack[len(stack) - 1][1].append(terms.mk_seq(terms.literal(word[outer:top]), joined))
-    return terms.alternatives(stack[0][1])
-
-
-cdef int32_t ending(TermStore terms, dict tails, bytes word, Py_ssize_t depth) except -1:
-    cdef list ends = tails[word]
-    cdef int32_t tail = ends[0] if len(ends) == 1 else terms.alternatives(ends)
-    return terms.mk_seq(terms.literal(word[depth:]), tail)

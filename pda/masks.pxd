@@ -5,8 +5,8 @@ from libcpp.vector cimport vector
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport Edge
 from stackmask.pda.remainders cimport Nodes
+from stackmask.pda.simulation cimport Simulation
 from stackmask.pda.tables cimport IdTable, KeyMap
-from stackmask.pda.walks cimport MaskWalks
 
 
 cdef struct Visit:
@@ -17,7 +17,7 @@ cdef struct Visit:
 
 
 cdef struct Part:
-    # one thing to or into the result: a mask, or (mask < 0) the pending tokens -1 - mask
+    # one thing to "or" into the result: a mask, or (mask < 0) the pending tokens -1 - mask
     int32_t mask
     int32_t filter
 
@@ -28,7 +28,7 @@ cdef struct Joined:
     int32_t row
 
 
-cdef class MaskStore(MaskWalks):
+cdef class MaskStore(Simulation):
     cdef vector[Part] joined_parts
     cdef vector[Joined] joined              # masks of several parts that were put together before
     cdef IdTable joined_index
@@ -37,24 +37,20 @@ cdef class MaskStore(MaskWalks):
     # scratch of one fill
     cdef vector[Visit] visits
     cdef vector[Part] parts_found
-    cdef vector[int32_t] to_simulate        # places of the vocabulary
-    cdef vector[int32_t] to_try             # tokens
     cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
-    cdef vector[int32_t] node_of            # token -> its node, made when first needed
-    cdef bint simulate_tokens
-    cdef bint simulate_all
     cdef KeyMap visited
     cdef int32_t epoch                      # counts how often the masks were dropped
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
     cdef readonly uint64_t joins
-    cdef readonly uint64_t simulations
     cdef readonly uint64_t most_visits
 
     cdef int visit(self, int32_t mask, int32_t frame, int32_t filter, int32_t keys) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
     cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1
-    cdef int32_t child_of(self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys) except -3
+    cdef int32_t child_of(
+        self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys
+    ) except -3
     cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3
     cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept
     cdef int recheck(self, uint32_t* words) except -3
@@ -65,8 +61,4 @@ cdef class MaskStore(MaskWalks):
     cdef int apply(self, Part part, uint32_t* words) noexcept
     cdef const uint32_t* finished(self, ConfigSpace family, int32_t config) noexcept
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef int simulate_place(self, int32_t place) except -3
-    cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef int simulate_below(self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words) except -3
-    cdef int simulate_special(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
     cdef size_t nbytes(self) noexcept

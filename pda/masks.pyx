@@ -1,30 +1,40 @@
 # distutils: language = c++
 """Masks: which tokens may follow a configuration, put together from the masks of its local states.
 
-The mask of a configuration is the union over its members (``walks`` makes those). Where a token returns out of
-a member's frame with bytes left over, each edge of the frame gives a return state, over which the remainders
-were walked in the same way; the answer for (remainders, return state) is a mask of the same form, remembered
-under that pair, and it goes deeper only where a remainder returns again. Tokens on which the semantic state
-decides are run on the real configuration, whose steps are remembered too.
+The mask of a configuration is the union over its members (``walks`` makes those). Where a token returns out
+of a member's frame with bytes left over, each edge of the frame gives a return state, over which the
+remainders were walked in the same way; the answer for (remainders, return state) is a mask of the same form,
+remembered under that pair, and it goes deeper only where a remainder returns again. Tokens on which the
+semantic state decides are run on the real configuration, whose steps are remembered too.
 
-A mask of several parts is remembered under the list of its parts, since or-ing costs more than looking up; and a
-configuration remembers the row of its whole mask.
+A mask of several parts is remembered under the list of its parts, since joining them costs more than looking
+up; and a configuration remembers the row of its whole mask.
 """
 
 cimport cython
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
-from libcpp.algorithm cimport sort
 
-from stackmask.pda.configurations cimport DEAD, Member
+from stackmask.pda.config_table cimport Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
-from stackmask.pda.interning cimport ACTION_SCOPE, EMPTY, F_KEYS, TOKENS
+from stackmask.pda.interning cimport ACTION_SCOPE, F_KEYS
 from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN
+from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
-from stackmask.pda.tables cimport NO_VALUE, ids_free, ids_init, ids_put, map_clear, map_free, map_get, map_init, map_put, mix
-from stackmask.pda.walks cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
+from stackmask.pda.tables cimport (
+    NO_VALUE,
+    ids_free,
+    ids_init,
+    ids_put,
+    map_clear,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
+    mix,
+)
 
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
@@ -33,10 +43,10 @@ cdef enum:
 
 
 @cython.final
-cdef class MaskStore(MaskWalks):
+cdef class MaskStore(Simulation):
     """The masks of the grammars of one store over one vocabulary."""
 
-    def __cinit__(self, *_args, **_options):
+    def __cinit__(self):
         map_init(&self.visited)
         map_init(&self.joined_before)
         self.weighed = 0
@@ -45,7 +55,6 @@ cdef class MaskStore(MaskWalks):
         self.fills = 0
         self.hits = 0
         self.joins = 0
-        self.simulations = 0
         self.most_visits = 0
 
     def __dealloc__(self):
@@ -56,6 +65,7 @@ cdef class MaskStore(MaskWalks):
     # -- the parts of a mask ---------------------------------------------------------------------------
 
     cdef int visit(self, int32_t mask, int32_t frame, int32_t filter, int32_t keys) except -3:
+        """Enter a mask over a frame into the list of what the result is put together from."""
         cdef Visit v
         cdef size_t i, n = self.visits.size()
         if mask == NO_TOKENS:
@@ -142,7 +152,9 @@ cdef class MaskStore(MaskWalks):
                 self.doubt(self.key_starts[i], texts)
         return 0
 
-    cdef int32_t child_of(self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys) except -3:
+    cdef int32_t child_of(
+        self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys
+    ) except -3:
         """Return the mask of what a group leaves over when it returns along an edge, and the keys there."""
         cdef int32_t sem = self.groups[group].sem, found
         cdef int32_t known = self.semantics.keys_at(sem)
@@ -170,7 +182,8 @@ cdef class MaskStore(MaskWalks):
             if keys[0] <= KEYS_UNKNOWN or not self.asks(found):
                 return found
         # the keys decide: ask again with what walks may know of them
-        return self.child(group, edge.rest, self.semantics.with_keys(sem, self.semantics.keys.view(keys[0])), strict)
+        sem = self.semantics.with_keys(sem, self.semantics.keys.view(keys[0]))
+        return self.child(group, edge.rest, sem, strict)
 
     cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept:
         """Return the child of a node that goes on with a byte, or -1."""
@@ -220,6 +233,7 @@ cdef class MaskStore(MaskWalks):
         return 0
 
     cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3:
+        """Return the mask of a local state; the keys of the object are part of it where they decide."""
         cdef int32_t found
         if keys <= KEYS_UNKNOWN:
             return self.root(state, strict)
@@ -231,7 +245,8 @@ cdef class MaskStore(MaskWalks):
 
     cdef int collect(self, ConfigSpace family, int32_t config) except -3:
         """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
-        cdef int32_t i, frame, keys, sem, mask, node, first = family.configs[config].first
+        cdef int where
+        cdef int32_t i, keys, mask, node, first = family.configs[config].first
         cdef size_t roots, k = 0
         cdef Member m
         cdef vector[vector[uint8_t]] texts
@@ -369,8 +384,10 @@ cdef class MaskStore(MaskWalks):
         return row
 
     cdef const uint32_t* finished(self, ConfigSpace family, int32_t config) noexcept:
-        """Return the row of the whole mask of a configuration if it is there already; it stays until the next fill
-        that makes something."""
+        """Return the row of the whole mask of a configuration, or NULL if there is none yet.
+
+        It stays until the next fill that makes something.
+        """
         if family.configs[config].mask_row >= 0 and family.configs[config].mask_epoch == self.epoch:
             self.fills += 1
             self.hits += 1
@@ -422,161 +439,6 @@ cdef class MaskStore(MaskWalks):
         self.simulate(family, config, words)
         return 0
 
-    # -- on the real configuration -------------------------------------------------------------------------
-
-    cdef int simulate_place(self, int32_t place) except -3:
-        """Take note that the tokens of a place are to be run on the real configuration."""
-        cdef Nodes n
-        cdef int32_t node = place >> 2, t, first
-        if not place & IN_FOREST:
-            self.to_simulate.push_back(place)
-            return 0
-        # merged remainders have lost what stands before them
-        n = self.forest.nodes(place)
-        first = n.token_first[node] if place & INCLUSIVE else n.token_first[node + 1]
-        for t in range(first, n.token_first[n.end[node]]):
-            self.to_try.push_back(n.tokens[t])
-        return 0
-
-    cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or the tokens of ``to_simulate`` and ``to_try`` that may follow on the real stack."""
-        cdef size_t k
-        cdef int32_t done = 0, node, i, c, place
-        cdef vector[int32_t] path
-        self.simulations += 1
-        if self.simulate_tokens or self.simulate_all:
-            self.simulate_special(family, config, words)
-        sort(self.to_simulate.begin(), self.to_simulate.end())
-        for k in range(self.to_simulate.size()):
-            # subtrees are nested or disjoint, and an outer one comes first
-            place = self.to_simulate[k]
-            node = place >> 2
-            if node < done and self.to_simulate[k - 1] >> 2 != node:
-                continue
-            self.simulate_below(family, config, node, (place & INCLUSIVE) != 0, words)
-            if self.trie.end[node] > done:
-                done = self.trie.end[node]
-        if self.to_try.size() and self.node_of.empty():
-            self.node_of.resize(32 * <size_t>self.width, 0)
-            for i in range(self.trie.nodes):
-                for c in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
-                    self.node_of[self.trie.tokens[c]] = i
-        for k in range(self.to_try.size()):
-            i = self.to_try[k]
-            if (words[i >> 5] >> (i & 31)) & 1:
-                continue
-            node = self.node_of[i]
-            path.clear()
-            while node:
-                path.push_back(node)
-                node = self.trie.parent[node]
-            c = config
-            while c != DEAD and not path.empty():
-                c = family.step(c, self.trie.byte[path.back()])
-                path.pop_back()
-            if c != DEAD:
-                words[i >> 5] |= <uint32_t>1 << (i & 31)
-        return 0
-
-    cdef int simulate_below(
-        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
-    ) except -3:
-        cdef int32_t i, c, t, start = node, stop = self.trie.end[node]
-        cdef vector[int32_t] path
-        while node:
-            path.push_back(node)
-            node = self.trie.parent[node]
-        self.stack[0] = config
-        while not path.empty():
-            i = path.back()
-            path.pop_back()
-            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
-            if c == DEAD:
-                return 0
-            self.stack[self.trie.depth[i]] = c
-        if inclusive:
-            for t in range(self.trie.token_first[start], self.trie.token_first[start + 1]):
-                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
-        i = start + 1
-        while i < stop:
-            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
-            if c == DEAD:
-                i = self.trie.end[i]
-                continue
-            self.stack[self.trie.depth[i]] = c
-            for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
-                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
-            i += 1
-        return 0
-
-    cdef int simulate_special(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        cdef int32_t symbol, n
-        cdef size_t k
-        for symbol in range(self.terms.token_classes):
-            if family.step(config, TOKENS + symbol) != DEAD:
-                for k in range(self.class_tokens[symbol].size()):
-                    n = self.class_tokens[symbol][k]
-                    words[n >> 5] |= <uint32_t>1 << (n & 31)
-        return 0
-
-    # -- eager ---------------------------------------------------------------------------------------
-
-    def precompute(self, rules, long long budget):
-        """Make the masks of every reachable local state of the rules, and of every (state, return state) pair.
-
-        Stops after ``budget`` walks. Returns (states seen, walks done, complete).
-        """
-        cdef int32_t rule, state, d, s, symbol, g, mask
-        cdef uint64_t before = self.walks
-        calls = []      # (caller rule, callee rule, return state)
-        reach = {}
-        for rule in rules:
-            seen = {self.terms.rule_body[rule]}
-            todo = list(seen)
-            while todo:
-                state = todo.pop()
-                self.terms.find_sites(state)
-                s = self.terms.site_of[state]
-                for s in range(s, s + self.terms.site_count[state]):
-                    callee = self.terms.call_rule[self.terms.sites[s].call]
-                    rest = self.terms.sites[s].rest
-                    if callee >= 0:
-                        calls.append((rule, callee, rest))
-                    if rest not in seen:
-                        seen.add(rest)
-                        todo.append(rest)
-                for d in range(256 + self.terms.token_classes):
-                    d = self.terms.step(state, d)
-                    if d != EMPTY and d not in seen:
-                        seen.add(d)
-                        todo.append(d)
-                if len(seen) > budget:
-                    return len(seen), 0, False
-            reach[rule] = seen
-        returns = {rule: set() for rule in rules}
-        for _, callee, rest in calls:
-            if rest != 1:
-                returns[callee].add(rest)
-        changed = True
-        while changed:
-            # a tail call returns to where its caller returns
-            changed = False
-            for caller, callee, rest in calls:
-                if rest == 1 and not returns[caller] <= returns[callee]:
-                    returns[callee] |= returns[caller]
-                    changed = True
-        total = sum(map(len, reach.values()))
-        for rule in rules:
-            for state in reach[rule]:
-                if <long long>(self.walks - before) > budget:
-                    return total, self.walks - before, False
-                mask = self.root(state, False)
-                g = self.masks[mask].group_first
-                for g in range(g, g + self.masks[mask].group_count):
-                    for rest in returns[rule]:
-                        self.child(self.mask_groups[g], rest, self.groups[self.mask_groups[g]].sem, False)
-        return total, self.walks - before, True
-
     def counts(self):
         """Return sizes: masks, walks, hits, bytes held by masks."""
         return {
@@ -597,7 +459,8 @@ cdef class MaskStore(MaskWalks):
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held by masks, remainders and runs."""
         cdef size_t held = 4 * <size_t>self.width * self.rows.size() + sizeof(Mask) * self.masks.size()
-        held += 4 * (self.sparse_tokens.size() + self.places.size() + self.readers.size() + self.mask_groups.size())
+        held += 4 * (self.sparse_tokens.size() + self.places.size())
+        held += 4 * (self.readers.size() + self.mask_groups.size())
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
         return held + self.runs.nbytes()

@@ -55,9 +55,9 @@ cdef class Forest:
         return self.trie.end[node] - node
 
     cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1:
-        """Append (byte, order, place of the child) for every child, packed so that sorting keeps the order."""
+        """Append (byte, order, place of the child) for every child, packed so that it sorts that way."""
         cdef Nodes n = self.nodes(place)
-        cdef int32_t node = place >> 2, i, stop
+        cdef int32_t node = place >> 2, child, i, stop
         if place & INCLUSIVE:
             out.push_back(
                 (<uint64_t>n.byte[node] << 56) | (<uint64_t>level << 32) | <uint64_t>(place & ~INCLUSIVE)
@@ -66,9 +66,8 @@ cdef class Forest:
         i = node + 1
         stop = n.end[node]
         while i < stop:
-            out.push_back(
-                (<uint64_t>n.byte[i] << 56) | (<uint64_t>level << 32) | <uint64_t>((i << 2) | (place & IN_FOREST))
-            )
+            child = (i << 2) | (place & IN_FOREST)
+            out.push_back((<uint64_t>n.byte[i] << 56) | (<uint64_t>level << 32) | <uint64_t>child)
             i = n.end[i]
         return 0
 
@@ -99,7 +98,9 @@ cdef class Forest:
             token_shift = have - first_token
             memcpy(self.byte.data() + node + 1, n.byte + source + 1, count)
             if last_token > first_token:
-                memcpy(self.tokens.data() + have, n.tokens + first_token, 4 * <size_t>(last_token - first_token))
+                memcpy(
+                    self.tokens.data() + have, n.tokens + first_token, 4 * <size_t>(last_token - first_token)
+                )
             for i in range(source + 1, source + 1 + count):
                 self.depth[i + shift] = n.depth[i] + deeper
                 self.end[i + shift] = n.end[i] + shift
@@ -171,7 +172,7 @@ cdef class Forest:
         return (self.intern(root) << 2) | IN_FOREST
 
     cdef int32_t intern(self, int32_t root) except -1:
-        """Return an equal trie that was there before the last one, which is dropped then; else the last one."""
+        """Return the last trie, or an equal one that was there before; the last one is dropped then."""
         cdef uint64_t h = 59
         cdef int32_t i, t, other, shift, count = <int32_t>self.byte.size() - root
         cdef bint equal

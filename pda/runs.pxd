@@ -11,7 +11,7 @@ cdef enum:
 
 
 cdef struct Code:
-    # the automaton of a prefix code X: table[first_row + 256 * state + byte]; state 0 is between two characters
+    # the automaton of a prefix code X: table[first_row + 256 * state + byte]; state 0 is between characters
     int32_t first_row
     uint64_t first[4]   # the bytes that X can begin with
 

@@ -3,16 +3,18 @@
 
 In a state X{m,n} rest, where X is one character (of a string, of a name, a blank), nearly all tokens that may
 come are runs of X, and which they are depends on X alone. One pass over the trie finds, for every token, the
-whole characters of X it begins with: tokens that are nothing else are a *slice*, by their length in characters;
-of the others, what is left behind the run (merged: see ``remainders``) is all that ``rest`` has to be walked over.
+whole characters of X it begins with: tokens that are nothing else are a *slice*, by their length in
+characters; of the others, what is left behind the run (merged: see ``remainders``) is all that ``rest`` has
+to be walked over.
 
-X must be a *prefix code*: no string of X begins another one, so that a text is cut into characters in one way.
+X must be a *prefix code*: no string of X begins another one, so that a text is cut into characters in one
+way.
 """
 
 cimport cython
 from libcpp.algorithm cimport sort
 
-from stackmask.pda.interning cimport ANY_BYTE, EMPTY, EPS, F_BOOL, F_IMPURE
+from stackmask.pda.interning cimport EMPTY, EPS, F_BOOL, F_IMPURE
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
@@ -51,7 +53,7 @@ cdef class Runs:
         cdef vector[int32_t] states
         cdef Code code
         cdef size_t head = 0, k
-        cdef int32_t d, map, b, target, base = <int32_t>self.table.size()
+        cdef int32_t d, map, b, same, target, base = <int32_t>self.table.size()
         if found != NO_VALUE:
             return found
         map_put(&self.code_index, item, NOT_A_CODE)
@@ -63,8 +65,9 @@ cdef class Runs:
             map = self.terms.classes_of(states[head])
             for b in range(256):
                 target = -1
-                if self.terms.maps[map].byte_of[self.terms.maps[map].of[b]] != b:
-                    target = self.table[base + 256 * head + self.terms.maps[map].byte_of[self.terms.maps[map].of[b]]]
+                same = self.terms.maps[map].byte_of[self.terms.maps[map].of[b]]
+                if same != b:
+                    target = self.table[base + 256 * head + same]
                 else:
                     d = self.terms.step(states[head], b)
                     if d == EPS:
@@ -93,7 +96,10 @@ cdef class Runs:
         return found
 
     cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
-        """Return the run table of the tokens strictly below a place. Cost: a few nanoseconds a node; remembered."""
+        """Return the run table of the tokens strictly below a place. Remembered.
+
+        Cost: a few nanoseconds a node.
+        """
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
         cdef int32_t found = map_get(&self.run_index, key)
         cdef Run run
@@ -163,7 +169,7 @@ cdef class Runs:
         return found
 
     cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1:
-        """Return where ``remainders`` lists the places of what is left behind the runs and begins with a byte.
+        """Return where ``remainders`` lists the places behind the runs that begin with a byte.
 
         At the offset stands how many places follow.
         """
@@ -221,14 +227,17 @@ cdef int32_t cut(
     int32_t* exits,
     int32_t* before,
 ) except -1:
-    """Follow the automaton of X over the nodes below one: fill in the tokens that are runs, with the characters that
-    they need, and the nodes where another byte follows whole characters, with how many. Return the number of those.
+    """Follow the automaton of X over the nodes below one.
+
+    Fill in the tokens that are runs, with the characters that they need, and the nodes where another byte
+    follows whole characters, with how many. Return the number of those.
     """
     cdef vector[int16_t] state_at
     cdef vector[int32_t] count_at
     cdef int16_t* states
     cdef int32_t* counts
-    cdef int32_t i = node + 1, stop = n.end[node], base = n.depth[node], depth, count, t, found = 0, number = 0
+    cdef int32_t i = node + 1, stop = n.end[node], base = n.depth[node]
+    cdef int32_t depth, count, t, found = 0, number = 0
     cdef int16_t state
     state_at.resize(max_depth + 2, 0)
     count_at.resize(max_depth + 2, 0)

@@ -8,11 +8,13 @@ from stackmask.pda.keys import KeyStates
 class Semantics:
     """The semantic states of the grammars of one store, with their actions and resolvers."""
 
-    keys: KeyStates
-
     def __new__(
         cls, resolve_term: Callable[[Any], int] | None, keys: KeyStates, max_states: int = ...
     ) -> Semantics: ...
+    @property
+    def keys(self) -> KeyStates:
+        """The key states of objects."""
+
     def add_action(self, action: Action) -> int:
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
 

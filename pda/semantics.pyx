@@ -9,8 +9,8 @@ of the configuration, rollback, fork and drafts need nothing more.
 Built in: a stack of texts (``push``, ``top``), as links that share their tails. Python callables work on any
 hashable value.
 
-Inside an object with keys (``Keyed``) S also holds a key state (``keys.pyx``), which has nothing to do with the
-value: the object starts with a fresh one, and all of S is restored when it ends.
+Inside an object with keys (``Keyed``) S also holds a key state (``keys.pyx``), which has nothing to do with
+the value: the object starts with a fresh one, and all of S is restored when it ends.
 
 Mask walks start with a frame below that is not known; SEM_SYMBOL stands for the state there, and for the
 text of captures that are open there. What the walk pushes on it becomes links that rest on the symbol. A
@@ -22,7 +22,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport reverse
 
 from stackmask.pda.json_strings cimport json_unescape
-from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW, TEST_SLOT, TEST_UNDECLARED
+from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW, TEST_SLOT
 from stackmask.pda.tables cimport (
     NO_VALUE,
     ids_free,
@@ -61,7 +61,7 @@ cdef class Semantics:
         self.keys = keys
         self.values = []
         self.value_index = {}
-        for i in range(FIRST_TEXT):
+        for _i in range(FIRST_TEXT):
             # 0 is the empty text; then the stand-ins of walks
             self.text_parent.push_back(-1)
             self.text_byte.push_back(0)
@@ -319,7 +319,7 @@ cdef class Semantics:
         return self.with_keys(SEM_SYMBOL, self.keys.view(keys))
 
     cdef int32_t symbol_after_key(self, int32_t keys) except -3:
-        """Return the state that a walk goes on in when an undeclared key has ended, or NEEDS_STATE or FORBIDDEN."""
+        """Return the state of a walk behind an undeclared key, or NEEDS_STATE or FORBIDDEN."""
         if keys <= KEYS_UNKNOWN:
             return NEEDS_STATE
         keys = self.keys.use(self.keys.view(keys), 0)
@@ -332,8 +332,9 @@ cdef class Semantics:
     cdef int rest_of_keys(self, int32_t sem, vector[vector[uint8_t]]& out) except -3:
         """Append what is left to write of every undeclared key that the object around has used before.
 
-        Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS behind the quote of one, UNOPENED_KEYS before it, NO_KEYS
-        if there are none. NEEDS_STATE if the text so far, or a second capture, leaves it open.
+        Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS behind the quote of one, UNOPENED_KEYS
+        before it, NO_KEYS if there are none. NEEDS_STATE if the text so far, or a second capture, leaves it
+        open.
         """
         cdef int32_t keys = self.keys_at(sem)
         cdef vector[int32_t] texts

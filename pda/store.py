@@ -12,8 +12,8 @@ from stackmask.pda.errors import ResolverError, VocabularyError
 from stackmask.pda.keys import KeyStates
 from stackmask.pda.limits import Limits
 from stackmask.pda.lock import StoreLock
-from stackmask.pda.lower import check_bytes, empty_before, regular_term
-from stackmask.pda.lowering import Lowering, Tables
+from stackmask.pda.lower import Tables, check_bytes, empty_before, regular_term
+from stackmask.pda.lowering import Lowering
 from stackmask.pda.masks import MaskStore
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore

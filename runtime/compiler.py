@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.configurations import ConfigSpace
 from stackmask.pda.limits import Limits
+from stackmask.pda.precompute import precompute
 from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
 from stackmask.runtime.matcher import Matcher
 
@@ -45,7 +46,7 @@ class CompiledGrammar:
         """
         store = self.automaton.store
         with store.lock:
-            states, walks, complete = store.masks.precompute(self.automaton.lowered.rules, budget)
+            states, walks, complete = precompute(store.masks, self.automaton.lowered.rules, budget)
         return {"states": states, "walks": walks, "complete": complete}
 
     def stats(self) -> dict[str, int]:

@@ -88,6 +88,9 @@ class Matcher:
         Returns: whether each draft token is accepted.
         """
 
+    def describe(self) -> list[str]:
+        """Return the local states of the current configuration as text, for debugging."""
+
     def find_jump_forward_string(self) -> str:
         """Return the text that must come next: the forced bytes up to the next branch or end.
 

@@ -13,7 +13,8 @@ from libc.stdint cimport int32_t, uint32_t, uintptr_t
 from libc.string cimport memcpy, memset
 from libcpp.vector cimport vector
 
-from stackmask.pda.configurations cimport DEAD, ConfigSpace
+from stackmask.pda.config_table cimport DEAD
+from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
 
 from operator import index
@@ -31,7 +32,10 @@ class MatcherError(StackmaskError):
 
 
 cdef int open_rows(object mask, Rows* out) except -1:
-    """Look up where the rows of a mask are. Close with ``close_rows``. Raises: MatcherError if it is no mask."""
+    """Look up where the rows of a mask are. Close with ``close_rows``.
+
+    Raises: MatcherError if it is no mask.
+    """
     cdef uintptr_t address
     out.has_view = False
     if not PyObject_CheckBuffer(mask) and hasattr(mask, "data_ptr"):
@@ -313,7 +317,7 @@ cdef class Matcher:
         return allowed, tokens, bool(self.family.configs[config].accepting)
 
     def describe(self):
-        """Return the members of the current configuration as text: local state, depth of its frame. For debugging."""
+        """Return the local states of the current configuration as text, for debugging."""
         cdef int32_t i, config = self.history.back(), first = self.family.configs[config].first
         return [
             self.terms.dump(self.family.members[i].state)

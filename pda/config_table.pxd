@@ -1,0 +1,77 @@
+# Sets of (local state, frame, semantic state), interned. See config_table.pyx.
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.frames cimport FrameSpace
+from stackmask.pda.semantics cimport Semantics
+from stackmask.pda.tables cimport IdTable, KeyMap
+from stackmask.pda.terms cimport TermStore
+
+cdef enum:
+    DEAD = 0            # the configuration without members
+    UNKNOWN = -1        # a row or a transition that is not there yet
+    NO_ROW = -2         # the row of a configuration that remembers steps one by one
+    READS_STATE = -2    # a transition that needs the semantic state below, in a mask walk
+
+
+cdef struct Member:
+    int32_t state
+    int32_t frame
+    int32_t sem
+
+
+cdef struct Pop:
+    # a return to the unknown frame below a walk
+    int32_t guard       # still pending
+    int32_t sem
+
+
+cdef struct Config:
+    int32_t first       # members[first:first + count], sorted, distinct
+    int32_t count
+    int32_t pop_first
+    int32_t pop_count
+    int32_t accepting
+    int32_t row         # offset in rows, -1, or NO_ROW
+    int32_t map         # the bytes that one step tells apart
+    int32_t mask_row    # families: the row that holds the whole mask, of masks number `mask_epoch`; or -1
+    int32_t mask_epoch
+    bint capturing      # a member has a capture open
+    uint64_t ends       # walks: guards under which the frame below must be alive; else 1
+
+
+cdef inline bint member_less(const Member& x, const Member& y) noexcept nogil:
+    if x.state != y.state:
+        return x.state < y.state
+    if x.frame != y.frame:
+        return x.frame < y.frame
+    return x.sem < y.sem
+
+
+cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
+    if x.guard != y.guard:
+        return x.guard < y.guard
+    return x.sem < y.sem
+
+
+cdef class ConfigTable(FrameSpace):
+    cdef vector[Member] members
+    cdef vector[Pop] pops
+    cdef vector[Config] configs
+    cdef vector[int32_t] rows
+    cdef IdTable config_index
+    cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
+    cdef uint64_t max_configurations
+    cdef uint64_t max_members
+    # scratch: the configuration in the making
+    cdef vector[Member] work
+    cdef vector[Pop] found_pops
+    cdef bint found_accepting
+    cdef KeyMap seen                    # members in `work`, once they are many
+
+    cdef int32_t intern_config(self, uint64_t ends) except -3
+    cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef int32_t raw(self, int32_t state, int32_t sem) except -3
+    cdef int32_t of_members(self, vector[Member]& members) except -3
+    cdef int32_t union_of(self, int32_t a, int32_t b) except -3
+    cdef size_t nbytes(self) noexcept

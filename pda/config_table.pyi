@@ -1,0 +1,20 @@
+from typing_extensions import Self
+
+from stackmask.pda.frames import FrameSpace
+from stackmask.pda.semantics import Semantics
+from stackmask.pda.terms import TermStore
+
+class ConfigTable(FrameSpace):
+    """The configurations over the frames of one space.
+
+    Raises: BudgetError where a limit is met.
+    """
+
+    def __new__(
+        cls,
+        terms: TermStore,
+        semantics: Semantics,
+        is_walk: bool,
+        max_configurations: int = ...,
+        max_members: int = ...,
+    ) -> Self: ...

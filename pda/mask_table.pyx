@@ -1,0 +1,196 @@
+# distutils: language = c++
+"""What masks of local states are made of: rows, sparse tokens, groups of remainders, and what makes new ones.
+
+A mask lists the tokens that are allowed whatever is below (dense or sparse, whichever is smaller) and those
+that depend on what is below: see ``Mask``. Equal groups of remainders are one id, or every path through an
+ambiguous stack would make masks of its own. All is dropped together when it takes more than its budget, since
+masks refer to each other by number.
+"""
+
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy, memset
+from libcpp.algorithm cimport sort, unique
+
+from stackmask.pda.remainders cimport IN_FOREST
+from stackmask.pda.tables cimport ids_free, ids_init, ids_put, mix
+
+cdef enum:
+    MERGE_NODES = 4096  # a larger subtree is walked where it is, not merged
+
+
+cdef class MaskTable:
+    """The masks of the grammars of one store."""
+
+    def __cinit__(
+        self,
+        TermStore terms,
+        Semantics semantics,
+        ConfigSpace space,
+        Trie trie,
+        int32_t vocab_size,
+        uint64_t max_bytes=1 << 28,
+    ):
+        self.max_bytes = max_bytes
+        self.terms = terms
+        self.semantics = semantics
+        self.space = space
+        self.trie = trie
+        self.width = (vocab_size + 31) // 32
+        self.bits.resize(self.width, 0)
+        self.forest = Forest(trie)
+        self.runs = Runs(terms, self.forest)
+        self.stack.resize(trie.max_depth + 2, 0)
+        ids_init(&self.group_index)
+        self.drops = 0
+        self.masks.push_back(nothing())
+
+    def __dealloc__(self):
+        cdef size_t i
+        for i in range(self.rows.size()):
+            free(self.rows[i])
+        ids_free(&self.group_index)
+
+    def add_token_class(self, tokens):
+        """Enter the ids of the next class of special tokens."""
+        cdef vector[int32_t] ids
+        for token in tokens:
+            ids.push_back(token)
+        self.class_tokens.push_back(ids)
+
+    cdef int drop(self) except -1:
+        """Forget all masks, remainders, runs and configurations of walks; they come back equal."""
+        cdef size_t i
+        cdef ConfigSpace old = self.space
+        for i in range(self.rows.size()):
+            free(self.rows[i])
+        self.rows.clear()
+        self.masks.clear()
+        self.sparse_tokens.clear()
+        self.pendings.clear()
+        self.includes.clear()
+        self.groups.clear()
+        self.mask_groups.clear()
+        self.places.clear()
+        self.readers.clear()
+        self.key_starts.clear()
+        ids_free(&self.group_index)
+        ids_init(&self.group_index)
+        self.space = ConfigSpace(
+            self.terms, self.semantics, True, old.max_configurations, old.max_members
+        )
+        self.forest = Forest(self.trie)
+        self.runs = Runs(self.terms, self.forest)
+        self.masks.push_back(nothing())
+        self.drops += 1
+        return 0
+
+    cdef int32_t new_row(self) except -1:
+        """Make a row of zeros. Rows have addresses of their own, so that growing never copies them."""
+        cdef uint32_t* row = <uint32_t*>malloc(4 * <size_t>self.width + 64)
+        if row == NULL:
+            raise MemoryError()
+        memset(row, 0, 4 * <size_t>self.width)
+        self.rows.push_back(row)
+        return <int32_t>self.rows.size() - 1
+
+    cdef int32_t store_bits(self, int32_t count, Mask* mask) except -3:
+        """Keep the tokens in ``bits`` as part of a mask."""
+        cdef int32_t k, n
+        mask.sparse_first = <int32_t>self.sparse_tokens.size()
+        if SPARSE * count > self.width:
+            mask.dense = self.new_row()
+            memcpy(self.rows[mask.dense], self.bits.data(), 4 * <size_t>self.width)
+        elif count:
+            for k in range(self.width):
+                if self.bits[k]:
+                    for n in range(32):
+                        if (self.bits[k] >> n) & 1:
+                            self.sparse_tokens.push_back(32 * k + n)
+            mask.sparse_count = <int32_t>self.sparse_tokens.size() - mask.sparse_first
+        return 0
+
+    cdef int32_t intern_group(
+        self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
+    ) except -1:
+        """Return the number of a group. ``places`` are sorted and merged on the way."""
+        # equal remainders must be one id: else every path through an ambiguous stack makes masks of its own
+        cdef Group group
+        cdef size_t k
+        cdef int32_t id
+        cdef uint64_t h = mix(mix(mix(47, <uint32_t>guard), <uint32_t>sem), <uint32_t>run)
+        if places.size() > 1:
+            # one subtree may lie in another, and both return at one node
+            sort(places.begin(), places.end())
+            places.erase(unique(places.begin(), places.end()), places.end())
+        for k in range(places.size()):
+            if places[k] & IN_FOREST:
+                # what is merged already has many names: the merged trie of all has one
+                self.merge_places(places)
+                sort(places.begin(), places.end())
+                break
+        for k in range(places.size()):
+            h = mix(h, <uint32_t>places[k])
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.group_index.mask
+        while self.group_index.ids[pos] >= 0:
+            if self.group_index.tags[pos] == tag:
+                id = self.group_index.ids[pos]
+                group = self.groups[id]
+                if (
+                    group.guard == guard
+                    and group.sem == sem
+                    and group.run == run
+                    and group.place_count == <int32_t>places.size()
+                ):
+                    k = 0
+                    while k < places.size() and self.places[group.place_first + k] == places[k]:
+                        k += 1
+                    if k == places.size():
+                        return id
+            pos = (pos + 1) & self.group_index.mask
+        group.guard = guard
+        group.sem = sem
+        group.run = run
+        group.place_first = <int32_t>self.places.size()
+        group.place_count = <int32_t>places.size()
+        group.merged_first = -1
+        group.merged_count = 0
+        for k in range(places.size()):
+            self.places.push_back(places[k])
+        id = <int32_t>self.groups.size()
+        self.groups.push_back(group)
+        ids_put(&self.group_index, pos, tag, id)
+        return id
+
+    cdef int merge_places(self, vector[int32_t]& places) except -3:
+        """Merge remainders; large ones stay where they are."""
+        cdef vector[int32_t] small
+        cdef size_t k, n = 0
+        for k in range(places.size()):
+            if self.forest.size_of(places[k]) > MERGE_NODES:
+                places[n] = places[k]
+                n += 1
+            else:
+                small.push_back(places[k])
+        places.resize(n)
+        if small.size() > 1:
+            places.push_back(self.forest.merge(small))
+        elif small.size():
+            places.push_back(small[0])
+        return 0
+
+    cdef int merge_group(self, int32_t group) except -3:
+        """Merge the remainders of a group, for walks."""
+        cdef Group g = self.groups[group]
+        cdef vector[int32_t] places
+        cdef int32_t i
+        if g.merged_first >= 0:
+            return 0
+        for i in range(g.place_first, g.place_first + g.place_count):
+            places.push_back(self.places[i])
+        self.merge_places(places)
+        self.groups[group].merged_first = <int32_t>self.places.size()
+        self.groups[group].merged_count = <int32_t>places.size()
+        for i in range(<int32_t>places.size()):
+            self.places.push_back(places[i])
+        return 0

@@ -1,0 +1,63 @@
+# Configurations cut into runs and what is left. See run_cuts.pyx.
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.mask_table cimport MaskTable
+from stackmask.pda.tables cimport KeyMap
+
+
+cdef struct RunPart:
+    # a state X{low,high} rest that may be cut into runs
+    int32_t code            # of X; NOT_A_CODE: it may not
+    int32_t low
+    int32_t high            # -1 without bound
+    int32_t rest            # the configuration of what follows the run
+    uint64_t ends
+
+
+cdef struct Later:
+    # a part of a walk that is taken from a run table when the walk is done
+    int32_t part
+    int32_t place
+    int32_t filter
+    int32_t least           # characters that the run must have, besides
+
+
+cdef struct ByteSet:
+    bint known
+    uint64_t words[4]
+
+
+cdef class RunCuts(MaskTable):
+    cdef KeyMap part_index                  # semantic state << 32 | state -> part
+    cdef vector[RunPart] parts
+    cdef KeyMap slice_index                 # run << 16 | characters -> mask
+    cdef KeyMap filter_index                # run << 32 | low << 16 | high -> row
+    cdef KeyMap both_index                  # filter << 32 | filter -> row
+    cdef vector[ByteSet] first              # configuration -> the bytes it can go on with
+    cdef vector[int32_t] split_of           # configuration -> what is left without its runs, or itself
+    cdef vector[int32_t] split_first        # configuration -> its runs: split_parts[first:][:count]
+    cdef vector[int32_t] split_count
+    cdef vector[int32_t] split_parts
+    cdef vector[int32_t] plain_of           # configuration -> itself without what narrows its runs
+
+    cdef int drop(self) except -1
+    cdef int first_of(self, int32_t config, uint64_t* words) except -1
+    cdef int32_t part_of(self, int32_t state, int32_t sem) except -3
+    cdef int split(self, int32_t config) except -3
+    cdef int32_t plain_state(self, int32_t state) except -3
+    cdef int32_t plain(self, int32_t config) except -3
+    cdef int32_t narrow(
+        self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left
+    ) except -3
+    cdef int32_t cut_here(
+        self,
+        int32_t config,
+        int32_t place,
+        vector[Later]& later,
+        vector[int32_t]& jobs,
+        vector[int32_t]& job_configs,
+    ) except -3
+    cdef int32_t slice(self, int32_t run, int32_t high) except -3
+    cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3
+    cdef int32_t filter_both(self, int32_t a, int32_t b) except -3

@@ -1,0 +1,409 @@
+# distutils: language = c++
+"""Cuts: configurations of walks taken apart into runs of one kind of character and what is not a run.
+
+Where a state is X{m,n} rest, X one character, the tokens that begin with characters of X are looked up
+(``runs``) instead of walked: the whole runs are a *slice*, which belongs to X alone, and ``rest`` is walked
+over what the runs leave behind, once for all counts; a *filter* row takes out the tokens whose run is too
+short or too long.
+
+Where something narrows the run, as in X{m,n} & pattern, the tables of the plain run serve the tokens that
+begin with a byte after which both are the same state; the others are walked. What a state can do before the
+first character of its run is not the run's, so only tokens behind such a character are taken from the tables.
+"""
+
+from libc.stdint cimport uint32_t
+from libc.string cimport memcpy, memset
+
+from stackmask.pda.config_table cimport DEAD, Config, Member
+from stackmask.pda.frames cimport BOTTOM
+from stackmask.pda.interning cimport EPS, K_ALT, K_AND, K_REP, K_SEQ, Term
+from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
+from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.runs cimport NOT_A_CODE, Run
+from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+
+
+cdef class RunCuts(MaskTable):
+    """How configurations are cut into runs, and the rows that come of it."""
+
+    def __cinit__(self):
+        map_init(&self.part_index)
+        map_init(&self.slice_index)
+        map_init(&self.filter_index)
+        map_init(&self.both_index)
+
+    def __dealloc__(self):
+        map_free(&self.part_index)
+        map_free(&self.slice_index)
+        map_free(&self.filter_index)
+        map_free(&self.both_index)
+
+    cdef int drop(self) except -1:
+        self.parts.clear()
+        self.first.clear()
+        self.split_of.clear()
+        self.split_first.clear()
+        self.split_count.clear()
+        self.split_parts.clear()
+        self.plain_of.clear()
+        map_free(&self.part_index)
+        map_init(&self.part_index)
+        map_free(&self.slice_index)
+        map_init(&self.slice_index)
+        map_free(&self.filter_index)
+        map_init(&self.filter_index)
+        map_free(&self.both_index)
+        map_init(&self.both_index)
+        return MaskTable.drop(self)
+
+    # -- configurations ------------------------------------------------------------------------------
+
+    cdef int first_of(self, int32_t config, uint64_t* words) except -1:
+        """Give the bytes that a configuration of walks can go on with."""
+        cdef int32_t k, map, b
+        cdef uint64_t found[4]
+        if <size_t>config >= self.first.size():
+            self.first.resize(self.space.configs.size())
+        if not self.first[config].known:
+            for k in range(4):
+                found[k] = 0
+            if self.space.configs[config].row < 0:
+                self.space.make_row(config)
+            map = self.space.configs[config].map
+            for k in range(self.terms.maps[map].count):
+                if self.space.step(config, self.terms.maps[map].byte_of[k]) != DEAD:
+                    for b in range(256):
+                        if self.terms.maps[map].of[b] == k:
+                            found[b >> 6] |= <uint64_t>1 << (b & 63)
+            if <size_t>config >= self.first.size():
+                self.first.resize(self.space.configs.size())
+            for k in range(4):
+                self.first[config].words[k] = found[k]
+            self.first[config].known = True
+        for k in range(4):
+            words[k] = self.first[config].words[k]
+        return 0
+
+    cdef int32_t part_of(self, int32_t state, int32_t sem) except -3:
+        """Return how a state may be cut into a run and a rest (see RunPart), or -1. Remembered.
+
+        It may if the end of the run can be seen from the next byte: X is a prefix code, and neither the rest
+        nor what follows a return can begin like X.
+        """
+        cdef uint64_t key = (<uint64_t>sem << 32) | <uint64_t>state
+        cdef int32_t found = map_get(&self.part_index, key), p, k
+        cdef Term t = self.terms.terms[state]
+        cdef Term r
+        cdef RunPart part
+        cdef Config rest
+        cdef uint64_t after[4]
+        cdef const uint64_t* guard
+        cdef const uint64_t* begin
+        if found != NO_VALUE:
+            return found
+        found = -1
+        r = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        if r.kind == K_REP and (r.c < 0 or r.c > 1):
+            part.code = self.runs.code_of(r.a)
+            part.low = r.b
+            part.high = r.c
+            if part.code != NOT_A_CODE:
+                part.ends = 1
+                if self.terms.guard_sets.size() > 1:
+                    part.ends = self.space.member_ends(state, BOTTOM)
+                part.rest = self.space.closed(t.b if t.kind == K_SEQ else EPS, BOTTOM, sem)
+                if part.rest > DEAD and part.ends:
+                    found = 0
+                    rest = self.space.configs[part.rest]
+                    begin = &self.runs.codes[part.code].first[0]
+                    for p in range(rest.pop_first, rest.pop_first + rest.pop_count):
+                        k = self.space.pops[p].guard
+                        guard = &self.terms.sets[4 * self.terms.guard_sets[k]]
+                        for k in range(4):
+                            if guard[k] & begin[k]:
+                                found = -1
+                        if self.space.pops[p].sem != sem:
+                            found = -1
+                    if found == 0:
+                        self.first_of(part.rest, after)
+                        for k in range(4):
+                            if after[k] & self.runs.codes[part.code].first[k]:
+                                found = -1
+        if found == 0:
+            found = <int32_t>self.parts.size()
+            self.parts.push_back(part)
+        map_put(&self.part_index, key, found)
+        return found
+
+    cdef int split(self, int32_t config) except -3:
+        """Find the parts of a configuration that are runs, and the configuration without them. Remembered."""
+        cdef Config c
+        cdef Member m
+        cdef Term t
+        cdef int32_t i, k, part, rest = config
+        cdef size_t old = self.split_of.size()
+        cdef vector[int32_t] found
+        cdef vector[int32_t] others
+        cdef vector[Member] left
+        if <size_t>config >= old:
+            self.split_of.resize(self.space.configs.size(), -1)
+            self.split_first.resize(self.space.configs.size(), 0)
+            self.split_count.resize(self.space.configs.size(), 0)
+        if self.split_of[config] >= 0:
+            return 0
+        c = self.space.configs[config]
+        for i in range(c.first, c.first + c.count):
+            m = self.space.members[i]
+            if m.frame != BOTTOM or self.semantics.keeps_bytes(m.sem):
+                left.push_back(m)
+                continue
+            t = self.terms.terms[m.state]
+            if t.kind == K_ALT:
+                others.clear()
+                for k in range(t.b):
+                    part = self.part_of(self.terms.kids[t.a + k], m.sem)
+                    if part >= 0:
+                        found.push_back(part)
+                    else:
+                        others.push_back(self.terms.kids[t.a + k])
+                if <int32_t>others.size() < t.b:
+                    if others.empty():
+                        continue
+                    m.state = self.terms.mk_alt(others, 0)
+                left.push_back(m)
+            else:
+                part = self.part_of(m.state, m.sem)
+                if part >= 0:
+                    found.push_back(part)
+                else:
+                    left.push_back(m)
+        if found.size():
+            rest = DEAD if left.empty() else self.space.of_members(left)
+        self.split_first[config] = <int32_t>self.split_parts.size()
+        self.split_count[config] = <int32_t>found.size()
+        for i in range(<int32_t>found.size()):
+            self.split_parts.push_back(found[i])
+        self.split_of[config] = rest
+        return 0
+
+    cdef int32_t plain_state(self, int32_t state) except -3:
+        """Return a state X{m,n} & … rest without what narrows its run; other states as they are."""
+        cdef Term t = self.terms.terms[state]
+        cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        cdef int32_t k, kid
+        if both.kind != K_AND:
+            return state
+        for k in range(both.b):
+            kid = self.terms.kids[both.a + k]
+            if self.terms.terms[kid].kind != K_REP:
+                continue
+            if self.runs.code_of(self.terms.terms[kid].a) != NOT_A_CODE:
+                return self.terms.mk_seq(kid, t.b) if t.kind == K_SEQ else kid
+        return state
+
+    cdef int32_t plain(self, int32_t config) except -3:
+        """Return the configuration without what narrows its runs, if it is all runs then; else itself.
+
+        Remembered.
+        """
+        cdef Config c
+        cdef Member m
+        cdef vector[Member] members
+        cdef int32_t i, state, found = config
+        cdef bint changed = False
+        if <size_t>config >= self.plain_of.size():
+            self.plain_of.resize(self.space.configs.size(), -1)
+        if self.plain_of[config] >= 0:
+            return self.plain_of[config]
+        c = self.space.configs[config]
+        for i in range(c.first, c.first + c.count):
+            m = self.space.members[i]
+            state = m.state
+            if m.frame == BOTTOM and not self.semantics.keeps_bytes(m.sem):
+                state = self.plain_state(state)
+            changed = changed or state != m.state
+            m.state = state
+            members.push_back(m)
+        if changed:
+            state = self.space.of_members(members)
+            self.split(state)
+            if self.split_of[state] == DEAD and self.split_count[state]:
+                found = state
+        self.plain_of[config] = found
+        return found
+
+    cdef int32_t narrow(
+        self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left
+    ) except -3:
+        """Take from run tables what a configuration allows below a place where it does not narrow its runs.
+
+        The children of the place that begin a run and lead where the plain run leads are left to the tables;
+        ``left`` gets the others. Return whether there are tables for it.
+        """
+        cdef int32_t plain = self.plain(config), i, stop, row, t, node = place >> 2
+        cdef size_t k
+        cdef Nodes n
+        cdef Later piece
+        cdef bint runs
+        if plain == config:
+            return 0
+        n = self.forest.nodes(place)
+        i = node + 1
+        stop = n.end[node]
+        while i < stop:
+            runs = False
+            for t in range(self.split_count[plain]):
+                row = self.parts[self.split_parts[self.split_first[plain] + t]].code
+                if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
+                    runs = True
+            if not runs or self.space.step(config, n.byte[i]) != self.space.step(plain, n.byte[i]):
+                left.push_back(i)
+            i = n.end[i]
+        piece.filter = NO_FILTER
+        if left.size():
+            piece.filter = self.new_row()
+            memset(self.rows[piece.filter], 0xFF, 4 * <size_t>self.width)
+            for k in range(left.size()):
+                i = left[k]
+                for t in range(n.token_first[i], n.token_first[n.end[i]]):
+                    self.rows[piece.filter][n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+        piece.place = place
+        piece.least = 1
+        for t in range(self.split_count[plain]):
+            piece.part = self.split_parts[self.split_first[plain] + t]
+            later.push_back(piece)
+        return 1
+
+    cdef int32_t cut_here(
+        self,
+        int32_t config,
+        int32_t place,
+        vector[Later]& later,
+        vector[int32_t]& jobs,
+        vector[int32_t]& job_configs,
+    ) except -3:
+        """Leave to run tables what they can tell of the tokens below a place.
+
+        Return the configuration to walk on with, or DEAD. Single children that must be walked become jobs.
+        """
+        cdef Later piece
+        cdef vector[int32_t] left
+        cdef int32_t rest
+        cdef size_t k
+        if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
+            return config
+        self.split(config)
+        rest = self.split_of[config]
+        piece.place = place
+        piece.filter = NO_FILTER
+        piece.least = 0
+        for k in range(<size_t>self.split_count[config]):
+            piece.part = self.split_parts[self.split_first[config] + k]
+            later.push_back(piece)
+        if rest == DEAD or not self.narrow(rest, place, later, left):
+            return rest
+        for k in range(left.size()):
+            jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
+            job_configs.push_back(rest)
+        return DEAD
+
+    # -- rows ----------------------------------------------------------------------------------------
+
+    cdef int32_t slice(self, int32_t run, int32_t high) except -3:
+        """Return the mask of the runs of at most ``high`` characters; the last character may be cut."""
+        cdef Run r = self.runs.runs[run]
+        cdef uint64_t key
+        cdef int32_t found, k, t, low, top, count, whole
+        cdef Mask mask = nothing()
+        cdef uint32_t* row
+        if high < 0 or high > r.most_needed:
+            high = r.most_needed
+        key = (<uint64_t>run << 16) | <uint64_t>high
+        found = map_get(&self.slice_index, key)
+        if found != NO_VALUE:
+            return found
+        low = r.token_first
+        top = r.token_first + r.token_count
+        while low < top:
+            k = (low + top) // 2
+            if self.runs.needed[k] <= high:
+                low = k + 1
+            else:
+                top = k
+        count = low - r.token_first
+        if count == 0:
+            found = NO_TOKENS
+        else:
+            if SPARSE * count > self.width:
+                if 2 * count > r.token_count and count < r.token_count:
+                    # most of it: take out the rest
+                    whole = self.slice(run, -1)
+                    mask.dense = self.new_row()
+                    row = self.rows[mask.dense]
+                    memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
+                    for k in range(low, r.token_first + r.token_count):
+                        t = self.runs.tokens[k]
+                        row[t >> 5] &= ~(<uint32_t>1 << (t & 31))
+                else:
+                    mask.dense = self.new_row()
+                    row = self.rows[mask.dense]
+                    for k in range(r.token_first, low):
+                        t = self.runs.tokens[k]
+                        row[t >> 5] |= <uint32_t>1 << (t & 31)
+            else:
+                mask.sparse_first = <int32_t>self.sparse_tokens.size()
+                mask.sparse_count = count
+                for k in range(r.token_first, low):
+                    self.sparse_tokens.push_back(self.runs.tokens[k])
+            found = <int32_t>self.masks.size()
+            self.masks.push_back(mask)
+        map_put(&self.slice_index, key, found)
+        return found
+
+    cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3:
+        """Return the row of the tokens that go on behind a run of ``low`` to ``high`` characters.
+
+        NO_FILTER: that is all of them.
+        """
+        cdef Run r = self.runs.runs[run]
+        cdef uint64_t key
+        cdef int32_t found, k, t, i
+        cdef Nodes n
+        cdef uint32_t* row
+        if high < 0 or high > r.most_before:
+            high = r.most_before
+        if low > r.most_before:
+            low = r.most_before + 1
+        if low == 0 and high == r.most_before:
+            return NO_FILTER
+        key = (<uint64_t>run << 32) | (<uint64_t>low << 16) | <uint64_t>high
+        found = map_get(&self.filter_index, key)
+        if found != NO_VALUE:
+            return found
+        found = self.new_row()
+        row = self.rows[found]
+        n = self.forest.nodes(r.place)
+        for k in range(r.exit_first, r.exit_first + r.exit_count):
+            if low <= self.runs.exits[k].count <= high:
+                i = self.runs.exits[k].place >> 2
+                for t in range(n.token_first[i], n.token_first[n.end[i]]):
+                    row[n.tokens[t] >> 5] |= <uint32_t>1 << (n.tokens[t] & 31)
+        map_put(&self.filter_index, key, found)
+        return found
+
+    cdef int32_t filter_both(self, int32_t a, int32_t b) except -3:
+        """Return the row of the tokens in both filters."""
+        cdef uint64_t key
+        cdef int32_t found, k
+        if a == NO_FILTER or a == b:
+            return b
+        if b == NO_FILTER:
+            return a
+        key = (<uint64_t>a << 32) | <uint64_t>b
+        found = map_get(&self.both_index, key)
+        if found == NO_VALUE:
+            found = self.new_row()
+            for k in range(self.width):
+                self.rows[found][k] = self.rows[a][k] & self.rows[b][k]
+            map_put(&self.both_index, key, found)
+        return found

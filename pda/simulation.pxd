@@ -1,0 +1,23 @@
+# Tokens that are run on a real configuration. See simulation.pyx.
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.walks cimport MaskWalks
+
+
+cdef class Simulation(MaskWalks):
+    # scratch of one fill
+    cdef vector[int32_t] to_simulate        # places of the vocabulary
+    cdef vector[int32_t] to_try             # tokens
+    cdef bint simulate_tokens               # special ones too
+    cdef bint simulate_all                  # the whole vocabulary
+    cdef vector[int32_t] node_of            # token -> its node, made when first needed
+    cdef readonly uint64_t simulations
+
+    cdef int simulate_place(self, int32_t place) except -3
+    cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef int simulate_below(
+        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
+    ) except -3
+    cdef int simulate_special(self, ConfigSpace family, int32_t config, uint32_t* words) except -3

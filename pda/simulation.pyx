@@ -1,0 +1,116 @@
+# distutils: language = c++
+"""Simulation: tokens that are run on a real configuration, where masks of local states cannot tell.
+
+That is where the semantic state decides, and where a stack has too many paths. Steps of configurations are
+remembered, so only what is met for the first time costs more than a look-up.
+"""
+
+from libcpp.algorithm cimport sort
+
+from stackmask.pda.config_table cimport DEAD
+from stackmask.pda.interning cimport TOKENS
+from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
+
+
+cdef class Simulation(MaskWalks):
+    """What one fill must run on its configuration, and how that is done."""
+
+    def __cinit__(self):
+        self.simulations = 0
+
+    cdef int simulate_place(self, int32_t place) except -3:
+        """Take note that the tokens of a place are to be run on the real configuration."""
+        cdef Nodes n
+        cdef int32_t node = place >> 2, t, first
+        if not place & IN_FOREST:
+            self.to_simulate.push_back(place)
+            return 0
+        # merged remainders have lost what stands before them
+        n = self.forest.nodes(place)
+        first = n.token_first[node] if place & INCLUSIVE else n.token_first[node + 1]
+        for t in range(first, n.token_first[n.end[node]]):
+            self.to_try.push_back(n.tokens[t])
+        return 0
+
+    cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Or the tokens of ``to_simulate`` and ``to_try`` that may follow on the real stack."""
+        cdef size_t k
+        cdef int32_t done = 0, node, i, c, place
+        cdef vector[int32_t] path
+        self.simulations += 1
+        if self.simulate_tokens or self.simulate_all:
+            self.simulate_special(family, config, words)
+        sort(self.to_simulate.begin(), self.to_simulate.end())
+        for k in range(self.to_simulate.size()):
+            # subtrees are nested or disjoint, and an outer one comes first
+            place = self.to_simulate[k]
+            node = place >> 2
+            if node < done and self.to_simulate[k - 1] >> 2 != node:
+                continue
+            self.simulate_below(family, config, node, (place & INCLUSIVE) != 0, words)
+            if self.trie.end[node] > done:
+                done = self.trie.end[node]
+        if self.to_try.size() and self.node_of.empty():
+            self.node_of.resize(32 * <size_t>self.width, 0)
+            for i in range(self.trie.nodes):
+                for c in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                    self.node_of[self.trie.tokens[c]] = i
+        for k in range(self.to_try.size()):
+            i = self.to_try[k]
+            if (words[i >> 5] >> (i & 31)) & 1:
+                continue
+            node = self.node_of[i]
+            path.clear()
+            while node:
+                path.push_back(node)
+                node = self.trie.parent[node]
+            c = config
+            while c != DEAD and not path.empty():
+                c = family.step(c, self.trie.byte[path.back()])
+                path.pop_back()
+            if c != DEAD:
+                words[i >> 5] |= <uint32_t>1 << (i & 31)
+        return 0
+
+    cdef int simulate_below(
+        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
+    ) except -3:
+        """Or the tokens below a node that may follow, and its own if it is ``inclusive``."""
+        cdef int32_t i, c, t, start = node, stop = self.trie.end[node]
+        cdef vector[int32_t] path
+        while node:
+            path.push_back(node)
+            node = self.trie.parent[node]
+        self.stack[0] = config
+        while not path.empty():
+            i = path.back()
+            path.pop_back()
+            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
+            if c == DEAD:
+                return 0
+            self.stack[self.trie.depth[i]] = c
+        if inclusive:
+            for t in range(self.trie.token_first[start], self.trie.token_first[start + 1]):
+                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        i = start + 1
+        while i < stop:
+            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
+            if c == DEAD:
+                i = self.trie.end[i]
+                continue
+            self.stack[self.trie.depth[i]] = c
+            for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+            i += 1
+        return 0
+
+    cdef int simulate_special(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Or the special tokens that may follow."""
+        cdef int32_t symbol, n
+        cdef size_t k
+        for symbol in range(self.terms.token_classes):
+            if family.step(config, TOKENS + symbol) != DEAD:
+                for k in range(self.class_tokens[symbol].size()):
+                    n = self.class_tokens[symbol][k]
+                    words[n >> 5] |= <uint32_t>1 << (n & 31)
+        return 0

@@ -1,0 +1,12 @@
+from stackmask.pda.run_cuts import RunCuts
+
+class MaskWalks(RunCuts):
+    """The masks of local states, made when they are first asked for."""
+
+    @property
+    def walks(self) -> int:
+        """Walks of the vocabulary trie, or of remainders, so far."""
+
+    @property
+    def visited_nodes(self) -> int:
+        """Trie nodes that walks went on behind."""
