@@ -95,6 +95,7 @@ cdef class ConfigSpace(ConfigTable):
         return 0
 
     cdef int add_link(self, int32_t node, Edge edge) except -3:
+        """Enter one more caller into a node."""
         cdef Link link
         link.edge = edge
         link.next = self.nodes[node].edge

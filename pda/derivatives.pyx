@@ -138,6 +138,7 @@ cdef class TermMoves(TermAlgebra):
         return d
 
     cdef int32_t derive_raw(self, int32_t t, int32_t symbol) except -1:
+        """Find a derivative that is not remembered yet."""
         cdef vector[int32_t] parts
         cdef Term u = self.terms[t]
         cdef int32_t d
@@ -167,6 +168,7 @@ cdef class TermMoves(TermAlgebra):
         return self.mk_alt(parts, 0)
 
     cdef int32_t derive_part(self, int32_t t, int32_t symbol) except -1:
+        """Find the derivative of a term that is no sequence."""
         cdef vector[int32_t] parts
         cdef Term u = self.terms[t]
         cdef int32_t d, k, low, high
@@ -462,6 +464,7 @@ cdef class TermMoves(TermAlgebra):
         return found == 1
 
     cdef int32_t prune(self, int32_t t) except -1:
+        """Leave out the alternatives that hold nothing."""
         cdef Term u = self.terms[t]
         cdef vector[int32_t] items
         cdef int32_t k
@@ -494,6 +497,7 @@ cdef class TermMoves(TermAlgebra):
         return 0
 
     cdef int collect_sites(self, int32_t t, int32_t guard, int32_t rest, vector[CallSite]& out) except -1:
+        """Append the calls in first position of a term, with the guard before and what follows each."""
         cdef Term u
         cdef CallSite site
         cdef int32_t k, nu, high, tail

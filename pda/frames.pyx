@@ -54,6 +54,7 @@ cdef class FrameSpace:
         map_free(&self.exits_index)
 
     cdef int32_t intern_frame(self, vector[Edge]& items) except -3:
+        """Return the frame of some edges, in any order."""
         cdef uint64_t h = 31
         cdef size_t i, n
         cdef int32_t id

@@ -39,6 +39,7 @@ cdef class RunCuts(MaskTable):
         map_free(&self.both_index)
 
     cdef int drop(self) except -1:
+        """As the table, and forget how configurations are cut."""
         self.parts.clear()
         self.first.clear()
         self.split_of.clear()

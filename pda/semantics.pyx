@@ -158,6 +158,7 @@ cdef class Semantics:
         return found
 
     cdef int spell(self, int32_t text, vector[uint8_t]& out) except -1:
+        """Write out a captured text, which is kept as a chain of bytes."""
         while text:
             out.push_back(self.text_byte[text])
             text = self.text_parent[text]
@@ -187,6 +188,7 @@ cdef class Semantics:
         return found
 
     cdef int32_t link(self, int32_t parent, int32_t text) except -1:
+        """Return the stack of texts with one more text on it."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
         cdef int32_t found = map_get(&self.link_index, key)
         if found == NO_VALUE:

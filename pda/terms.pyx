@@ -70,6 +70,7 @@ cdef class TermStore(TermMoves):
         return 0
 
     cdef int ends_of(self, int32_t t, int32_t guard, Ends* out) except -1:
+        """Find the guards that can be pending at the end of a term that starts under a guard."""
         cdef Ends part
         cdef uint64_t consumed = 0, silent = <uint64_t>1 << guard, next_silent, from_consumed
         cdef int32_t g
@@ -101,6 +102,7 @@ cdef class TermStore(TermMoves):
         return 0
 
     cdef int ends_part(self, int32_t t, int32_t guard, Ends* out) except -1:
+        """Find the same for a term that is no sequence."""
         cdef Term u = self.terms[t]
         cdef Ends part
         cdef uint64_t current_c, current_s, before_c, before_s

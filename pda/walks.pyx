@@ -51,6 +51,7 @@ cdef class MaskWalks(RunCuts):
         map_free(&self.rest_index)
 
     cdef int drop(self) except -1:
+        """As the table, and forget which masks are whose."""
         self.roots.clear()
         self.strict_roots.clear()
         self.entries = 0

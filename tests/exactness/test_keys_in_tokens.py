@@ -22,7 +22,11 @@ NAMES = ("a", "b", "ab", "aa", "abc", "x", "xy")
 def key(rng: random.Random, obj: Object) -> str:
     """Return a key, perhaps one that may not come; some characters are escaped."""
     letters = obj.letters or "xy"
-    name = rng.choice(obj.names or ("x",)) if rng.random() < 0.5 else "".join(rng.choices(letters, k=rng.choice([1, 1, 2])))
+    name = (
+        rng.choice(obj.names or ("x",))
+        if rng.random() < 0.5
+        else "".join(rng.choices(letters, k=rng.choice([1, 1, 2])))
+    )
     if obj.escapes:
         name = "".join(rng.choice(sorted(obj.spellings(c))) if rng.random() < 0.4 else c for c in name)
     return name
@@ -72,8 +76,22 @@ def vocabulary(rng: random.Random, obj: Object, wide: bool) -> list[bytes | None
             texts.add(text[begin : begin + rng.randint(2, 16)])
     for _ in range(40):
         text = f'"{key(rng, obj)}"'
-        texts |= {text, text + ":", "," + text, "1," + text + ":", text[1:] + ":1", text[:-1], text[: rng.randint(1, 6)]}
-        texts |= {f'{text}:1,{text}:1', f"{{{text}:1", f"{text}:{{", f'1}},{text}:', text[rng.randrange(len(text)) :]}
+        texts |= {
+            text,
+            text + ":",
+            "," + text,
+            "1," + text + ":",
+            text[1:] + ":1",
+            text[:-1],
+            text[: rng.randint(1, 6)],
+        }
+        texts |= {
+            f"{text}:1,{text}:1",
+            f"{{{text}:1",
+            f"{text}:{{",
+            f"1}},{text}:",
+            text[rng.randrange(len(text)) :],
+        }
     if wide:
         alphabet = 'axy":,{}1'
         texts |= {"".join(t) for n in (2, 3, 4) for t in itertools.product(alphabet, repeat=n)}
