@@ -132,8 +132,7 @@ def judge(seed: int, wide: bool | None = None, whole: bool = False) -> int:
             assert matcher.accept_token(token)
             states = advance(states, (tokens[token] or b"").decode())
             path += tokens[token] or b""
-        back = rng.randint(0, len(history) - 1)
-        matcher.rollback(min(back, matcher.accept_calls))
+        matcher.rollback(rng.randint(1, len(history)) - len(history) + matcher.accept_calls)
         fork = matcher.fork()
         assert engine_mask(fork, len(tokens)) == history[matcher.accept_calls]
     return masks
@@ -141,4 +140,31 @@ def judge(seed: int, wide: bool | None = None, whole: bool = False) -> int:
 
 @pytest.mark.parametrize("block", range(4))
 def test_random_keys(block: int) -> None:
-    assert sum(judge(seed) for seed in range(6 * block, 6 * block + 6)) > 20
+    assert sum(judge(seed) for seed in range(4 * block, 4 * block + 4)) > 20
+
+
+@pytest.mark.xfail(
+    reason="undeclared keys are taken never to run out, also behind what has been written", strict=True
+)
+@pytest.mark.parametrize(
+    ("names", "begun"),
+    [
+        ({"maxLength": 0}, '{"":1,"'),
+        ({"maxLength": 3}, '{"abc":1,"abc'),
+        ({"pattern": "^[A-Z]{2}[0-9]{6}$"}, '{"AB123456":1,"AB123456'),
+        ({"pattern": "^(a|b|x*)$"}, '{"":1,"b":1,"b'),
+        ({"format": "date"}, '{"2020-01-01":1,"2020-01-01'),
+    ],
+)
+def test_a_used_key_is_not_begun_where_nothing_else_can_follow(names: dict[str, object], begun: str) -> None:
+    schema = {"type": "object", "propertyNames": names, "additionalProperties": {"const": 1}}
+    tokens = [*(bytes([b]) for b in range(256)), None]
+    compiler = stackmask.Compiler(stackmask.Vocabulary(tokens, stop_ids=[256]))
+    matcher = compiler.compile(stackmask.Grammar.from_json_schema(schema)).matcher()
+    for byte in begun.encode():
+        allowed = engine_mask(matcher, len(tokens))
+        assert allowed, "dead end"
+        if byte not in allowed:
+            return
+        assert matcher.accept_token(byte)
+    assert engine_mask(matcher, len(tokens)), "dead end"

@@ -23,7 +23,7 @@ SCHEMAS = [
     },
     {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[ab]+$", "minLength": 2}},
     {"type": "array", "items": {"type": "string", "not": {"enum": ["a", "ab"]}}, "maxItems": 2},
-    {"type": "object", "properties": {"a": {"$ref": "#"}}, "required": ["a"], "minProperties": 2},
+    {"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#"}, {"const": 1}]}}, "required": ["a"]},
 ]
 TEXTS = [
     r'root ::= "<" @push([ab]{1,3}) ">" (root | [a-b.]*) "</" @top ">"',
@@ -69,14 +69,13 @@ def grammars(seed: int) -> list[stackmask.Grammar]:
     obj = random_object(rng)
     found += [stackmask.Grammar(rules_of(obj, style)) for style in ("inline", "member rule")]
     for _ in range(3):
+        maker = Maker(random.Random(f"{seed // 2} {rng.randint(0, 3)}"), ALPHABET, captures=False)
         try:
-            grammar = stackmask.Grammar(
-                Maker(random.Random(f"{seed // 2} {rng.randint(0, 3)}"), ALPHABET).rule_set()
-            )
-            reference(grammar, random.Random(0))
+            grammar = stackmask.Grammar(maker.rule_set())
+            stackmask.Compiler(vocabulary()).compile(grammar)
             found.append(grammar)
-        except (stackmask.GrammarError, stackmask.BudgetError):
-            pass  # an ambiguous capture may have as many values as a text has parts
+        except stackmask.GrammarError:
+            pass
     rng.shuffle(found)
     return found
 
@@ -167,20 +166,18 @@ def test_threads(cache_bytes: int) -> None:
     rng = random.Random(11)
     walks = [[reference(g, rng, 4) for _ in range(2)] for g in pool]
     compiler = stackmask.Compiler(vocabulary(), cache_bytes=cache_bytes)
-    failures: list[BaseException] = []
+    done: list[int] = []
 
     def work(number: int) -> None:
         own = random.Random(number)
-        try:
-            for _ in range(8):
-                k = own.randrange(len(pool))
-                follow(compiler.compile(pool[k]), own.choice(walks[k]), own)
-        except BaseException as error:  # noqa: BLE001 (raised again by the main thread)
-            failures.append(error)
+        for _ in range(8):
+            k = own.randrange(len(pool))
+            follow(compiler.compile(pool[k]), own.choice(walks[k]), own)
+        done.append(number)
 
     threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert not failures, failures[0]
+    assert sorted(done) == list(range(4))  # what failed has been printed
