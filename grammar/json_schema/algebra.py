@@ -102,10 +102,12 @@ class Algebra:
         assert_formats: bool,
         relax: bool,
         report: Report,
+        of_type: bool = False,
     ) -> None:
         self.registry = Registry(schema, resources, draft)
         self.assert_formats = assert_formats
         self.relax = relax
+        self.of_type = of_type  # the schema of a Python type: pydantic's formats count, integers are digits
         self.report = report
         root = self.registry.root
         self.nodes: list[Node] = [Node(0, False, root, (), ""), Node(1, True, root, (), "")]

@@ -115,7 +115,7 @@ def _type(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> N
     node.mask &= mask
     if "integer" in names and "number" not in names:
         node.meet_number(INTEGERS)
-        node.whole = node.resource.draft.exclusive_flags
+        node.whole = node.resource.draft.exclusive_flags or algebra.of_type
 
 
 def _enum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:

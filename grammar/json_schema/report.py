@@ -36,7 +36,10 @@ class Report:
 
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
         """Add a note, unless the same was added before."""
-        place = pointer(where)
+        self.add_at(kind, pointer(where), keyword, reason)
+
+    def add_at(self, kind: Kind, place: str, keyword: str, reason: str) -> None:
+        """Add a note for a place that is a pointer already, unless the same was added before."""
         key = (kind, place, keyword)
         if key not in self._seen:
             self._seen.add(key)
