@@ -13,6 +13,7 @@ from stackmask.grammar.json_schema.errors import (
 )
 from stackmask.grammar.json_schema.loading import is_type, load_schema
 from stackmask.grammar.json_schema.lower import Lowering
+from stackmask.grammar.json_schema.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.python_types import NARROWING
 from stackmask.grammar.json_schema.report import Report
 from stackmask.grammar.json_schema.texts import TextsTooLarge
@@ -61,6 +62,8 @@ def schema_rules(
         raise UnsupportedSchemaError(
             algebra.registry.root.where, "", f"a lone surrogate is no character: {text:.80}"
         ) from None
+    except UnsupportedNumber as error:
+        raise UnsupportedSchemaError(algebra.registry.root.where, "multipleOf", str(error)) from None
     except TextsTooLarge as error:
         raise UnsupportedSchemaError(algebra.registry.root.where, "pattern", str(error)) from None
     if of_type:

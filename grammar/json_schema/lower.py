@@ -196,7 +196,9 @@ class Lowering:
         """Return the expressions of the scalar values."""
         options: list[ir.Expr] = [word for bit, word in _WORDS if value.mask & bit] if value.mask else []
         number = value.number
-        if number is ALL_NUMBERS:
+        if value.digits is not None:
+            options.append(self.numbers(value))
+        elif number is ALL_NUMBERS:
             options.append(ANY_NUMBER)
         elif number is INTEGERS:
             options.append(ANY_WHOLE if value.whole else ANY_INTEGER)
@@ -209,6 +211,8 @@ class Lowering:
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
         try:
+            if value.digits is not None:
+                return _choice(_numbers_and_digits(value.number, value.digits))
             written = value.number.spelling(f"number{self.counter + 1}", zero_fractions=not value.whole)
         except UnsupportedNumber as error:
             algebra = self.algebra
@@ -222,6 +226,21 @@ class Lowering:
     def choice(self, options: list[ir.Expr]) -> ir.Expr:
         """Return any of the expressions."""
         return _choice(options)
+
+
+def _numbers_and_digits(numbers: NumberSet, digits: NumberSet) -> list[ir.Expr]:
+    """Return the spellings of numbers beside integers of draft 4, which are written as digits alone."""
+    both = numbers - (INTEGERS - digits)
+    alone = digits - numbers
+    with_fraction = (numbers & INTEGERS) - digits
+    options: list[ir.Expr] = []
+    if not both.is_empty():
+        options.append(both.expr())
+    if not alone.is_empty():
+        options.append(alone.expr(zero_fractions=False))
+    if not with_fraction.is_empty():
+        options.append(ir.Intersection((with_fraction.expr(), ir.Complement(ANY_WHOLE))))
+    return options
 
 
 def _choice(options: list[ir.Expr]) -> ir.Expr:
