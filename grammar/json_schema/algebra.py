@@ -28,11 +28,17 @@ from stackmask.grammar.json_schema.nodes import (
     PROPERTY,
     Node,
 )
-from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS
+from stackmask.grammar.json_schema.numbers import (
+    ALL_NUMBERS,
+    INTEGERS,
+    NO_NUMBERS,
+    NumberSet,
+    UnsupportedNumber,
+)
 from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
-from stackmask.grammar.json_schema.scalars import ALL_SCALARS, NO_SCALARS, Scalars
+from stackmask.grammar.json_schema.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, Scalars
 from stackmask.grammar.json_schema.texts import ALL, NONE, Texts
 from stackmask.grammar.json_schema.values import (
     ARRAY,
@@ -62,14 +68,23 @@ NO_STATE: Final[State] = frozenset((NOTHING,))
 class Value:
     """What a state means: scalar values, and the forms of arrays and of objects."""
 
-    __slots__ = ("arrays", "mask", "number", "objects", "state", "text", "whole")
+    __slots__ = ("arrays", "digits", "mask", "number", "objects", "state", "text", "whole")
 
     def __init__(self, state: State, scalars: Scalars) -> None:
         self.state = state
         self.mask = scalars.mask & _SIMPLE
         self.number = scalars.number
+        self.digits: NumberSet | None = None  # numbers written as digits alone, where others are not
         self.text = scalars.text
-        self.whole = scalars.whole
+        self.whole = False
+        if scalars.digits is not None:
+            digits = scalars.digits & INTEGERS
+            if self.number is NO_NUMBERS or self.number.is_empty():
+                self.number, self.whole = digits, True
+                if digits == INTEGERS:
+                    self.number = INTEGERS
+            elif self.number & INTEGERS != digits:
+                self.digits = digits
         self.arrays: list[arrays.ArrayForm] = []
         self.objects: list[objects.ObjectForm] = []
 
@@ -82,7 +97,7 @@ class Value:
         number = self.number
         if number is NO_NUMBERS:
             return False
-        return number is ALL_NUMBERS or number is INTEGERS or not number.is_empty()
+        return number is ALL_NUMBERS or number is INTEGERS or not number.is_empty() or self.digits is not None
 
     def has_strings(self) -> bool:
         """Tell whether a string is a value."""
@@ -102,10 +117,12 @@ class Algebra:
         assert_formats: bool,
         relax: bool,
         report: Report,
+        of_type: bool = False,
     ) -> None:
         self.registry = Registry(schema, resources, draft)
         self.assert_formats = assert_formats
         self.relax = relax
+        self.of_type = of_type  # the schema of a Python type: pydantic's formats count, integers are digits
         self.report = report
         root = self.registry.root
         self.nodes: list[Node] = [Node(0, False, root, (), ""), Node(1, True, root, (), "")]
@@ -118,6 +135,7 @@ class Algebra:
         self.complements: dict[int, tuple[Texts, Texts]] = {}
         self.known_clashes: dict[State, bool] = {}
         self.steps = 0
+        self.combinations = 0  # states of more than one literal
         self.depth = 0
         self.start = self.literal_in(schema, root, (), root.where)
 
@@ -263,7 +281,7 @@ class Algebra:
             plain.schema, plain.resource, plain.scope = node.schema, node.resource, node.scope
             plain.mask, plain.number, plain.text, plain.whole = node.mask, node.number, node.text, node.whole
             plain.objects, plain.arrays, plain.parts = node.objects, node.arrays, node.parts
-            plain.parts_first = node.parts_first
+            plain.parts_first, plain.loose = node.parts_first, node.loose
         return found
 
     def node(self, literal: int) -> Node:
@@ -308,17 +326,13 @@ class Algebra:
 
     # -- what keywords ask -------------------------------------------------------------------------------
 
-    def pattern(self, pattern: Any, where: Where, keyword: str) -> Texts:
-        """Return the strings in which a pattern is found."""
+    def pattern(self, pattern: Any, where: Where, keyword: str) -> Texts | None:
+        """Return the strings in which a pattern is found; None where that is relaxed."""
         return pattern_texts(self, pattern, where, keyword)
 
     def format(self, name: str, node: Node) -> Texts:
         """Return the strings of a format."""
         return format_texts(self, name, node)
-
-    def texts_of(self, literal: int) -> Texts:
-        """Return the strings that a literal allows."""
-        return self.scalars(frozenset((literal,))).text
 
     def charge(self, steps: int, state: State = ANY_STATE) -> None:
         """Count steps of working off combinations. Raises: UnsupportedSchemaError beyond the limit."""
@@ -355,7 +369,11 @@ class Algebra:
         # what holds first: against few words, all that does not hold is a look-up
         for literal in sorted(state, reverse=True) if len(state) > 2 else state:
             found = self._scalars(literal)
-            result = found if result is None else result.meet(found)
+            try:
+                result = found if result is None else result.meet(found)
+            except UnsupportedNumber as error:
+                self.unsupported(self.where(state), "multipleOf", str(error))
+                return LOOSE
         return ALL_SCALARS if result is None else result
 
     def _scalars(self, literal: int) -> Scalars:
@@ -365,25 +383,32 @@ class Algebra:
             if node.parts:
                 self.check_cycles(node)
             found = self._own_scalars(node)
-            for part in node.parts:
-                found = found.meet(self._part_scalars(part))
+            try:
+                for part in node.parts:
+                    found = found.meet(self._part_scalars(part))
+            except UnsupportedNumber as error:
+                self.unsupported(node.where, "multipleOf", str(error))
+                found = LOOSE
             node.scalars = found
         scalars: Scalars = found
         if literal > 0:
             return scalars
-        opposite: Scalars | None = node.opposite
-        if opposite is None:
-            opposite = node.opposite = scalars.complement()
+        if node.opposite is None:
+            try:
+                node.opposite = scalars.complement()
+            except UnsupportedNumber as error:
+                self.unsupported(node.where, "multipleOf", str(error))
+                node.opposite = LOOSE
+        opposite: Scalars = node.opposite
         return opposite
 
     def _own_scalars(self, node: Node) -> Scalars:
         mask = node.mask
-        return Scalars(
-            mask,
-            node.number if mask & NUMBER else NO_NUMBERS,
-            node.text if mask & STRING else NONE,
-            node.whole,
-        )
+        number = node.number if mask & NUMBER else NO_NUMBERS
+        text = node.text if mask & STRING else NONE
+        if node.whole:
+            return Scalars(mask, NO_NUMBERS, text, number, node.loose)
+        return Scalars(mask, number, text, None, node.loose)
 
     def _part_scalars(self, part: tuple[Any, ...]) -> Scalars:
         kind = part[0]
@@ -430,7 +455,8 @@ class Algebra:
         """Return what a state means. Raises: UnsupportedSchemaError if that is too much."""
         found = self.values.get(state)
         if found is None:
-            if len(self.values) >= MAX_STATES:
+            self.combinations += len(state) > 1
+            if self.combinations > MAX_STATES:
                 raise UnsupportedSchemaError(
                     self.where(state),
                     "",
@@ -514,7 +540,7 @@ class Algebra:
             scalars = self.scalars(state)
             if (
                 scalars.mask & _SIMPLE
-                or not scalars.number.is_empty()
+                or scalars.has_numbers()
                 or (scalars.text is not NONE and not scalars.text.is_empty())
             ):
                 return False

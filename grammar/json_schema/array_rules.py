@@ -44,6 +44,12 @@ class ArrayWriter:
 
     def children(self, form: ArrayForm) -> Iterable[State]:
         """Return the states of all items."""
+        if form.contains and self.lowering.algebra.relax:
+            try:
+                self.plan(form)
+            except UnsupportedSchemaError as error:
+                self.lowering.algebra.report.add_at("relaxed", error.pointer, error.keyword, error.reason)
+                form.contains = []
         if form.contains:
             return {state for moves in self.plan(form).moves.values() for state, _ in moves}
         if form.high is not None and form.high <= len(form.prefix):
@@ -69,7 +75,12 @@ class ArrayWriter:
                 self.lowering.algebra.where(form.rest), "uniqueItems", "its negation: two items must be equal"
             )
         if form.unique:
-            return unique_array(self.lowering, form)
+            try:
+                return unique_array(self.lowering, form)
+            except UnsupportedSchemaError as error:
+                if not self.lowering.algebra.relax:
+                    raise
+                self.lowering.algebra.report.add_at("relaxed", error.pointer, error.keyword, error.reason)
         if form.contains:
             return self.counted(form)
         productive = self.lowering.productive

@@ -85,6 +85,19 @@ class Expansion:
         first = _Branch()
         if not self.assume(first, sorted(state, key=abs)):
             return []
+        known = tuple(dict.fromkeys(first.atoms))
+        try:
+            return self.work_off(first, state)
+        except UnsupportedSchemaError as error:
+            if not algebra.relax:
+                raise
+            # what follows without a choice holds of every alternative
+            algebra.report.add_at("relaxed", error.pointer, error.keyword, error.reason)
+            return [known]
+
+    def work_off(self, first: _Branch, state: State) -> list[tuple[Any, ...]]:
+        """Return the alternatives of a branch. Raises: UnsupportedSchemaError beyond the budgets."""
+        algebra = self.algebra
         results: dict[tuple[Any, ...], None] = {}
         stack = [first]
         while stack:
@@ -363,6 +376,8 @@ class Expansion:
     def negations(self, node: Node) -> list[tuple[Any, ...]]:
         """Return the alternatives of "not this node"."""
         kind = self.kind
+        if node.loose:
+            return [()]  # not known, so nothing follows
         result: list[tuple[Any, ...]] = []
         for atom in node.objects if kind == OBJECT else node.arrays:
             result.extend(self.negate(atom))

@@ -11,8 +11,10 @@ from stackmask.grammar.json_schema.errors import (
     SchemaError,
     UnsupportedSchemaError,
 )
-from stackmask.grammar.json_schema.loading import load_schema
+from stackmask.grammar.json_schema.loading import is_type, load_schema
 from stackmask.grammar.json_schema.lower import Lowering
+from stackmask.grammar.json_schema.numbers import UnsupportedNumber
+from stackmask.grammar.json_schema.python_types import NARROWING
 from stackmask.grammar.json_schema.report import Report
 from stackmask.grammar.json_schema.texts import TextsTooLarge
 from stackmask.grammar.json_schema.whitespace import Whitespace
@@ -43,6 +45,7 @@ def schema_rules(
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
     report = Report()
     blanks = Whitespace.of(whitespace)
+    of_type = is_type(source)
     algebra = Algebra(
         load_schema(source),
         draft=None if draft is None else BY_NAME[draft],
@@ -50,6 +53,7 @@ def schema_rules(
         assert_formats=formats == "assert",
         relax=on_unsupported == "relax",
         report=report,
+        of_type=of_type,
     )
     try:
         rules = Lowering(algebra, blanks, property_order == "any").run()
@@ -58,8 +62,12 @@ def schema_rules(
         raise UnsupportedSchemaError(
             algebra.registry.root.where, "", f"a lone surrogate is no character: {text:.80}"
         ) from None
+    except UnsupportedNumber as error:
+        raise UnsupportedSchemaError(algebra.registry.root.where, "multipleOf", str(error)) from None
     except TextsTooLarge as error:
         raise UnsupportedSchemaError(algebra.registry.root.where, "pattern", str(error)) from None
+    if of_type:
+        report.add("narrowed", "", "type", NARROWING)
     if blanks.note:
         report.add("narrowed", "", "", f"whitespace: {blanks.note}")
     return rules, report

@@ -115,7 +115,7 @@ def _type(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> N
     node.mask &= mask
     if "integer" in names and "number" not in names:
         node.meet_number(INTEGERS)
-        node.whole = node.resource.draft.exclusive_flags
+        node.whole = node.resource.draft.exclusive_flags or algebra.of_type
 
 
 def _enum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -267,7 +267,11 @@ def _max_length(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any
 def _pattern(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, str):
         raise SchemaError(node.where, "pattern", f"must be a string, not {shown(value)}")
-    _meet_text(node, algebra.pattern(value, node.where, "pattern"))
+    found = algebra.pattern(value, node.where, "pattern")
+    if found is None:
+        node.loose = True
+    else:
+        _meet_text(node, found)
 
 
 def _format(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -358,6 +362,9 @@ def _pattern_properties(algebra: Algebra, node: Node, schema: dict[str, Any], va
     place = (node.where, "patternProperties")
     for pattern, item in _mapping(node, "patternProperties", value).items():
         literal = algebra.literal(item, node, (place, pattern))
+        if algebra.pattern(pattern, place, pattern) is None:
+            node.loose = True  # no key is known to match
+            continue
         keys = key_set(algebra, node, {}, [pattern], False)
         node.objects.append((KEYS, keys, literal))
 
@@ -367,7 +374,7 @@ def key_set(algebra: Algebra, node: Node, names: dict[str, Any], patterns: Any, 
     if not patterns:
         return KeySet(names, (), negated)
     place = (node.where, "patternProperties")
-    found = [algebra.pattern(pattern, place, pattern) for pattern in patterns]
+    found = [algebra.pattern(pattern, place, pattern) or ALL for pattern in patterns]  # relaxed: any key may
     words = dict.fromkeys(word for texts in found if texts.words is not None for word in texts.words)
     sets = tuple(texts for texts in found if texts.words is None)
     return KeySet({**names, **words}, sets, negated)
@@ -385,7 +392,9 @@ def _additional_properties(algebra: Algebra, node: Node, schema: dict[str, Any],
 
 def _property_names(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
     literal = algebra.literal(value, node, (node.where, "propertyNames"))
-    texts = algebra.texts_of(literal)
+    scalars = algebra.scalars(frozenset((literal,)))
+    texts = scalars.text
+    node.loose = node.loose or scalars.loose
     if texts is ALL:
         return
     if texts is NONE or texts.words is not None:

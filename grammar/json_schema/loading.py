@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stackmask.grammar.json_schema.errors import SchemaError
+from stackmask.grammar.json_schema.python_types import type_schema
 
 MAX_EXPONENT: Final = 10_000  # of a number in a schema: beyond it exact arithmetic costs too much
 
@@ -34,11 +35,14 @@ def load_schema(source: Any) -> Any:
             raise SchemaError(str(path), "", f"cannot be read: {error.strerror or error}") from None
     if isinstance(source, Mapping):
         return dict(source)
-    if isinstance(source, type) and hasattr(source, "model_json_schema"):
-        return source.model_json_schema()
-    if isinstance(source, type) or dataclasses.is_dataclass(source) or hasattr(source, "__origin__"):
-        return _from_type(source)
+    if is_type(source):
+        return type_schema(source)
     raise SchemaError("", "", f"a schema is a dict, a bool, JSON text, a path or a type, not {source!r:.80}")
+
+
+def is_type(source: Any) -> bool:
+    """Tell whether this is a Python type, to be asked for its schema."""
+    return isinstance(source, type) or dataclasses.is_dataclass(source) or hasattr(source, "__origin__")
 
 
 def _parse(text: str | bytes | bytearray, name: str = "") -> Any:
@@ -63,15 +67,3 @@ def _exact(text: str) -> float | Decimal:
 
 def _refuse(text: str) -> float:
     raise ValueError(f"{text} is no JSON number")
-
-
-def _from_type(source: Any) -> Any:
-    try:
-        from pydantic import TypeAdapter
-        from pydantic.errors import PydanticUserError
-    except ImportError:
-        raise SchemaError("", "", "schemas of Python types need the package `pydantic`") from None
-    try:
-        return TypeAdapter(source).json_schema()
-    except PydanticUserError as error:
-        raise SchemaError("", "", f"pydantic has no schema for {source!r:.80}: {error}") from None

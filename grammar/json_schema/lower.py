@@ -9,11 +9,13 @@ from stackmask.grammar.json_schema.algebra import Algebra, State, Value
 from stackmask.grammar.json_schema.array_rules import ArrayWriter
 from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError
+from stackmask.grammar.json_schema.number_spellings import NARROWING
 from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NumberSet, UnsupportedNumber
 from stackmask.grammar.json_schema.object_rules import ObjectWriter
 from stackmask.grammar.json_schema.objects import ObjectForm
 from stackmask.grammar.json_schema.prelude import prelude
 from stackmask.grammar.json_schema.strings import ANY_STRING, lift, string
+from stackmask.grammar.json_schema.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.texts import ALL, Texts, spelled
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.whitespace import Whitespace
@@ -38,6 +40,8 @@ class Lowering:
         self.todo: list[tuple[str, Value]] = []
         self.uses_prelude = False
         self.counter = 0
+        self.noted_strings = False
+        self.noted_numbers = False  # whether the report says how numbers are spelled
         self.arrays = ArrayWriter(self)
         self.objects = ObjectWriter(self)
 
@@ -196,7 +200,9 @@ class Lowering:
         """Return the expressions of the scalar values."""
         options: list[ir.Expr] = [word for bit, word in _WORDS if value.mask & bit] if value.mask else []
         number = value.number
-        if number is ALL_NUMBERS:
+        if value.digits is not None:
+            options.append(self.numbers(value))
+        elif number is ALL_NUMBERS:
             options.append(ANY_NUMBER)
         elif number is INTEGERS:
             options.append(ANY_WHOLE if value.whole else ANY_INTEGER)
@@ -204,14 +210,24 @@ class Lowering:
             options.append(self.numbers(value))
         if value.has_strings():
             options.append(text_expr(value.text))
+            if value.text is not ALL and value.text.words is None and not self.noted_strings:
+                self.noted_strings = True
+                self.algebra.report.add(
+                    "narrowed", self.algebra.where(value.state), "", f"strings: {STRING_NARROWING}"
+                )
         return options
 
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
+        algebra = self.algebra
+        if not value.whole and not self.noted_numbers:
+            self.noted_numbers = True
+            algebra.report.add("narrowed", algebra.where(value.state), "", f"numbers: {NARROWING}")
         try:
+            if value.digits is not None:
+                return _choice(_numbers_and_digits(value.number, value.digits))
             written = value.number.spelling(f"number{self.counter + 1}", zero_fractions=not value.whole)
         except UnsupportedNumber as error:
-            algebra = self.algebra
             algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))
             return ALL_NUMBERS.expr()
         if written.rules:
@@ -222,6 +238,21 @@ class Lowering:
     def choice(self, options: list[ir.Expr]) -> ir.Expr:
         """Return any of the expressions."""
         return _choice(options)
+
+
+def _numbers_and_digits(numbers: NumberSet, digits: NumberSet) -> list[ir.Expr]:
+    """Return the spellings of numbers beside integers of draft 4, which are written as digits alone."""
+    both = numbers - (INTEGERS - digits)
+    alone = digits - numbers
+    with_fraction = (numbers & INTEGERS) - digits
+    options: list[ir.Expr] = []
+    if not both.is_empty():
+        options.append(both.expr())
+    if not alone.is_empty():
+        options.append(alone.expr(zero_fractions=False))
+    if not with_fraction.is_empty():
+        options.append(ir.Intersection((with_fraction.expr(), ir.Complement(ANY_WHOLE))))
+    return options
 
 
 def _choice(options: list[ir.Expr]) -> ir.Expr:

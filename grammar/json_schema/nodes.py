@@ -79,6 +79,7 @@ class Node:
         "arrays",
         "checked",
         "id",
+        "loose",
         "mask",
         "number",
         "objects",
@@ -110,6 +111,7 @@ class Node:
         self.mask = ANY
         self.number: NumberSet = ALL_NUMBERS
         self.whole = False  # an integer of draft 4: written without a fraction
+        self.loose = False  # a part was relaxed: what is not allowed is not known
         self.text: Texts = ALL
         self.objects: list[tuple[Any, ...]] = []
         self.arrays: list[tuple[Any, ...]] = []

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from stackmask.grammar.json_schema.algebra import State
     from stackmask.grammar.json_schema.lower import Lowering
 
+MAX_SHARED: Final = 500  # declared members of a chain with rules of its own
 MAX_CHAIN: Final = 48  # members written for all places where a chain may start
 MAX_FOUND: Final = 4  # keys that must be found in one object, and have no name
 _OPEN: Final = ir.Literal(b"{")
@@ -92,6 +93,10 @@ class ObjectWriter:
             others = [member for member in members if not member.declared]
             if not classes and len(others) < 2:
                 declared, others = members, []
+            if not self.lowering.any_order and len(others) > 1 and len(declared) <= MAX_SHARED:
+                return self.open_chain(
+                    form, declared, others, classes
+                )  # slots would put the others in order too
             if _chain_size(declared) <= MAX_CHAIN:
                 if not classes and not others:
                     return self.closed_chain(members)
@@ -166,6 +171,8 @@ class ObjectWriter:
         """Return the members in order, then ``rest``; ``rest_alone`` where no member came."""
         ws = self.lowering.whitespace
         written = [self.member(member) for member in members]
+        if _chain_size(members) > MAX_CHAIN:
+            return self.shared_chain(members, written, rest, rest_alone)
         tail: list[ir.Expr] = []
         for member, expr in zip(members, written, strict=True):
             item = ir.Sequence((ws.item, expr))
@@ -173,6 +180,27 @@ class ObjectWriter:
         options: list[ir.Expr] = []
         for i, member in enumerate(members):
             options.append(ir.Sequence((ws.open, written[i], *tail[i + 1 :], *rest)))
+            if member.required:
+                break
+        else:
+            options.extend(rest_alone)
+        return options[0] if len(options) == 1 else ir.Choice(tuple(options))
+
+    def shared_chain(
+        self, members: list[Member], written: list[ir.Expr], rest: list[ir.Expr], rest_alone: list[ir.Expr]
+    ) -> ir.Expr:
+        """Return what ``chain`` does, with a rule for what may follow each member."""
+        lowering, ws = self.lowering, self.lowering.whitespace
+        names = [lowering.fresh("after") for _ in members]
+        follows: ir.Expr = ir.Sequence(tuple(rest))
+        for member, expr, name in zip(reversed(members), reversed(written), reversed(names), strict=True):
+            lowering.rules[name] = ir.Rule(name, follows)
+            item: ir.Expr = ir.Sequence((ws.item, expr))
+            item = item if member.required else ir.Repeat(item, 0, 1)
+            follows = ir.Sequence((item, ir.RuleRef(name)))
+        options: list[ir.Expr] = []
+        for member, expr, name in zip(members, written, names, strict=True):
+            options.append(ir.Sequence((ws.open, expr, ir.RuleRef(name))))
             if member.required:
                 break
         else:

@@ -10,6 +10,7 @@ from stackmask.grammar.diagnostics import GrammarError
 from stackmask.grammar.json_schema.errors import SchemaError, Where
 from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, Format, formats_of
 from stackmask.grammar.json_schema.nodes import Node
+from stackmask.grammar.json_schema.python_types import UNKNOWABLE, format_pattern
 from stackmask.grammar.json_schema.texts import ALL, Texts, text_set
 from stackmask.grammar.json_schema.values import shown
 from stackmask.grammar.regex import regex_expr
@@ -20,8 +21,8 @@ if TYPE_CHECKING:
 _CACHED: Final = 2048
 
 
-def pattern_texts(algebra: Algebra, pattern: Any, where: Where, keyword: str) -> Texts:
-    """Return the strings in which the pattern is found.
+def pattern_texts(algebra: Algebra, pattern: Any, where: Where, keyword: str) -> Texts | None:
+    """Return the strings in which the pattern is found; None where that is relaxed, so that it is not known.
 
     Raises: SchemaError if it is no regular expression; UnsupportedSchemaError if it is more than regular.
     """
@@ -33,7 +34,7 @@ def pattern_texts(algebra: Algebra, pattern: Any, where: Where, keyword: str) ->
     kind, reason = found
     if kind == "unsupported":
         algebra.unsupported(where, keyword, reason)
-        return ALL
+        return None
     raise SchemaError(where, keyword, f"no regular expression of ECMA-262: {reason}")
 
 
@@ -69,6 +70,14 @@ def format_texts(algebra: Algebra, name: str, node: Node) -> Texts:
     if not algebra.assert_formats:
         algebra.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
         return ALL
+    if algebra.of_type:
+        if name in UNKNOWABLE:
+            algebra.unsupported(node.where, "format", f"`{name}`: {UNKNOWABLE[name]}")
+            node.loose = True
+            return ALL
+        pattern = format_pattern(name, node.schema)
+        if pattern is not None:
+            return pattern_texts(algebra, pattern, node.where, "format") or ALL
     # a format that a later draft defines means the same in an earlier one, which leaves others open
     known = formats_of(node.resource.draft.name)
     make = known.get(name) or FORMATS.get(name)

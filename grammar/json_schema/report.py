@@ -32,12 +32,15 @@ class Report:
     """
 
     notes: list[Note] = field(default_factory=list)
-    _seen: set[tuple[str, str, str]] = field(default_factory=set, repr=False)
+    _seen: set[tuple[str, str, str, str]] = field(default_factory=set, repr=False)
 
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
         """Add a note, unless the same was added before."""
-        place = pointer(where)
-        key = (kind, place, keyword)
+        self.add_at(kind, pointer(where), keyword, reason)
+
+    def add_at(self, kind: Kind, place: str, keyword: str, reason: str) -> None:
+        """Add a note for a place that is a pointer already, unless the same was added before."""
+        key = (kind, place, keyword, reason)
         if key not in self._seen:
             self._seen.add(key)
             self.notes.append(Note(kind, place, keyword, reason))

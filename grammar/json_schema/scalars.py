@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, NO_NUMBERS, NumberSet
+from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
 from stackmask.grammar.json_schema.texts import ALL, NONE, Texts
 from stackmask.grammar.json_schema.values import ANY
 
@@ -12,41 +12,83 @@ from stackmask.grammar.json_schema.values import ANY
 class Scalars(NamedTuple):
     """What holds of null, true and false (bits of ``mask``), of numbers, and of strings.
 
-    ``whole``: the numbers are integers of draft 4, which are written without a fraction.
+    ``digits``: the numbers that may be written as digits alone, where those are others than ``number`` says: an
+    integer of draft 4 is written so, and `1.0` is none. ``loose``: more than the schema allows, since a part of
+    it was relaxed; then what is no member is not known either, and the complement is everything.
     """
 
     mask: int
     number: NumberSet
     text: Texts
-    whole: bool = False
+    digits: NumberSet | None = None
+    loose: bool = False
 
     def meet(self, other: Scalars) -> Scalars:
         """Return the values of both."""
-        number = self.number
-        if number is ALL_NUMBERS:
-            number = other.number
-        elif other.number is not ALL_NUMBERS:
-            number = number & other.number
-        return Scalars(self.mask & other.mask, number, self.text.meet(other.text), self.whole or other.whole)
+        digits = None
+        if self.digits is not None or other.digits is not None:
+            digits = _meet(self.written_as_digits(), other.written_as_digits())
+        return Scalars(
+            self.mask & other.mask,
+            _meet(self.number, other.number),
+            self.text.meet(other.text),
+            digits,
+            self.loose or other.loose,
+        )
 
     def join(self, other: Scalars) -> Scalars:
         """Return the values of either."""
-        if self.number is NO_NUMBERS:
-            number, whole = other.number, other.whole
-        elif other.number is NO_NUMBERS:
-            number, whole = self.number, self.whole
-        else:
-            number, whole = self.number | other.number, self.whole and other.whole
-        return Scalars(self.mask | other.mask, number, self.text.join(other.text), whole)
+        digits = None
+        if self.digits is not None or other.digits is not None:
+            digits = _join(self.written_as_digits(), other.written_as_digits())
+        return Scalars(
+            self.mask | other.mask,
+            _join(self.number, other.number),
+            self.text.join(other.text),
+            digits,
+            self.loose or other.loose,
+        )
 
     def complement(self) -> Scalars:
         """Return all other values."""
-        if self.number is ALL_NUMBERS:
-            number = NO_NUMBERS
-        else:
-            number = ALL_NUMBERS if self.number is NO_NUMBERS else ~self.number
-        return Scalars(ANY & ~self.mask, number, self.text.complement())
+        if self.loose:
+            return LOOSE
+        return Scalars(
+            ANY & ~self.mask,
+            _complement(self.number),
+            self.text.complement(),
+            None if self.digits is None else _complement(self.digits),
+        )
+
+    def written_as_digits(self) -> NumberSet:
+        """Return the numbers that may be written as digits alone, where they are integers."""
+        return self.number if self.digits is None else self.digits
+
+    def has_numbers(self) -> bool:
+        """Tell whether a number is a value."""
+        if self.number is not NO_NUMBERS and not self.number.is_empty():
+            return True
+        return self.digits is not None and not (self.digits & INTEGERS).is_empty()
+
+
+def _meet(a: NumberSet, b: NumberSet) -> NumberSet:
+    if a is ALL_NUMBERS:
+        return b
+    return a if b is ALL_NUMBERS else a & b
+
+
+def _join(a: NumberSet, b: NumberSet) -> NumberSet:
+    if a is NO_NUMBERS:
+        return b
+    return a if b is NO_NUMBERS else a | b
+
+
+def _complement(numbers: NumberSet) -> NumberSet:
+    if numbers is ALL_NUMBERS:
+        return NO_NUMBERS
+    return ALL_NUMBERS if numbers is NO_NUMBERS else ~numbers
 
 
 ALL_SCALARS: Final = Scalars(ANY, ALL_NUMBERS, ALL)
 NO_SCALARS: Final = Scalars(0, NO_NUMBERS, NONE)
+LOOSE: Final = Scalars(ANY, ALL_NUMBERS, ALL, None, True)

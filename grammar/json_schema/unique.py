@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
-from stackmask.grammar.json_schema.numbers import INTEGERS, finite
+from stackmask.grammar.json_schema.numbers import INTEGERS, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.strings import lift, literal, string
 from stackmask.grammar.json_schema.texts import ALL, finite_words
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE, canonical
@@ -62,6 +62,8 @@ def unique_array(lowering: Lowering, form: ArrayForm) -> ir.Expr:
 
     if form.contains:
         raise refuse("together with `contains`")
+    if any(state and lowering.algebra.value(state).digits is not None for state in (*form.prefix, form.rest)):
+        raise refuse("integers of draft 4 beside other numbers")
     ws = lowering.whitespace
     live = [lowering.is_live(state) for state in form.prefix]
     if form.prefix:
@@ -214,7 +216,10 @@ def _left_over(lowering: Lowering, form: ArrayForm, value: Value) -> ir.Expr:
     What was used is left out of the language of the next item, so nothing leads into a dead end while there are
     more values than items.
     """
-    value.number.expr(zero_fractions=not value.whole)  # refuse now what could only be refused later
+    try:
+        value.number.expr(zero_fractions=not value.whole)  # refuse now what could only be refused later
+    except UnsupportedNumber as error:
+        raise UnsupportedSchemaError(lowering.algebra.where(form.rest), "uniqueItems", str(error)) from None
     high = form.high
     if high is None or high > MAX_VALUES:
         # there are more values than this: fewer would have been told apart one by one
@@ -392,7 +397,8 @@ def _values(lowering: Lowering, state: State) -> dict[Hashable, ir.Expr] | None:
     words = _words(value)
     if numbers is None or words is None:
         return None
-    found.update((number, finite([number]).expr()) for number in numbers)
+    zeros = not value.whole
+    found.update((number, finite([number]).expr(zero_fractions=zeros)) for number in numbers)
     found.update((word, string(literal(word))) for word in words)
     return found if len(found) <= MAX_VALUES else None
 
@@ -427,7 +433,8 @@ def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | N
     if not number.is_empty():
         numbers = number.values(MAX_VALUES)
         if numbers is not None:
-            singles.extend(finite([n]).expr() for n in numbers)
+            zeros = value is None or not value.whole
+            singles.extend(finite([n]).expr(zero_fractions=zeros) for n in numbers)
         else:
             spelled = _endless_numbers(number)
             if spelled is None:

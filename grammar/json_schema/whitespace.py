@@ -7,9 +7,13 @@ from functools import cache
 from typing import Any, Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.errors import SchemaError
+from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError
 
 DEFAULT_MAX: Final = 40  # a line break and the indentation of ten levels
+_NO_INDENT: Final = (
+    "a fixed indentation, which grows with the depth, is not supported: indented texts are among those of "
+    '"any" and of a pattern such as {"pattern": "(?:\\n *| ?)"}'
+)
 _BLANKS: Final = (1 << 0x20) | (1 << 0x0A) | (1 << 0x09) | (1 << 0x0D)
 _BLANK: Final = ir.ByteClass(_BLANKS)
 _COMMA: Final = ir.Literal(b",")
@@ -21,8 +25,7 @@ class Whitespace:
     """Which blanks may stand between the parts of JSON text.
 
     ``open``: after `[` and `{`; ``close``: before `]` and `}`; ``empty``: between the brackets where there is
-    nothing; ``item``: with the comma between items; ``member``: with the colon. ``indent``: texts of a fixed
-    indentation per level instead, or None.
+    nothing; ``item``: with the comma between items; ``member``: with the colon.
     """
 
     open: ir.Expr
@@ -30,7 +33,6 @@ class Whitespace:
     empty: ir.Expr
     item: ir.Expr
     member: ir.Expr
-    indent: str | None = None
     note: str = ""
 
     @classmethod
@@ -70,7 +72,8 @@ class Whitespace:
         """Return what the option ``whitespace=`` means.
 
         ``None`` or ``"any"``, ``"compact"``, ``{"max": n}``, ``{"separators": (item, member)}``,
-        ``{"pattern": regex}``, or a ``Whitespace``. Raises: SchemaError for anything else.
+        ``{"pattern": regex}``, or a ``Whitespace``. Raises: SchemaError for anything else, UnsupportedSchemaError
+        for a fixed indentation.
         """
         if option is None or option == "any":
             return _DEFAULT
@@ -78,6 +81,10 @@ class Whitespace:
             return _COMPACT
         if isinstance(option, Whitespace):
             return option
+        if (isinstance(option, int) and not isinstance(option, bool)) or (
+            isinstance(option, dict) and "indent" in option
+        ):
+            raise UnsupportedSchemaError("", "whitespace", _NO_INDENT)
         if isinstance(option, dict) and len(option) == 1:
             ((kind, value),) = option.items()
             if kind == "max" and isinstance(value, int) and value >= 0:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import time
 from typing import Any
 
 import pytest
+from json_schema.engine import COMPILER
 
 import stackmask as sm
 
@@ -84,6 +87,82 @@ def test_unsupported(case: tuple[Any, str]) -> None:
     with pytest.raises(sm.UnsupportedSchemaError) as caught:
         sm.Grammar.from_json_schema(schema)
     assert caught.value.keyword == keyword
+
+
+PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "integer", "allOf": [{"not": {"multipleOf": p}} for p in PRIMES]},
+        {"anyOf": [{"multipleOf": p + 0.5} for p in PRIMES]},
+        {"items": {"type": "integer", "multipleOf": 100_003}, "uniqueItems": True},
+        {"items": {"anyOf": [{"type": "integer", "multipleOf": 7}, {"type": "array"}]}, "uniqueItems": True},
+    ],
+)
+def test_multiples_beyond_the_budget(schema: Any) -> None:
+    with pytest.raises(sm.UnsupportedSchemaError):
+        sm.Grammar.from_json_schema(schema)
+    report = sm.Grammar.from_json_schema(schema, on_unsupported="relax").report
+    assert report is not None
+    assert report.relaxed
+
+
+WIDER: list[tuple[Any, str, list[str]]] = [
+    ({"not": {"pattern": r"(a)\1"}}, "pattern", ['"aa"', '"b"']),
+    ({"oneOf": [{"pattern": r"(a)\1"}, {"maxLength": 1}]}, "pattern", ['"aa"', '"b"', '"bb"']),
+    (
+        {"patternProperties": {r"(a)\1": {"type": "null"}}, "additionalProperties": False},
+        r"(a)\1",
+        ['{"aa": null, "b": 2}'],
+    ),
+    ({"not": {"uniqueItems": True}}, "uniqueItems", ["[1, 1]"]),
+    (
+        {"items": {"enum": [[1], [2]]}, "contains": {"const": [1]}, "uniqueItems": True},
+        "uniqueItems",
+        ["[[1]]"],
+    ),
+    (
+        {"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)]},
+        "allOf",
+        ["1"],
+    ),
+    (
+        {"oneOf": [{"properties": {f"k{j}": {"type": "null"} for j in range(i, i + 20)}} for i in range(30)]},
+        "oneOf",
+        ['{"k0": 1}', "{}"],
+    ),
+    ({"contains": {"type": "integer", "multipleOf": 7}, "minContains": 3000}, "contains", ["{}"]),
+]
+
+
+@pytest.mark.parametrize("case", WIDER)
+def test_relaxed_is_wider(case: tuple[Any, str, list[str]]) -> None:
+    schema, keyword, valid = case
+    with pytest.raises(sm.UnsupportedSchemaError):
+        sm.Grammar.from_json_schema(schema)
+    grammar = sm.Grammar.from_json_schema(schema, on_unsupported="relax")
+    assert grammar.report is not None
+    assert keyword in [note.keyword for note in grammar.report.relaxed]
+    for text in valid:
+        matcher = COMPILER.compile(grammar).matcher()
+        assert matcher.accept_string(text), text
+        assert matcher.is_accepting(), text
+
+
+def test_a_megabyte_takes_seconds() -> None:
+    inner = {
+        "type": "object",
+        "description": "d" * 90,
+        "properties": {"id": {"type": "integer"}, "name": {"type": "string"}},
+        "required": ["id"],
+    }
+    text = json.dumps({"type": "object", "properties": {f"p{i:04}": inner for i in range(5000)}})
+    assert len(text) > 1_000_000
+    start = time.process_time()
+    sm.Grammar.from_json_schema(text)
+    assert time.process_time() - start < 6, "it is about a second; three times that and more is a slope"
 
 
 UNSATISFIABLE: list[Any] = [

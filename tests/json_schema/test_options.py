@@ -119,10 +119,118 @@ def test_whitespace(option: Any, accepted: list[str], rejected: list[str]) -> No
         assert not accepts(SCHEMA, text, whitespace=option), text
 
 
-@pytest.mark.parametrize("option", ["none", {"max": -1}, {"separators": (";", ":")}, {"pattern": "x"}, 3])
+@pytest.mark.parametrize("option", ["none", {"max": -1}, {"separators": (";", ":")}, {"pattern": "x"}, True])
 def test_no_whitespace_option(option: Any) -> None:
     with pytest.raises(sm.SchemaError, match="whitespace"):
         sm.Grammar.from_json_schema({}, whitespace=option)
+
+
+@pytest.mark.parametrize("option", [2, {"indent": 2}])
+def test_a_fixed_indentation_is_refused_by_name(option: Any) -> None:
+    with pytest.raises(sm.UnsupportedSchemaError, match="indentation"):
+        sm.Grammar.from_json_schema({}, whitespace=option)
+
+
+NESTED = {"a": 1, "b": {"c": [1, {"d": []}, "e f"], "g": {}}}
+
+
+@pytest.mark.parametrize(
+    ("option", "layouts"),
+    [
+        ("any", [{"indent": 2}, {"indent": 8}, {"separators": (",", ":")}, {}]),
+        ({"max": 9}, [{"indent": 2}, {}]),
+        ("compact", [{"separators": (",", ":")}]),
+        ({"separators": (", ", ": ")}, [{}]),
+        ({"separators": (",", ": ")}, [{"separators": (",", ": ")}]),
+        ({"pattern": "[ ]?"}, [{}, {"separators": (",", ":")}]),
+        ({"pattern": "\\n(?:  ){0,4}|[ ]?"}, [{"indent": 2}, {}]),
+    ],
+)
+def test_layouts_of_a_serializer(option: Any, layouts: list[dict[str, Any]]) -> None:
+    every = [{"indent": 2}, {"indent": 8}, {"separators": (",", ":")}, {"separators": (",", ": ")}, {}]
+    for layout in every:
+        text = json.dumps(NESTED, **layout)
+        for schema in (SCHEMA, True):
+            wanted = layout in layouts or option == "any" or (option == {"max": 9} and "indent" not in layout)
+            if option in ({"pattern": "[ ]?"}, {"pattern": "\\n(?:  ){0,4}|[ ]?"}) and "separators" in layout:
+                wanted = True
+            assert accepts(schema, text, whitespace=option) == wanted, (option, layout, schema)
+
+
+@pytest.mark.parametrize(
+    ("kind", "accepted", "rejected"),
+    [
+        ("value", ["1", "[]", '{"a": [1]}', '"a"', "null"], ["", "1 2", '{"a": 1, "a": 2}']),
+        ("object", ["{}", '{"a": [1]}'], ["[]", "1", '{"a": 1, "\\u0061": 2}']),
+        ("array", ["[]", '[{"a": 1}]'], ["{}", "1", '"[]"']),
+    ],
+)
+def test_any_json(kind: Any, accepted: list[str], rejected: list[str]) -> None:
+    matcher = COMPILER.compile(sm.Grammar.json(kind)).matcher()
+    for text in [*accepted, *rejected]:
+        matcher.reset()
+        assert (matcher.accept_string(text) and matcher.is_accepting()) == (text in accepted), text
+    compact = COMPILER.compile(sm.Grammar.json("value", whitespace="compact")).matcher()
+    assert compact.accept_string("[1,2]")
+    compact.reset()
+    assert not compact.accept_string("[1, 2]")
+
+
+def test_no_kind_of_json() -> None:
+    with pytest.raises(sm.SchemaError, match="kind"):
+        sm.Grammar.json("number")  # type: ignore[arg-type]
+
+
+def test_others_come_in_any_order_after_many_declared() -> None:
+    schema = {
+        "type": "object",
+        "properties": {f"p{i}": {"type": "integer"} for i in range(80)},
+        "patternProperties": {"^n:": {"type": "string"}},
+        "required": ["n:a", "n:c", "p3"],
+        "additionalProperties": False,
+    }
+    assert accepts(schema, '{"p1": 1, "p3": 1, "p70": 2, "n:b": "x", "n:c": "y", "n:a": "z"}')
+    assert not accepts(schema, '{"p3": 1, "n:a": "x"}')
+    assert not accepts(schema, '{"p3": 1, "p2": 1, "n:a": "x", "n:c": ""}')
+
+
+@pytest.mark.parametrize(
+    ("schema", "accepted", "rejected"),
+    [
+        ({"anyOf": [{"type": "integer"}, {"type": "number", "maximum": 5}]}, "7 5.0 5 -3.5", "7.0 5.5 7e0"),
+        ({"not": {"type": "integer"}}, '7.0 7.5 "a" 1e7', "7 0"),
+        ({"oneOf": [{"type": "integer"}, {"type": "number"}]}, "7.0 7.5", "7"),
+        ({"type": ["integer", "string"], "enum": [1, "a", 2.5]}, '1 "a"', "1.0 2.5"),
+        (
+            {"items": {"type": "integer", "minimum": 0, "maximum": 3}, "uniqueItems": True},
+            "[1,2]",
+            "[1.0] [1,1]",
+        ),
+    ],
+)
+def test_integers_of_draft_4_are_digits(schema: Any, accepted: str, rejected: str) -> None:
+    for text in accepted.split():
+        assert accepts(schema, text, draft="4"), text
+    for text in rejected.split():
+        assert not accepts(schema, text, draft="4"), text
+
+
+def test_the_report_lists_what_is_narrowed() -> None:
+    schema = {
+        "properties": {
+            "a": {"type": "number", "minimum": 1},
+            "b": {"type": "string", "minLength": 2},
+            "c": {"format": "colour"},
+        }
+    }
+    report = sm.Grammar.from_json_schema(schema).report
+    assert report is not None
+    text = str(report)
+    for part in ("numbers: Every value", "strings: A string", "whitespace: at most", "`colour` is no format"):
+        assert part in text
+    plain = sm.Grammar.from_json_schema({"type": ["integer", "string"]}).report
+    assert plain is not None
+    assert "numbers" not in str(plain)
 
 
 def test_property_order() -> None:
