@@ -51,8 +51,9 @@ def schema_rules(
         relax=on_unsupported == "relax",
         report=report,
     )
+    lowering = Lowering(algebra, blanks, property_order == "any")
     try:
-        rules = Lowering(algebra, blanks, property_order == "any").run()
+        rules = lowering.run()
     except UnicodeEncodeError as error:
         text = error.object.encode(errors="backslashreplace").decode()
         raise UnsupportedSchemaError(
@@ -60,6 +61,8 @@ def schema_rules(
         ) from None
     except TextsTooLarge as error:
         raise UnsupportedSchemaError(algebra.registry.root.where, "pattern", str(error)) from None
+    finally:
+        lowering.forget()
     if blanks.note:
         report.add("narrowed", "", "", f"whitespace: {blanks.note}")
     return rules, report

@@ -15,17 +15,15 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.endings import MANY, at_least, is_plain
 from stackmask.grammar.json_schema.strings import lift, literal, string
-from stackmask.grammar.json_schema.texts import MAX_WORDS, Texts, finite_words
+from stackmask.grammar.json_schema.texts import MAX_WORDS, Texts, TextsTooLarge, finite_words
 
 MAX_LENGTHS: Final = 32  # lengths of keys that are tried where they cannot be counted
+_TRIED: Final = "abxAB01/._-"
 _NO_KEYS: Final[frozenset[Hashable]] = frozenset()
 
 
 def simplified(texts: Texts) -> Texts:
-    """Return the same set without the complements that take nothing away from its other parts.
-
-    Raises: TextsTooLarge if that cannot be found out.
-    """
+    """Return the same set without the complements that are seen to take nothing away from its other parts."""
     if len(texts.parts) < 2:
         return texts
     parts = _without_idle(texts.parts)
@@ -42,18 +40,26 @@ def _without_idle(parts: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
     return positive + tuple(
         part
         for part in parts
-        if isinstance(part, ir.Complement) and not Texts(parts=(*positive, part.item)).is_empty()
+        if isinstance(part, ir.Complement) and _may_hold(Texts(parts=(*positive, part.item)))
     )
 
 
+def _may_hold(texts: Texts) -> bool:
+    """Tell whether there is a member, or that cannot be found out."""
+    try:
+        return not texts.is_empty()
+    except TextsTooLarge:
+        return True
+
+
 def few_keys(texts: Texts) -> list[str] | None:
-    """Return all members if they visibly are few. Raises: TextsTooLarge if that cannot be found out."""
+    """Return all members if they visibly are few."""
     if texts.words is not None:
         return list(texts.words)
     words = finite_words(texts.expr(), MAX_WORDS)
     if words is None and any(isinstance(part, ir.Complement) for part in texts.parts):
         longer = Texts(None, max(1, texts.low), texts.high, texts.parts, texts.excluded)
-        if longer.is_empty():  # such as all keys that begin neither with `/` nor with another character
+        if not _may_hold(longer):  # such as all keys that begin neither with `/` nor with another character
             return [""] if texts.contains("") else []
     return words
 
@@ -65,10 +71,12 @@ def count_keys(texts: Texts, names: int) -> int:
     """
     count = _visible_count(texts)
     if count is None:
-        # members of different lengths are different
-        most = texts.low + MAX_LENGTHS
-        lengths = range(texts.low, 1 + (most if texts.high is None else min(most, texts.high)))
-        count = sum(not Texts(None, n, n, texts.parts).is_empty() for n in lengths)
+        # a few texts that are easily asked for; else, members of different lengths are different
+        count = sum(texts.contains(char * n) for char in _TRIED for n in range(1, MAX_LENGTHS + 1))
+        if count < MAX_LENGTHS:
+            most = texts.low + MAX_LENGTHS
+            lengths = range(texts.low, 1 + (most if texts.high is None else min(most, texts.high)))
+            count = sum(not Texts(None, n, n, texts.parts).is_empty() for n in lengths)
     return count if count >= MANY else max(0, count - len(texts.excluded) - names)
 
 
@@ -124,4 +132,4 @@ class LeftOverKeys:
 @lru_cache(1024)
 def left_over_key(expr: ir.Expr) -> ir.Expr:
     """Return a key out of the expression that was not used; the same for equal expressions."""
-    return ir.Capture(ir.Capture(ir.Dynamic(LeftOverKeys(expr)), use_key), "key")
+    return ir.Capture(ir.Dynamic(LeftOverKeys(expr)), use_key)

@@ -41,6 +41,7 @@ class ObjectWriter:
     def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
         self.members: dict[tuple[str, State], ir.Expr] = {}
+        self.left_overs: dict[ir.Expr, ir.Expr] = {}
 
     def children(self, form: ObjectForm) -> Iterable[State]:
         """Return the states of all values in the object."""
@@ -196,7 +197,7 @@ class ObjectWriter:
         lowering = self.lowering
         texts = entry.texts
         if not texts.is_endless():
-            key = left_over_key(texts.without(form.names).expr())
+            key = ir.Capture(self.left_over(texts.without(form.names).expr()), "key")
         elif not form.names:
             key = _ANY_KEY if texts is ALL else ir.Capture(text_expr(texts), "key")
         elif texts is ALL:
@@ -215,6 +216,15 @@ class ObjectWriter:
                 lowering.expression(state),
             )
         )
+
+    def left_over(self, expr: ir.Expr) -> ir.Expr:
+        """Return the rule of the keys out of an expression that were not used yet."""
+        found = self.left_overs.get(expr)
+        if found is None:
+            name = self.lowering.fresh("key")
+            self.lowering.rules[name] = ir.Rule(name, left_over_key(expr))
+            found = self.left_overs[expr] = ir.RuleRef(name)
+        return found
 
     # -- shapes ------------------------------------------------------------------------------------------
 
