@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from stackmask.grammar.ir import RuleSet
@@ -52,6 +53,8 @@ def schema_rules(
         report=report,
     )
     lowering = Lowering(algebra, blanks, property_order == "any")
+    collecting = gc.isenabled()
+    gc.disable()  # nothing here is garbage that only it finds, but all that lives would be visited
     try:
         rules = lowering.run()
     except UnicodeEncodeError as error:
@@ -63,6 +66,8 @@ def schema_rules(
         raise UnsupportedSchemaError(algebra.registry.root.where, "pattern", str(error)) from None
     finally:
         lowering.forget()
+        if collecting:
+            gc.enable()
     if blanks.note:
         report.add("narrowed", "", "", f"whitespace: {blanks.note}")
     return rules, report
