@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -9,6 +10,8 @@ if TYPE_CHECKING:
 
 Ranges = tuple[tuple[int, int], ...]
 ByteRanges = tuple[tuple[int, int], ...]
+Tree = tuple[tuple[int, "Tree"], ...]
+"""Sets of first bytes, each with what follows."""
 
 # the last code point of each encoded length
 _LENGTH_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
@@ -48,17 +51,31 @@ def byte_sequences(low: int, high: int) -> list[ByteRanges]:
 
 def class_term(terms: TermStore, ranges: Ranges) -> int:
     """Return the term of one character out of the ranges. Cost: linear in the ranges."""
-    sequences = [sequence for low, high in ranges for sequence in byte_sequences(low, high)]
-    return _join(terms, sequences)
+    return _term(terms, _tree(ranges))
 
 
-def _join(terms: TermStore, sequences: list[ByteRanges]) -> int:
+@lru_cache(4096)
+def _tree(ranges: Ranges) -> Tree:
+    """Return the byte sequences of the ranges by their first bytes; remembered, for all stores alike."""
+    return _join([sequence for low, high in ranges for sequence in byte_sequences(low, high)])
+
+
+def _join(sequences: list[ByteRanges]) -> Tree:
     """Merge sequences by their first byte range; lead bytes with one continuation become one set."""
     groups: dict[tuple[int, int], list[ByteRanges]] = {}
-    leads: dict[int, int] = {}
+    leads: dict[Tree, int] = {}
     for sequence in sequences:
         groups.setdefault(sequence[0], []).append(sequence[1:])
     for (low, high), rests in groups.items():
-        rest = _join(terms, rests) if rests[0] else terms.sequence([])
+        rest = _join(rests) if rests[0] else ()
         leads[rest] = leads.get(rest, 0) | ((1 << (high + 1)) - (1 << low))
-    return terms.alternatives([terms.sequence([terms.byte_set(mask), rest]) for rest, mask in leads.items()])
+    return tuple((mask, rest) for rest, mask in leads.items())
+
+
+def _term(terms: TermStore, tree: Tree) -> int:
+    return terms.alternatives(
+        [
+            terms.sequence([terms.byte_set(mask), _term(terms, rest) if rest else terms.sequence([])])
+            for mask, rest in tree
+        ]
+    )

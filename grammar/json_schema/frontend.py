@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from stackmask.grammar.ir import RuleSet
@@ -55,8 +56,11 @@ def schema_rules(
         report=report,
         of_type=of_type,
     )
+    lowering = Lowering(algebra, blanks, property_order == "any")
+    collecting = gc.isenabled()
+    gc.disable()  # nothing here is garbage that only it finds, but all that lives would be visited
     try:
-        rules = Lowering(algebra, blanks, property_order == "any").run()
+        rules = lowering.run()
     except UnicodeEncodeError as error:
         text = error.object.encode(errors="backslashreplace").decode()
         raise UnsupportedSchemaError(
@@ -66,6 +70,10 @@ def schema_rules(
         raise UnsupportedSchemaError(algebra.registry.root.where, "multipleOf", str(error)) from None
     except TextsTooLarge as error:
         raise UnsupportedSchemaError(algebra.registry.root.where, "pattern", str(error)) from None
+    finally:
+        lowering.forget()
+        if collecting:
+            gc.enable()
     if of_type:
         report.add("narrowed", "", "type", NARROWING)
     if blanks.note:

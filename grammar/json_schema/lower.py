@@ -62,6 +62,10 @@ class Lowering:
             self.rules.update(prelude(self.whitespace))
         return ir.RuleSet(self.rules, START)
 
+    def forget(self) -> None:
+        """Let go of the writers, which refer back: all is freed at once, and not left to the garbage collector."""
+        del self.arrays, self.objects
+
     # -- which states have a value -----------------------------------------------------------------------
 
     def find_productive(self, start: State) -> None:

@@ -7,7 +7,15 @@ from itertools import product
 from typing import TYPE_CHECKING, Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema.endings import MANY
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.key_languages import (
+    count_keys,
+    few_keys,
+    left_over_key,
+    no_keys,
+    simplified,
+)
 from stackmask.grammar.json_schema.objects import KeyClass, Member, ObjectForm
 from stackmask.grammar.json_schema.strings import ANY_STRING, ANY_STRING_BODY, QUOTE, lift, literal, string
 from stackmask.grammar.json_schema.texts import ALL, spelled
@@ -34,6 +42,7 @@ class ObjectWriter:
     def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
         self.members: dict[tuple[str, State], ir.Expr] = {}
+        self.left_overs: dict[ir.Expr, ir.Expr] = {}
 
     def children(self, form: ObjectForm) -> Iterable[State]:
         """Return the states of all values in the object."""
@@ -72,8 +81,61 @@ class ObjectWriter:
         productive = self.lowering.productive
         members = [member for member in form.members if productive[member.state]]
         classes = [entry for entry in form.classes if productive[entry.state]]
-        required = sum(member.required for member in members)
+        if not all(entry.texts.is_endless() for entry in classes):
+            return self.running_out(form, members, classes)
+        return self.shaped(form, members, classes, form.low, form.high)
+
+    def running_out(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> ir.Expr:
+        """Return an object of which some keys without a name can run out: few are members, others are kept."""
+        algebra = self.lowering.algebra
+        kept: list[KeyClass] = []
+        count = 0
+        for entry in classes:
+            most = MANY
+            if not entry.texts.is_endless():
+                entry = KeyClass(simplified(entry.texts), entry.state, entry.inside)
+            if not entry.texts.is_endless():
+                words = few_keys(entry.texts.without(form.names))
+                if words is not None and not form.some:
+                    members.extend(Member(word, entry.state, False, False) for word in words)
+                    continue
+                most = count_keys(entry.texts, len(form.names)) if words is None else len(words)
+                if form.some and most < MANY:
+                    algebra.unsupported(
+                        algebra.where(entry.state),
+                        "patternProperties",
+                        "keys of which there may be too few, in an object in which keys must be found",
+                    )
+                    entry, most = KeyClass(ALL, entry.state, entry.inside), MANY
+            count += most
+            kept.append(entry)
         low, high = form.low, form.high
+        if not kept and low > len(members):
+            where = algebra.where(classes[0].state)
+            raise UnsupportedSchemaError(where, "minProperties", f"there are only {len(members)} keys")
+        if kept and count < MANY:
+            if self.lowering.any_order or not any(member.declared for member in members):
+                count += len(members)  # in any order, what is left of either may still come
+            place = algebra.where(kept[0].state)
+            if max(low, sum(member.required for member in members)) > count:
+                raise UnsupportedSchemaError(place, "minProperties", f"keys that may run out after {count}")
+            if high is None or high > count:
+                note = f"at most {count:,} keys in one object"
+                algebra.report.add("narrowed", place, "patternProperties", note)
+                high = count
+        result = self.shaped(form, members, kept, low, high)
+        if all(entry.texts.is_endless() for entry in kept):
+            return result
+        if not isinstance(result, ir.Keyed) or not isinstance(result.item, ir.Sequence):
+            return result  # there was no room for other keys
+        inside = ir.Sequence((ir.Capture(_OPEN, no_keys), *result.item.items[1:]))
+        return ir.Scope(ir.Keyed(inside, result.spec))
+
+    def shaped(
+        self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
+    ) -> ir.Expr:
+        """Return an object in the shape that its members, other keys and counts need."""
+        required = sum(member.required for member in members)
         if high is not None and not classes and high >= len(members):
             high = None
         if high is not None and high == required:  # nothing else fits
@@ -139,7 +201,9 @@ class ObjectWriter:
 
         lowering = self.lowering
         texts = entry.texts
-        if not form.names:
+        if not texts.is_endless():
+            key = ir.Capture(self.left_over(texts.without(form.names).expr()), "key")
+        elif not form.names:
             key = _ANY_KEY if texts is ALL else ir.Capture(text_expr(texts), "key")
         elif texts is ALL:
             names = tuple(map(literal, form.names))
@@ -157,6 +221,15 @@ class ObjectWriter:
                 lowering.expression(state),
             )
         )
+
+    def left_over(self, expr: ir.Expr) -> ir.Expr:
+        """Return the rule of the keys out of an expression that were not used yet."""
+        found = self.left_overs.get(expr)
+        if found is None:
+            name = self.lowering.fresh("key")
+            self.lowering.rules[name] = ir.Rule(name, left_over_key(expr))
+            found = self.left_overs[expr] = ir.RuleRef(name)
+        return found
 
     # -- shapes ------------------------------------------------------------------------------------------
 
@@ -234,7 +307,7 @@ class ObjectWriter:
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
-            ordered=not self.lowering.any_order,
+            ordered=not self.lowering.any_order and any(member.declared for member in members),
             min_count=low,
             max_count=high,
             open=bool(classes),

@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema.endings import is_endless
 from stackmask.grammar.json_schema.strings import literal, string
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.regular import Recognizer, is_empty
@@ -146,7 +147,7 @@ class Texts:
             return True
         if self.words is not None or self.high is not None:
             return False
-        return all(map(_goes_on, self.parts))
+        return not self.parts or is_endless(_intersection(self.parts))
 
     def is_empty(self) -> bool:
         """Tell whether there is no member. Raises: BudgetError if that cannot be found out."""
@@ -193,19 +194,6 @@ def _any_of(words: list[str]) -> ir.Expr:
 
 def _intersection(parts: tuple[ir.Expr, ...]) -> ir.Expr:
     return parts[0] if len(parts) == 1 else ir.Intersection(parts)
-
-
-def _goes_on(expr: ir.Expr) -> bool:
-    """Tell whether the expression ends in a loop that every beginning can reach and stay in, read off its form."""
-    match expr:
-        case ir.Repeat(item, _, None):
-            return not _is_nullable(item)
-        case ir.Sequence(items):
-            return bool(items) and _goes_on(items[-1])
-        case ir.Choice(items):
-            return bool(items) and all(map(_goes_on, items))
-        case _:
-            return False
 
 
 def _shortest(expr: ir.Expr) -> int | None:

@@ -1,0 +1,131 @@
+"""Keys without a name that can run out: no dead end, nothing valid rejected, or a refusal by name."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from itertools import permutations, product
+from typing import Any
+
+import pytest
+from json_schema.engine import COMPILER
+
+import stackmask as sm
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.endings import is_endless
+
+ONE = {"const": 1}
+CLOSED: dict[str, Any] = {"type": "object", "additionalProperties": False}
+
+FEW = [  # schemas, a pattern that their keys match, how many keys there may be
+    ({**CLOSED, "patternProperties": {"^[ab]{1,2}$": ONE}}, "[ab]{1,2}", None),
+    ({**CLOSED, "patternProperties": {"^[ab]{1,9}$": ONE}}, "[ab]{1,9}", None),
+    ({**CLOSED, "patternProperties": {"^[ab]*c$": ONE}}, "[ab]*c", None),
+    ({**CLOSED, "patternProperties": {"^[ab]*c$": ONE}, "minProperties": 2}, "[ab]*c", None),
+    ({"type": "object", "propertyNames": {"maxLength": 1}, "additionalProperties": ONE}, ".?", None),
+    (
+        {
+            "type": "object",
+            "propertyNames": {"maxLength": 1, "pattern": "^[ab]+$"},
+            "additionalProperties": ONE,
+        },
+        "[ab]",
+        2,
+    ),
+    ({**CLOSED, "patternProperties": {"^xa*$": ONE}, "propertyNames": {"pattern": "^xb*$"}}, "x", 1),
+]
+
+
+def walk(compiled: Any, choose: random.Random, alphabet: bytes, length: int) -> bytes:
+    """Write one text byte by byte; fails at a dead end."""
+    matcher, text = compiled.matcher(), b""
+    while len(text) < length:
+        allowed = [b for b in range(256) if matcher.fork().accept_string(bytes([b]))]
+        if not allowed:
+            assert matcher.is_accepting(), text
+            break
+        byte = bytes([choose.choice([b for b in allowed if b in alphabet] or allowed)])
+        assert matcher.accept_string(byte)
+        text += byte
+    return text
+
+
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize(("schema", "pattern", "most"), FEW)
+def test_no_dead_end(schema: dict[str, Any], pattern: str, most: int | None, order: str) -> None:
+    compiled = COMPILER.compile(
+        sm.Grammar.from_json_schema(schema, property_order=order, whitespace="compact")
+    )
+    choose = random.Random(5)
+    for _ in range(12):
+        text = walk(compiled, choose, b'{}",:1abcx', 160)
+        if text.endswith(b"}") and text.count(b"{") == 1:
+            keys = [key for key, _ in json.loads(text, object_pairs_hook=lambda pairs: pairs)]
+            assert len(keys) == len(set(keys))
+            assert all(re.fullmatch(pattern, key) for key in keys)
+            assert most is None or len(keys) <= most
+
+
+@pytest.mark.parametrize(("schema", "pattern", "most"), FEW)
+def test_nothing_valid_is_rejected(schema: dict[str, Any], pattern: str, most: int | None) -> None:
+    compiled = COMPILER.compile(sm.Grammar.from_json_schema(schema, property_order="any"))
+    words = ["".join(word) for n in range(4) for word in product("abcx", repeat=n)]
+    known = [word for word in words if re.fullmatch(pattern, word)][:4]
+    for count in range(schema.get("minProperties", 0), len(known) + 1):
+        for keys in permutations(known, count):
+            text = json.dumps(dict.fromkeys(keys, 1))
+            matcher = compiled.matcher()
+            assert (matcher.accept_string(text) and matcher.is_accepting()) == (most is None or count <= most)
+    for key in known:
+        assert not compiled.matcher().accept_string(f'{{"{key}": 1, "{key}"')
+        assert not compiled.matcher().accept_string(f'{{"{key}": 1, "{key}": 1')
+
+
+def test_objects_within() -> None:
+    schema = {**CLOSED, "patternProperties": {"^[ab]$": {"$ref": "#"}, "^[a-z]{2}$": {"$ref": "#"}}}
+    compiled = COMPILER.compile(sm.Grammar.from_json_schema(schema, whitespace="compact"))
+    for text, valid in (
+        ('{"ab":{"ab":{}},"ac":{"ab":{},"ac":{}},"a":{}}', True),
+        ('{"ab":{"ab":{}},"ab":{}}', False),
+        ('{"ab":{"ab":{},"ab":{}}}', False),
+        ('{"ab":{},"\\u0061b":{}}', False),
+    ):
+        matcher = compiled.matcher()
+        assert (matcher.accept_string(text) and matcher.is_accepting()) == valid
+
+
+def test_refused_by_name() -> None:
+    schema = {**CLOSED, "patternProperties": {"^[a-z]{2}$": ONE}, "minProperties": 700}
+    with pytest.raises(sm.UnsupportedSchemaError, match="minProperties"):
+        sm.Grammar.from_json_schema(schema)
+
+
+def test_report() -> None:
+    schema = {**CLOSED, "patternProperties": {"^[a-z]{2}$": ONE}}
+    report = sm.Grammar.from_json_schema(schema).report
+    assert report is not None
+    assert [note.reason for note in report.narrowed if note.keyword == "patternProperties"] == [
+        "at most 676 keys in one object"
+    ]
+
+
+A, B = ir.CharClass(((97, 97),)), ir.CharClass(((98, 98),))
+AS, BS = ir.Repeat(A, 0, None), ir.Repeat(B, 0, None)
+
+
+@pytest.mark.parametrize(
+    ("expr", "endless"),
+    [
+        (ir.ANY_TEXT, True),
+        (ir.Sequence((A, BS)), True),
+        (ir.Sequence((AS, B)), False),
+        (ir.Intersection((ir.Sequence((A, AS)), ir.Sequence((A, BS)))), False),
+        (ir.Complement(ir.Sequence((A, ir.ANY_TEXT))), True),
+        (ir.Complement(ir.Sequence((ir.ANY_CHAR, ir.ANY_TEXT))), False),
+        (ir.Intersection((ir.ANY_TEXT, ir.Complement(AS))), True),
+        (ir.Intersection((AS, ir.Complement(ir.Sequence((ir.Repeat(A, 2, 2), AS))))), False),
+    ],
+)
+def test_is_endless(expr: ir.Expr, endless: bool) -> None:
+    assert is_endless(expr) == endless
