@@ -54,12 +54,16 @@ cdef class ConfigTable(FrameSpace):
 
     cdef int32_t intern_config(self, uint64_t ends) except -3:
         """Intern what the scratch holds: ``work`` (sorted, distinct), ``found_pops``, ``found_accepting``."""
-        cdef uint64_t h = mix(37, self.found_accepting)
+        cdef uint64_t h
         cdef size_t i, n = self.work.size(), p = self.found_pops.size()
         cdef int32_t id
         cdef Config* c
         cdef Config config
         cdef Member m
+        if n == 0 and p == 0:
+            # nothing is one thing, whatever is alive below
+            ends = 1 if self.found_accepting else 0
+        h = mix(mix(37, self.found_accepting), ends)
         for i in range(n):
             m = self.work[i]
             h = mix(mix(mix(h, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
@@ -75,6 +79,7 @@ cdef class ConfigTable(FrameSpace):
                     c.count == <int32_t>n
                     and c.pop_count == <int32_t>p
                     and c.accepting == self.found_accepting
+                    and c.ends == ends
                 ):
                     i = 0
                     while i < n and (

@@ -39,6 +39,7 @@ cdef class MaskStore(Simulation):
     cdef vector[Part] parts_found
     cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
     cdef KeyMap visited
+    cdef bint visited_ready                 # `visited` holds the visits of this fill
     cdef int32_t epoch                      # counts how often the masks were dropped
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits

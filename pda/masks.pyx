@@ -85,7 +85,9 @@ cdef class MaskStore(Simulation):
                 ):
                     return 0
         elif filter == NO_FILTER and keys == KEYS_NONE:
-            if n == FEW_VISITS:
+            if not self.visited_ready:
+                # what the map holds is of an earlier fill
+                self.visited_ready = True
                 map_clear(&self.visited)
                 for i in range(n):
                     if self.visits[i].filter == NO_FILTER and self.visits[i].keys == KEYS_NONE:
@@ -251,6 +253,7 @@ cdef class MaskStore(Simulation):
         cdef Member m
         cdef vector[vector[uint8_t]] texts
         self.visits.clear()
+        self.visited_ready = False
         self.parts_found.clear()
         self.to_simulate.clear()
         self.to_try.clear()
