@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal as _L
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
@@ -126,11 +126,38 @@ class NotFollowedBy:
 
 Action: TypeAlias = _L["push", "key"] | Callable[[Hashable, bytes], Hashable | None]
 """``"push"`` puts the captured bytes on the stack of texts; a callable maps (value, captured bytes) to a
-new value, or to None to forbid the return. It must be pure, deterministic and bounded. ``"key"`` reads the
-captured bytes as a JSON string, whose value must not have been a key of this object; see :class:`KeySpec`."""
+new value, or to None to forbid the return; see :func:`never_forbids`. It must be pure, deterministic and bounded.
+``"key"`` reads the captured bytes as a JSON string, whose value must not have been a key of this object; see
+:class:`KeySpec`."""
 
 Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
 """``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""
+
+
+_Callable = TypeVar("_Callable", bound=Callable[[Hashable, bytes], Hashable | None])
+
+
+def never_forbids(action: _Callable) -> _Callable:
+    """Mark an action that never answers None, so that the masks around it are remembered without the state.
+
+    Raises: ResolverError, from the step that runs the action, if it does.
+    """
+    action.__dict__["never_forbids"] = True
+    return action
+
+
+def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callable], _Callable]:
+    """Mark an action that may answer None only where ``test`` of the value and the text so far says so.
+
+    The test must be true if any text that begins with the text so far would be forbidden; it is also asked with
+    the values and texts of other actions. It saves asking the action about every token that may end the capture.
+    """
+
+    def mark(action: _Callable) -> _Callable:
+        action.__dict__["may_forbid"] = test
+        return action
+
+    return mark
 
 
 @dataclass(frozen=True, slots=True)

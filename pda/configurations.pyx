@@ -232,6 +232,8 @@ cdef class ConfigSpace(ConfigTable):
             if self.terms.call_action[node.call] >= 0:
                 if self.is_walk and self.semantics.is_key(self.terms.call_action[node.call]):
                     sem = self.semantics.begin_key(sem)
+                elif self.is_walk and self.semantics.is_update(self.terms.call_action[node.call]):
+                    sem = self.semantics.begin_update(sem)
                 else:
                     sem = self.semantics.begin(sem)
             elif self.terms.call_action[node.call] <= ACTION_KEYED:

@@ -101,14 +101,15 @@ cdef class MaskTable:
     cdef vector[int32_t] key_starts
     cdef vector[vector[int32_t]] class_tokens   # token class -> ids
     # scratch of one walk
-    cdef vector[uint32_t] bits
-    cdef vector[int32_t] stack
+    cdef vector[int32_t] stack              # depth -> configuration
+    cdef vector[int32_t] next_kid           # depth -> where to go on, and where to stop
+    cdef vector[int32_t] last_kid
     cdef uint64_t max_bytes                 # all is dropped when more is held
     cdef readonly uint64_t drops            # how often all masks were dropped
 
     cdef int drop(self) except -1
     cdef int32_t new_row(self) except -1
-    cdef int32_t store_bits(self, int32_t count, Mask* mask) except -3
+    cdef uint32_t* row_of(self, vector[int32_t]& tokens, Mask* mask) except NULL
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
     ) except -1

@@ -8,7 +8,7 @@ masks refer to each other by number.
 """
 
 from libc.stdlib cimport free, malloc
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.remainders cimport IN_FOREST
@@ -36,10 +36,11 @@ cdef class MaskTable:
         self.space = space
         self.trie = trie
         self.width = (vocab_size + 31) // 32
-        self.bits.resize(self.width, 0)
         self.forest = Forest(trie)
         self.runs = Runs(terms, self.forest)
         self.stack.resize(trie.max_depth + 2, 0)
+        self.next_kid.resize(trie.max_depth + 2, 0)
+        self.last_kid.resize(trie.max_depth + 2, 0)
         ids_init(&self.group_index)
         self.drops = 0
         self.masks.push_back(nothing())
@@ -93,21 +94,16 @@ cdef class MaskTable:
         self.rows.push_back(row)
         return <int32_t>self.rows.size() - 1
 
-    cdef int32_t store_bits(self, int32_t count, Mask* mask) except -3:
-        """Keep the tokens in ``bits`` as part of a mask."""
-        cdef int32_t k, n
-        mask.sparse_first = <int32_t>self.sparse_tokens.size()
-        if SPARSE * count > self.width:
-            mask.dense = self.new_row()
-            memcpy(self.rows[mask.dense], self.bits.data(), 4 * <size_t>self.width)
-        elif count:
-            for k in range(self.width):
-                if self.bits[k]:
-                    for n in range(32):
-                        if (self.bits[k] >> n) & 1:
-                            self.sparse_tokens.push_back(32 * k + n)
-            mask.sparse_count = <int32_t>self.sparse_tokens.size() - mask.sparse_first
-        return 0
+    cdef uint32_t* row_of(self, vector[int32_t]& tokens, Mask* mask) except NULL:
+        """Make a mask dense, with these tokens, and return its row."""
+        cdef size_t k
+        cdef uint32_t* row
+        mask.dense = self.new_row()
+        row = self.rows[mask.dense]
+        for k in range(tokens.size()):
+            row[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
+        tokens.clear()
+        return row
 
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places

@@ -14,6 +14,7 @@ cdef struct Visit:
     int32_t frame
     int32_t filter      # or NO_FILTER
     int32_t keys        # key state of the object that the mask is in, KEYS_NONE outside all
+    bint unsure         # an action on the way may forbid
 
 
 cdef struct Part:
@@ -36,6 +37,9 @@ cdef class MaskStore(Simulation):
     cdef uint64_t weighed                   # walks when that was looked at last
     # scratch of one fill
     cdef vector[Visit] visits
+    cdef bint sure                          # no action can forbid the end of a capture that is open
+    cdef vector[Part] parts_unsure          # what only the real configuration can confirm
+    cdef vector[uint32_t] unsure            # and its tokens
     cdef vector[Part] parts_found
     cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
     cdef KeyMap visited
@@ -46,7 +50,10 @@ cdef class MaskStore(Simulation):
     cdef readonly uint64_t joins
     cdef readonly uint64_t most_visits
 
-    cdef int visit(self, int32_t mask, int32_t frame, int32_t filter, int32_t keys) except -3
+    cdef int visit(
+        self, int32_t mask, int32_t frame, int32_t filter, int32_t keys, bint unsure=*
+    ) except -3
+    cdef int try_unsure(self, uint32_t* words) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
     cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1
     cdef int32_t child_of(

@@ -39,7 +39,8 @@ from stackmask.pda.tables cimport (
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
     MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
-    MANY_TOKENS = 256    # sparse tokens from which a joined row is cheaper
+    MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
+    WORTH_A_ROW = 24     # rows that were or-ed for one list of parts before it gets a row of its own
 
 
 @cython.final
@@ -64,8 +65,13 @@ cdef class MaskStore(Simulation):
 
     # -- the parts of a mask ---------------------------------------------------------------------------
 
-    cdef int visit(self, int32_t mask, int32_t frame, int32_t filter, int32_t keys) except -3:
-        """Enter a mask over a frame into the list of what the result is put together from."""
+    cdef int visit(
+        self, int32_t mask, int32_t frame, int32_t filter, int32_t keys, bint unsure=False
+    ) except -3:
+        """Enter a mask over a frame into the list of what the result is put together from.
+
+        ``unsure``: an action on the way may forbid, so what the mask allows is run on the real configuration.
+        """
         cdef Visit v
         cdef size_t i, n = self.visits.size()
         if mask == NO_TOKENS:
@@ -74,6 +80,7 @@ cdef class MaskStore(Simulation):
         v.frame = frame
         v.filter = filter
         v.keys = keys
+        v.unsure = unsure
         # ambiguous stacks reach the same place in several ways; a mask is or-ed once
         if n < FEW_VISITS:
             for i in range(n):
@@ -82,16 +89,23 @@ cdef class MaskStore(Simulation):
                     and self.visits[i].frame == frame
                     and self.visits[i].filter == filter
                     and self.visits[i].keys == keys
+                    and self.visits[i].unsure == unsure
                 ):
                     return 0
-        elif filter == NO_FILTER and keys == KEYS_NONE:
+        elif filter == NO_FILTER and keys == KEYS_NONE and not unsure:
             if not self.visited_ready:
                 # what the map holds is of an earlier fill
                 self.visited_ready = True
                 map_clear(&self.visited)
                 for i in range(n):
-                    if self.visits[i].filter == NO_FILTER and self.visits[i].keys == KEYS_NONE:
-                        map_put(&self.visited, visit_key(self.visits[i]), 1)
+                    v = self.visits[i]
+                    if v.filter == NO_FILTER and v.keys == KEYS_NONE and not v.unsure:
+                        map_put(&self.visited, visit_key(v), 1)
+                v.mask = mask
+                v.frame = frame
+                v.filter = filter
+                v.keys = keys
+                v.unsure = unsure
             if map_get(&self.visited, visit_key(v)) != NO_VALUE:
                 return 0
             map_put(&self.visited, visit_key(v), 1)
@@ -112,19 +126,21 @@ cdef class MaskStore(Simulation):
         """Add the parts of one mask, and visit what it leads to."""
         cdef Mask mask = self.masks[at.mask]
         cdef int32_t i, j, k, e
+        cdef bint unsure
         cdef Edge edge
         cdef Include piece
         cdef Part part
         cdef int32_t keys
         cdef vector[vector[uint8_t]] texts
         part.filter = at.filter
+        cdef vector[Part]* found = &self.parts_unsure if at.unsure else &self.parts_found
         if mask.dense >= 0 or mask.sparse_count:
             part.mask = at.mask
-            self.parts_found.push_back(part)
+            found.push_back(part)
         for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
             if self.any_exit(family, at.frame, self.pendings[i].ends):
                 part.mask = -1 - i
-                self.parts_found.push_back(part)
+                found.push_back(part)
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
             self.simulate_place(self.readers[i])
         if mask.reads_tokens:
@@ -132,22 +148,18 @@ cdef class MaskStore(Simulation):
         for i in range(mask.include_first, mask.include_first + mask.include_count):
             piece = self.includes[i]
             if self.any_exit(family, at.frame, piece.ends):
-                self.visit(piece.mask, at.frame, self.filter_both(at.filter, piece.filter), at.keys)
+                self.visit(piece.mask, at.frame, self.filter_both(at.filter, piece.filter), at.keys, at.unsure)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
             for e in range(family.frames[at.frame].count):
                 edge = family.edges[family.frames[at.frame].first + e]
                 if edge.rest == BOTTOM_REST:
                     continue
-                if edge.action >= 0 and self.semantics.may_forbid(edge.action):
-                    for j in range(self.groups[k].place_count):
-                        self.simulate_place(self.places[self.groups[k].place_first + j])
-                    if self.groups[k].run != NO_RUN:
-                        j = self.runs.runs[self.groups[k].run].place
-                        self.simulate_place(j)
-                    continue
+                unsure = at.unsure or (
+                    not self.sure and edge.action >= 0 and self.semantics.may_forbid(edge.action)
+                )
                 j = self.child_of(family, k, edge, at, &keys)
-                self.visit(j, edge.parent, at.filter, keys)
+                self.visit(j, edge.parent, at.filter, keys, unsure)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
             self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), texts)
             for i in range(mask.key_first, mask.key_first + mask.key_count):
@@ -160,7 +172,7 @@ cdef class MaskStore(Simulation):
         """Return the mask of what a group leaves over when it returns along an edge, and the keys there."""
         cdef int32_t sem = self.groups[group].sem, found
         cdef int32_t known = self.semantics.keys_at(sem)
-        cdef bint strict = family.frames[edge.parent].forbids
+        cdef bint strict = not self.sure and family.frames[edge.parent].forbids
         keys[0] = at.keys
         if edge.action <= ACTION_SCOPE:
             keys[0] = self.semantics.keys_at(edge.saved)
@@ -234,6 +246,22 @@ cdef class MaskStore(Simulation):
             self.simulate_place(self.doubtful[k])
         return 0
 
+    cdef int try_unsure(self, uint32_t* words) except -3:
+        """Note the tokens that some action may forbid, and nothing else allows."""
+        cdef size_t k
+        cdef int32_t i, n
+        cdef uint32_t left
+        self.unsure.assign(self.width, 0)
+        for k in range(self.parts_unsure.size()):
+            self.apply(self.parts_unsure[k], self.unsure.data())
+        for i in range(self.width):
+            left = self.unsure[i] & ~words[i]
+            if left:
+                for n in range(32):
+                    if (left >> n) & 1:
+                        self.to_try.push_back(32 * i + n)
+        return 0
+
     cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3:
         """Return the mask of a local state; the keys of the object are part of it where they decide."""
         cdef int32_t found
@@ -255,15 +283,20 @@ cdef class MaskStore(Simulation):
         self.visits.clear()
         self.visited_ready = False
         self.parts_found.clear()
+        self.parts_unsure.clear()
         self.to_simulate.clear()
         self.to_try.clear()
         self.doubtful.clear()
         self.simulate_tokens = False
         self.simulate_all = False
+        self.sure = True
+        if family.configs[config].capturing:
+            for i in range(first, first + family.configs[config].count):
+                self.sure = self.sure and self.semantics.is_sure(family.members[i].sem)
         for i in range(first, first + family.configs[config].count):
             m = family.members[i]
             keys = self.semantics.keys_at(m.sem)
-            mask = self.root_of(m.state, keys, family.frames[m.frame].forbids)
+            mask = self.root_of(m.state, keys, not self.sure and family.frames[m.frame].forbids)
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
                 texts.clear()
                 where = self.semantics.rest_of_keys(m.sem, texts)
@@ -335,7 +368,7 @@ cdef class MaskStore(Simulation):
     cdef int32_t join(self) except -3:
         """Return the row that holds all parts found, made or remembered; -1 if it is not worth a row."""
         cdef size_t i, n = self.parts_found.size()
-        cdef int32_t heavy = 0, light = 0, row, id
+        cdef int32_t heavy = 0, light = 0, before, row, id
         cdef Part part
         cdef Joined found
         cdef uint64_t h = 53
@@ -369,9 +402,11 @@ cdef class MaskStore(Simulation):
                     if i == n:
                         return found.row
             pos = (pos + 1) & self.joined_index.mask
-        if map_get(&self.joined_before, h) == NO_VALUE:
-            # most lists are met once, and a row is a lot of fresh memory
-            map_put(&self.joined_before, h, 1)
+        # a row is fresh memory, which costs more than or-ing many parts: most lists are met a few times only
+        before = map_get(&self.joined_before, h)
+        light = (0 if before == NO_VALUE else before) + heavy + light // MANY_TOKENS
+        if light < WORTH_A_ROW:
+            map_put(&self.joined_before, h, light + 1)
             return -1
         row = self.new_row()
         self.joins += 1
@@ -432,8 +467,11 @@ cdef class MaskStore(Simulation):
             if not self.simulate_all:
                 for i in range(self.parts_found.size()):
                     self.apply(self.parts_found[i], words)
-        if not self.simulate_all and self.doubtful.size():
-            self.recheck(words)
+        if not self.simulate_all:
+            if self.parts_unsure.size():
+                self.try_unsure(words)
+            if self.doubtful.size():
+                self.recheck(words)
         if self.to_simulate.empty() and self.to_try.empty() and not self.simulate_tokens:
             if row >= 0:
                 family.configs[config].mask_row = row
@@ -452,6 +490,7 @@ cdef class MaskStore(Simulation):
             "hits": self.hits,
             "joined_masks": self.joins,
             "simulations": self.simulations,
+            "tried_tokens": self.tried,
             "most_visits": self.most_visits,
             "mask_bytes": self.nbytes(),
             "walk_bytes": self.space.nbytes(),

@@ -12,6 +12,9 @@ cdef struct Nodes:
     const int32_t* end
     const int32_t* token_first
     const int32_t* tokens
+    const int32_t* kid_first
+    const int32_t* kid_node
+    const uint8_t* kid_byte
 
 cdef enum:
     # a place is node << 2, and these bits
@@ -25,6 +28,9 @@ cdef class Forest:
     cdef vector[int32_t] end
     cdef vector[int32_t] token_first    # one more than nodes
     cdef vector[int32_t] tokens
+    cdef vector[int32_t] kid_first      # one more than nodes
+    cdef vector[int32_t] kid_node
+    cdef vector[uint8_t] kid_byte
     cdef int32_t max_depth
     cdef vector[uint8_t] twice          # node -> some token stands at several nodes of its trie
     cdef vector[int32_t] stamp          # token -> the last trie that it was met in
@@ -34,6 +40,7 @@ cdef class Forest:
     cdef int32_t size_of(self, int32_t place) noexcept
     cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1
     cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1
+    cdef int link_kids(self, int32_t root) except -1
     cdef int flag_repeats(self, int32_t root) except -1
     cdef int32_t intern(self, int32_t root) except -1
     cdef int copy_below(self, int32_t place, int32_t node) except -1

@@ -39,12 +39,18 @@ cdef class Forest:
             n.end = self.end.data()
             n.token_first = self.token_first.data()
             n.tokens = self.tokens.data()
+            n.kid_first = self.kid_first.data()
+            n.kid_node = self.kid_node.data()
+            n.kid_byte = self.kid_byte.data()
         else:
             n.byte = self.trie.byte
             n.depth = self.trie.depth
             n.end = self.trie.end
             n.token_first = self.trie.token_first
             n.tokens = self.trie.tokens
+            n.kid_first = self.trie.kid_first.data()
+            n.kid_node = self.trie.kid_node.data()
+            n.kid_byte = self.trie.kid_byte.data()
         return n
 
     cdef int32_t size_of(self, int32_t place) noexcept:
@@ -209,8 +215,26 @@ cdef class Forest:
                     return other
             pos = (pos + 1) & self.root_index.mask
         ids_put(&self.root_index, pos, tag, root)
+        self.link_kids(root)
         self.flag_repeats(root)
         return root
+
+    cdef int link_kids(self, int32_t root) except -1:
+        """List the children of every node of a new trie."""
+        cdef int32_t n, i, k = <int32_t>self.kid_node.size(), count = <int32_t>self.byte.size()
+        self.kid_first.resize(count + 1)
+        self.kid_node.resize(k + count - root - 1)
+        self.kid_byte.resize(k + count - root - 1)
+        for n in range(root, count):
+            self.kid_first[n] = k
+            i = n + 1
+            while i < self.end[n]:
+                self.kid_node[k] = i
+                self.kid_byte[k] = self.byte[i]
+                k += 1
+                i = self.end[i]
+        self.kid_first[count] = k
+        return 0
 
     cdef int flag_repeats(self, int32_t root) except -1:
         """Note for the nodes of a new trie whether a token has several remainders in it.

@@ -48,6 +48,7 @@ cdef class Semantics:
     cdef list resolvers
     cdef object resolve_term            # (resolver answer) -> term
     cdef KeyMap resolved                # resolver << 32 | value -> term
+    cdef KeyMap known_sure              # value << 32 | text of a capture -> no action can forbid its end
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
     cdef uint64_t max_states
 
@@ -68,10 +69,13 @@ cdef class Semantics:
     cdef int32_t append(self, int32_t sem, uint8_t byte) except -3
     cdef int32_t begin(self, int32_t sem) except -3
     cdef int32_t begin_key(self, int32_t sem) except -3
+    cdef int32_t begin_update(self, int32_t sem) except -3
     cdef bint keeps_bytes(self, int32_t sem) noexcept
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
     cdef bint may_forbid(self, int32_t action)
+    cdef int is_sure(self, int32_t sem) except -1
+    cdef bint is_update(self, int32_t action)
     cdef bint is_key(self, int32_t action)
     cdef int32_t keys_at(self, int32_t sem) noexcept
     cdef int32_t symbol_with(self, int32_t keys) except -3

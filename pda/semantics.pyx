@@ -35,15 +35,16 @@ from stackmask.pda.tables cimport (
     mix,
 )
 
-from stackmask.pda.errors import BudgetError
+from stackmask.pda.errors import BudgetError, ResolverError
 
 cdef enum:
     VALUE_OBJECT = 0
     VALUE_LINK = 1
     VALUE_SYMBOL = 2
-    ACT_CALL = 0
+    ACT_CALL = 0    # may forbid
     ACT_PUSH = 1
     ACT_KEY = 2
+    ACT_UPDATE = 3  # a callable that never forbids
 
 
 @cython.final
@@ -58,6 +59,7 @@ cdef class Semantics:
         map_init(&self.link_index)
         map_init(&self.text_index)
         map_init(&self.resolved)
+        map_init(&self.known_sure)
         self.keys = keys
         self.values = []
         self.value_index = {}
@@ -78,12 +80,15 @@ cdef class Semantics:
         map_free(&self.link_index)
         map_free(&self.text_index)
         map_free(&self.resolved)
+        map_free(&self.known_sure)
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
         number = self.number_of(self.actions, "action", action)
         if number == <int32_t>self.action_kind.size():
             kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
+            if getattr(action, "never_forbids", False):
+                kind = ACT_UPDATE
             self.action_kind.push_back(kind)
         return number
 
@@ -238,6 +243,15 @@ cdef class Semantics:
         """Return the state of a walk with a key begun; its text does not matter to walks, and is not kept."""
         return self.intern(sem, -1, -1, KEY_OF_NONE)
 
+    cdef int32_t begin_update(self, int32_t sem) except -3:
+        """Return the state with one more open capture, of an action that never forbids.
+
+        Where the value is not known, the action's answer is neither, and the text need not be kept.
+        """
+        if self.in_capture(sem) or not self.value_symbolic[self.sems[sem].value]:
+            return self.begin(sem)
+        return self.intern(sem, -1, -1, KEY_OF_MORE)
+
     cdef bint keeps_bytes(self, int32_t sem) noexcept:
         """Tell whether a capture takes the very bytes that are read."""
         return self.sems[sem].parent >= 0 and not 0 < self.sems[sem].text < FIRST_TEXT
@@ -269,11 +283,18 @@ cdef class Semantics:
                 return NEEDS_STATE
         else:
             if self.value_symbolic[base.value]:
+                if self.action_kind[action] != ACT_UPDATE:
+                    return NEEDS_STATE
+                base.value = self.sems[SEM_SYMBOL].value
+            elif s.text == KEY_OF_MORE:
                 return NEEDS_STATE
-            answer = self.actions[action](self.values[base.value], self.text_of(s.text))
-            if answer is None:
-                return FORBIDDEN
-            base.value = self.value_of(answer)
+            else:
+                answer = self.actions[action](self.values[base.value], self.text_of(s.text))
+                if answer is None:
+                    if self.action_kind[action] == ACT_UPDATE:
+                        raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
+                    return FORBIDDEN
+                base.value = self.value_of(answer)
         sem = self.with_root(s.parent, self.intern(-1, base.value, base.keys, 0))
         if self.in_capture(sem):
             for i in range(text.size()):
@@ -301,8 +322,37 @@ cdef class Semantics:
         return term
 
     cdef bint may_forbid(self, int32_t action):
-        """Tell whether an action is a callable: then a mask cannot be remembered without the state."""
+        """Tell whether an action may forbid: then a mask cannot be remembered without the state."""
         return self.action_kind[action] == ACT_CALL
+
+    cdef int is_sure(self, int32_t sem) except -1:
+        """Tell whether no action can forbid the end of the open capture, whatever is still to be read of it."""
+        cdef int32_t value, text = self.sems[sem].text, k
+        cdef uint64_t key
+        if not self.in_capture(sem):
+            return True
+        if self.in_capture(self.sems[sem].parent):
+            return False
+        value = self.sems[self.sems[sem].parent].value
+        if self.value_symbolic[value] or 0 < text < FIRST_TEXT:
+            return False
+        key = (<uint64_t>value << 32) | <uint64_t>text
+        k = map_get(&self.known_sure, key)
+        if k == NO_VALUE:
+            k = True
+            for number, action in enumerate(self.actions):
+                if self.action_kind[number] != ACT_CALL:
+                    continue
+                test = getattr(action, "may_forbid", None)
+                if test is None or test(self.values[value], self.text_of(text)):
+                    k = False
+                    break
+            map_put(&self.known_sure, key, k)
+        return k
+
+    cdef bint is_update(self, int32_t action):
+        """Tell whether an action is a callable that never forbids."""
+        return self.action_kind[action] == ACT_UPDATE
 
     cdef bint is_key(self, int32_t action):
         """Tell whether an action enters an undeclared key."""
@@ -335,10 +385,10 @@ cdef class Semantics:
         """Append what is left to write of every undeclared key that the object around has used before.
 
         Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS behind the quote of one, UNOPENED_KEYS
-        before it, NO_KEYS if there are none. NEEDS_STATE if the text so far, or a second capture, leaves it
-        open.
+        before it, NO_KEYS if there are none. NEEDS_STATE if the text so far, or a second capture that began
+        elsewhere, leaves it open.
         """
-        cdef int32_t keys = self.keys_at(sem)
+        cdef int32_t keys = self.keys_at(sem), above
         cdef vector[int32_t] texts
         cdef vector[uint8_t] begun, value, text
         cdef size_t i, k
@@ -346,8 +396,12 @@ cdef class Semantics:
         if keys <= KEYS_UNKNOWN or self.keys.states[keys].texts <= 0:
             return NO_KEYS
         if self.in_capture(sem):
-            if self.in_capture(self.sems[sem].parent):
-                return NEEDS_STATE
+            above = self.sems[sem].parent
+            while self.in_capture(above):
+                # captures that began together have the same text
+                if self.sems[above].text:
+                    return NEEDS_STATE
+                above = self.sems[above].parent
             self.spell(self.sems[sem].text, begun)
             where = OPENED_KEYS if begun.size() else UNOPENED_KEYS
             if begun.size():

@@ -14,6 +14,7 @@ cdef class Simulation(MaskWalks):
     cdef bint simulate_all                  # the whole vocabulary
     cdef vector[int32_t] node_of            # token -> its node, made when first needed
     cdef readonly uint64_t simulations
+    cdef readonly uint64_t tried        # tokens that were run one by one
 
     cdef int simulate_place(self, int32_t place) except -3
     cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3

@@ -17,6 +17,7 @@ cdef class Simulation(MaskWalks):
 
     def __cinit__(self):
         self.simulations = 0
+        self.tried = 0
 
     cdef int simulate_place(self, int32_t place) except -3:
         """Take note that the tokens of a place are to be run on the real configuration."""
@@ -40,6 +41,7 @@ cdef class Simulation(MaskWalks):
         self.simulations += 1
         if self.simulate_tokens or self.simulate_all:
             self.simulate_special(family, config, words)
+        self.tried += self.to_try.size()
         sort(self.to_simulate.begin(), self.to_simulate.end())
         for k in range(self.to_simulate.size()):
             # subtrees are nested or disjoint, and an outer one comes first

@@ -128,6 +128,8 @@ cdef class Trie:
                 good = self.is_trie_of(texts)
         if not good:
             raise VocabularyError("not the trie of this vocabulary")
+        with nogil:
+            self.link_kids()
 
     cdef int lay_out(self) except -1:
         """Find the arrays in the block; nothing in them is read yet."""
@@ -145,6 +147,27 @@ cdef class Trie:
         self.tokens = self.token_first + n + 1
         self.depth = self.tokens + t
         self.byte = <const uint8_t*>(self.depth + n)
+        return 0
+
+    cdef int link_kids(self) except -1 nogil:
+        """List the children of every node."""
+        cdef int32_t n, k
+        self.kid_first.resize(<size_t>self.nodes + 1, 0)
+        self.kid_node.resize(<size_t>self.nodes - 1)
+        self.kid_byte.resize(<size_t>self.nodes - 1)
+        for n in range(1, self.nodes):
+            self.kid_first[self.parent[n] + 1] += 1
+        for n in range(self.nodes):
+            self.kid_first[n + 1] += self.kid_first[n]
+        for n in range(1, self.nodes):
+            # what is entered so far is counted at the front, and taken back below
+            k = self.kid_first[self.parent[n]]
+            self.kid_first[self.parent[n]] = k + 1
+            self.kid_node[k] = n
+            self.kid_byte[k] = self.byte[n]
+        for n in range(self.nodes, 0, -1):
+            self.kid_first[n] = self.kid_first[n - 1]
+        self.kid_first[0] = 0
         return 0
 
     cdef int is_trie_of(self, TokenBytes texts) except -1 nogil:

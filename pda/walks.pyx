@@ -16,13 +16,12 @@ run and of what follows it.
 """
 
 from libc.stdint cimport uint8_t, uint32_t
-from libc.string cimport memset
 
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_TOKEN, TOKENS
-from stackmask.pda.mask_table cimport NO_RUN, NO_TOKENS, Group, Include, Mask, Pending, is_nothing, nothing
+from stackmask.pda.mask_table cimport NO_RUN, NO_TOKENS, SPARSE, Group, Include, Mask, Pending, is_nothing, nothing
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.run_cuts cimport Later, RunPart
 from stackmask.pda.semantics cimport KEY_OF_ONE, SEM_SYMBOL
@@ -83,8 +82,8 @@ cdef class MaskWalks(RunCuts):
         starts at a token boundary). ``strict``: a return below may be forbidden by an action.
         """
         cdef ConfigSpace space = self.space
-        cdef int32_t i, c, n, p, t, depth, base, stop, stop_here, node, symbol, place, in_forest, count = 0
-        cdef size_t r, k, g
+        cdef int32_t i, k, c, n, p, t, depth, stop, kid_end, above, single, symbol, place, in_forest
+        cdef size_t r, g, most = <size_t>(self.width // SPARSE)
         cdef Config* config
         cdef Config first
         cdef Mask mask = nothing()
@@ -102,13 +101,11 @@ cdef class MaskWalks(RunCuts):
         cdef vector[int32_t] job_configs
         cdef vector[Later] for_later
         cdef vector[Include] includes
-        cdef uint32_t* bits
-        cdef int32_t* stack
+        cdef vector[int32_t] few
+        cdef uint32_t* bits = NULL
+        cdef int32_t* stack = self.stack.data()
         cdef uint64_t visited = 0
         self.walks += 1
-        bits = self.bits.data()
-        stack = self.stack.data()
-        memset(bits, 0, 4 * <size_t>self.width)
         if start == READS_STATE:
             for r in range(below.size()):
                 readers.push_back(below[r])
@@ -117,8 +114,7 @@ cdef class MaskWalks(RunCuts):
             for p in range(first.pop_first, first.pop_first + first.pop_count):
                 g = group_number(group_keys, by_group, group_has_run, space.pops[p].guard, space.pops[p].sem)
                 group_has_run[g] = run != NO_RUN
-                for k in range(origin.size()):
-                    by_group[g].push_back(origin[k])
+                by_group[g].insert(by_group[g].end(), origin.begin(), origin.end())
             for r in range(below.size()):
                 jobs.push_back(below[r])
                 job_configs.push_back(start)
@@ -129,50 +125,63 @@ cdef class MaskWalks(RunCuts):
                 r += 1
                 in_forest = place & IN_FOREST
                 nodes = self.forest.nodes(place)
-                node = place >> 2
-                stop = nodes.end[node]
-                if place & INCLUSIVE:
-                    i = node
-                    base = nodes.depth[node] - 1
-                else:
-                    i = node + 1
-                    base = nodes.depth[node]
-                    if stop - node > RUN_NODES:
+                i = place >> 2
+                depth = 0
+                single = place & INCLUSIVE
+                k = kid_end = 0
+                if not single:
+                    if nodes.end[i] - i > RUN_NODES:
                         c = self.cut_here(c, place, for_later, jobs, job_configs)
                         if c == DEAD:
                             continue
-                stack[0] = c
-                while i < stop:
-                    depth = nodes.depth[i] - base
-                    c = space.step(stack[depth - 1], nodes.byte[i])
+                    k = nodes.kid_first[i]
+                    kid_end = nodes.kid_first[i + 1]
+                above = c
+                while True:
+                    if single:
+                        single = 0
+                        c = space.step(above, nodes.byte[i])
+                    elif k < kid_end:
+                        c = space.step(above, nodes.kid_byte[k])
+                        i = nodes.kid_node[k]
+                        k += 1
+                    elif depth:
+                        depth -= 1
+                        k = self.next_kid[depth]
+                        kid_end = self.last_kid[depth]
+                        above = stack[depth]
+                        continue
+                    else:
+                        break
                     if c <= DEAD:
                         if c == READS_STATE:
                             readers.push_back((i << 2) | in_forest | INCLUSIVE)
-                        i = nodes.end[i]
                         continue
                     visited += 1
                     config = &space.configs[c]
-                    n = nodes.token_first[i + 1] - nodes.token_first[i]
-                    if strict and n and not config.count:
-                        # tokens that only a return keeps alive: an action below may forbid that return
-                        readers.push_back((i << 2) | in_forest | INCLUSIVE)
-                        i = nodes.end[i]
-                        continue
-                    if n:
-                        if config.ends & 1:
-                            for t in range(nodes.token_first[i], nodes.token_first[i + 1]):
+                    t = nodes.token_first[i]
+                    stop = nodes.token_first[i + 1]
+                    if t < stop:
+                        if strict and not config.count:
+                            # tokens that only a return keeps alive: an action below may forbid that return
+                            readers.push_back((i << 2) | in_forest | INCLUSIVE)
+                            continue
+                        if not config.ends & 1:
+                            g = late_number(late_ends, late_tokens, config.ends)
+                            late_tokens[g].insert(
+                                late_tokens[g].end(), nodes.tokens + t, nodes.tokens + stop
+                            )
+                        elif bits == NULL and few.size() < most:
+                            few.insert(few.end(), nodes.tokens + t, nodes.tokens + stop)
+                        else:
+                            if bits == NULL:
+                                bits = self.row_of(few, &mask)
+                            for t in range(t, stop):
                                 n = nodes.tokens[t]
                                 bits[n >> 5] |= <uint32_t>1 << (n & 31)
-                                count += 1
-                        else:
-                            k = late_number(late_ends, late_tokens, config.ends)
-                            for t in range(nodes.token_first[i], nodes.token_first[i + 1]):
-                                late_tokens[k].push_back(nodes.tokens[t])
                     if config.capturing and self.opens_key(config[0]):
                         key_starts.push_back((i << 2) | in_forest)
-                    stop_here = nodes.end[i]
-                    if stop_here == i + 1:
-                        i += 1
+                    if nodes.kid_first[i] == nodes.kid_first[i + 1]:
                         continue
                     for p in range(config.pop_first, config.pop_first + config.pop_count):
                         g = group_number(
@@ -180,15 +189,18 @@ cdef class MaskWalks(RunCuts):
                         )
                         by_group[g].push_back((i << 2) | in_forest)
                     if not config.count:
-                        i = stop_here
                         continue
-                    if stop_here - i > RUN_NODES:
+                    if nodes.end[i] - i > RUN_NODES:
                         c = self.cut_here(c, (i << 2) | in_forest, for_later, jobs, job_configs)
                         if c == DEAD:
-                            i = stop_here
                             continue
-                    stack[depth] = c
-                    i += 1
+                    stack[depth] = above
+                    self.next_kid[depth] = k
+                    self.last_kid[depth] = kid_end
+                    depth += 1
+                    above = c
+                    k = nodes.kid_first[i]
+                    kid_end = nodes.kid_first[i + 1]
         if with_tokens:
             for symbol in range(self.terms.token_classes):
                 c = space.step(start, TOKENS + symbol)
@@ -197,33 +209,37 @@ cdef class MaskWalks(RunCuts):
                     continue
                 if c == DEAD:
                     continue
-                for k in range(self.class_tokens[symbol].size()):
-                    n = self.class_tokens[symbol][k]
+                for r in range(self.class_tokens[symbol].size()):
+                    n = self.class_tokens[symbol][r]
                     if space.configs[c].ends & 1:
-                        bits[n >> 5] |= <uint32_t>1 << (n & 31)
-                        count += 1
+                        few.push_back(n)
                     else:
                         g = late_number(late_ends, late_tokens, space.configs[c].ends)
                         late_tokens[g].push_back(n)
         self.visited_nodes += visited
-        self.store_bits(count, &mask)
+        if bits == NULL and few.size() > most:
+            bits = self.row_of(few, &mask)
+        if bits == NULL:
+            mask.sparse_first = <int32_t>self.sparse_tokens.size()
+            mask.sparse_count = <int32_t>few.size()
+            self.sparse_tokens.insert(self.sparse_tokens.end(), few.begin(), few.end())
+        else:
+            for r in range(few.size()):
+                bits[few[r] >> 5] |= <uint32_t>1 << (few[r] & 31)
         mask.pending_first = <int32_t>self.pendings.size()
         mask.pending_count = <int32_t>late_ends.size()
         for g in range(late_ends.size()):
             pending.ends = late_ends[g]
             pending.first = <int32_t>self.sparse_tokens.size()
             pending.count = <int32_t>late_tokens[g].size()
-            for k in range(late_tokens[g].size()):
-                self.sparse_tokens.push_back(late_tokens[g][k])
+            self.sparse_tokens.insert(self.sparse_tokens.end(), late_tokens[g].begin(), late_tokens[g].end())
             self.pendings.push_back(pending)
         mask.reader_first = <int32_t>self.readers.size()
         mask.reader_count = <int32_t>readers.size()
-        for k in range(readers.size()):
-            self.readers.push_back(readers[k])
+        self.readers.insert(self.readers.end(), readers.begin(), readers.end())
         mask.key_first = <int32_t>self.key_starts.size()
         mask.key_count = <int32_t>key_starts.size()
-        for k in range(key_starts.size()):
-            self.key_starts.push_back(key_starts[k])
+        self.key_starts.insert(self.key_starts.end(), key_starts.begin(), key_starts.end())
         for g in range(group_keys.size()):
             own_groups.push_back(
                 self.intern_group(
@@ -235,15 +251,13 @@ cdef class MaskWalks(RunCuts):
             )
         mask.group_first = <int32_t>self.mask_groups.size()
         mask.group_count = <int32_t>own_groups.size()
-        for g in range(own_groups.size()):
-            self.mask_groups.push_back(own_groups[g])
+        self.mask_groups.insert(self.mask_groups.end(), own_groups.begin(), own_groups.end())
         # these walk in their turn, so the scratch must be free
-        for k in range(for_later.size()):
-            self.include_run(for_later[k], strict, includes)
+        for r in range(for_later.size()):
+            self.include_run(for_later[r], strict, includes)
         mask.include_first = <int32_t>self.includes.size()
         mask.include_count = <int32_t>includes.size()
-        for k in range(includes.size()):
-            self.includes.push_back(includes[k])
+        self.includes.insert(self.includes.end(), includes.begin(), includes.end())
         if is_nothing(mask):
             return NO_TOKENS
         self.masks.push_back(mask)

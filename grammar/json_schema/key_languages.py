@@ -99,16 +99,17 @@ def _visible_count(texts: Texts) -> int | None:
     return at_least(expr) if is_plain(expr) else None
 
 
+@ir.never_forbids
 def no_keys(_: Hashable, __: bytes) -> Hashable:
     """Start an object: no key was used."""
     return _NO_KEYS
 
 
+@ir.never_forbids
 def use_key(used: Hashable, text: bytes) -> Hashable | None:
-    """Add a key, as JSON text, to those used; None if it was used before."""
+    """Add a key, as JSON text, to those used. It was not used before: ``LeftOverKeys`` has none of them."""
     assert isinstance(used, frozenset)
-    key = json.loads(text)
-    return None if key in used else used | {key}
+    return used | {json.loads(text)}
 
 
 class LeftOverKeys:

@@ -37,16 +37,39 @@ _CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
 _OpenSet = frozenset[Hashable]
 
 
+@ir.never_forbids
 def begin_set(_: Hashable, __: bytes) -> Hashable:
     """Start with no value used. Whatever was kept account of outside comes back when the array's scope ends."""
     return frozenset()
 
 
+def may_repeat(used: Hashable, begun: bytes) -> bool:
+    """Tell whether the JSON text of a used value, in any spelling, may begin like this."""
+    if not isinstance(used, frozenset):
+        return False  # the capture is another action's
+    if not used or not begun:
+        return bool(used)
+    if begun[:1] == b'"':
+        if b"\\" in begun:
+            return True
+        return any(isinstance(value, str) and value.encode().startswith(begun[1:]) for value in used)
+    if begun[:1] in b"[{":
+        return any(isinstance(value, tuple) and len(value[0]) > 0 for value in used)
+    return True
+
+
+@ir.may_forbid_if(may_repeat)
 def add_value(used: Hashable, text: bytes) -> Hashable | None:
     """Add the value of a JSON text; None if it was used before."""
     assert isinstance(used, frozenset)
     value = canonical(json.loads(text, parse_float=Decimal))
     return None if value in used else used | {value}
+
+
+@ir.never_forbids
+def add_left_over(used: Hashable, text: bytes) -> Hashable | None:
+    """As ``add_value``, for values that were not used before."""
+    return add_value(used, text)
 
 
 def unique_array(lowering: Lowering, form: ArrayForm) -> ir.Expr:
@@ -227,7 +250,7 @@ def _left_over(lowering: Lowering, form: ArrayForm, value: Value) -> ir.Expr:
         lowering.algebra.report.add(
             "narrowed", lowering.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
         )
-    item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value)), add_value)
+    item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value)), add_left_over)
     if value.arrays or value.objects:
         item = ir.Choice((item, ir.Capture(lowering.structured(form.rest), add_value)))
     return _captured(lowering, [], item, form.low, high)
