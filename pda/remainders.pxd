@@ -40,6 +40,7 @@ cdef class Forest:
     cdef int32_t size_of(self, int32_t place) noexcept
     cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1
     cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1
+    cdef int32_t select(self, vector[uint8_t]& keep) except -1
     cdef int link_kids(self, int32_t root) except -1
     cdef int flag_repeats(self, int32_t root) except -1
     cdef int32_t intern(self, int32_t root) except -1

@@ -4,11 +4,12 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.config_table cimport Config
 from stackmask.pda.mask_table cimport Include
-from stackmask.pda.run_cuts cimport Later, RunCuts
+from stackmask.pda.run_cuts cimport Later
+from stackmask.pda.shortcuts cimport Shortcuts
 from stackmask.pda.tables cimport KeyMap
 
 
-cdef class MaskWalks(RunCuts):
+cdef class MaskWalks(Shortcuts):
     cdef vector[int32_t] roots              # state -> mask, or -1
     cdef vector[int32_t] strict_roots       # likewise, where a return below may be forbidden
     cdef KeyMap keyed_roots                 # semantic state << 32 | state << 1 | strict -> mask
@@ -28,6 +29,7 @@ cdef class MaskWalks(RunCuts):
         vector[int32_t]& origin,
         bint with_tokens,
         bint strict,
+        vector[Include]& includes,
     ) except -3
     cdef bint opens_key(self, Config config) noexcept
     cdef int32_t behind(self, int32_t run, int32_t config, bint strict) except -3

@@ -1,6 +1,6 @@
-from stackmask.pda.run_cuts import RunCuts
+from stackmask.pda.shortcuts import Shortcuts
 
-class MaskWalks(RunCuts):
+class MaskWalks(Shortcuts):
     """The masks of local states, made when they are first asked for."""
 
     @property

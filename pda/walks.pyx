@@ -20,10 +20,11 @@ from libc.stdint cimport uint8_t, uint32_t
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
-from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_TOKEN, TOKENS
-from stackmask.pda.mask_table cimport NO_RUN, NO_TOKENS, SPARSE, Group, Include, Mask, Pending, is_nothing, nothing
+from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
+from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, SPARSE, Group, Include, Mask, Pending, is_nothing, nothing
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.run_cuts cimport Later, RunPart
+from stackmask.pda.shortcuts cimport Loose
 from stackmask.pda.semantics cimport KEY_OF_ONE, SEM_SYMBOL
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
@@ -31,7 +32,7 @@ cdef enum:
     RUN_NODES = 512     # a smaller subtree is walked, not cut into runs
 
 
-cdef class MaskWalks(RunCuts):
+cdef class MaskWalks(Shortcuts):
     """The masks of local states, and of remainders in return states, made when they are first asked for."""
 
     def __cinit__(self):
@@ -62,7 +63,7 @@ cdef class MaskWalks(RunCuts):
         map_init(&self.children)
         map_free(&self.rest_index)
         map_init(&self.rest_index)
-        return RunCuts.drop(self)
+        return Shortcuts.drop(self)
 
     # -- one walk ------------------------------------------------------------------------------------
 
@@ -74,12 +75,14 @@ cdef class MaskWalks(RunCuts):
         vector[int32_t]& origin,
         bint with_tokens,
         bint strict,
+        vector[Include]& includes,
     ) except -3:
         """Walk some remainders from a configuration over the unknown frame and return the mask.
 
         ``below``: the places. ``run`` and ``origin``: the same remainders, as a group is to name them if the
         start returns before it consumes anything. ``with_tokens``: special tokens may come first (the walk
-        starts at a token boundary). ``strict``: a return below may be forbidden by an action.
+        starts at a token boundary). ``strict``: a return below may be forbidden by an action. ``includes``: what
+        is part of the mask besides.
         """
         cdef ConfigSpace space = self.space
         cdef int32_t i, k, c, n, p, t, depth, stop, kid_end, above, single, symbol, place, in_forest
@@ -100,7 +103,6 @@ cdef class MaskWalks(RunCuts):
         cdef vector[int32_t] jobs
         cdef vector[int32_t] job_configs
         cdef vector[Later] for_later
-        cdef vector[Include] includes
         cdef vector[int32_t] few
         cdef uint32_t* bits = NULL
         cdef int32_t* stack = self.stack.data()
@@ -277,6 +279,7 @@ cdef class MaskWalks(RunCuts):
         cdef int32_t found = map_get(&self.rest_index, key), b, k, at
         cdef vector[int32_t] below
         cdef vector[int32_t] nowhere
+        cdef vector[Include] nothing_else
         cdef uint64_t words[4]
         if found != NO_VALUE:
             return found
@@ -286,7 +289,7 @@ cdef class MaskWalks(RunCuts):
                 at = self.runs.remainders_of(run, <uint8_t>b)
                 for k in range(self.runs.remainders[at]):
                     below.push_back(self.runs.remainders[at + 1 + k])
-        found = self.walk(config, below, run, nowhere, False, strict)
+        found = self.walk(config, below, run, nowhere, False, strict, nothing_else)
         map_put(&self.rest_index, key, found)
         return found
 
@@ -331,17 +334,38 @@ cdef class MaskWalks(RunCuts):
         """Return the mask of a local state in an object whose keys are known as far as walks see them."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.keyed_roots, key)
+        cdef int32_t start = self.space.raw(state, sem), run, place = 0
+        cdef Loose loose
         cdef vector[int32_t] whole
+        cdef vector[Include] includes
+        cdef Include piece
         if found != NO_VALUE:
             return found
-        whole.push_back(0)
+        piece.ends = 1
+        piece.filter = NO_FILTER
+        if not self.terms.terms[state].flags & (F_TOKEN | F_CALL | F_KEYS):
+            loose = self.loosened(state)
+            if loose.bytes:
+                piece.mask = self.keyed_root(loose.state, sem, strict)
+                piece.filter = self.short_row(loose.bytes)
+                includes.push_back(piece)
+                place = self.long_place(loose.bytes)
+        self.split(start)
+        if not place and self.split_of[start] != DEAD:
+            run = self.settles(state)
+            if run >= 0:
+                piece.mask = self.slice(run, -1)
+                includes.push_back(piece)
+                place = self.unsettled_place(run)
+        whole.push_back(place)
         found = self.walk(
-            self.space.raw(state, sem),
+            start,
             whole,
             NO_RUN,
             whole,
             (self.terms.terms[state].flags & F_TOKEN) != 0,
             strict,
+            includes,
         )
         map_put(&self.keyed_roots, key, found)
         return found
@@ -357,6 +381,7 @@ cdef class MaskWalks(RunCuts):
         cdef Group g
         cdef vector[int32_t] below
         cdef vector[int32_t] origin
+        cdef vector[Include] nothing_else
         cdef int32_t i, b, k, at, start
         cdef uint64_t words[4]
         if entry == NO_VALUE:
@@ -389,7 +414,7 @@ cdef class MaskWalks(RunCuts):
                             at = self.runs.remainders_of(g.run, <uint8_t>b)
                             for k in range(self.runs.remainders[at]):
                                 below.push_back(self.runs.remainders[at + 1 + k])
-                found = self.walk(start, below, g.run, origin, False, strict)
+                found = self.walk(start, below, g.run, origin, False, strict, nothing_else)
         map_put(&self.children, key, found)
         return found
 

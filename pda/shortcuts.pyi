@@ -1,0 +1,3 @@
+from stackmask.pda.run_cuts import RunCuts
+
+class Shortcuts(RunCuts): ...

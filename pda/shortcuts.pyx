@@ -1,0 +1,276 @@
+# distutils: language = c++
+"""Shortcuts: states in which most tokens are decided without walking them.
+
+- *Settled* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is: as at the
+  beginning of a text that is searched for a pattern. Only the other tokens are walked, over a trie of their own.
+- *Short* tokens. In pattern & X{m,n}, n is out of reach of tokens of up to n - s bytes, where s is what the
+  pattern may need to end. They are decided by the pattern alone, whose states are few; the state with its count,
+  which is new with every character, is walked over the longer tokens.
+"""
+
+from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
+
+from stackmask.pda.frames cimport BOTTOM
+from stackmask.pda.interning cimport EPS, K_ALT, K_AND, K_EPS, K_LIT, K_REP, K_SEQ, K_SET, NEVER, Term
+from stackmask.pda.runs cimport NOT_A_CODE
+from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+
+cdef uint64_t DEAD_END = <uint64_t>1 << 63
+
+cdef enum:
+    TOO_LONG = 1 << 20
+    MAX_NESTING = 100       # of terms whose lengths are looked at
+    MANY_BYTES = 128        # first bytes of X from which its runs may be most of a vocabulary
+    LEAST_BYTES = 4         # nearly all tokens are longer than this
+
+
+cdef class Shortcuts(RunCuts):
+    """Which tokens of a state need no walk, and the tries of the others."""
+
+    def __cinit__(self):
+        map_init(&self.length_index)
+        map_init(&self.follow_index)
+        map_init(&self.short_rows)
+        map_init(&self.long_places)
+        map_init(&self.unsettled)
+
+    def __dealloc__(self):
+        map_free(&self.length_index)
+        map_free(&self.follow_index)
+        map_free(&self.short_rows)
+        map_free(&self.long_places)
+        map_free(&self.unsettled)
+
+    cdef int drop(self) except -1:
+        """As the runs, and forget the tries."""
+        map_free(&self.follow_index)  # codes are numbered anew
+        map_init(&self.follow_index)
+        self.followed.clear()
+        map_free(&self.short_rows)
+        map_init(&self.short_rows)
+        map_free(&self.long_places)
+        map_init(&self.long_places)
+        map_free(&self.unsettled)
+        map_init(&self.unsettled)
+        return RunCuts.drop(self)
+
+    # -- short tokens ----------------------------------------------------------------------------------
+
+    cdef Length length(self, int32_t term, int depth) except *:
+        """Return the lengths of a term; TOO_LONG where they are not seen from its structure. Remembered."""
+        cdef Term t = self.terms.terms[term]
+        cdef Length found, a, b
+        cdef int32_t known = map_get(&self.length_index, term), k
+        if known != NO_VALUE:
+            return self.lengths[known]
+        found.least = found.slack = TOO_LONG
+        if t.kind == K_EPS:
+            found.least = found.slack = 0
+        elif t.kind == K_SET:
+            found.least = found.slack = 1
+        elif t.kind == K_LIT:
+            found.least = found.slack = t.b
+        elif depth < MAX_NESTING:
+            if t.kind == K_SEQ:
+                a = self.length(t.a, depth + 1)
+                b = self.length(t.b, depth + 1)
+                found.least = a.least + b.least
+                found.slack = max(a.slack + b.least, b.slack)
+            elif t.kind == K_ALT:
+                found.slack = 0
+                for k in range(t.b):
+                    a = self.length(self.terms.kids[t.a + k], depth + 1)
+                    found.least = min(found.least, a.least)
+                    found.slack = max(found.slack, a.slack)
+            elif t.kind == K_REP:
+                a = self.length(t.a, depth + 1)
+                found.least = t.b * a.least
+                found.slack = max(found.least, a.slack + max(t.b - 1, 0) * a.least)
+        found.least = min(found.least, TOO_LONG)
+        found.slack = min(found.slack, TOO_LONG)
+        if found.slack == TOO_LONG:
+            found.least = TOO_LONG  # also where only a part was too deep to look at
+        map_put(&self.length_index, term, <int32_t>self.lengths.size())
+        self.lengths.push_back(found)
+        return found
+
+    cdef uint64_t follow(self, int32_t term, uint64_t states, int32_t code, int depth) except? 0x5555555555555555:
+        """Return the states of the automaton of X behind the texts of a term, or DEAD_END if some text leaves it.
+
+        ``states``: those before it, as bits.
+        """
+        cdef Term t = self.terms.terms[term]
+        cdef const int16_t* table = &self.runs.table[self.runs.codes[code].first_row]
+        cdef uint64_t out = 0, more, key = (<uint64_t>term << 32) | <uint64_t>code
+        cdef int32_t k, s, known, b, high
+        if states == 1:
+            known = map_get(&self.follow_index, key)
+            if known != NO_VALUE:
+                return self.followed[known]
+        if t.kind == K_EPS:
+            out = states
+        elif t.kind == K_SET or t.kind == K_LIT:
+            out = states
+            for k in range(1 if t.kind == K_SET else t.b):
+                more = 0
+                for b in range(256):
+                    if t.kind == K_LIT:
+                        if b != self.terms.pool[t.a + k]:
+                            continue
+                    elif not (self.terms.sets[4 * t.a + (b >> 6)] >> (b & 63)) & 1:
+                        continue
+                    for s in range(64):
+                        if (out >> s) & 1:
+                            high = table[256 * s + b]
+                            if high < 0 or high > 62:
+                                return DEAD_END
+                            more |= <uint64_t>1 << high
+                out = more
+        elif depth >= MAX_NESTING:
+            out = DEAD_END
+        elif t.kind == K_SEQ:
+            out = self.follow(t.a, states, code, depth + 1)
+            if out != DEAD_END:
+                out = self.follow(t.b, out, code, depth + 1)
+        elif t.kind == K_ALT:
+            for k in range(t.b):
+                more = self.follow(self.terms.kids[t.a + k], states, code, depth + 1)
+                if more == DEAD_END:
+                    return DEAD_END
+                out |= more
+        elif t.kind == K_REP:
+            out = states
+            more = states
+            while True:
+                more = self.follow(t.a, more, code, depth + 1)
+                if more == DEAD_END:
+                    return DEAD_END
+                if not more & ~out:
+                    break
+                out |= more
+                more = out
+        else:
+            out = DEAD_END
+        if states == 1:
+            map_put(&self.follow_index, key, <int32_t>self.followed.size())
+            self.followed.push_back(out)
+        return out
+
+    cdef Loose loosened(self, int32_t state) except *:
+        """Find out up to which length tokens are decided by a state without its count.
+
+        Where the pattern is all X, X{0,n} allows any continuation of a text of k characters if n - k is at
+        least what the rest of the pattern takes, and a token of b bytes has at most b characters. A minimum of
+        one character is none where the pattern takes one anyway.
+        """
+        cdef Term t = self.terms.terms[state]
+        cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        cdef Term count
+        cdef Loose found
+        cdef int32_t k, pattern, left, code
+        found.state = found.bytes = 0
+        if both.kind != K_AND or both.b != 2:
+            return found
+        for k in range(2):
+            count = self.terms.terms[self.terms.kids[both.a + k]]
+            pattern = self.terms.kids[both.a + 1 - k]
+            if count.kind != K_REP or count.c <= LEAST_BYTES:
+                continue
+            code = self.runs.code_of(count.a)
+            if code == NOT_A_CODE or self.follow(pattern, 1, code, 0) != 1:
+                continue
+            if count.b > 1 or (count.b == 1 and self.terms.terms[pattern].nu != NEVER):
+                continue
+            left = count.c - <int32_t>self.length(pattern, 0).slack
+            if left < LEAST_BYTES:
+                continue
+            # a few lengths only, since each has a trie of its own
+            found.bytes = LEAST_BYTES
+            while found.bytes + found.bytes // 2 <= left and found.bytes < self.trie.max_depth:
+                found.bytes += found.bytes // 2
+            if left >= self.trie.max_depth:
+                found.bytes = self.trie.max_depth
+            found.state = self.terms.mk_seq(pattern, t.b if t.kind == K_SEQ else EPS)
+            return found
+        return found
+
+    cdef int32_t short_row(self, int32_t bytes) except -1:
+        """Return the row of the tokens of at most so many bytes."""
+        cdef int32_t found = map_get(&self.short_rows, bytes), i, t
+        cdef uint32_t* row
+        if found != NO_VALUE:
+            return found
+        found = self.new_row()
+        row = self.rows[found]
+        for i in range(self.trie.nodes):
+            if self.trie.depth[i] <= bytes:
+                for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                    row[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        map_put(&self.short_rows, bytes, found)
+        return found
+
+    cdef int32_t long_place(self, int32_t bytes) except -1:
+        """Return the place of the trie of the tokens of more bytes."""
+        cdef int32_t found = map_get(&self.long_places, bytes), i, t
+        cdef vector[uint8_t] keep
+        if found != NO_VALUE:
+            return found
+        keep.resize(32 * <size_t>self.width, 0)
+        for i in range(self.trie.nodes):
+            if self.trie.depth[i] > bytes:
+                for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                    keep[self.trie.tokens[t]] = 1
+        found = self.forest.select(keep)
+        map_put(&self.long_places, bytes, found)
+        return found
+
+    # -- settled tokens --------------------------------------------------------------------------------
+
+    cdef int32_t settled_run(self, int32_t state) except -2:
+        """Return the run table of X if a state is X* rest, or X{m,n} rest with n out of reach; else -1."""
+        cdef Term t = self.terms.terms[state]
+        cdef Term r = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        cdef int32_t code, run, k, bytes = 0
+        if r.kind != K_REP or (r.c >= 0 and r.c < LEAST_BYTES):
+            return -1
+        code = self.runs.code_of(r.a)
+        if code == NOT_A_CODE:
+            return -1
+        for k in range(256):
+            bytes += (self.runs.codes[code].first[k >> 6] >> (k & 63)) & 1
+        if bytes < MANY_BYTES:
+            return -1
+        if self.terms.guard_sets.size() > 1 and not self.space.member_ends(state, BOTTOM) & 1:
+            return -1
+        run = self.runs.run_of(code, 0)
+        if r.c >= 0 and r.c < self.runs.runs[run].most_needed:
+            return -1
+        if 2 * self.runs.runs[run].token_count < self.trie.token_count:
+            return -1
+        return run
+
+    cdef int32_t settles(self, int32_t state) except -2:
+        """Return a run table of which all runs may come in a state, whatever is below it; or -1."""
+        cdef Term t = self.terms.terms[state]
+        cdef int32_t k, run
+        if t.kind != K_ALT:
+            return self.settled_run(state)
+        for k in range(t.b):
+            run = self.settled_run(self.terms.kids[t.a + k])
+            if run >= 0:
+                return run
+        return -1
+
+    cdef int32_t unsettled_place(self, int32_t run) except -2:
+        """Return the place of the trie of the tokens that are not runs."""
+        cdef int32_t found = map_get(&self.unsettled, run), first, k
+        cdef vector[uint8_t] keep
+        if found != NO_VALUE:
+            return found
+        keep.resize(32 * <size_t>self.width, 1)
+        first = self.runs.runs[run].token_first
+        for k in range(first, first + self.runs.runs[run].token_count):
+            keep[self.runs.tokens[k]] = 0
+        found = self.forest.select(keep)
+        map_put(&self.unsettled, run, found)
+        return found
