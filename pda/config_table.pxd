@@ -71,7 +71,7 @@ cdef class ConfigTable(FrameSpace):
 
     cdef int32_t intern_config(self, uint64_t ends) except -3
     cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3
-    cdef int32_t raw(self, int32_t state, int32_t sem) except -3
+    cdef int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3
     cdef int32_t of_members(self, vector[Member]& members) except -3
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3
     cdef size_t nbytes(self) noexcept

@@ -164,11 +164,11 @@ cdef class ConfigTable(FrameSpace):
         self.work.push_back(m)
         return 0
 
-    cdef int32_t raw(self, int32_t state, int32_t sem) except -3:
-        """Return the configuration of one member alone, over the bottom, without its calls."""
+    cdef int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3:
+        """Return the configuration of one member alone, without its calls."""
         cdef Member m
         m.state = state
-        m.frame = BOTTOM
+        m.frame = frame
         m.sem = sem
         self.work.clear()
         self.work.push_back(m)

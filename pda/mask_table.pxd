@@ -33,6 +33,7 @@ cdef struct Mask:
     int32_t key_first       # where an undeclared key begins: key_starts[key_first:][:key_count], places
     int32_t key_count
     int32_t reads_tokens    # the semantic state decides on special tokens too
+    int32_t joint           # the walk to repeat with the frame known, in place of groups; or -1
 
 
 cdef struct Pending:
@@ -63,6 +64,7 @@ cdef inline Mask nothing() noexcept:
     cdef Mask mask
     memset(&mask, 0, sizeof(Mask))
     mask.dense = -1
+    mask.joint = -1
     return mask
 
 
@@ -77,6 +79,7 @@ cdef inline bint is_nothing(Mask mask) noexcept:
         and not mask.reader_count
         and not mask.key_count
         and not mask.reads_tokens
+        and mask.joint < 0
     )
 
 

@@ -55,6 +55,7 @@ cdef class MaskStore(Simulation):
     ) except -3
     cdef int try_unsure(self, uint32_t* words) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
+    cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
     cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1
     cdef int32_t child_of(
         self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys

@@ -17,12 +17,13 @@ from libc.string cimport memcpy, memset
 
 from stackmask.pda.config_table cimport Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
-from stackmask.pda.interning cimport ACTION_SCOPE, F_KEYS
+from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, F_KEYS
 from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN
-from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
+from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, Group, Include, Mask
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
+from stackmask.pda.walks cimport NOT_JOINT
 from stackmask.pda.tables cimport (
     NO_VALUE,
     ids_free,
@@ -160,10 +161,31 @@ cdef class MaskStore(Simulation):
                 )
                 j = self.child_of(family, k, edge, at, &keys)
                 self.visit(j, edge.parent, at.filter, keys, unsure)
+        if mask.joint >= 0:
+            self.repeat(family, at, mask.joint)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
             self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), texts)
             for i in range(mask.key_first, mask.key_first + mask.key_count):
                 self.doubt(self.key_starts[i], texts)
+        return 0
+
+    cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3:
+        """Visit, for every edge, the mask of a walk that knows where it returns to."""
+        cdef Edge edge
+        cdef int32_t e, j
+        for e in range(family.frames[at.frame].count):
+            edge = family.edges[family.frames[at.frame].first + e]
+            if edge.rest == BOTTOM_REST:
+                continue
+            j = NOT_JOINT
+            if edge.action == ACTION_NONE and (
+                at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
+            ):
+                j = self.joint_mask(joint, edge.rest, not self.sure and family.frames[edge.parent].forbids)
+            if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
+                self.simulate_all = True
+                return 0
+            self.visit(j, edge.parent, at.filter, at.keys, at.unsure)
         return 0
 
     cdef int32_t child_of(

@@ -15,12 +15,12 @@ small trie. And runs of one kind of character are looked up (``run_cuts``): a ma
 run and of what follows it.
 """
 
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
-from stackmask.pda.frames cimport BOTTOM
-from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
+from stackmask.pda.frames cimport BOTTOM, Edge
+from stackmask.pda.interning cimport ACTION_NONE, ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
 from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, SPARSE, Group, Include, Mask, Pending, is_nothing, nothing
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.run_cuts cimport Later, RunPart
@@ -30,6 +30,7 @@ from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
     RUN_NODES = 512     # a smaller subtree is walked, not cut into runs
+    MAX_JOINT = 4       # frames that a walk is repeated with
 
 
 cdef class MaskWalks(Shortcuts):
@@ -40,6 +41,7 @@ cdef class MaskWalks(Shortcuts):
         map_init(&self.entry_index)
         map_init(&self.children)
         map_init(&self.rest_index)
+        map_init(&self.joint_index)
         self.entries = 0
         self.walks = 0
         self.visited_nodes = 0
@@ -49,6 +51,7 @@ cdef class MaskWalks(Shortcuts):
         map_free(&self.entry_index)
         map_free(&self.children)
         map_free(&self.rest_index)
+        map_free(&self.joint_index)
 
     cdef int drop(self) except -1:
         """As the table, and forget which masks are whose."""
@@ -63,6 +66,11 @@ cdef class MaskWalks(Shortcuts):
         map_init(&self.children)
         map_free(&self.rest_index)
         map_init(&self.rest_index)
+        map_free(&self.joint_index)
+        map_init(&self.joint_index)
+        self.joints.clear()
+        self.rests.clear()
+        self.walked_places.clear()
         return Shortcuts.drop(self)
 
     # -- one walk ------------------------------------------------------------------------------------
@@ -76,13 +84,14 @@ cdef class MaskWalks(Shortcuts):
         bint with_tokens,
         bint strict,
         vector[Include]& includes,
+        Joint* again,
     ) except -3:
         """Walk some remainders from a configuration over the unknown frame and return the mask.
 
         ``below``: the places. ``run`` and ``origin``: the same remainders, as a group is to name them if the
         start returns before it consumes anything. ``with_tokens``: special tokens may come first (the walk
         starts at a token boundary). ``strict``: a return below may be forbidden by an action. ``includes``: what
-        is part of the mask besides.
+        is part of the mask besides. ``again``: how the walk could be repeated with the frame known, or NULL.
         """
         cdef ConfigSpace space = self.space
         cdef int32_t i, k, c, n, p, t, depth, stop, kid_end, above, single, symbol, place, in_forest
@@ -242,15 +251,19 @@ cdef class MaskWalks(Shortcuts):
         mask.key_first = <int32_t>self.key_starts.size()
         mask.key_count = <int32_t>key_starts.size()
         self.key_starts.insert(self.key_starts.end(), key_starts.begin(), key_starts.end())
-        for g in range(group_keys.size()):
-            own_groups.push_back(
-                self.intern_group(
-                    <int32_t>(group_keys[g] >> 32),
-                    <int32_t>(group_keys[g] & 0xFFFFFFFF),
-                    run if group_has_run[g] else NO_RUN,
-                    by_group[g],
+        if again != NULL and self.is_too_much(group_keys, by_group, group_has_run, again.sem):
+            mask.joint = <int32_t>self.joints.size()
+            self.joints.push_back(again[0])
+        else:
+            for g in range(group_keys.size()):
+                own_groups.push_back(
+                    self.intern_group(
+                        <int32_t>(group_keys[g] >> 32),
+                        <int32_t>(group_keys[g] & 0xFFFFFFFF),
+                        run if group_has_run[g] else NO_RUN,
+                        by_group[g],
+                    )
                 )
-            )
         mask.group_first = <int32_t>self.mask_groups.size()
         mask.group_count = <int32_t>own_groups.size()
         self.mask_groups.insert(self.mask_groups.end(), own_groups.begin(), own_groups.end())
@@ -264,6 +277,63 @@ cdef class MaskWalks(Shortcuts):
             return NO_TOKENS
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
+
+    cdef bint is_too_much(
+        self,
+        vector[uint64_t]& keys,
+        vector[vector[int32_t]]& by_group,
+        vector[int32_t]& has_run,
+        int32_t sem,
+    ) noexcept:
+        """Tell whether the remainders of a walk are larger than the vocabulary together."""
+        cdef size_t g, k
+        cdef int64_t nodes = 0
+        for g in range(keys.size()):
+            if has_run[g] or <int32_t>(keys[g] & 0xFFFFFFFF) != sem:
+                return False
+            for k in range(by_group[g].size()):
+                nodes += self.forest.size_of(by_group[g][k])
+        return nodes > self.trie.nodes
+
+    cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3:
+        """Return the mask of a walk repeated over a frame with one return state, the frame below that unknown.
+
+        NOT_JOINT if too many frames are known already.
+        """
+        cdef uint64_t key = (<uint64_t>number << 33) | (<uint64_t>rest << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.joint_index, key), k, frame = BOTTOM, start
+        cdef Joint again = self.joints[number]
+        cdef vector[int32_t] below
+        cdef vector[Include] nothing_else
+        cdef vector[Edge] edges
+        cdef Edge edge
+        if found != NO_VALUE:
+            return found
+        if again.rest_count >= MAX_JOINT:
+            return NOT_JOINT
+        k = again.rest_first
+        again.rest_first = <int32_t>self.rests.size()
+        for k in range(k, k + again.rest_count):
+            self.rests.push_back(self.rests[k])
+        self.rests.push_back(rest)
+        again.rest_count += 1
+        edge.action = ACTION_NONE
+        edge.saved = 0
+        for k in range(again.rest_first + again.rest_count - 1, again.rest_first - 1, -1):
+            edge.rest = self.rests[k]
+            edge.parent = frame
+            edges.clear()
+            edges.push_back(edge)
+            frame = self.space.intern_frame(edges)
+        for k in range(again.below_first, again.below_first + again.below_count):
+            below.push_back(self.walked_places[k])
+        if again.closed:
+            start = self.space.closed(again.state, frame, again.sem)
+        else:
+            start = self.space.raw(again.state, frame, again.sem)
+        found = self.walk(start, below, NO_RUN, below, again.with_tokens, strict, nothing_else, &again)
+        map_put(&self.joint_index, key, found)
+        return found
 
     cdef bint opens_key(self, Config config) noexcept:
         """Tell whether a member has just begun to capture."""
@@ -289,7 +359,7 @@ cdef class MaskWalks(Shortcuts):
                 at = self.runs.remainders_of(run, <uint8_t>b)
                 for k in range(self.runs.remainders[at]):
                     below.push_back(self.runs.remainders[at + 1 + k])
-        found = self.walk(config, below, run, nowhere, False, strict, nothing_else)
+        found = self.walk(config, below, run, nowhere, False, strict, nothing_else, NULL)
         map_put(&self.rest_index, key, found)
         return found
 
@@ -334,8 +404,9 @@ cdef class MaskWalks(Shortcuts):
         """Return the mask of a local state in an object whose keys are known as far as walks see them."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.keyed_roots, key)
-        cdef int32_t start = self.space.raw(state, sem), run, place = 0
+        cdef int32_t start = self.space.raw(state, BOTTOM, sem), run, place = 0
         cdef Loose loose
+        cdef Joint again
         cdef vector[int32_t] whole
         cdef vector[Include] includes
         cdef Include piece
@@ -358,14 +429,23 @@ cdef class MaskWalks(Shortcuts):
                 includes.push_back(piece)
                 place = self.unsettled_place(run)
         whole.push_back(place)
+        again.state = state
+        again.sem = sem
+        again.closed = False
+        again.with_tokens = (self.terms.terms[state].flags & F_TOKEN) != 0
+        again.rest_first = again.rest_count = 0
+        again.below_first = <int32_t>self.walked_places.size()
+        again.below_count = 1
+        self.walked_places.push_back(place)
         found = self.walk(
             start,
             whole,
             NO_RUN,
             whole,
-            (self.terms.terms[state].flags & F_TOKEN) != 0,
+            again.with_tokens,
             strict,
             includes,
+            &again,
         )
         map_put(&self.keyed_roots, key, found)
         return found
@@ -382,6 +462,7 @@ cdef class MaskWalks(Shortcuts):
         cdef vector[int32_t] below
         cdef vector[int32_t] origin
         cdef vector[Include] nothing_else
+        cdef Joint again
         cdef int32_t i, b, k, at, start
         cdef uint64_t words[4]
         if entry == NO_VALUE:
@@ -414,7 +495,15 @@ cdef class MaskWalks(Shortcuts):
                             at = self.runs.remainders_of(g.run, <uint8_t>b)
                             for k in range(self.runs.remainders[at]):
                                 below.push_back(self.runs.remainders[at + 1 + k])
-                found = self.walk(start, below, g.run, origin, False, strict, nothing_else)
+                again.state = rest
+                again.sem = sem
+                again.closed = True
+                again.with_tokens = False
+                again.rest_first = again.rest_count = 0
+                again.below_first = <int32_t>self.walked_places.size()
+                again.below_count = <int32_t>below.size()
+                self.walked_places.insert(self.walked_places.end(), below.begin(), below.end())
+                found = self.walk(start, below, g.run, origin, False, strict, nothing_else, &again)
         map_put(&self.children, key, found)
         return found
 
