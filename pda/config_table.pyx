@@ -6,7 +6,7 @@ What makes them, the closure and the step, is in ``configurations``.
 
 from libcpp.algorithm cimport sort
 
-from stackmask.pda.frames cimport BOTTOM, Edge
+from stackmask.pda.frames cimport Edge
 from stackmask.pda.interning cimport MAP_ONE
 from stackmask.pda.semantics cimport SEM_SYMBOL
 from stackmask.pda.tables cimport (

@@ -231,11 +231,11 @@ cdef class TermAlgebra(TermTable):
             tails.clear()
             j = i
             while j < keyed.size() and <int32_t>(keyed[j] >> 32) == head:
-                t = self.terms[items[keyed[j] & 0xFFFFFFFF]]
+                t = self.terms[items[<int32_t>keyed[j]]]
                 tails.push_back(t.b if t.kind == K_SEQ else EPS)
                 j += 1
             if j == i + 1:
-                out.push_back(items[keyed[i] & 0xFFFFFFFF])
+                out.push_back(items[<int32_t>keyed[i]])
             else:
                 rest = self.mk_alt(tails, depth + 1)
                 rest = self.mk_seq(head, rest)
@@ -334,7 +334,7 @@ cdef class TermAlgebra(TermTable):
         cdef int32_t k, nu = ANY_BYTE, sets = 0
         cdef Term t
         cdef bint empty_string = False
-        words[0] = words[1] = words[2] = words[3] = <uint64_t>0xFFFFFFFFFFFFFFFF
+        words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
         for i in range(given.size()):
             t = self.terms[given[i]]
             if t.kind == K_EMPTY:

@@ -55,7 +55,7 @@ cdef class TermTable:
         for i in range(256):
             classes[i] = <uint8_t>i
         self.intern_map(classes)
-        every[0] = every[1] = every[2] = every[3] = <uint64_t>0xFFFFFFFFFFFFFFFF
+        every[0] = every[1] = every[2] = every[3] = ~<uint64_t>0
         self.guard_sets.push_back(self.intern_set(every))
         self.intern(K_EMPTY, 0, 0, 0, NEVER, 0)
         self.intern(K_EPS, 0, 0, 0, ANY_BYTE, 0)

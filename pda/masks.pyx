@@ -149,7 +149,8 @@ cdef class MaskStore(Simulation):
         for i in range(mask.include_first, mask.include_first + mask.include_count):
             piece = self.includes[i]
             if self.any_exit(family, at.frame, piece.ends):
-                self.visit(piece.mask, at.frame, self.filter_both(at.filter, piece.filter), at.keys, at.unsure)
+                j = self.filter_both(at.filter, piece.filter)
+                self.visit(piece.mask, at.frame, j, at.keys, at.unsure)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
             for e in range(family.frames[at.frame].count):

@@ -149,7 +149,7 @@ cdef class Forest:
             position[position.size() - 1] = j
             node = self.add_node(byte, <int32_t>levels.size())
             for k in range(first, j):
-                place = <int32_t>(levels.back()[k] & 0xFFFFFFFF)
+                place = <int32_t><uint32_t>levels.back()[k]
                 n = self.nodes(place)
                 source = place >> 2
                 for t in range(n.token_first[source], n.token_first[source + 1]):
@@ -166,11 +166,11 @@ cdef class Forest:
             self.token_first[node + 1] = <int32_t>self.tokens.size()
             if j == first + 1:
                 # alone from here on
-                self.copy_below(<int32_t>(levels.back()[first] & 0xFFFFFFFF), node)
+                self.copy_below(<int32_t><uint32_t>levels.back()[first], node)
                 continue
             kids.clear()
             for k in range(first, j):
-                self.add_children(<int32_t>(levels.back()[k] & 0xFFFFFFFF), <int32_t>(k - first), kids)
+                self.add_children(<int32_t><uint32_t>levels.back()[k], <int32_t>(k - first), kids)
             sort(kids.begin(), kids.end())
             levels.push_back(kids)
             position.push_back(0)

@@ -136,7 +136,6 @@ cdef class Runs:
         run.exit_first = <int32_t>self.exits.size()
         run.most_needed = 0
         run.most_before = 0
-        self.exits.reserve(self.exits.size() + run.exit_count)
         for i in range(run.exit_count):
             exit.place = (exits[i] << 2) | (place & IN_FOREST) | INCLUSIVE
             exit.count = before[i]

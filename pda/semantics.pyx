@@ -326,7 +326,7 @@ cdef class Semantics:
         return self.action_kind[action] == ACT_CALL
 
     cdef int is_sure(self, int32_t sem) except -1:
-        """Tell whether no action can forbid the end of the open capture, whatever is still to be read of it."""
+        """Tell whether no action can forbid the end of the open capture, whatever is still read of it."""
         cdef int32_t value, text = self.sems[sem].text, k
         cdef uint64_t key
         if not self.in_capture(sem):

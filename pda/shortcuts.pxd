@@ -29,7 +29,9 @@ cdef class Shortcuts(RunCuts):
 
     cdef int drop(self) except -1
     cdef Length length(self, int32_t term, int depth) except *
-    cdef uint64_t follow(self, int32_t term, uint64_t states, int32_t code, int depth) except? 0x5555555555555555
+    cdef uint64_t follow(
+        self, int32_t term, uint64_t states, int32_t code, int depth
+    ) except? 0x5555555555555555
     cdef Loose loosened(self, int32_t state) except *
     cdef int32_t short_row(self, int32_t bytes) except -1
     cdef int32_t long_place(self, int32_t bytes) except -1

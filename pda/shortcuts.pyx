@@ -1,11 +1,12 @@
 # distutils: language = c++
 """Shortcuts: states in which most tokens are decided without walking them.
 
-- *Settled* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is: as at the
-  beginning of a text that is searched for a pattern. Only the other tokens are walked, over a trie of their own.
+- *Settled* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is: as at
+  the beginning of a text that is searched for a pattern. Only the other tokens are walked, over a trie of
+  their own.
 - *Short* tokens. In pattern & X{m,n}, n is out of reach of tokens of up to n - s bytes, where s is what the
-  pattern may need to end. They are decided by the pattern alone, whose states are few; the state with its count,
-  which is new with every character, is walked over the longer tokens.
+  pattern may need to end. They are decided by the pattern alone, whose states are few; the state with its
+  count, which is new with every character, is walked over the longer tokens.
 """
 
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
@@ -94,8 +95,10 @@ cdef class Shortcuts(RunCuts):
         self.lengths.push_back(found)
         return found
 
-    cdef uint64_t follow(self, int32_t term, uint64_t states, int32_t code, int depth) except? 0x5555555555555555:
-        """Return the states of the automaton of X behind the texts of a term, or DEAD_END if some text leaves it.
+    cdef uint64_t follow(
+        self, int32_t term, uint64_t states, int32_t code, int depth
+    ) except? 0x5555555555555555:
+        """Return the states of the automaton of X behind the texts of a term; DEAD_END if one leaves it.
 
         ``states``: those before it, as bits.
         """
@@ -160,8 +163,8 @@ cdef class Shortcuts(RunCuts):
         """Find out up to which length tokens are decided by a state without its count.
 
         Where the pattern is all X, X{0,n} allows any continuation of a text of k characters if n - k is at
-        least what the rest of the pattern takes, and a token of b bytes has at most b characters. A minimum of
-        one character is none where the pattern takes one anyway.
+        least what the rest of the pattern takes, and a token of b bytes has at most b characters. A minimum
+        of one character is none where the pattern takes one anyway.
         """
         cdef Term t = self.terms.terms[state]
         cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t

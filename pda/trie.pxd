@@ -16,8 +16,8 @@ cdef class Trie:
     cdef const int32_t* end             # one past the last node of the subtree
     cdef const int32_t* token_first     # tokens[token_first[n]:token_first[n + 1]] are spelled by node n
     cdef const int32_t* tokens          # by node, then by ascending id
-    # the children of node n: kid_node[kid_first[n]:kid_first[n + 1]], by ascending byte, and their bytes; walks
-    # read these, since most children fail and should cost no more than their byte
+    # the children of node n: kid_node[kid_first[n]:kid_first[n + 1]], by ascending byte, and their bytes;
+    # walks read these, since most children fail and should cost no more than their byte
     cdef vector[int32_t] kid_first
     cdef vector[int32_t] kid_node
     cdef vector[uint8_t] kid_byte

@@ -21,7 +21,18 @@ from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM, Edge
 from stackmask.pda.interning cimport ACTION_NONE, ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
-from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, SPARSE, Group, Include, Mask, Pending, is_nothing, nothing
+from stackmask.pda.mask_table cimport (
+    NO_FILTER,
+    NO_RUN,
+    NO_TOKENS,
+    SPARSE,
+    Group,
+    Include,
+    Mask,
+    Pending,
+    is_nothing,
+    nothing,
+)
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.run_cuts cimport Later, RunPart
 from stackmask.pda.shortcuts cimport Loose
@@ -31,6 +42,7 @@ from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 cdef enum:
     RUN_NODES = 512     # a smaller subtree is walked, not cut into runs
     MAX_JOINT = 4       # frames that a walk is repeated with
+    MERGE_COST = 8      # nodes that are walked in the time that merging one takes, less what sharing saves
 
 
 cdef class MaskWalks(Shortcuts):
@@ -90,8 +102,9 @@ cdef class MaskWalks(Shortcuts):
 
         ``below``: the places. ``run`` and ``origin``: the same remainders, as a group is to name them if the
         start returns before it consumes anything. ``with_tokens``: special tokens may come first (the walk
-        starts at a token boundary). ``strict``: a return below may be forbidden by an action. ``includes``: what
-        is part of the mask besides. ``again``: how the walk could be repeated with the frame known, or NULL.
+        starts at a token boundary). ``strict``: a return below may be forbidden by an action. ``includes``:
+        what is part of the mask besides. ``again``: how the walk could be repeated with the frame known, or
+        NULL.
         """
         cdef ConfigSpace space = self.space
         cdef int32_t i, k, c, n, p, t, depth, stop, kid_end, above, single, symbol, place, in_forest
@@ -259,7 +272,7 @@ cdef class MaskWalks(Shortcuts):
                 own_groups.push_back(
                     self.intern_group(
                         <int32_t>(group_keys[g] >> 32),
-                        <int32_t>(group_keys[g] & 0xFFFFFFFF),
+                        <int32_t><uint32_t>group_keys[g],
                         run if group_has_run[g] else NO_RUN,
                         by_group[g],
                     )
@@ -285,18 +298,18 @@ cdef class MaskWalks(Shortcuts):
         vector[int32_t]& has_run,
         int32_t sem,
     ) noexcept:
-        """Tell whether the remainders of a walk are larger than the vocabulary together."""
+        """Tell whether merging the remainders of a walk costs more than walking the vocabulary again."""
         cdef size_t g, k
         cdef int64_t nodes = 0
         for g in range(keys.size()):
-            if has_run[g] or <int32_t>(keys[g] & 0xFFFFFFFF) != sem:
+            if has_run[g] or <int32_t><uint32_t>keys[g] != sem:
                 return False
             for k in range(by_group[g].size()):
                 nodes += self.forest.size_of(by_group[g][k])
-        return nodes > self.trie.nodes
+        return nodes > self.trie.nodes // MERGE_COST
 
     cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3:
-        """Return the mask of a walk repeated over a frame with one return state, the frame below that unknown.
+        """Return the mask of a walk repeated over a frame with one return state.
 
         NOT_JOINT if too many frames are known already.
         """
@@ -487,7 +500,7 @@ cdef class MaskWalks(Shortcuts):
                 for i in range(g.place_first, g.place_first + g.place_count):
                     origin.push_back(self.places[i])
                 if g.run != NO_RUN:
-                    words[0] = words[1] = words[2] = words[3] = <uint64_t>0xFFFFFFFFFFFFFFFF
+                    words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
                     if start != READS_STATE:
                         self.first_of(start, words)
                     for b in range(256):
