@@ -239,9 +239,9 @@ cdef class TermAlgebra(TermTable):
             else:
                 rest = self.mk_alt(tails, depth + 1)
                 rest = self.mk_seq(head, rest)
-                if self.terms[rest].kind == K_ALT:
-                    for k in range(self.terms[rest].b):
-                        out.push_back(self.kids[self.terms[rest].a + k])
+                t = self.terms[rest]
+                if t.kind == K_ALT:
+                    out.insert(out.end(), self.kids.begin() + t.a, self.kids.begin() + t.a + t.b)
                 else:
                     out.push_back(rest)
             i = j

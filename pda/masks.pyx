@@ -512,6 +512,8 @@ cdef class MaskStore(Simulation):
             "fills": self.fills,
             "hits": self.hits,
             "joined_masks": self.joins,
+            "repeated_walks": self.joint_index.count,
+            "shortened_walks": self.shortened,
             "simulations": self.simulations,
             "tried_tokens": self.tried,
             "most_visits": self.most_visits,

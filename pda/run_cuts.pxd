@@ -20,7 +20,14 @@ cdef struct Later:
     int32_t part
     int32_t place
     int32_t filter
-    int32_t least           # characters that the run must have, besides
+    int32_t least           # characters that the run has in all tokens that pass the filter
+
+
+cdef struct Without:
+    # the filter of what begins with other bytes than these below a place
+    int32_t place
+    int32_t row
+    uint64_t words[4]
 
 
 cdef struct ByteSet:
@@ -34,6 +41,8 @@ cdef class RunCuts(MaskTable):
     cdef KeyMap slice_index                 # run << 16 | characters -> mask
     cdef KeyMap filter_index                # run << 32 | low << 16 | high -> row
     cdef KeyMap both_index                  # filter << 32 | filter -> row
+    cdef KeyMap without_index               # hash of a place and bytes -> entry
+    cdef vector[Without] withouts
     cdef vector[ByteSet] first              # configuration -> the bytes it can go on with
     cdef vector[int32_t] split_of           # configuration -> what is left without its runs, or itself
     cdef vector[int32_t] split_first        # configuration -> its runs: split_parts[first:][:count]
@@ -58,6 +67,7 @@ cdef class RunCuts(MaskTable):
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
     ) except -3
+    cdef int32_t without(self, int32_t place, vector[int32_t]& nodes) except -1
     cdef int32_t slice(self, int32_t run, int32_t high) except -3
     cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3
     cdef int32_t filter_both(self, int32_t a, int32_t b) except -3

@@ -20,7 +20,7 @@ from stackmask.pda.interning cimport EPS, K_ALT, K_AND, K_REP, K_SEQ, Term
 from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.runs cimport NOT_A_CODE, Run
-from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
 
 
 cdef class RunCuts(MaskTable):
@@ -31,12 +31,14 @@ cdef class RunCuts(MaskTable):
         map_init(&self.slice_index)
         map_init(&self.filter_index)
         map_init(&self.both_index)
+        map_init(&self.without_index)
 
     def __dealloc__(self):
         map_free(&self.part_index)
         map_free(&self.slice_index)
         map_free(&self.filter_index)
         map_free(&self.both_index)
+        map_free(&self.without_index)
 
     cdef int drop(self) except -1:
         """As the table, and forget how configurations are cut."""
@@ -55,6 +57,9 @@ cdef class RunCuts(MaskTable):
         map_init(&self.filter_index)
         map_free(&self.both_index)
         map_init(&self.both_index)
+        map_free(&self.without_index)
+        map_init(&self.without_index)
+        self.withouts.clear()
         return MaskTable.drop(self)
 
     # -- configurations ------------------------------------------------------------------------------
@@ -242,7 +247,6 @@ cdef class RunCuts(MaskTable):
         ``left`` gets the others. Return whether there are tables for it.
         """
         cdef int32_t plain = self.plain(config), i, stop, row, t, node = place >> 2
-        cdef size_t k
         cdef Nodes n
         cdef Later piece
         cdef bint runs
@@ -260,16 +264,10 @@ cdef class RunCuts(MaskTable):
             if not runs or self.space.step(config, n.byte[i]) != self.space.step(plain, n.byte[i]):
                 left.push_back(i)
             i = n.end[i]
-        piece.filter = NO_FILTER
-        if left.size():
-            piece.filter = self.new_row()
-            memset(self.rows[piece.filter], 0xFF, 4 * <size_t>self.width)
-            for k in range(left.size()):
-                i = left[k]
-                for t in range(n.token_first[i], n.token_first[n.end[i]]):
-                    self.rows[piece.filter][n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+        piece.filter = self.without(place, left) if left.size() else NO_FILTER
         piece.place = place
-        piece.least = 1
+        # with one kind of run, all that is left to the tables begins with a character of it
+        piece.least = self.split_count[plain] == 1
         for t in range(self.split_count[plain]):
             piece.part = self.split_parts[self.split_first[plain] + t]
             later.push_back(piece)
@@ -307,6 +305,44 @@ cdef class RunCuts(MaskTable):
             jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
             job_configs.push_back(rest)
         return DEAD
+
+    cdef int32_t without(self, int32_t place, vector[int32_t]& nodes) except -1:
+        """Return the filter that takes out the tokens at some children of a place. Remembered."""
+        cdef Nodes n = self.forest.nodes(place)
+        cdef Without entry
+        cdef uint64_t h = mix(61, <uint32_t>place)
+        cdef int32_t known, t, i, b
+        cdef size_t k
+        cdef uint32_t* row
+        entry.place = place
+        for k in range(4):
+            entry.words[k] = 0
+        for k in range(nodes.size()):
+            b = n.byte[nodes[k]]
+            entry.words[b >> 6] |= <uint64_t>1 << (b & 63)
+        for k in range(4):
+            h = mix(h, entry.words[k])
+        while True:
+            known = map_get(&self.without_index, h)
+            if known == NO_VALUE:
+                break
+            if self.withouts[known].place == place:
+                k = 0
+                while k < 4 and self.withouts[known].words[k] == entry.words[k]:
+                    k += 1
+                if k == 4:
+                    return self.withouts[known].row
+            h += 1
+        entry.row = self.new_row()
+        row = self.rows[entry.row]
+        memset(row, 0xFF, 4 * <size_t>self.width)
+        for k in range(nodes.size()):
+            i = nodes[k]
+            for t in range(n.token_first[i], n.token_first[n.end[i]]):
+                row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+        map_put(&self.without_index, h, <int32_t>self.withouts.size())
+        self.withouts.push_back(entry)
+        return entry.row
 
     # -- rows ----------------------------------------------------------------------------------------
 

@@ -40,6 +40,7 @@ cdef class MaskWalks(Shortcuts):
     cdef KeyMap joint_index                 # (joint << 32 | rest) << 1 | strict -> mask
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
+    cdef readonly uint64_t shortened        # walks that left settled or short tokens aside
 
     cdef int drop(self) except -1
     cdef int32_t walk(

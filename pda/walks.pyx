@@ -57,6 +57,7 @@ cdef class MaskWalks(Shortcuts):
         self.entries = 0
         self.walks = 0
         self.visited_nodes = 0
+        self.shortened = 0
 
     def __dealloc__(self):
         map_free(&self.keyed_roots)
@@ -388,8 +389,8 @@ cdef class MaskWalks(Shortcuts):
             out.push_back(piece)
         piece.ends = 1
         piece.mask = self.behind(run, part.rest, strict)
-        if part.low < later.least:
-            part.low = later.least
+        if part.low <= later.least:
+            part.low = 0
         piece.filter = self.filter_both(later.filter, self.filter_of(run, part.low, part.high))
         if piece.mask != NO_TOKENS and part.low <= self.runs.runs[run].most_before:
             out.push_back(piece)
@@ -441,6 +442,8 @@ cdef class MaskWalks(Shortcuts):
                 piece.mask = self.slice(run, -1)
                 includes.push_back(piece)
                 place = self.unsettled_place(run)
+        if place:
+            self.shortened += 1
         whole.push_back(place)
         again.state = state
         again.sem = sem

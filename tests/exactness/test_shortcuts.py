@@ -1,0 +1,102 @@
+"""Shortcuts of walks: settled runs, short tokens without a count, walks repeated with the return state known.
+
+They need a vocabulary of natural words, in which most tokens are runs; the embedded model's is one. At every place of
+a text, every bit of the mask is compared with whether the matcher accepts the token, and the text is then gone back over
+with a compiler whose masks are there already.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import stackmask as sm
+from stackmask.runtime.embedded import load_embedded
+
+WORDS = r"""
+char ::= [A-Za-z_]
+word ::= char+
+name ::= word - reserved
+reserved ::= "select"i | "from"i | "where"i | "as"i
+blank ::= [ \n]*
+"""
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> sm.Vocabulary:
+    return sm.Vocabulary.from_huggingface(load_embedded()[1])
+
+
+def regex(pattern: str, *, search: bool = False) -> sm.Grammar:
+    return sm.Grammar.from_regex(pattern, search=search)
+
+
+CASES = {
+    "search": (regex("[A-Z]{2}", search=True), "the quick Brown fox, an OX and é more"),
+    "search twice": (regex("fox.*dog", search=True), 'a fox "and" a do dog there'),
+    "not a run": (regex("([a-z ]*[0-9])?[^q]*"), "many words 9 and others"),
+    "bounded search": (regex("(.{0,400}x)?.*"), "letters and x again"),
+    "words within a length": (
+        sm.Grammar.from_json_schema(
+            {"type": "string", "pattern": r"^(?:\S+\s+){0,5}\S+$", "maxLength": 40, "minLength": 1}
+        ),
+        '"some words that\\nstand here"',
+    ),
+    "search within a length": (
+        sm.Grammar.from_json_schema({"type": "string", "pattern": "@.+[.]", "maxLength": 30}),
+        '"someone@example.org"',
+    ),
+    "almost full": (
+        sm.Grammar.from_json_schema({"type": "string", "pattern": "^[a-z]+( [a-z]+)*$", "maxLength": 12}),
+        '"two words ab"',
+    ),
+    "two names": (
+        sm.Grammar.from_ebnf(WORDS + 'root ::= "select" blank name blank name? (blank "from" blank name)?'),
+        "select customer_name from orders",
+    ),
+    "names that meet": (
+        sm.Grammar.from_ebnf(
+            WORDS + 'root ::= expr name? ("," expr name?)*\nexpr ::= name | expr "+" name | "(" expr ")"'
+        ),
+        "(alpha+beta)gamma,delta",
+    ),
+    "names in rules in rules": (
+        sm.Grammar.from_ebnf(WORDS + 'root ::= a a "."\na ::= b b | "(" a ")"\nb ::= c c?\nc ::= word'),
+        "one(two).",
+    ),
+    "behind a name": (
+        sm.Grammar.from_ebnf(
+            WORDS + 'root ::= key value "."\nkey ::= word !>> [e_]\nvalue ::= word blank (word blank)*'
+        ),
+        "alphabeta gamma.",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_bit(vocabulary: sm.Vocabulary, name: str) -> None:
+    grammar, text = CASES[name]
+    compiled = sm.Compiler(vocabulary).compile(grammar)
+    matcher = compiled.matcher()
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    first: list[np.ndarray[tuple[int, ...], np.dtype[np.int32]]] = []
+    for byte in text.encode():
+        matcher.fill_next_token_bitmask(mask)
+        first.append(mask.copy())
+        allowed = np.unpackbits(mask.view(np.uint8), bitorder="little")
+        for token, spelled in enumerate(vocabulary.tokens):
+            if spelled:
+                accepted = matcher.accept_token(token)
+                if accepted:
+                    matcher.rollback(1)
+                assert accepted == bool(allowed[token]), (spelled, matcher.describe())
+        assert matcher.accept_string(bytes([byte]))
+    stats = compiled.stats()
+    assert stats["repeated_walks" if "name" in name else "shortened_walks"], (
+        "the case does not test what it is for"
+    )
+    again = compiled.matcher()
+    for byte, row in zip(text.encode(), first, strict=True):
+        again.fill_next_token_bitmask(mask)
+        assert (mask == row).all()
+        again.accept_string(bytes([byte]))
