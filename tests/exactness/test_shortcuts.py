@@ -66,7 +66,9 @@ CASES = {
     ),
     "behind a name": (
         sm.Grammar.from_ebnf(
-            WORDS + 'root ::= key value "."\nkey ::= word !>> [e_]\nvalue ::= word blank (word blank)*'
+            WORDS
+            + 'root ::= key value "."\nkey ::= word !>> [e_] | "(" key ")"\n'
+            + 'value ::= key blank (key blank)* | "[" value "]"'
         ),
         "alphabeta gamma.",
     ),
