@@ -12,15 +12,45 @@ way.
 """
 
 cimport cython
+from libc.stdint cimport int8_t
+from libc.string cimport memset
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.interning cimport EMPTY, EPS, F_BOOL, F_IMPURE
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.trie cimport Trie
 
 cdef enum:
     MAX_CODE_STATES = 64    # characters have a few; longer items are no characters
     LARGE = 4096            # nodes; a larger subtree is walked where it is instead of being merged
+    UTF8_STATES = 8
+    WORTH_A_LOOK = 8        # nodes; what is below smaller subtrees is not kept
+
+
+cdef int32_t utf8_step(int32_t state, uint8_t byte) noexcept nogil:
+    """Return the state after a byte, or -1; 0 is between characters, others are what may still come."""
+    if state == 0:
+        if byte < 0x80:
+            return 0
+        if byte < 0xC2 or byte > 0xF4:
+            return -1
+        if byte < 0xE0:
+            return 1
+        if byte < 0xF0:
+            return 4 if byte == 0xE0 else 5 if byte == 0xED else 2
+        return 6 if byte == 0xF0 else 7 if byte == 0xF4 else 3
+    if byte < 0x80 or byte > 0xBF:
+        return -1
+    if state <= 3:
+        return state - 1
+    if state == 4:
+        return 1 if byte >= 0xA0 else -1
+    if state == 5:
+        return 1 if byte < 0xA0 else -1
+    if state == 6:
+        return 2 if byte >= 0x90 else -1
+    return 2 if byte < 0x90 else -1
 
 
 cdef bint exit_less(const Exit& x, const Exit& y) noexcept nogil:
@@ -90,15 +120,94 @@ cdef class Runs:
         for b in range(256):
             if self.table[base + b] >= 0:
                 code.first[b >> 6] |= <uint64_t>1 << (b & 63)
+        code.single[0] = code.single[1] = 0
+        for b in range(128):
+            if self.table[base + b] == 0:
+                code.single[b >> 6] |= <uint64_t>1 << (b & 63)
+        code.leads = self.whole_leads(&self.table[base])
         self.codes.push_back(code)
         found = <int32_t>self.codes.size() - 1
         map_put(&self.code_index, item, found)
         return found
 
+    cdef uint64_t whole_leads(self, const int16_t* table):
+        """Return the bytes, from 0xC0, such that X has all the characters of UTF-8 that begin with them."""
+        cdef int32_t lead, b, state, s, t
+        cdef uint64_t found = 0
+        cdef size_t head
+        cdef bint whole
+        cdef vector[int32_t] partner    # state of UTF-8 -> state of X
+        cdef vector[int32_t] queue
+        for lead in range(0xC0, 0x100):
+            s = utf8_step(0, <uint8_t>lead)
+            if s < 0 or table[lead] < 0:
+                continue
+            partner.assign(UTF8_STATES, -1)
+            partner[0] = 0
+            partner[s] = table[lead]
+            queue.assign(1, s)
+            head = 0
+            whole = True
+            while whole and head < queue.size():
+                state = queue[head]
+                head += 1
+                for b in range(256):
+                    s = utf8_step(state, <uint8_t>b)
+                    t = table[256 * partner[state] + b]
+                    if (s < 0) != (t < 0):
+                        whole = False
+                    elif s >= 0 and partner[s] < 0:
+                        partner[s] = t
+                        queue.push_back(s)
+                    elif s >= 0 and partner[s] != t:
+                        whole = False
+            if whole:
+                found |= <uint64_t>1 << (lead - 0xC0)
+        return found
+
+    cdef int look_below(self) except -1:
+        """Find out what is below the nodes of the vocabulary. Cost: a few nanoseconds a node."""
+        cdef Trie trie = self.forest.trie
+        cdef vector[Below] all_below
+        cdef vector[int8_t] state
+        cdef int32_t i, t, parent
+        cdef uint8_t byte
+        cdef Below* at
+        if self.below_of.size():
+            return 0
+        all_below.resize(trie.nodes)
+        memset(all_below.data(), 0, sizeof(Below) * <size_t>trie.nodes)
+        self.characters.resize(trie.token_count)
+        self.below_of.resize(trie.nodes, -1)
+        state.resize(trie.nodes, 0)
+        for i in range(1, trie.nodes):
+            parent = trie.parent[i]
+            state[i] = -1
+            if state[parent] >= 0:
+                state[i] = <int8_t>utf8_step(state[parent], trie.byte[i])
+            all_below[i].characters = all_below[parent].characters + (state[i] == 0)
+            for t in range(trie.token_first[i], trie.token_first[i + 1]):
+                self.characters[t] = <uint16_t>(all_below[i].characters + (state[i] > 0))
+        for i in range(trie.nodes - 1, 0, -1):
+            at = &all_below[trie.parent[i]]
+            at.ascii[0] |= all_below[i].ascii[0]
+            at.ascii[1] |= all_below[i].ascii[1]
+            at.leads |= all_below[i].leads
+            at.broken |= all_below[i].broken or state[i] < 0
+            byte = trie.byte[i]
+            if byte < 0x80:
+                at.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
+            elif byte >= 0xC0:
+                at.leads |= <uint64_t>1 << (byte - 0xC0)
+            if trie.end[i] - i >= WORTH_A_LOOK and not all_below[i].broken:
+                self.below_of[i] = <int32_t>self.below.size()
+                self.below.push_back(all_below[i])
+        return 0
+
     cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
         """Return the run table of the tokens strictly below a place. Remembered.
 
-        Cost: a few nanoseconds a node.
+        Cost: a few nanoseconds a node; subtrees of the vocabulary that are all X are taken whole.
         """
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
         cdef int32_t found = map_get(&self.run_index, key)
@@ -111,6 +220,7 @@ cdef class Runs:
         cdef vector[int32_t] exits
         cdef vector[int32_t] before
         cdef Exit exit
+        cdef bint look
         cdef size_t k
         if found != NO_VALUE:
             return found
@@ -122,6 +232,9 @@ cdef class Runs:
         before.resize(n.end[node] - node)
         run.code = code
         run.place = place
+        look = place == 0 and self.forest.max_depth < 0x10000
+        if look:
+            self.look_below()
         run.exit_count = cut(
             n,
             node,
@@ -132,6 +245,10 @@ cdef class Runs:
             &kept,
             exits.data(),
             before.data(),
+            self.below_of.data() if look else NULL,
+            self.below.data(),
+            self.characters.data(),
+            self.codes[code],
         )
         run.exit_first = <int32_t>self.exits.size()
         run.most_needed = 0
@@ -211,8 +328,19 @@ cdef class Runs:
         """Return the bytes held, the forest included."""
         cdef size_t held = 8 * self.tokens.size() + sizeof(Exit) * self.exits.size() + 2 * self.table.size()
         held += 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
+        held += sizeof(Below) * self.below.size() + 2 * self.characters.size() + 4 * self.below_of.size()
         held += 13 * self.forest.byte.size() + 4 * self.forest.tokens.size()
         return held
+
+
+cdef inline bint is_inside(const Below& below, const Code& code, int32_t count) noexcept:
+    """Tell whether all that is below a node behind ``count`` characters of X is X, and counted alike."""
+    return (
+        not below.ascii[0] & ~code.single[0]
+        and not below.ascii[1] & ~code.single[1]
+        and not below.leads & ~code.leads
+        and below.characters == count
+    )
 
 
 cdef int32_t cut(
@@ -225,11 +353,16 @@ cdef int32_t cut(
     int32_t* kept,
     int32_t* exits,
     int32_t* before,
+    const int32_t* below_of,
+    const Below* below,
+    const uint16_t* characters,
+    const Code& code,
 ) except -1:
     """Follow the automaton of X over the nodes below one.
 
     Fill in the tokens that are runs, with the characters that they need, and the nodes where another byte
-    follows whole characters, with how many. Return the number of those.
+    follows whole characters, with how many. Return the number of those. ``below_of``: what is below
+    the nodes, or NULL; where all of that is X, tokens are taken as they stand, with their ``characters``.
     """
     cdef vector[int16_t] state_at
     cdef vector[int32_t] count_at
@@ -257,6 +390,14 @@ cdef int32_t cut(
             count += 1
         states[depth] = state
         counts[depth] = count
+        t = -1 if below_of == NULL or state else below_of[i]
+        if t >= 0 and is_inside(below[t], code, count):
+            for t in range(n.token_first[i], n.token_first[n.end[i]]):
+                tokens[number] = n.tokens[t]
+                needs[number] = characters[t]
+                number += 1
+            i = n.end[i]
+            continue
         if state:
             count += 1
         for t in range(n.token_first[i], n.token_first[i + 1]):
