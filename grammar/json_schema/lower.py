@@ -7,12 +7,11 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.algebra import Algebra, State, Value
 from stackmask.grammar.json_schema.array_rules import ArrayWriter
-from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError
+from stackmask.grammar.json_schema.indentation import beside_depth
 from stackmask.grammar.json_schema.number_spellings import NARROWING
 from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NumberSet, UnsupportedNumber
 from stackmask.grammar.json_schema.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.objects import ObjectForm
 from stackmask.grammar.json_schema.prelude import prelude
 from stackmask.grammar.json_schema.strings import ANY_STRING, lift, string
 from stackmask.grammar.json_schema.strings import NARROWING as STRING_NARROWING
@@ -60,7 +59,8 @@ class Lowering:
         self.rules[START] = ir.Rule(START, body)
         if self.uses_prelude:
             self.rules.update(prelude(self.whitespace))
-        return ir.RuleSet(self.rules, START)
+        rules = ir.RuleSet(self.rules, START)
+        return beside_depth(rules) if self.whitespace.nested else rules
 
     def forget(self) -> None:
         """Let go of the writers, which refer back: all is freed at once, and not left to the garbage collector."""
@@ -182,23 +182,19 @@ class Lowering:
             return ir.Choice((ir.RuleRef("json.array"), ir.RuleRef("json.object")))
         value = self.algebra.value(state)
         name = self.fresh("value")
-        options = [self.arrays.expression(form) for form in self._live_arrays(value)]
-        options.extend(self.objects.expression(form) for form in self._live_objects(value))
-        self.rules[name] = ir.Rule(name, _choice(options))
+        self.rules[name] = ir.Rule(name, _choice(self.containers(value)))
         return ir.RuleRef(name)
 
     def body(self, value: Value) -> ir.Expr:
         """Return the body of the rule of a state."""
-        options = self.scalars(value)
-        options.extend(self.arrays.expression(form) for form in self._live_arrays(value))
-        options.extend(self.objects.expression(form) for form in self._live_objects(value))
-        return _choice(options)
+        return _choice([*self.scalars(value), *self.containers(value)])
 
-    def _live_arrays(self, value: Value) -> list[ArrayForm]:
-        return [form for form in value.arrays if self.arrays.is_productive(form)]
-
-    def _live_objects(self, value: Value) -> list[ObjectForm]:
-        return [form for form in value.objects if self.objects.is_productive(form)]
+    def containers(self, value: Value) -> list[ir.Expr]:
+        """Return the expressions of the arrays and objects of a value."""
+        arrays, objects = self.arrays, self.objects
+        found = [arrays.expression(form) for form in value.arrays if arrays.is_productive(form)]
+        found += [objects.expression(form) for form in value.objects if objects.is_productive(form)]
+        return list(map(self.whitespace.around, found)) if self.whitespace.nested else found
 
     def scalars(self, value: Value) -> list[ir.Expr]:
         """Return the expressions of the scalar values."""

@@ -42,38 +42,42 @@ def prelude(whitespace: Whitespace) -> dict[str, ir.Rule]:
             )
         ),
         "json.string": ANY_STRING,
-        "json.array": ir.Sequence(
-            (
-                ir.Literal(b"["),
-                ir.Choice(
-                    (
-                        ir.Sequence(
-                            (
-                                ws.open,
-                                VALUE,
-                                ir.Repeat(ir.Sequence((ws.item, VALUE)), 0, None),
-                                ws.close,
-                                ir.Literal(b"]"),
-                            )
-                        ),
-                        ir.Sequence((ws.empty, ir.Literal(b"]"))),
-                    )
-                ),
-            )
-        ),
-        "json.object": ir.Keyed(
+        "json.array": ws.around(
             ir.Sequence(
                 (
-                    ir.Literal(b"{"),
+                    ir.Literal(b"["),
                     ir.Choice(
                         (
-                            ir.Sequence((members, ir.Literal(b"}"))),
-                            ir.Sequence((ws.empty, ir.Literal(b"}"))),
+                            ir.Sequence(
+                                (
+                                    ws.open,
+                                    VALUE,
+                                    ir.Repeat(ir.Sequence((ws.item, VALUE)), 0, None),
+                                    ws.close,
+                                    ir.Literal(b"]"),
+                                )
+                            ),
+                            ir.Sequence((ws.empty, ir.Literal(b"]"))),
                         )
                     ),
                 )
-            ),
-            _OPEN,
+            )
+        ),
+        "json.object": ws.around(
+            ir.Keyed(
+                ir.Sequence(
+                    (
+                        ir.Literal(b"{"),
+                        ir.Choice(
+                            (
+                                ir.Sequence((members, ir.Literal(b"}"))),
+                                ir.Sequence((ws.empty, ir.Literal(b"}"))),
+                            )
+                        ),
+                    )
+                ),
+                _OPEN,
+            )
         ),
     }
     return {name: ir.Rule(name, body) for name, body in bodies.items()}
