@@ -7,6 +7,7 @@ off one at a time, after everything that follows without a choice, and branches 
 
 from __future__ import annotations
 
+import marshal
 from typing import Any, Final
 
 from stackmask.grammar.json_schema import arrays, objects
@@ -54,6 +55,7 @@ from stackmask.grammar.json_schema.values import (
 
 MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf` in `allOf`, references)
 MAX_STATES: Final = 20_000
+MAX_COMPARED: Final = 32_000_000  # bytes of subschemas, to find equal ones
 
 _SIMPLE: Final = NULL | TRUE | FALSE
 
@@ -118,6 +120,7 @@ class Algebra:
         relax: bool,
         report: Report,
         of_type: bool = False,
+        share: bool = True,
     ) -> None:
         self.registry = Registry(schema, resources, draft)
         self.assert_formats = assert_formats
@@ -130,6 +133,10 @@ class Algebra:
             node.ready = node.checked = True
         self.nodes[0].mask = 0
         self.index: dict[tuple[int, int, tuple[Resource, ...]], int] = {}
+        # nodes by what they say; how many more bytes may be compared
+        self.contents: dict[tuple[bytes, Resource, tuple[Resource, ...]], int] = {}
+        self.room = MAX_COMPARED if share and not of_type else 0
+        self.repeats = False
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
         self.complements: dict[int, tuple[Texts, Texts]] = {}
@@ -184,10 +191,8 @@ class Algebra:
                     seen.add(id(schema))
                     schema, where = only[0], ((where, "allOf"), 0)
                     continue
-                number = len(self.nodes)
-                self.nodes.append(Node(number, schema, resource, scope, where))
-                self.index[key] = number
-                return number
+                found = self.index[key] = self._node_of(schema, resource, scope, where)
+                return found
             if id(schema) in seen:
                 raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
             seen.add(id(schema))
@@ -198,6 +203,31 @@ class Algebra:
             if target.resource is not resource:
                 scope = self._entered(target.resource, scope)
             schema, resource, where = target.schema, target.resource, target.where
+
+    def _node_of(
+        self, schema: dict[str, Any], resource: Resource, scope: tuple[Resource, ...], where: Where
+    ) -> int:
+        """Return the number of a node for a schema: one for all schemas that say the same here.
+
+        Cost: the size of the schema, which counts at each level around it; beyond a budget nothing is compared.
+        """
+        number = len(self.nodes)
+        if self.room > 0:
+            keywords = resource.draft.keywords
+            try:
+                content = marshal.dumps([item for item in schema.items() if item[0] in keywords], 2)
+            except ValueError:  # nested too deeply, or numbers that JSON wrote in another way
+                content = b""
+            if content:
+                self.room -= len(content)
+                key = (content, resource, scope)
+                found = self.contents.setdefault(key, number)
+                if found != number:
+                    self.report.repeat(self.nodes[found].where, where)
+                    self.repeats = True
+                    return found
+        self.nodes.append(Node(number, schema, resource, scope, where))
+        return number
 
     def _entered(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
         """Return the dynamic scope after a resource is entered.

@@ -48,7 +48,7 @@ class ArrayWriter:
             try:
                 self.plan(form)
             except UnsupportedSchemaError as error:
-                self.lowering.algebra.report.add_at("relaxed", error.pointer, error.keyword, error.reason)
+                self.lowering.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
                 form.contains = []
         if form.contains:
             return {state for moves in self.plan(form).moves.values() for state, _ in moves}
@@ -80,7 +80,7 @@ class ArrayWriter:
             except UnsupportedSchemaError as error:
                 if not self.lowering.algebra.relax:
                     raise
-                self.lowering.algebra.report.add_at("relaxed", error.pointer, error.keyword, error.reason)
+                self.lowering.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
         if form.contains:
             return self.counted(form)
         productive = self.lowering.productive

@@ -92,7 +92,7 @@ class Expansion:
             if not algebra.relax:
                 raise
             # what follows without a choice holds of every alternative
-            algebra.report.add_at("relaxed", error.pointer, error.keyword, error.reason)
+            algebra.report.add("relaxed", error.where, error.keyword, error.reason)
             return [known]
 
     def work_off(self, first: _Branch, state: State) -> list[tuple[Any, ...]]:
