@@ -15,6 +15,7 @@ from stackmask.grammar.json_schema.drafts import Draft
 from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.keywords import read_constant, read_keywords
+from stackmask.grammar.json_schema.leaves import recall
 from stackmask.grammar.json_schema.nodes import (
     ANY_OF,
     EVERYTHING,
@@ -226,6 +227,10 @@ class Algebra:
                     self.report.repeat(self.nodes[found].where, where)
                     self.repeats = True
                     return found
+                node = Node(number, schema, resource, scope, where)
+                recall(node, (content, resource.draft.name, self.assert_formats))
+                self.nodes.append(node)
+                return number
         self.nodes.append(Node(number, schema, resource, scope, where))
         return number
 

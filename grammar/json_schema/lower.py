@@ -9,6 +9,7 @@ from stackmask.grammar.json_schema.algebra import Algebra, State, Value
 from stackmask.grammar.json_schema.array_rules import ArrayWriter
 from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError
 from stackmask.grammar.json_schema.indentation import beside_depth
+from stackmask.grammar.json_schema.leaves import remember
 from stackmask.grammar.json_schema.number_spellings import NARROWING
 from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NumberSet, UnsupportedNumber
 from stackmask.grammar.json_schema.object_rules import ObjectWriter
@@ -71,6 +72,7 @@ class Lowering:
     def find_productive(self, start: State) -> None:
         """Decide for every state that the start needs whether it has a value (least fixpoint)."""
         algebra = self.algebra
+        nodes = algebra.nodes
         order: list[tuple[State, Value]] = []
         seen = {start}
         todo = [start]
@@ -81,6 +83,11 @@ class Lowering:
                 continue
             if state in self.productive:
                 continue
+            if len(state) == 1:
+                (literal,) = state
+                if literal > 0 and nodes[literal].leaf is not None:
+                    self.productive[state] = True
+                    continue
             value = algebra.value(state)
             order.append((state, value))
             for form in value.objects:
@@ -157,9 +164,16 @@ class Lowering:
         found = self.expressions.get(state)
         if found is not None:
             return found
+        node = None
+        if len(state) == 1:
+            (literal,) = state
+            if literal > 0:
+                node = self.algebra.nodes[literal]
         if not state:
             self.uses_prelude = True
             result: ir.Expr = ir.RuleRef("json")
+        elif node is not None and node.leaf is not None:
+            result = node.leaf
         else:
             value = self.algebra.value(state)
             if value.arrays or value.objects:
@@ -168,6 +182,8 @@ class Lowering:
                 result = ir.RuleRef(name)
             else:
                 result = _choice(self.scalars(value))
+                if node is not None and node.content is not None:
+                    remember(node, result)
         self.expressions[state] = result
         return result
 
