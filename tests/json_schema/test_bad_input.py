@@ -156,19 +156,19 @@ def test_a_megabyte_of_different_parts_is_read() -> None:
     def part(i: int) -> dict[str, Any]:
         return {
             "type": "object",
-            "description": "d" * 60,
+            "description": "d" * 300,
             "properties": {f"id{i}": {"type": "integer", "minimum": i}, "name": {"enum": [f"n{i}", i]}},
             "required": [f"id{i}"],
         }
 
-    text = json.dumps({"type": "object", "properties": {f"p{i:04}": part(i) for i in range(5000)}})
+    text = json.dumps({"type": "object", "properties": {f"p{i:04}": part(i) for i in range(2500)}})
     assert len(text) > 1_000_000
     matcher = COMPILER.compile(sm.Grammar.from_json_schema(text)).matcher()
     for value, valid in (
-        ({"p0007": {"id7": 7}, "p4999": {"id4999": 5000, "name": "n4999"}}, True),
+        ({"p0007": {"id7": 7}, "p2499": {"id2499": 5000, "name": "n2499"}}, True),
         ({"p0007": {"id7": 6}}, False),
-        ({"p4999": {"id4999": 5000, "name": "n4998"}}, False),
-        ({"p4999": {"id4998": 5000}}, False),
+        ({"p2499": {"id2499": 5000, "name": "n2498"}}, False),
+        ({"p2499": {"id2498": 5000}}, False),
     ):
         matcher.reset()
         accepted = matcher.accept_string(json.dumps(value)) and matcher.is_accepting()
