@@ -33,7 +33,14 @@ from stackmask.grammar.json_schema.nodes import (
     KeySet,
     Node,
 )
-from stackmask.grammar.json_schema.numbers import INTEGERS, at_least, at_most, finite, multiples_of
+from stackmask.grammar.json_schema.numbers import (
+    INTEGERS,
+    UnsupportedNumber,
+    at_least,
+    at_most,
+    finite,
+    multiples_of,
+)
 from stackmask.grammar.json_schema.texts import ALL, NONE, Texts
 from stackmask.grammar.json_schema.values import (
     ANY,
@@ -499,7 +506,11 @@ def read_keywords(algebra: Algebra, node: Node) -> None:
     for keyword, value in schema.items():
         handler = table.get(keyword)
         if handler is not None:
-            handler(algebra, node, schema, value)
+            try:
+                handler(algebra, node, schema, value)
+            except UnsupportedNumber as error:
+                algebra.unsupported(node.where, keyword, str(error))
+                node.loose = True
 
 
 def read_constant(algebra: Algebra, node: Node, value: Any) -> None:

@@ -38,12 +38,15 @@ def pattern_texts(algebra: Algebra, pattern: Any, where: Where, keyword: str) ->
     raise SchemaError(where, keyword, f"no regular expression of ECMA-262: {reason}")
 
 
+_INVALID: Final = ("G007", "G008")  # bad character class, bad regex
+
+
 @lru_cache(_CACHED)
 def _pattern(pattern: str) -> Texts | tuple[str, str]:
     try:
         expr = regex_expr(pattern, flavor="ecma", search=True)
     except GrammarError as error:
-        invalid = any(diagnostic.code == "G008" for diagnostic in error.diagnostics)
+        invalid = any(diagnostic.code in _INVALID for diagnostic in error.diagnostics)
         return "invalid" if invalid else "unsupported", error.diagnostics[0].message
     except UnicodeEncodeError:
         return "unsupported", "a lone surrogate is no character"
