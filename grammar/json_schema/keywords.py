@@ -67,6 +67,7 @@ def _most(algebra: Algebra, node: Node, keyword: str, value: Any) -> int:
     """Return an upper bound; one beyond what can be counted is lowered to that, which the report says."""
     if is_number(value) and value > MAX_COUNT:
         exact(value, node.where, keyword)
+        node.content = None
         algebra.report.add("narrowed", node.where, keyword, f"{shown(value)} is read as {MAX_COUNT:,}")
         return MAX_COUNT
     return _count(node, keyword, value)

@@ -7,7 +7,7 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.algebra import Algebra, State, Value
 from stackmask.grammar.json_schema.array_rules import ArrayWriter
-from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError
+from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError, Where
 from stackmask.grammar.json_schema.indentation import beside_depth
 from stackmask.grammar.json_schema.leaves import remember
 from stackmask.grammar.json_schema.number_spellings import NARROWING
@@ -173,7 +173,11 @@ class Lowering:
             self.uses_prelude = True
             result: ir.Expr = ir.RuleRef("json")
         elif node is not None and node.leaf is not None:
-            result = node.leaf
+            result = node.leaf.expr
+            if node.leaf.numbers:
+                self.note_numbers(node.where)
+            if node.leaf.strings:
+                self.note_strings(node.where)
         else:
             value = self.algebra.value(state)
             if value.arrays or value.objects:
@@ -181,8 +185,9 @@ class Lowering:
                 self.todo.append((name, value))
                 result = ir.RuleRef(name)
             else:
+                before = self.counter
                 result = _choice(self.scalars(value))
-                if node is not None and node.content is not None:
+                if node is not None and node.content is not None and self.counter == before:
                     remember(node, result)
         self.expressions[state] = result
         return result
@@ -226,19 +231,27 @@ class Lowering:
             options.append(self.numbers(value))
         if value.has_strings():
             options.append(text_expr(value.text))
-            if value.text is not ALL and value.text.words is None and not self.noted_strings:
-                self.noted_strings = True
-                self.algebra.report.add(
-                    "narrowed", self.algebra.where(value.state), "", f"strings: {STRING_NARROWING}"
-                )
+            if value.text is not ALL and value.text.words is None:
+                self.note_strings(self.algebra.where(value.state))
         return options
+
+    def note_strings(self, where: Where) -> None:
+        """Let the report say, once, how strings are spelled."""
+        if not self.noted_strings:
+            self.noted_strings = True
+            self.algebra.report.add("narrowed", where, "", f"strings: {STRING_NARROWING}")
+
+    def note_numbers(self, where: Where) -> None:
+        """Let the report say, once, how numbers are spelled."""
+        if not self.noted_numbers:
+            self.noted_numbers = True
+            self.algebra.report.add("narrowed", where, "", f"numbers: {NARROWING}")
 
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
         algebra = self.algebra
-        if not value.whole and not self.noted_numbers:
-            self.noted_numbers = True
-            algebra.report.add("narrowed", algebra.where(value.state), "", f"numbers: {NARROWING}")
+        if not value.whole:
+            self.note_numbers(algebra.where(value.state))
         try:
             if value.digits is not None:
                 return _choice(_numbers_and_digits(value.number, value.digits))

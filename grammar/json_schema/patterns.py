@@ -71,6 +71,7 @@ def blank_expr(source: str) -> ir.Expr:
 def format_texts(algebra: Algebra, name: str, node: Node) -> Texts:
     """Return the strings of a format: all of them where it is an annotation, which the report then says."""
     if not algebra.assert_formats:
+        node.content = None
         algebra.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
         return ALL
     if algebra.of_type:
@@ -85,9 +86,11 @@ def format_texts(algebra: Algebra, name: str, node: Node) -> Texts:
     known = formats_of(node.resource.draft.name)
     make = known.get(name) or FORMATS.get(name)
     if make is None:
+        node.content = None
         algebra.report.add("annotation", node.where, "format", f"`{name}` is no format of the specification")
         return ALL
     if name in NARROWINGS:
+        node.content = None
         algebra.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")
     return _format(make)
 
