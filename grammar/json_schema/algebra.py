@@ -16,6 +16,7 @@ from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaE
 from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.keywords import read_constant, read_keywords
 from stackmask.grammar.json_schema.leaves import recall
+from stackmask.grammar.json_schema.meanings import SIMPLE, State, Value
 from stackmask.grammar.json_schema.nodes import (
     ANY_OF,
     EVERYTHING,
@@ -31,25 +32,19 @@ from stackmask.grammar.json_schema.nodes import (
     Node,
 )
 from stackmask.grammar.json_schema.numbers import (
-    ALL_NUMBERS,
-    INTEGERS,
     NO_NUMBERS,
-    NumberSet,
     UnsupportedNumber,
 )
 from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
 from stackmask.grammar.json_schema.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, Scalars
-from stackmask.grammar.json_schema.texts import ALL, NONE, Texts
+from stackmask.grammar.json_schema.texts import NONE, Texts
 from stackmask.grammar.json_schema.values import (
     ARRAY,
-    FALSE,
-    NULL,
     NUMBER,
     OBJECT,
     STRING,
-    TRUE,
     canonical,
     shown,
 )
@@ -58,54 +53,12 @@ MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf`
 MAX_STATES: Final = 20_000
 MAX_COMPARED: Final = 32_000_000  # bytes of subschemas, to find equal ones
 
-_SIMPLE: Final = NULL | TRUE | FALSE
 
 # keywords that say nothing of values by themselves
 _WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
 
-State = frozenset[int]
 ANY_STATE: Final[State] = frozenset()
 NO_STATE: Final[State] = frozenset((NOTHING,))
-
-
-class Value:
-    """What a state means: scalar values, and the forms of arrays and of objects."""
-
-    __slots__ = ("arrays", "digits", "mask", "number", "objects", "state", "text", "whole")
-
-    def __init__(self, state: State, scalars: Scalars) -> None:
-        self.state = state
-        self.mask = scalars.mask & _SIMPLE
-        self.number = scalars.number
-        self.digits: NumberSet | None = None  # numbers written as digits alone, where others are not
-        self.text = scalars.text
-        self.whole = False
-        if scalars.digits is not None:
-            digits = scalars.digits & INTEGERS
-            if self.number is NO_NUMBERS or self.number.is_empty():
-                self.number, self.whole = digits, True
-                if digits == INTEGERS:
-                    self.number = INTEGERS
-            elif self.number & INTEGERS != digits:
-                self.digits = digits
-        self.arrays: list[arrays.ArrayForm] = []
-        self.objects: list[objects.ObjectForm] = []
-
-    def has_scalars(self) -> bool:
-        """Tell whether a null, boolean, number or string is a value."""
-        return bool(self.mask) or self.has_numbers() or self.has_strings()
-
-    def has_numbers(self) -> bool:
-        """Tell whether a number is a value."""
-        number = self.number
-        if number is NO_NUMBERS:
-            return False
-        return number is ALL_NUMBERS or number is INTEGERS or not number.is_empty() or self.digits is not None
-
-    def has_strings(self) -> bool:
-        """Tell whether a string is a value."""
-        text = self.text
-        return text is not NONE and (text is ALL or not text.is_empty())
 
 
 class Algebra:
@@ -574,7 +527,7 @@ class Algebra:
                     structured &= self.node(literal).mask
             scalars = self.scalars(state)
             if (
-                scalars.mask & _SIMPLE
+                scalars.mask & SIMPLE
                 or scalars.has_numbers()
                 or (scalars.text is not NONE and not scalars.text.is_empty())
             ):

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.prelude import ANY_ARRAY
 from stackmask.grammar.json_schema.unique import enough_values, unique_array
 from stackmask.grammar.json_schema.whitespace import Whitespace
 
 if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra import State
     from stackmask.grammar.json_schema.lower import Lowering
+    from stackmask.grammar.json_schema.meanings import State
 
 MAX_COUNTING: Final = 2000  # states of counting items of some kind
 _OPEN: Final = ir.Literal(b"[")
@@ -86,6 +87,9 @@ class ArrayWriter:
         productive = self.lowering.productive
         prefix = form.prefix
         high = form.high
+        if not prefix and not form.rest and not form.low and high is None:  # any array
+            self.lowering.uses_prelude = True
+            return ANY_ARRAY
         for i, state in enumerate(prefix):
             if not productive[state]:
                 prefix, high = prefix[:i], i

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.algebra import Algebra, State, Value
+from stackmask.grammar.json_schema.algebra import Algebra
 from stackmask.grammar.json_schema.array_rules import ArrayWriter
 from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError, Where
 from stackmask.grammar.json_schema.indentation import beside_depth
 from stackmask.grammar.json_schema.leaves import remember
+from stackmask.grammar.json_schema.meanings import State, Value
 from stackmask.grammar.json_schema.number_spellings import NARROWING
 from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NumberSet, UnsupportedNumber
 from stackmask.grammar.json_schema.object_rules import ObjectWriter

@@ -11,6 +11,8 @@ from stackmask.grammar.json_schema.strings import ANY_STRING
 from stackmask.grammar.json_schema.whitespace import Whitespace
 
 VALUE: Final = ir.RuleRef("json")
+ANY_ARRAY: Final = ir.RuleRef("json.array")
+ANY_OBJECT: Final = ir.RuleRef("json.object")
 _STRING: Final = ir.RuleRef("json.string")
 _OPEN: Final = ir.KeySpec(0, open=True)
 
