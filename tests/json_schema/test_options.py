@@ -336,3 +336,49 @@ def test_formats() -> None:
 def test_equal_schemas_are_compiled_once() -> None:
     first = COMPILER.compile(sm.Grammar.from_json_schema(SCHEMA))
     assert COMPILER.compile(sm.Grammar.from_json_schema(dict(SCHEMA))) is first
+
+
+def test_notes_name_every_place_of_equal_parts() -> None:
+    inner = {"properties": {"d": {"format": "colour"}}}
+    schema = {
+        "properties": {"a": {"format": "colour"}, "b": {"format": "colour"}, "c": inner, "e": dict(inner)}
+    }
+    report = sm.Grammar.from_json_schema(json.dumps(schema)).report
+    assert report is not None
+    places = [
+        "#/properties/a",
+        "#/properties/b",
+        "#/properties/c/properties/d",
+        "#/properties/e/properties/d",
+    ]
+    assert sorted(note.pointer for note in report.annotations) == places
+
+
+def test_an_error_names_the_place_that_clashes_not_an_equal_one() -> None:
+    schema = {
+        "properties": {"a": {"type": "string"}, "c": {"type": "integer"}},
+        "allOf": [{"properties": {"b": {"type": "string"}}}, {"properties": {"b": {"type": "integer"}}}],
+        "required": ["b"],
+    }
+    with pytest.raises(sm.UnsatisfiableSchemaError) as caught:
+        sm.Grammar.from_json_schema({"type": "object", **schema})
+    assert "#/properties/a" not in caught.value.reason and "#/properties/c" not in caught.value.reason
+
+
+def test_what_was_met_before_is_reported_again() -> None:
+    for leaf in (
+        {"type": "integer", "minimum": 17},
+        {"type": "string", "maxLength": 17},
+        {"format": "email"},
+    ):
+        reports = [str(sm.Grammar.from_json_schema({"items": dict(leaf)}).report) for _ in range(3)]
+        assert reports[0] == reports[1] == reports[2]
+        assert "#/items" in reports[0]
+
+
+def test_equal_schemas_of_a_one_of_are_two() -> None:
+    leaf = {"type": "string", "maxLength": 3}
+    schema = {"oneOf": [dict(leaf), dict(leaf), {"type": ["integer", "string"]}]}
+    assert accepts(schema, "1")
+    assert accepts(schema, '"long"')
+    assert not accepts(schema, '"abc"')
