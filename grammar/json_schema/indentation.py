@@ -20,6 +20,7 @@ class Deeper:
     """The action of an opening bracket."""
 
     __slots__ = ()
+    never_forbids = True
 
     def __call__(self, state: Hashable, _: bytes) -> Hashable:
         """Return the state one level deeper."""
