@@ -91,7 +91,7 @@ class Grammar:
         ``schema``: a dict or bool, JSON text, a path of a file, a pydantic model, a dataclass, a TypedDict.
         ``draft``: 4, 6, 7, 2019-09 or 2020-12, where ``$schema`` does not say. ``resources``: schemas by URI that
         references may lead to. ``formats``: "annotate" leaves ``format`` without effect. ``whitespace``: "any"
-        (bounded, the default), "compact", ``{"max": n}``, ``{"separators": (item, member)}``,
+        (bounded, the default), "compact", ``{"max": n}``, ``{"separators": (item, member)}``, ``{"indent": n}``,
         ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order, others
         after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be
         enforced, and ``report`` lists it.

@@ -29,8 +29,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from typing import Literal as _L
-from typing import TypeAlias, TypeVar
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+
+_T = TypeVar("_T")
 
 MAX_CODE_POINT = 0x10FFFF
 SURROGATES = (0xD800, 0xDFFF)
@@ -45,13 +50,23 @@ class Span:
     source: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+# Expressions are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as
+# long to make, and schemas are thousands of them.
+if TYPE_CHECKING:
+
+    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    def _expression(cls: type[_T]) -> type[_T]: ...
+else:
+    _expression = dataclass(slots=True, unsafe_hash=True)
+
+
+@_expression
 class Literal:
     data: bytes
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class CharClass:
     """Invariant: ranges are inclusive, sorted, disjoint, not adjacent, and hold no surrogates."""
 
@@ -59,25 +74,25 @@ class CharClass:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class ByteClass:
     mask: int
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Sequence:
     items: tuple[Expr, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Choice:
     items: tuple[Expr, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Repeat:
     """Invariant: 0 <= min, and min <= max where max is given."""
 
@@ -87,26 +102,26 @@ class Repeat:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Intersection:
     items: tuple[Expr, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Complement:
     item: Expr
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class RuleRef:
     name: str
     nonempty: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class TokenTerminal:
     """Special tokens by name (``<|tool|>``) or by id range; resolved against a vocabulary at compile."""
 
@@ -116,7 +131,7 @@ class TokenTerminal:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class NotFollowedBy:
     """Invariant: of the bytes 0x80–0xFF the mask holds all or none."""
 
@@ -160,7 +175,7 @@ def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callabl
     return mark
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Capture:
     """Invariant: item is not nullable."""
 
@@ -169,19 +184,19 @@ class Capture:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Scope:
     item: Expr
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Dynamic:
     resolver: Resolver = "top"
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class KeySpec:
     """What the keys of one object must satisfy.
 
@@ -217,7 +232,7 @@ class KeySpec:
 KeyTestKind: TypeAlias = _L["close", "continue", "undeclared"]
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Keyed:
     """Invariant: a satisfiable spec that the slots and tests of the item fit."""
 
@@ -226,7 +241,7 @@ class Keyed:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class Slot:
     """Invariant: an item of a sequence, and what follows in the sequence is not nullable."""
 
@@ -234,7 +249,7 @@ class Slot:
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
+@_expression
 class KeyTest:
     """``"close"``: the object may end. ``"continue"``: another key may come. ``"undeclared"``: one without a slot.
 

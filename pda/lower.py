@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -63,7 +64,13 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
     Invariant: ``rules`` is normalised (productive, no left recursion, regular operands of ``&`` and ``!``).
     """
     lowering = Lowering(tables)
-    start = lowering.run(rules.rules, rules.start)
+    collecting = gc.isenabled()
+    gc.disable()  # nothing here is garbage that only it finds, but all that lives would be visited
+    try:
+        start = lowering.run(rules.rules, rules.start)
+    finally:
+        if collecting:
+            gc.enable()
     if strip_first_space:
         terms = tables.terms
         blank = 1 << 0x20

@@ -88,6 +88,7 @@ cdef class Lowering:
     cdef Semantics semantics
     cdef dict pure
     cdef dict bodies            # name -> expression; what calls need a rule for is named by its id
+    cdef list added             # names of bodies that the expression at hand brought in
     cdef dict refs              # name -> names it refers to
     cdef dict impure            # id -> flags, of objects met in this grammar
     cdef dict nullable          # name -> mask of bytes before which the rule can be empty
@@ -105,6 +106,7 @@ cdef class Lowering:
         self.semantics = tables.semantics
         self.pure = tables.pure
         self.bodies = {}
+        self.added = []
         self.refs = {}
         self.impure = {}
         self.nullable = {}
@@ -161,6 +163,7 @@ cdef class Lowering:
         name = id(item)
         if name not in self.bodies:
             self.bodies[name] = item
+            self.added.append(name)
         return name
 
     def run(self, rules, start):
@@ -176,7 +179,7 @@ cdef class Lowering:
             if self.recall(name):
                 continue
             refs = {}
-            before = len(self.bodies)
+            self.added.clear()
             flags = self.scan(self.bodies[name], refs, set())
             self.refs[name] = refs
             fresh.append(name)
@@ -184,8 +187,7 @@ cdef class Lowering:
                 self.keyed.add(name)
             for other, same_object in refs.items():
                 users.setdefault(other, []).append((name, same_object))
-            if len(self.bodies) > before:
-                todo.extend(list(self.bodies)[before:])
+            todo.extend(self.added)
         self.spread_keys(users)
         self.find_nullable(fresh, users)
         self.find_heights(fresh)

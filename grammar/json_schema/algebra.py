@@ -7,6 +7,7 @@ off one at a time, after everything that follows without a choice, and branches 
 
 from __future__ import annotations
 
+import marshal
 from typing import Any, Final
 
 from stackmask.grammar.json_schema import arrays, objects
@@ -14,6 +15,8 @@ from stackmask.grammar.json_schema.drafts import Draft
 from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.keywords import read_constant, read_keywords
+from stackmask.grammar.json_schema.leaves import recall
+from stackmask.grammar.json_schema.meanings import SIMPLE, State, Value
 from stackmask.grammar.json_schema.nodes import (
     ANY_OF,
     EVERYTHING,
@@ -29,80 +32,33 @@ from stackmask.grammar.json_schema.nodes import (
     Node,
 )
 from stackmask.grammar.json_schema.numbers import (
-    ALL_NUMBERS,
-    INTEGERS,
     NO_NUMBERS,
-    NumberSet,
     UnsupportedNumber,
 )
 from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
 from stackmask.grammar.json_schema.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, Scalars
-from stackmask.grammar.json_schema.texts import ALL, NONE, Texts
+from stackmask.grammar.json_schema.texts import NONE, Texts
 from stackmask.grammar.json_schema.values import (
     ARRAY,
-    FALSE,
-    NULL,
     NUMBER,
     OBJECT,
     STRING,
-    TRUE,
     canonical,
     shown,
 )
 
 MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf` in `allOf`, references)
 MAX_STATES: Final = 20_000
+MAX_COMPARED: Final = 32_000_000  # bytes of subschemas, to find equal ones
 
-_SIMPLE: Final = NULL | TRUE | FALSE
 
 # keywords that say nothing of values by themselves
 _WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
 
-State = frozenset[int]
 ANY_STATE: Final[State] = frozenset()
 NO_STATE: Final[State] = frozenset((NOTHING,))
-
-
-class Value:
-    """What a state means: scalar values, and the forms of arrays and of objects."""
-
-    __slots__ = ("arrays", "digits", "mask", "number", "objects", "state", "text", "whole")
-
-    def __init__(self, state: State, scalars: Scalars) -> None:
-        self.state = state
-        self.mask = scalars.mask & _SIMPLE
-        self.number = scalars.number
-        self.digits: NumberSet | None = None  # numbers written as digits alone, where others are not
-        self.text = scalars.text
-        self.whole = False
-        if scalars.digits is not None:
-            digits = scalars.digits & INTEGERS
-            if self.number is NO_NUMBERS or self.number.is_empty():
-                self.number, self.whole = digits, True
-                if digits == INTEGERS:
-                    self.number = INTEGERS
-            elif self.number & INTEGERS != digits:
-                self.digits = digits
-        self.arrays: list[arrays.ArrayForm] = []
-        self.objects: list[objects.ObjectForm] = []
-
-    def has_scalars(self) -> bool:
-        """Tell whether a null, boolean, number or string is a value."""
-        return bool(self.mask) or self.has_numbers() or self.has_strings()
-
-    def has_numbers(self) -> bool:
-        """Tell whether a number is a value."""
-        number = self.number
-        if number is NO_NUMBERS:
-            return False
-        return number is ALL_NUMBERS or number is INTEGERS or not number.is_empty() or self.digits is not None
-
-    def has_strings(self) -> bool:
-        """Tell whether a string is a value."""
-        text = self.text
-        return text is not NONE and (text is ALL or not text.is_empty())
 
 
 class Algebra:
@@ -118,6 +74,7 @@ class Algebra:
         relax: bool,
         report: Report,
         of_type: bool = False,
+        share: bool = True,
     ) -> None:
         self.registry = Registry(schema, resources, draft)
         self.assert_formats = assert_formats
@@ -130,6 +87,10 @@ class Algebra:
             node.ready = node.checked = True
         self.nodes[0].mask = 0
         self.index: dict[tuple[int, int, tuple[Resource, ...]], int] = {}
+        # nodes by what they say; how many more bytes may be compared
+        self.contents: dict[tuple[bytes, Resource, tuple[Resource, ...]], int] = {}
+        self.room = MAX_COMPARED if share and not of_type else 0
+        self.repeats = False
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
         self.complements: dict[int, tuple[Texts, Texts]] = {}
@@ -184,10 +145,8 @@ class Algebra:
                     seen.add(id(schema))
                     schema, where = only[0], ((where, "allOf"), 0)
                     continue
-                number = len(self.nodes)
-                self.nodes.append(Node(number, schema, resource, scope, where))
-                self.index[key] = number
-                return number
+                found = self.index[key] = self._node_of(schema, resource, scope, where)
+                return found
             if id(schema) in seen:
                 raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
             seen.add(id(schema))
@@ -198,6 +157,35 @@ class Algebra:
             if target.resource is not resource:
                 scope = self._entered(target.resource, scope)
             schema, resource, where = target.schema, target.resource, target.where
+
+    def _node_of(
+        self, schema: dict[str, Any], resource: Resource, scope: tuple[Resource, ...], where: Where
+    ) -> int:
+        """Return the number of a node for a schema: one for all schemas that say the same here.
+
+        Cost: the size of the schema, which counts at each level around it; beyond a budget nothing is compared.
+        """
+        number = len(self.nodes)
+        if self.room > 0:
+            keywords = resource.draft.keywords
+            try:
+                content = marshal.dumps([item for item in schema.items() if item[0] in keywords], 2)
+            except ValueError:  # nested too deeply, or numbers that JSON wrote in another way
+                content = b""
+            if content:
+                self.room -= len(content)
+                key = (content, resource, scope)
+                found = self.contents.setdefault(key, number)
+                if found != number:
+                    self.report.repeat(self.nodes[found].where, where)
+                    self.repeats = True
+                    return found
+                node = Node(number, schema, resource, scope, where)
+                recall(node, (content, resource.draft.name, self.assert_formats))
+                self.nodes.append(node)
+                return number
+        self.nodes.append(Node(number, schema, resource, scope, where))
+        return number
 
     def _entered(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
         """Return the dynamic scope after a resource is entered.
@@ -539,7 +527,7 @@ class Algebra:
                     structured &= self.node(literal).mask
             scalars = self.scalars(state)
             if (
-                scalars.mask & _SIMPLE
+                scalars.mask & SIMPLE
                 or scalars.has_numbers()
                 or (scalars.text is not NONE and not scalars.text.is_empty())
             ):

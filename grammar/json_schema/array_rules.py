@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.prelude import ANY_ARRAY
 from stackmask.grammar.json_schema.unique import enough_values, unique_array
 from stackmask.grammar.json_schema.whitespace import Whitespace
 
 if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra import State
     from stackmask.grammar.json_schema.lower import Lowering
+    from stackmask.grammar.json_schema.meanings import State
 
 MAX_COUNTING: Final = 2000  # states of counting items of some kind
 _OPEN: Final = ir.Literal(b"[")
@@ -48,7 +49,7 @@ class ArrayWriter:
             try:
                 self.plan(form)
             except UnsupportedSchemaError as error:
-                self.lowering.algebra.report.add_at("relaxed", error.pointer, error.keyword, error.reason)
+                self.lowering.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
                 form.contains = []
         if form.contains:
             return {state for moves in self.plan(form).moves.values() for state, _ in moves}
@@ -80,12 +81,15 @@ class ArrayWriter:
             except UnsupportedSchemaError as error:
                 if not self.lowering.algebra.relax:
                     raise
-                self.lowering.algebra.report.add_at("relaxed", error.pointer, error.keyword, error.reason)
+                self.lowering.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
         if form.contains:
             return self.counted(form)
         productive = self.lowering.productive
         prefix = form.prefix
         high = form.high
+        if not prefix and not form.rest and not form.low and high is None:  # any array
+            self.lowering.uses_prelude = True
+            return ANY_ARRAY
         for i, state in enumerate(prefix):
             if not productive[state]:
                 prefix, high = prefix[:i], i

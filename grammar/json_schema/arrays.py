@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from stackmask.grammar.json_schema.nodes import CONTAINS, ITEM, LENGTH, REST, UNIQUE
 
 if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra import Algebra, State
+    from stackmask.grammar.json_schema.algebra import Algebra
+    from stackmask.grammar.json_schema.meanings import State
 
 Counted = tuple[int, int, int, "int | None"]
 """From which index on, the literal of what is counted, how many at least and at most."""

@@ -35,6 +35,7 @@ class SchemaError(StackmaskError):
     """
 
     def __init__(self, where: Where, keyword: str, reason: str) -> None:
+        self.where = where
         self.pointer = pointer(where)
         self.keyword = keyword
         self.reason = reason

@@ -31,7 +31,8 @@ from stackmask.grammar.json_schema.unevaluated import item_alternatives, propert
 from stackmask.grammar.json_schema.values import OBJECT
 
 if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra import Algebra, State
+    from stackmask.grammar.json_schema.algebra import Algebra
+    from stackmask.grammar.json_schema.meanings import State
 
 MAX_STEPS: Final = 6_000  # of working off disjunctions, for one schema
 MAX_FORMS: Final = 512  # alternatives for one value
@@ -92,7 +93,7 @@ class Expansion:
             if not algebra.relax:
                 raise
             # what follows without a choice holds of every alternative
-            algebra.report.add_at("relaxed", error.pointer, error.keyword, error.reason)
+            algebra.report.add("relaxed", error.where, error.keyword, error.reason)
             return [known]
 
     def work_off(self, first: _Branch, state: State) -> list[tuple[Any, ...]]:

@@ -44,38 +44,51 @@ def schema_rules(
     ):
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
-    report = Report()
     blanks = Whitespace.of(whitespace)
     of_type = is_type(source)
-    algebra = Algebra(
-        load_schema(source),
-        draft=None if draft is None else BY_NAME[draft],
-        resources=resources,
-        assert_formats=formats == "assert",
-        relax=on_unsupported == "relax",
-        report=report,
-        of_type=of_type,
-    )
-    lowering = Lowering(algebra, blanks, property_order == "any")
-    collecting = gc.isenabled()
-    gc.disable()  # nothing here is garbage that only it finds, but all that lives would be visited
-    try:
-        rules = lowering.run()
-    except UnicodeEncodeError as error:
-        text = error.object.encode(errors="backslashreplace").decode()
-        raise UnsupportedSchemaError(
-            algebra.registry.root.where, "", f"a lone surrogate is no character: {text:.80}"
-        ) from None
-    except UnsupportedNumber as error:
-        raise UnsupportedSchemaError(algebra.registry.root.where, "multipleOf", str(error)) from None
-    except TextsTooLarge as error:
-        raise UnsupportedSchemaError(algebra.registry.root.where, "pattern", str(error)) from None
-    finally:
-        lowering.forget()
-        if collecting:
-            gc.enable()
+    schema = load_schema(source)
+    for share in (True, False):
+        report = Report()
+        algebra = Algebra(
+            schema,
+            draft=None if draft is None else BY_NAME[draft],
+            resources=resources,
+            assert_formats=formats == "assert",
+            relax=on_unsupported == "relax",
+            report=report,
+            of_type=of_type,
+            share=share,
+        )
+        try:
+            rules = _written(algebra, blanks, property_order == "any")
+            break
+        except SchemaError:
+            if not algebra.repeats:
+                raise
+            # a part that was worked out once for several places has the place of the first: say the right one
     if of_type:
         report.add("narrowed", "", "type", NARROWING)
     if blanks.note:
         report.add("narrowed", "", "", f"whitespace: {blanks.note}")
     return rules, report
+
+
+def _written(algebra: Algebra, blanks: Whitespace, any_order: bool) -> RuleSet:
+    """Return the rules. Raises: SchemaError and its subclasses."""
+    lowering = Lowering(algebra, blanks, any_order)
+    collecting = gc.isenabled()
+    gc.disable()  # nothing here is garbage that only it finds, but all that lives would be visited
+    root = algebra.registry.root.where
+    try:
+        return lowering.run()
+    except UnicodeEncodeError as error:
+        text = error.object.encode(errors="backslashreplace").decode()
+        raise UnsupportedSchemaError(root, "", f"a lone surrogate is no character: {text:.80}") from None
+    except UnsupportedNumber as error:
+        raise UnsupportedSchemaError(root, "multipleOf", str(error)) from None
+    except TextsTooLarge as error:
+        raise UnsupportedSchemaError(root, "pattern", str(error)) from None
+    finally:
+        lowering.forget()
+        if collecting:
+            gc.enable()

@@ -8,8 +8,10 @@ so that no beginning is allowed that only they complete.
 from __future__ import annotations
 
 import json
+import string as string_constants
 from collections.abc import Hashable
 from functools import lru_cache
+from itertools import product
 from typing import Final
 
 from stackmask.grammar import ir
@@ -19,6 +21,7 @@ from stackmask.grammar.json_schema.texts import MAX_WORDS, Texts, TextsTooLarge,
 
 MAX_LENGTHS: Final = 32  # lengths of keys that are tried where they cannot be counted
 _TRIED: Final = "abxAB01/._-"
+_LETTERS: Final = string_constants.ascii_letters[:36] + string_constants.digits + "_-./: é"
 _NO_KEYS: Final[frozenset[Hashable]] = frozenset()
 
 
@@ -71,12 +74,15 @@ def count_keys(texts: Texts, names: int) -> int:
     """
     count = _visible_count(texts)
     if count is None:
-        # a few texts that are easily asked for; else, members of different lengths are different
-        count = sum(texts.contains(char * n) for char in _TRIED for n in range(1, MAX_LENGTHS + 1))
+        # texts that are easily asked for; and members of different lengths are different
+        tried = [char * n for char in _TRIED for n in range(3, MAX_LENGTHS + 1)]
+        if texts.low <= 2:
+            tried += [*_LETTERS, *map("".join, product(_LETTERS, repeat=2))]
+        count = sum(map(texts.contains, tried))
         if count < MAX_LENGTHS:
             most = texts.low + MAX_LENGTHS
             lengths = range(texts.low, 1 + (most if texts.high is None else min(most, texts.high)))
-            count = sum(not Texts(None, n, n, texts.parts).is_empty() for n in lengths)
+            count = max(count, sum(not Texts(None, n, n, texts.parts).is_empty() for n in lengths))
     return count if count >= MANY else max(0, count - len(texts.excluded) - names)
 
 

@@ -33,7 +33,14 @@ from stackmask.grammar.json_schema.nodes import (
     KeySet,
     Node,
 )
-from stackmask.grammar.json_schema.numbers import INTEGERS, at_least, at_most, finite, multiples_of
+from stackmask.grammar.json_schema.numbers import (
+    INTEGERS,
+    UnsupportedNumber,
+    at_least,
+    at_most,
+    finite,
+    multiples_of,
+)
 from stackmask.grammar.json_schema.texts import ALL, NONE, Texts
 from stackmask.grammar.json_schema.values import (
     ANY,
@@ -60,6 +67,7 @@ def _most(algebra: Algebra, node: Node, keyword: str, value: Any) -> int:
     """Return an upper bound; one beyond what can be counted is lowered to that, which the report says."""
     if is_number(value) and value > MAX_COUNT:
         exact(value, node.where, keyword)
+        node.content = None
         algebra.report.add("narrowed", node.where, keyword, f"{shown(value)} is read as {MAX_COUNT:,}")
         return MAX_COUNT
     return _count(node, keyword, value)
@@ -499,7 +507,11 @@ def read_keywords(algebra: Algebra, node: Node) -> None:
     for keyword, value in schema.items():
         handler = table.get(keyword)
         if handler is not None:
-            handler(algebra, node, schema, value)
+            try:
+                handler(algebra, node, schema, value)
+            except UnsupportedNumber as error:
+                algebra.unsupported(node.where, keyword, str(error))
+                node.loose = True
 
 
 def read_constant(algebra: Algebra, node: Node, value: Any) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.algebra import Algebra, State, Value
+from stackmask.grammar.json_schema.algebra import Algebra
 from stackmask.grammar.json_schema.array_rules import ArrayWriter
-from stackmask.grammar.json_schema.arrays import ArrayForm
-from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError
+from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError, Where
+from stackmask.grammar.json_schema.indentation import beside_depth
+from stackmask.grammar.json_schema.leaves import remember
+from stackmask.grammar.json_schema.meanings import State, Value
 from stackmask.grammar.json_schema.number_spellings import NARROWING
 from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NumberSet, UnsupportedNumber
 from stackmask.grammar.json_schema.object_rules import ObjectWriter
-from stackmask.grammar.json_schema.objects import ObjectForm
 from stackmask.grammar.json_schema.prelude import prelude
 from stackmask.grammar.json_schema.strings import ANY_STRING, lift, string
 from stackmask.grammar.json_schema.strings import NARROWING as STRING_NARROWING
@@ -60,7 +61,8 @@ class Lowering:
         self.rules[START] = ir.Rule(START, body)
         if self.uses_prelude:
             self.rules.update(prelude(self.whitespace))
-        return ir.RuleSet(self.rules, START)
+        rules = ir.RuleSet(self.rules, START)
+        return beside_depth(rules) if self.whitespace.nested else rules
 
     def forget(self) -> None:
         """Let go of the writers, which refer back: all is freed at once, and not left to the garbage collector."""
@@ -71,6 +73,7 @@ class Lowering:
     def find_productive(self, start: State) -> None:
         """Decide for every state that the start needs whether it has a value (least fixpoint)."""
         algebra = self.algebra
+        nodes = algebra.nodes
         order: list[tuple[State, Value]] = []
         seen = {start}
         todo = [start]
@@ -81,6 +84,11 @@ class Lowering:
                 continue
             if state in self.productive:
                 continue
+            if len(state) == 1:
+                (literal,) = state
+                if literal > 0 and nodes[literal].leaf is not None:
+                    self.productive[state] = True
+                    continue
             value = algebra.value(state)
             order.append((state, value))
             for form in value.objects:
@@ -157,9 +165,20 @@ class Lowering:
         found = self.expressions.get(state)
         if found is not None:
             return found
+        node = None
+        if len(state) == 1:
+            (literal,) = state
+            if literal > 0:
+                node = self.algebra.nodes[literal]
         if not state:
             self.uses_prelude = True
             result: ir.Expr = ir.RuleRef("json")
+        elif node is not None and node.leaf is not None:
+            result = node.leaf.expr
+            if node.leaf.numbers:
+                self.note_numbers(node.where)
+            if node.leaf.strings:
+                self.note_strings(node.where)
         else:
             value = self.algebra.value(state)
             if value.arrays or value.objects:
@@ -167,7 +186,10 @@ class Lowering:
                 self.todo.append((name, value))
                 result = ir.RuleRef(name)
             else:
+                before = self.counter
                 result = _choice(self.scalars(value))
+                if node is not None and node.content is not None and self.counter == before:
+                    remember(node, result)
         self.expressions[state] = result
         return result
 
@@ -182,23 +204,19 @@ class Lowering:
             return ir.Choice((ir.RuleRef("json.array"), ir.RuleRef("json.object")))
         value = self.algebra.value(state)
         name = self.fresh("value")
-        options = [self.arrays.expression(form) for form in self._live_arrays(value)]
-        options.extend(self.objects.expression(form) for form in self._live_objects(value))
-        self.rules[name] = ir.Rule(name, _choice(options))
+        self.rules[name] = ir.Rule(name, _choice(self.containers(value)))
         return ir.RuleRef(name)
 
     def body(self, value: Value) -> ir.Expr:
         """Return the body of the rule of a state."""
-        options = self.scalars(value)
-        options.extend(self.arrays.expression(form) for form in self._live_arrays(value))
-        options.extend(self.objects.expression(form) for form in self._live_objects(value))
-        return _choice(options)
+        return _choice([*self.scalars(value), *self.containers(value)])
 
-    def _live_arrays(self, value: Value) -> list[ArrayForm]:
-        return [form for form in value.arrays if self.arrays.is_productive(form)]
-
-    def _live_objects(self, value: Value) -> list[ObjectForm]:
-        return [form for form in value.objects if self.objects.is_productive(form)]
+    def containers(self, value: Value) -> list[ir.Expr]:
+        """Return the expressions of the arrays and objects of a value."""
+        arrays, objects = self.arrays, self.objects
+        found = [arrays.expression(form) for form in value.arrays if arrays.is_productive(form)]
+        found += [objects.expression(form) for form in value.objects if objects.is_productive(form)]
+        return list(map(self.whitespace.around, found)) if self.whitespace.nested else found
 
     def scalars(self, value: Value) -> list[ir.Expr]:
         """Return the expressions of the scalar values."""
@@ -214,19 +232,27 @@ class Lowering:
             options.append(self.numbers(value))
         if value.has_strings():
             options.append(text_expr(value.text))
-            if value.text is not ALL and value.text.words is None and not self.noted_strings:
-                self.noted_strings = True
-                self.algebra.report.add(
-                    "narrowed", self.algebra.where(value.state), "", f"strings: {STRING_NARROWING}"
-                )
+            if value.text is not ALL and value.text.words is None:
+                self.note_strings(self.algebra.where(value.state))
         return options
+
+    def note_strings(self, where: Where) -> None:
+        """Let the report say, once, how strings are spelled."""
+        if not self.noted_strings:
+            self.noted_strings = True
+            self.algebra.report.add("narrowed", where, "", f"strings: {STRING_NARROWING}")
+
+    def note_numbers(self, where: Where) -> None:
+        """Let the report say, once, how numbers are spelled."""
+        if not self.noted_numbers:
+            self.noted_numbers = True
+            self.algebra.report.add("narrowed", where, "", f"numbers: {NARROWING}")
 
     def numbers(self, value: Value) -> ir.Expr:
         """Return the spellings of the numbers of a value."""
         algebra = self.algebra
-        if not value.whole and not self.noted_numbers:
-            self.noted_numbers = True
-            algebra.report.add("narrowed", algebra.where(value.state), "", f"numbers: {NARROWING}")
+        if not value.whole:
+            self.note_numbers(algebra.where(value.state))
         try:
             if value.digits is not None:
                 return _choice(_numbers_and_digits(value.number, value.digits))

@@ -78,7 +78,9 @@ class Node:
     __slots__ = (
         "arrays",
         "checked",
+        "content",
         "id",
+        "leaf",
         "loose",
         "mask",
         "number",
@@ -121,6 +123,8 @@ class Node:
         self.opposite: Any = None  # the complement of the scalars
         self.unevaluated_properties: int | None = None
         self.unevaluated_items: int | None = None
+        self.content: Any = None  # what it says, as a key of `leaves`
+        self.leaf: Any = None  # its expression, where it is a leaf that was met before
 
     def meet_number(self, numbers: NumberSet) -> None:
         """Keep only these numbers."""

@@ -191,11 +191,13 @@ def multiples_between(low: Cut, high: Cut, step: Rational) -> tuple[int | None, 
     """Return the first and last k with k·step between the cuts; None where there is no bound."""
     first = last = None
     if low[0] == 0:
-        first = ceil(Fraction(low[1]) / step)
+        exact = type(low[1]) is int and type(step) is int
+        first = -(-low[1] // step) if exact else ceil(Fraction(low[1]) / step)
         if low[2] and first * step == low[1]:
             first += 1
     if high[0] == 0:
-        last = floor(Fraction(high[1]) / step)
+        exact = type(high[1]) is int and type(step) is int
+        last = high[1] // step if exact else floor(Fraction(high[1]) / step)
         if not high[2] and last * step == high[1]:
             last -= 1
     return first, last

@@ -17,12 +17,13 @@ from stackmask.grammar.json_schema.key_languages import (
     simplified,
 )
 from stackmask.grammar.json_schema.objects import KeyClass, Member, ObjectForm
+from stackmask.grammar.json_schema.prelude import ANY_OBJECT
 from stackmask.grammar.json_schema.strings import ANY_STRING, ANY_STRING_BODY, QUOTE, lift, literal, string
 from stackmask.grammar.json_schema.texts import ALL, spelled
 
 if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra import State
     from stackmask.grammar.json_schema.lower import Lowering
+    from stackmask.grammar.json_schema.meanings import State
 
 MAX_SHARED: Final = 500  # declared members of a chain with rules of its own
 MAX_CHAIN: Final = 48  # members written for all places where a chain may start
@@ -79,6 +80,11 @@ class ObjectWriter:
     def expression(self, form: ObjectForm) -> ir.Expr:
         """Return the expression of an object."""
         productive = self.lowering.productive
+        if not form.names and not form.low and form.high is None and len(form.classes) == 1:
+            (only,) = form.classes
+            if only.texts is ALL and not only.state and not form.some:  # any object
+                self.lowering.uses_prelude = True
+                return ANY_OBJECT
         members = [member for member in form.members if productive[member.state]]
         classes = [entry for entry in form.classes if productive[entry.state]]
         if not all(entry.texts.is_endless() for entry in classes):

@@ -17,7 +17,8 @@ from stackmask.grammar.json_schema.nodes import (
 from stackmask.grammar.json_schema.texts import ALL, Texts
 
 if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra import Algebra, State
+    from stackmask.grammar.json_schema.algebra import Algebra
+    from stackmask.grammar.json_schema.meanings import State
 
 MAX_KEY_SETS: Final = 8  # patterns that may overlap in one object: their combinations are told apart
 

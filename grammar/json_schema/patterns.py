@@ -38,12 +38,15 @@ def pattern_texts(algebra: Algebra, pattern: Any, where: Where, keyword: str) ->
     raise SchemaError(where, keyword, f"no regular expression of ECMA-262: {reason}")
 
 
+_INVALID: Final = ("G007", "G008")  # bad character class, bad regex
+
+
 @lru_cache(_CACHED)
 def _pattern(pattern: str) -> Texts | tuple[str, str]:
     try:
         expr = regex_expr(pattern, flavor="ecma", search=True)
     except GrammarError as error:
-        invalid = any(diagnostic.code == "G008" for diagnostic in error.diagnostics)
+        invalid = any(diagnostic.code in _INVALID for diagnostic in error.diagnostics)
         return "invalid" if invalid else "unsupported", error.diagnostics[0].message
     except UnicodeEncodeError:
         return "unsupported", "a lone surrogate is no character"
@@ -68,6 +71,7 @@ def blank_expr(source: str) -> ir.Expr:
 def format_texts(algebra: Algebra, name: str, node: Node) -> Texts:
     """Return the strings of a format: all of them where it is an annotation, which the report then says."""
     if not algebra.assert_formats:
+        node.content = None
         algebra.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
         return ALL
     if algebra.of_type:
@@ -82,9 +86,11 @@ def format_texts(algebra: Algebra, name: str, node: Node) -> Texts:
     known = formats_of(node.resource.draft.name)
     make = known.get(name) or FORMATS.get(name)
     if make is None:
+        node.content = None
         algebra.report.add("annotation", node.where, "format", f"`{name}` is no format of the specification")
         return ALL
     if name in NARROWINGS:
+        node.content = None
         algebra.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")
     return _format(make)
 

@@ -11,6 +11,8 @@ from stackmask.grammar.json_schema.strings import ANY_STRING
 from stackmask.grammar.json_schema.whitespace import Whitespace
 
 VALUE: Final = ir.RuleRef("json")
+ANY_ARRAY: Final = ir.RuleRef("json.array")
+ANY_OBJECT: Final = ir.RuleRef("json.object")
 _STRING: Final = ir.RuleRef("json.string")
 _OPEN: Final = ir.KeySpec(0, open=True)
 
@@ -42,38 +44,42 @@ def prelude(whitespace: Whitespace) -> dict[str, ir.Rule]:
             )
         ),
         "json.string": ANY_STRING,
-        "json.array": ir.Sequence(
-            (
-                ir.Literal(b"["),
-                ir.Choice(
-                    (
-                        ir.Sequence(
-                            (
-                                ws.open,
-                                VALUE,
-                                ir.Repeat(ir.Sequence((ws.item, VALUE)), 0, None),
-                                ws.close,
-                                ir.Literal(b"]"),
-                            )
-                        ),
-                        ir.Sequence((ws.empty, ir.Literal(b"]"))),
-                    )
-                ),
-            )
-        ),
-        "json.object": ir.Keyed(
+        "json.array": ws.around(
             ir.Sequence(
                 (
-                    ir.Literal(b"{"),
+                    ir.Literal(b"["),
                     ir.Choice(
                         (
-                            ir.Sequence((members, ir.Literal(b"}"))),
-                            ir.Sequence((ws.empty, ir.Literal(b"}"))),
+                            ir.Sequence(
+                                (
+                                    ws.open,
+                                    VALUE,
+                                    ir.Repeat(ir.Sequence((ws.item, VALUE)), 0, None),
+                                    ws.close,
+                                    ir.Literal(b"]"),
+                                )
+                            ),
+                            ir.Sequence((ws.empty, ir.Literal(b"]"))),
                         )
                     ),
                 )
-            ),
-            _OPEN,
+            )
+        ),
+        "json.object": ws.around(
+            ir.Keyed(
+                ir.Sequence(
+                    (
+                        ir.Literal(b"{"),
+                        ir.Choice(
+                            (
+                                ir.Sequence((members, ir.Literal(b"}"))),
+                                ir.Sequence((ws.empty, ir.Literal(b"}"))),
+                            )
+                        ),
+                    )
+                ),
+                _OPEN,
+            )
         ),
     }
     return {name: ir.Rule(name, body) for name, body in bodies.items()}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from typing import Final, Literal
 
 from stackmask.grammar.json_schema.errors import Where, pointer
+
+MAX_PLACES: Final = 1000  # at which one note is shown
 
 Kind = Literal["narrowed", "annotation", "relaxed"]
 
@@ -23,27 +25,46 @@ class Note:
         return f"{self.kind}: {self.pointer}: {f'`{self.keyword}`: ' if self.keyword else ''}{self.reason}"
 
 
-@dataclass(slots=True)
 class Report:
     """How the grammar of a schema differs from the schema.
 
     ``narrowed``: texts of valid values that the grammar leaves out. ``annotations``: keywords that mean nothing
     for validity. ``relaxed``: what could not be enforced, with ``on_unsupported="relax"`` only.
+
+    Equal parts of a schema are worked out once; what is noted of one holds of all of them, and is written out for
+    each place when the notes are first asked for.
     """
 
-    notes: list[Note] = field(default_factory=list)
-    _seen: set[tuple[str, str, str, str]] = field(default_factory=set, repr=False)
+    __slots__ = ("_notes", "_raw", "_repeats")
+
+    def __init__(self) -> None:
+        self._raw: list[tuple[Kind, Where, str, str]] = []
+        self._repeats: list[tuple[Where, Where]] = []
+        self._notes: list[Note] | None = None
 
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
-        """Add a note, unless the same was added before."""
-        self.add_at(kind, pointer(where), keyword, reason)
+        """Add a note; the same one counts once."""
+        self._raw.append((kind, where, keyword, reason))
+        self._notes = None
 
-    def add_at(self, kind: Kind, place: str, keyword: str, reason: str) -> None:
-        """Add a note for a place that is a pointer already, unless the same was added before."""
-        key = (kind, place, keyword, reason)
-        if key not in self._seen:
-            self._seen.add(key)
-            self.notes.append(Note(kind, place, keyword, reason))
+    def repeat(self, first: Where, other: Where) -> None:
+        """Say that the schema at ``other`` is one with the equal schema at ``first``."""
+        self._repeats.append((first, other))
+
+    @property
+    def notes(self) -> list[Note]:
+        """All notes. Cost: linear in them and in the equal parts, once."""
+        if self._notes is None:
+            repeats: dict[str, list[str]] = {}
+            if self._raw:
+                for first, other in self._repeats:
+                    repeats.setdefault(pointer(first), []).append(pointer(other))
+            notes: dict[Note, None] = {}
+            for kind, where, keyword, reason in self._raw:
+                for place in _places(pointer(where), repeats):
+                    notes[Note(kind, place, keyword, reason)] = None
+            self._notes = list(notes)
+        return self._notes
 
     @property
     def narrowed(self) -> list[Note]:
@@ -59,3 +80,21 @@ class Report:
 
     def __str__(self) -> str:
         return "\n".join(map(str, self.notes)) or "nothing narrowed, nothing relaxed"
+
+
+def _places(place: str, repeats: dict[str, list[str]]) -> list[str]:
+    """Return a place and those that equal parts of the schema have in its stead, at most ``MAX_PLACES``."""
+    found = [place]
+    seen = {place}
+    for known in found:  # grows
+        end = len(known)
+        while end > 0 and len(found) < MAX_PLACES:
+            for other in repeats.get(known[:end], ()):
+                inside = other + known[end:]
+                if inside not in seen:
+                    seen.add(inside)
+                    found.append(inside)
+            end = known.rfind("/", 0, end)
+        if not repeats:
+            break
+    return found

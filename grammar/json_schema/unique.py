@@ -22,8 +22,8 @@ from stackmask.grammar.json_schema.texts import ALL, finite_words
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE, canonical
 
 if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra import State, Value
     from stackmask.grammar.json_schema.lower import Lowering
+    from stackmask.grammar.json_schema.meanings import State, Value
 
 MAX_VALUES: Final = 512  # values of items that are told apart by slots
 MAX_SINGLE: Final = 4  # values that may come once among items without end: rules double with each

@@ -129,3 +129,17 @@ AS, BS = ir.Repeat(A, 0, None), ir.Repeat(B, 0, None)
 )
 def test_is_endless(expr: ir.Expr, endless: bool) -> None:
     assert is_endless(expr) == endless
+
+
+def test_short_keys_are_not_taken_for_few() -> None:
+    keys = [a + b for a in "abcdefghijkl" for b in ("", *"xyz19_")]
+    for names in ({"pattern": ".", "maxLength": 2}, {"pattern": "[a-z]", "maxLength": 2, "minLength": 1}):
+        compiled = COMPILER.compile(
+            sm.Grammar.from_json_schema({"type": "object", "propertyNames": names}, property_order="any")
+        )
+        for text, valid in (
+            (json.dumps(dict.fromkeys(keys, 1)), True),
+            (json.dumps({**dict.fromkeys(keys, 1), "abc": 1}), False),
+        ):
+            matcher = compiled.matcher()
+            assert (matcher.accept_string(text) and matcher.is_accepting()) == valid

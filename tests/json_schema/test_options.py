@@ -119,15 +119,26 @@ def test_whitespace(option: Any, accepted: list[str], rejected: list[str]) -> No
         assert not accepts(SCHEMA, text, whitespace=option), text
 
 
-@pytest.mark.parametrize("option", ["none", {"max": -1}, {"separators": (";", ":")}, {"pattern": "x"}, True])
+@pytest.mark.parametrize(
+    "option",
+    [
+        "none",
+        {"max": -1},
+        {"separators": (";", ":")},
+        {"separators": (1, 2)},
+        {"pattern": "x"},
+        {"indent": -1},
+        {"indent": "x"},
+        {"indent": 1000},
+        {"indent": True},
+        {"indent": 2, "separators": ("", ":")},
+        {"indent": 2, "max": 3},
+        True,
+        2,
+    ],
+)
 def test_no_whitespace_option(option: Any) -> None:
     with pytest.raises(sm.SchemaError, match="whitespace"):
-        sm.Grammar.from_json_schema({}, whitespace=option)
-
-
-@pytest.mark.parametrize("option", [2, {"indent": 2}])
-def test_a_fixed_indentation_is_refused_by_name(option: Any) -> None:
-    with pytest.raises(sm.UnsupportedSchemaError, match="indentation"):
         sm.Grammar.from_json_schema({}, whitespace=option)
 
 
@@ -144,6 +155,8 @@ NESTED = {"a": 1, "b": {"c": [1, {"d": []}, "e f"], "g": {}}}
         ({"separators": (",", ": ")}, [{"separators": (",", ": ")}]),
         ({"pattern": "[ ]?"}, [{}, {"separators": (",", ":")}]),
         ({"pattern": "\\n(?:  ){0,4}|[ ]?"}, [{"indent": 2}, {}]),
+        ({"indent": 2}, [{"indent": 2}]),
+        ({"indent": " " * 8}, [{"indent": 8}]),
     ],
 )
 def test_layouts_of_a_serializer(option: Any, layouts: list[dict[str, Any]]) -> None:
@@ -155,6 +168,49 @@ def test_layouts_of_a_serializer(option: Any, layouts: list[dict[str, Any]]) -> 
             if option in ({"pattern": "[ ]?"}, {"pattern": "\\n(?:  ){0,4}|[ ]?"}) and "separators" in layout:
                 wanted = True
             assert accepts(schema, text, whitespace=option) == wanted, (option, layout, schema)
+
+
+INDENTED = {
+    "type": "object",
+    "properties": {
+        "kinds": {"type": "array", "uniqueItems": True, "items": {"type": ["object", "integer", "string"]}},
+        "flags": {"type": "array", "uniqueItems": True, "items": {"enum": ["a", "b"]}},
+        "codes": {"type": "object", "additionalProperties": False, "patternProperties": {"^.{1,2}$": {}}},
+        "pair": {"prefixItems": [{"type": "null"}, {"$ref": "#"}], "contains": {"type": "object"}},
+    },
+    "additionalProperties": {"$ref": "#"},
+    "minProperties": 1,
+}
+
+
+@pytest.mark.parametrize("order", ["any", "schema"])
+@pytest.mark.parametrize(
+    "layout", [{"indent": 2}, {"indent": 0}, {"indent": "\t"}, {"indent": 3, "separators": (" ,", ":")}]
+)
+def test_an_indentation_counts_levels_beside_all_else_that_is_kept(
+    order: str, layout: dict[str, Any]
+) -> None:
+    pair: list[Any] = [None, {"codes": {"ab": {"deep": [[{}, []]]}, "ac": 1}, "more": {"flags": ["b", "a"]}}]
+    value = {"kinds": [{"a": [1]}, 1, {"a": [2]}, "1", {}], "flags": ["a"], "pair": pair}
+    text = json.dumps(value, **layout)
+    options = {"whitespace": layout, "property_order": order}
+    assert accepts(INDENTED, text, **options)
+    for line in range(text.count("\n")):
+        parts = text.split("\n")
+        parts[line + 1] = " " + parts[line + 1]
+        assert not accepts(INDENTED, "\n".join(parts), **options)
+    for twice in ({"kinds": [{"a": [1]}, 1, {"a": [1.0]}]}, {"kinds": [1, "1", 1]}, {"flags": ["a", "a"]}):
+        assert not accepts(INDENTED, json.dumps(twice, **layout), **options)
+    again = text.replace('"ac"', '"ab"')
+    assert again != text and not accepts(INDENTED, again, **options)
+
+
+def test_an_indentation_has_no_deepest_level() -> None:
+    value: Any = []
+    for i in range(300):
+        value = {"x": value} if i % 2 else [value, i]
+    assert accepts(True, json.dumps(value, indent=1), whitespace={"indent": 1})
+    assert not accepts(True, json.dumps(value, indent=2), whitespace={"indent": 1})
 
 
 @pytest.mark.parametrize(
@@ -280,3 +336,49 @@ def test_formats() -> None:
 def test_equal_schemas_are_compiled_once() -> None:
     first = COMPILER.compile(sm.Grammar.from_json_schema(SCHEMA))
     assert COMPILER.compile(sm.Grammar.from_json_schema(dict(SCHEMA))) is first
+
+
+def test_notes_name_every_place_of_equal_parts() -> None:
+    inner = {"properties": {"d": {"format": "colour"}}}
+    schema = {
+        "properties": {"a": {"format": "colour"}, "b": {"format": "colour"}, "c": inner, "e": dict(inner)}
+    }
+    report = sm.Grammar.from_json_schema(json.dumps(schema)).report
+    assert report is not None
+    places = [
+        "#/properties/a",
+        "#/properties/b",
+        "#/properties/c/properties/d",
+        "#/properties/e/properties/d",
+    ]
+    assert sorted(note.pointer for note in report.annotations) == places
+
+
+def test_an_error_names_the_place_that_clashes_not_an_equal_one() -> None:
+    schema = {
+        "properties": {"a": {"type": "string"}, "c": {"type": "integer"}},
+        "allOf": [{"properties": {"b": {"type": "string"}}}, {"properties": {"b": {"type": "integer"}}}],
+        "required": ["b"],
+    }
+    with pytest.raises(sm.UnsatisfiableSchemaError) as caught:
+        sm.Grammar.from_json_schema({"type": "object", **schema})
+    assert "#/properties/a" not in caught.value.reason and "#/properties/c" not in caught.value.reason
+
+
+def test_what_was_met_before_is_reported_again() -> None:
+    for leaf in (
+        {"type": "integer", "minimum": 17},
+        {"type": "string", "maxLength": 17},
+        {"format": "email"},
+    ):
+        reports = [str(sm.Grammar.from_json_schema({"items": dict(leaf)}).report) for _ in range(3)]
+        assert reports[0] == reports[1] == reports[2]
+        assert "#/items" in reports[0]
+
+
+def test_equal_schemas_of_a_one_of_are_two() -> None:
+    leaf = {"type": "string", "maxLength": 3}
+    schema = {"oneOf": [dict(leaf), dict(leaf), {"type": ["integer", "string"]}]}
+    assert accepts(schema, "1")
+    assert accepts(schema, '"long"')
+    assert not accepts(schema, '"abc"')
