@@ -59,7 +59,9 @@ def test_recursion_of_several_rules_to_a_depth() -> None:
         if level < 0:
             return set()
         inner = texts(level - 1)
-        lists = {t for n in (1, 2, 3) for t in map(",".join, itertools.product(inner, repeat=n)) if len(t) < 6}
+        lists = {
+            t for n in (1, 2, 3) for t in map(",".join, itertools.product(inner, repeat=n)) if len(t) < 6
+        }
         return {"1", "[]"} | {f"[{t}]" for t in lists}
 
     assert language == {t.encode() for t in texts(2) if len(t) < 8}
@@ -140,7 +142,9 @@ def test_wrong_arguments(how: dict[str, Any], message: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["a{1000}{1000}", "(.{100}){100}", "(.*a.{22})", "(a|b)*a(a|b){30}"])
 def test_what_does_not_fit_is_refused_with_the_estimate(pattern: str) -> None:
-    with pytest.raises(sm.fsm.FsmBudgetError, match=r"at least [\d,]+ states and .*MB, but memory is 32 MB") as info:
+    with pytest.raises(
+        sm.fsm.FsmBudgetError, match=r"at least [\d,]+ states and .*MB, but memory is 32 MB"
+    ) as info:
         sm.fsm.compile(sm.Grammar.from_regex(pattern), VOCABULARY)
     assert isinstance(info.value, sm.BudgetError)
     assert info.value.estimate > info.value.value == 32 << 20 and info.value.states > 10_000
@@ -164,7 +168,10 @@ def test_a_smaller_budget_refuses_more() -> None:
 def test_time_is_bounded() -> None:
     with pytest.raises(sm.BudgetError, match="max_seconds"):
         sm.fsm.compile(
-            sm.Grammar.from_regex("(.*a.{30})"), VOCABULARY, memory=1 << 40, limits=sm.Limits(max_seconds=0.05)
+            sm.Grammar.from_regex("(.*a.{30})"),
+            VOCABULARY,
+            memory=1 << 40,
+            limits=sm.Limits(max_seconds=0.05),
         )
 
 

@@ -8,16 +8,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from fsm.both import compile_both, walk_all
+from exactness.walks import Case, check_case, random_case, word_case
 
 import stackmask as sm
-from exactness.walks import Case, check_case, random_case, word_case
+from fsm.both import compile_both, walk_all
 
 COMPILER = sm.Compiler(
     sm.Vocabulary(
         [
             *(bytes([b]) for b in range(256)),
-            *(w.encode() for w in ('{"', '": ', '",', "true", "fal", "12", "1.", '"a', 'b"', "}}", "  ", "é", "null")),
+            *(
+                w.encode()
+                for w in ('{"', '": ', '",', "true", "fal", "12", "1.", '"a', 'b"', "}}", "  ", "é", "null")
+            ),
             None,
             None,
         ],

@@ -7,14 +7,16 @@ import re
 import warnings
 
 import pytest
-from fsm.both import compile_both, walk_all
 from oracle import random_regexes as randoms
 
 import stackmask as sm
+from fsm.both import compile_both, walk_all
 
 WORDS = random.Random(5)
 TOKENS: list[bytes | None] = [bytes([b]) for b in range(256)]
-TOKENS += ["".join(WORDS.choices(randoms.PYTHON_CHARACTERS, k=WORDS.randint(2, 6))).encode() for _ in range(500)]
+TOKENS += [
+    "".join(WORDS.choices(randoms.PYTHON_CHARACTERS, k=WORDS.randint(2, 6))).encode() for _ in range(500)
+]
 TOKENS += ["é".encode()[:1] + b"x", "é".encode()[1:] + b"a", b"", None, None, None]
 COMPILER = sm.Compiler(sm.Vocabulary(TOKENS, stop_ids=[len(TOKENS) - 3, len(TOKENS) - 1]))
 
