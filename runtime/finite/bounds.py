@@ -41,13 +41,13 @@ def states_at_least(rules: RuleSet) -> int:
 def _lengths(body: Expr, known: Mapping[str, tuple[int, int] | None]) -> tuple[int, int] | None:
     """Return the lengths in bytes of the shortest and the longest text, or None if there is no text."""
     done: dict[int, tuple[int, int] | None] = {}
-    for expr in reversed(list(_parents_first(body))):
+    for expr in children_first(body):
         done[id(expr)] = _length(expr, known, done)
     return done[id(body)]
 
 
-def _parents_first(body: Expr) -> list[Expr]:
-    """Return all subexpressions, each after all that it occurs in."""
+def children_first(body: Expr) -> list[Expr]:
+    """Return the expression and all its subexpressions, each before what it occurs in; equal objects once."""
     order: list[Expr] = []
     seen: set[int] = set()
     stack: list[tuple[Expr, bool]] = [(body, False)]
@@ -59,7 +59,7 @@ def _parents_first(body: Expr) -> list[Expr]:
             seen.add(id(expr))
             stack.append((expr, True))
             stack.extend((child, False) for child in ir.children(expr))
-    return order[::-1]
+    return order
 
 
 def _length(

@@ -14,7 +14,7 @@ from stackmask.runtime.compiler import token_info
 from stackmask.runtime.finite.bounds import states_at_least
 from stackmask.runtime.finite.errors import FsmBudgetError, FsmError
 from stackmask.runtime.finite.explore import explore
-from stackmask.runtime.finite.features import check_features
+from stackmask.runtime.finite.features import check_features, forget_keys
 from stackmask.runtime.finite.files import read_index, write_index
 from stackmask.runtime.finite.index import TokenIndex
 from stackmask.runtime.finite.matcher import FsmMatcher
@@ -98,14 +98,17 @@ def compile(
     *,
     memory: int = DEFAULT_MEMORY,
     depth: int | None = None,
+    repeated_keys: bool = False,
     limits: Limits | None = None,
 ) -> CompiledFsm:
     """Compile a grammar to a finite automaton and the index of the tokens that each of its states allows.
 
-    Everything is made now: masks are exactly those of the pushdown engine, and no later call makes any.
+    Everything is made now: masks are exactly those of the pushdown engine, and no later call makes any. With
+    ``depth`` or ``repeated_keys`` the language is another one, as said there, and masks are exactly those of that.
 
     ``memory``: bytes that building may take, and that automaton and index may take afterwards.
     ``depth``: how often a recursive rule may be nested inside itself; without it such a grammar is refused.
+    ``repeated_keys``: undeclared keys of an open object may repeat; without it such objects are refused.
     ``limits``: those of the pushdown engine, which finds the states; ``max_seconds`` holds for each of the two steps.
 
     Raises: FsmError for recursion without ``depth``, captures and dynamic rules; FsmBudgetError, with the estimate, if
@@ -116,6 +119,8 @@ def compile(
     info = token_info(vocabulary)
     limits = limits or Limits()
     rules = grammar.normalized
+    if repeated_keys:
+        rules = forget_keys(rules)
     check_features(rules)
     rules = write_out(rules, depth)
     least = states_at_least(rules)
