@@ -90,7 +90,7 @@ cdef class TokenIndex:
         cdef double deadline = monotonic() + seconds
         cdef bint any_special = dfa.specials > 0
         with nogil:
-            blocks = find_alike(dfa, trie.max_depth, block)
+            blocks = find_alike(dfa, trie.max_depth, block, deadline, seconds)
         while slots < dfa.states and slots < SLOTS:
             slots *= 2
         walk.holds.assign(slots, NO_STATE)

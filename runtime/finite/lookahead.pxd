@@ -5,4 +5,6 @@ from libcpp.vector cimport vector
 from stackmask.runtime.finite.dfa cimport Dfa
 
 
-cdef int32_t find_alike(Dfa dfa, int32_t length, vector[int32_t]& block) except -1 nogil
+cdef int32_t find_alike(
+    Dfa dfa, int32_t length, vector[int32_t]& block, double deadline, double seconds
+) except -1 nogil

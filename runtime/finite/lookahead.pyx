@@ -1,12 +1,21 @@
 # distutils: language = c++
 """Which states of an automaton allow the same tokens: no string of a token's length tells them apart."""
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
 from stackmask.runtime.finite.dfa cimport NO_STATE, Dfa
+
+
+from time import monotonic
+
+from stackmask.pda.errors import BudgetError
+
+cdef enum:
+    CHECK_EVERY = 1 << 16   # signatures between two looks at time and signals
 
 
 cdef void write_signature(Dfa dfa, int32_t state, const vector[int32_t]& block, string& out) noexcept nogil:
@@ -33,14 +42,24 @@ cdef void write_signature(Dfa dfa, int32_t state, const vector[int32_t]& block, 
         out.push_back(<char>high)
 
 
-cdef int32_t find_alike(Dfa dfa, int32_t length, vector[int32_t]& block) except -1 nogil:
+cdef int check_time(double deadline, double seconds) except -1:
+    PyErr_CheckSignals()
+    if monotonic() > deadline:
+        raise BudgetError("max_seconds", int(seconds), "seconds to build the token index")
+    return 0
+
+
+cdef int32_t find_alike(
+    Dfa dfa, int32_t length, vector[int32_t]& block, double deadline, double seconds
+) except -1 nogil:
     """Give states the same block if the same byte strings of up to ``length`` can be written from them.
 
     Whether a text may end does not count, nor do special tokens. Return the number of blocks.
     Cost: a signature per state, and another one whenever one of its targets changes its block. Rounds as in
     E. F. Moore's minimisation, but only what a change can have touched is looked at again.
+    Raises: BudgetError when the clock is past ``deadline``, which ``seconds`` have led to.
     """
-    cdef int32_t n = dfa.states, s, e, k, b, blocks = 1, round = 0
+    cdef int32_t n = dfa.states, s, e, k, b, blocks = 1, round = 0, signatures = 0
     cdef size_t i
     cdef vector[int32_t] first, into, todo, changed, size, looked, fresh
     cdef vector[uint8_t] queued, kept
@@ -80,6 +99,10 @@ cdef int32_t find_alike(Dfa dfa, int32_t length, vector[int32_t]& block) except 
             # the states that were not looked at go on as they were; if there are none, the first group does
             b = block[s]
             write_signature(dfa, s, block, signature)
+            signatures += 1
+            if signatures % CHECK_EVERY == 0:
+                with gil:
+                    check_time(deadline, seconds)
             k = known[signature] - 1
             if k < 0:
                 if looked[b] == size[b] and not kept[b]:
