@@ -2,8 +2,10 @@
 
     python benchmarks/regex_random.py [--count N] [--seed N] [--write]
 
-A case is a pattern and a text; both full match and search. Half of Python's patterns are over four
-characters and tried on every text of up to four of them.
+A case is a pattern and a text; both full match and search. Some of Python's patterns are over four characters and
+tried on every text of up to four of them. Every case is put to both engines, the pushdown engine and the
+finite-state mode. Of every pattern whose automaton has at most ``WALKED`` states the two engines' masks are also
+compared bit for bit, over a vocabulary of single bytes and random strings, in every state that its tokens lead to.
 """
 
 from __future__ import annotations
@@ -24,11 +26,13 @@ from record import use_checkout, write_result
 use_checkout()
 
 from byte_matcher import ByteMatcher
+from fsm.both import walk_all
 from oracle import random_regexes as randoms
 
 import stackmask as sm
 
 TEXTS = 40  # of a pattern over many characters
+WALKED = 2_000  # states of an automaton that is walked over
 CASES_AT_ONCE = 400  # patterns of one JavaScript process
 
 SCRIPT = """
@@ -43,6 +47,20 @@ console.log(JSON.stringify(cases.map(([pattern, flags, search, texts]) => {
 """
 
 
+def walked_vocabulary() -> sm.Vocabulary:
+    """Return all single bytes, and 800 random strings of characters and of halves of characters."""
+    rng = random.Random(0)
+    characters = randoms.PYTHON_CHARACTERS + randoms.ECMA_CHARACTERS + "😀"
+    texts = [bytes([b]) for b in range(256)]
+    for _ in range(800):
+        text = "".join(rng.choices(characters, k=rng.randint(2, 6))).encode()
+        texts.append(text[rng.randrange(2) * (rng.random() < 0.2) :])
+    return sm.Vocabulary([*texts, None], stop_ids=[len(texts)])
+
+
+COMPILER = sm.Compiler(walked_vocabulary())
+
+
 def compare(
     counts: Counter[str], wrong: list[Any], case: tuple[Any, ...], answers: list[bool], **how: Any
 ) -> None:
@@ -55,13 +73,29 @@ def compare(
         return
     counts["patterns"] += 1
     matcher = ByteMatcher(grammar)
+    finite = None
+    if matcher.matcher is not None:
+        finite = sm.fsm.compile(grammar, COMPILER.vocabulary)
+        counts["states"] += finite.dfa.states
     for text, answer in zip(texts, answers, strict=True):
         counts["cases"] += 1
         counts["matches"] += answer
-        if matcher.matches(text) != answer:
+        data = text.encode("utf-8", "surrogatepass")
+        by_automaton = finite is not None and finite.dfa.matches(data)
+        if matcher.matches(data) != answer or by_automaton != answer:
             counts["wrong"] += 1
-            wrong.append([pattern, flags, search, text, answer])
+            wrong.append([pattern, flags, search, text, answer, by_automaton])
             return
+    if finite is None or finite.dfa.states > WALKED:
+        counts["not walked"] += 1
+        return
+    counts["walked"] += 1
+    try:
+        masks = walk_all(COMPILER.compile(grammar), finite, random.Random(counts["walked"]))
+        counts["masks compared"] += masks
+    except AssertionError as error:
+        counts["wrong"] += 1
+        wrong.append([pattern, flags, search, str(error)[:200]])
 
 
 def python(rng: random.Random, count: int) -> dict[str, Any]:
