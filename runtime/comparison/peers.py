@@ -6,6 +6,7 @@ changes shows as masks that differ.
 
 from __future__ import annotations
 
+import re
 from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -43,8 +44,9 @@ def _is_escaped(pattern: str) -> bool:
 
 
 def _first_line(error: object) -> str:
+    """Return the first line of a message, without the time and the line of source that some begin with."""
     lines = [line.strip() for line in str(error).strip().splitlines() if line.strip()]
-    return lines[0] if lines else type(error).__name__
+    return re.sub(r"^\[[\d:]+\] \S+?:\d+: ", "", lines[0]) if lines else type(error).__name__
 
 
 class XGrammar:

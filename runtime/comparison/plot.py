@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -67,7 +68,7 @@ def _title(document: dict[str, Any]) -> str:
     tokenizer = document["tokenizer"]
     plain = f"{subject['kind']}: {name}".replace("$", r"\$")  # no mathematics in titles
     return (
-        f"{plain}\n{tokenizer['name']} ({tokenizer['size']:,} tokens), a text of {text['tokens']} tokens; "
+        f"{plain}\n{Path(tokenizer['name']).name} ({tokenizer['size']:,} tokens), a text of {text['tokens']} tokens; "
         f"{document['cpu']}, {document['date']}"
     )
 
@@ -117,7 +118,9 @@ def running_total(
 def _draw_costs(axes: Any, engines: dict[str, Any], colors: dict[str, str]) -> None:
     axes.set_title("before the first token: compile (dark) and first mask (light)")
     axes.set_xlabel("ms")
-    axes.set_xscale("log")
+    values = [e["compile_ms"] for e in engines.values()]
+    values += [e["first_mask_us"] and e["first_mask_us"] / 1e3 for e in engines.values()]
+    _scale(axes, values)
     _names(axes, engines)
     for row, (name, engine) in enumerate(engines.items()):
         if engine["compile_ms"] is None or engine["first_mask_us"] is None:
@@ -130,7 +133,14 @@ def _draw_costs(axes: Any, engines: dict[str, Any], colors: dict[str, str]) -> N
 def _draw_memory(axes: Any, engines: dict[str, Any], colors: dict[str, str]) -> None:
     axes.set_title("memory: by its own account (dark), growth of the process (light)")
     axes.set_xlabel("KiB")
-    axes.set_xscale("log")
+    _scale(
+        axes,
+        [
+            e[key] and e[key] / 1024
+            for e in engines.values()
+            for key in ("memory_bytes", "process_growth_bytes")
+        ],
+    )
     _names(axes, engines)
     for row, (name, engine) in enumerate(engines.items()):
         if engine["refusal"] is not None:
@@ -139,6 +149,14 @@ def _draw_memory(axes: Any, engines: dict[str, Any], colors: dict[str, str]) -> 
         for offset, key, alpha in ((-0.18, "memory_bytes", 1.0), (0.18, "process_growth_bytes", 0.45)):
             if engine[key]:
                 axes.barh(row + offset, engine[key] / 1024, height=0.34, color=colors[name], alpha=alpha)
+
+
+def _scale(axes: Any, values: list[float | None]) -> None:
+    """Set a logarithmic axis that begins a decade below the least value: a bar's length means nothing on it."""
+    known = [value for value in values if value]
+    if known:
+        axes.set_xscale("log")
+        axes.set_xlim(10.0 ** math.floor(math.log10(min(known)) - 0.5), max(known) * 2)
 
 
 def _names(axes: Any, engines: dict[str, Any]) -> None:
