@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stackmask import fsm
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.json_schema.errors import (
@@ -63,6 +64,7 @@ __all__ = [
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
     "fill_next_token_bitmask",
+    "fsm",
     "generate",
 ]
 

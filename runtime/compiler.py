@@ -77,7 +77,7 @@ class Compiler:
         self.generation = 0
         self._renewing = threading.RLock()
         self._compiled: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
-        self._info = _token_info(vocabulary)
+        self._info = token_info(vocabulary)
         self._store: Store | None = None
         self._open_store()
 
@@ -125,7 +125,8 @@ class Compiler:
         return self._store
 
 
-def _token_info(vocabulary: Vocabulary) -> TokenInfo:
+def token_info(vocabulary: Vocabulary) -> TokenInfo:
+    """Return what the engines must know of a vocabulary."""
     texts = vocabulary.token_bytes
     return TokenInfo(
         size=vocabulary.size,

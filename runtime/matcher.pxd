@@ -43,3 +43,9 @@ cdef class Matcher:
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3
     cdef bint every_allowed(self, uint32_t* words)
     cdef list fill_tree(self, tokens, parents, Rows* rows)
+
+
+cdef int open_rows(object mask, Rows* out) except -1
+cdef void close_rows(Rows* rows) noexcept
+cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL
+cdef int32_t as_id(object token, int32_t size) except -2

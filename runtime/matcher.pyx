@@ -517,6 +517,10 @@ def fill_next_token_bitmask(matchers, mask, rows=None):
                 words = row_of(&view, rows[i], <int32_t>view.width)
                 memset(words, 0xFF, 4 * <size_t>view.width)
                 continue
+            if not isinstance(matchers[i], Matcher) and hasattr(matchers[i], "fill_next_token_bitmask"):
+                # of another engine, which has its own rows
+                needed = matchers[i].fill_next_token_bitmask(mask, rows[i]) or needed
+                continue
             matcher = matchers[i]
             words = row_of(&view, rows[i], matcher.masks.width)
             if matcher.lock is not held:

@@ -13,6 +13,7 @@ from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteria
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.compiler import CompiledGrammar, Compiler
+from stackmask.runtime.finite.compiling import CompiledFsm
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.processor import GrammarLogitsProcessor
@@ -245,7 +246,7 @@ def _compile_all(
             done[id(item)] = compiler.compile(Grammar.from_ebnf(item))
         elif item is None:
             done[id(item)] = None
-        elif isinstance(item, CompiledGrammar):
+        elif isinstance(item, CompiledGrammar | CompiledFsm):
             if not item.vocabulary.fits(compiler.vocabulary):
                 raise GenerationError(
                     f"the grammar was compiled for {item.vocabulary!r}, but the model's vocabulary is "

@@ -1,0 +1,30 @@
+"""The regex-FSM mode: a grammar as a finite automaton with an index of the allowed tokens, made ahead of time.
+
+>>> import stackmask as sm
+>>> vocab = sm.Vocabulary([b"a", b"b", b"ab", None], stop_ids=[3])
+>>> compiled = sm.fsm.compile(sm.Grammar.from_regex("(ab)+"), vocab)
+>>> compiled.stats()["states"]
+3
+>>> matcher = compiled.matcher()
+>>> matcher.accept_token(0), matcher.accept_token(2), matcher.find_jump_forward_string()
+(True, False, 'b')
+
+The same grammars on the pushdown engine: ``Compiler(vocab).compile(grammar)``; matchers are alike.
+"""
+
+from __future__ import annotations
+
+from stackmask.runtime.finite.compiling import DEFAULT_MEMORY, CompiledFsm, compile, load
+from stackmask.runtime.finite.errors import FsmBudgetError, FsmError, FsmFileError
+from stackmask.runtime.finite.matcher import FsmMatcher
+
+__all__ = [
+    "DEFAULT_MEMORY",
+    "CompiledFsm",
+    "FsmBudgetError",
+    "FsmError",
+    "FsmFileError",
+    "FsmMatcher",
+    "compile",
+    "load",
+]

@@ -1,0 +1,165 @@
+"""Compile a grammar to a finite automaton and its token index."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from stackmask.grammar.diagnostics import Diagnostic, GrammarError
+from stackmask.pda.automaton import Automaton
+from stackmask.pda.limits import Limits
+from stackmask.pda.store import Store, TokenInfo
+from stackmask.runtime.compiler import token_info
+from stackmask.runtime.finite.bounds import states_at_least
+from stackmask.runtime.finite.errors import FsmBudgetError, FsmError
+from stackmask.runtime.finite.explore import explore
+from stackmask.runtime.finite.features import check_features
+from stackmask.runtime.finite.files import read_index, write_index
+from stackmask.runtime.finite.index import TokenIndex
+from stackmask.runtime.finite.matcher import FsmMatcher
+from stackmask.runtime.finite.paths import Paths
+from stackmask.runtime.finite.recursion import write_out
+
+if TYPE_CHECKING:
+    from stackmask.grammar.grammar import Grammar
+    from stackmask.grammar.ir import RuleSet
+    from stackmask.runtime.finite.dfa import Dfa
+    from stackmask.runtime.vocabulary import Vocabulary
+
+DEFAULT_MEMORY = 256 << 20
+BYTES_PER_STATE = 200  # that a state takes at least while the automaton is built: term, configuration, row
+
+
+class CompiledFsm:
+    """A grammar as a finite automaton with a token index; immutable, and shared by its matchers.
+
+    What ``CompiledGrammar`` offers it offers as well. ``dfa``: the minimal automaton over bytes. ``index``: the tokens
+    that each state allows. ``paths``: the compressed automaton. ``grammar`` is None if it was loaded from a file.
+    """
+
+    __slots__ = ("__weakref__", "_counts", "dfa", "grammar", "index", "info", "paths", "vocabulary")
+
+    def __init__(
+        self,
+        grammar: Grammar | None,
+        vocabulary: Vocabulary,
+        info: TokenInfo,
+        index: TokenIndex,
+        counts: dict[str, int],
+    ) -> None:
+        self.grammar = grammar
+        self.vocabulary = vocabulary
+        self.info = info
+        self.index = index
+        self.dfa: Dfa = index.dfa
+        self.paths = Paths(index.dfa)
+        self._counts = counts
+
+    def matcher(self) -> FsmMatcher:
+        """Return a new matcher at the start of the grammar."""
+        return FsmMatcher(self)
+
+    def precompute(self, budget: int = 0) -> dict[str, Any]:
+        """Return what ``CompiledGrammar.precompute`` does; there is nothing left to make."""
+        return {"states": self.dfa.states, "walks": 0, "complete": True}
+
+    @property
+    def nbytes(self) -> int:
+        """What automaton, index and paths take, in bytes."""
+        return self.dfa.nbytes + self.index.nbytes + self.paths.nbytes
+
+    def stats(self) -> dict[str, int]:
+        """Return sizes: states (minimal, as found, and with singular paths merged), edges, rows, bytes."""
+        return {
+            "states": self.dfa.states,
+            **self._counts,
+            "compressed_states": self.paths.states,
+            "edges": self.dfa.edges,
+            "rows": self.index.rows,
+            "dense_rows": self.index.dense_rows,
+            "transitions": self.index.transitions,
+            "dfa_bytes": self.dfa.nbytes,
+            "index_bytes": self.index.nbytes,
+            "path_bytes": self.paths.nbytes,
+        }
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write automaton and index to a file that ``load`` reads. The file appears whole or not at all.
+
+        Raises: OSError if it cannot be written.
+        """
+        write_index(Path(path), self.index, self.vocabulary, self._counts)
+
+
+def compile(
+    grammar: Grammar,
+    vocabulary: Vocabulary,
+    *,
+    memory: int = DEFAULT_MEMORY,
+    depth: int | None = None,
+    limits: Limits | None = None,
+) -> CompiledFsm:
+    """Compile a grammar to a finite automaton and the index of the tokens that each of its states allows.
+
+    Everything is made now: masks are exactly those of the pushdown engine, and no later call makes any.
+
+    ``memory``: bytes that building may take, and that automaton and index may take afterwards.
+    ``depth``: how often a recursive rule may be nested inside itself; without it such a grammar is refused.
+    ``limits``: those of the pushdown engine, which finds the states; ``max_seconds`` holds for each of the two steps.
+
+    Raises: FsmError for recursion without ``depth``, captures and dynamic rules; FsmBudgetError, with the estimate, if
+        it does not fit in ``memory``; GrammarError, VocabularyError and BudgetError as ``Compiler.compile``.
+    Cost: about a microsecond per state and byte class, and one walk of the vocabulary per state.
+    """
+    _check_arguments(memory, depth)
+    info = token_info(vocabulary)
+    limits = limits or Limits()
+    rules = grammar.normalized
+    check_features(rules)
+    rules = write_out(rules, depth)
+    least = states_at_least(rules)
+    if least * BYTES_PER_STATE > memory:
+        raise FsmBudgetError(memory, least * BYTES_PER_STATE, least, "the finite automaton does not fit")
+    dfa, visited, special_ids = _automaton(rules, info, memory, limits)
+    index = TokenIndex.build(dfa, info.texts, info.trie, info.size, special_ids, memory, limits.max_seconds)
+    return CompiledFsm(grammar, vocabulary, info, index, {"states_found": visited})
+
+
+def load(path: str | os.PathLike[str], vocabulary: Vocabulary) -> CompiledFsm:
+    """Read what ``CompiledFsm.save`` wrote, for the same vocabulary.
+
+    Raises: FsmFileError if the file is damaged, of another version or vocabulary, or something else; OSError if it
+        cannot be read.
+    """
+    info = token_info(vocabulary)
+    index, counts = read_index(Path(path), vocabulary)
+    return CompiledFsm(None, vocabulary, info, index, counts)
+
+
+def _check_arguments(memory: int, depth: int | None) -> None:
+    if not isinstance(memory, int) or memory <= 0:
+        raise FsmError(f"memory is {memory!r}: it must be a positive number of bytes")
+    if depth is not None and (not isinstance(depth, int) or depth < 0):
+        raise FsmError(f"depth is {depth!r}: it must be 0 or more, or None")
+
+
+def _automaton(
+    rules: RuleSet, info: TokenInfo, memory: int, limits: Limits
+) -> tuple[Dfa, int, list[tuple[int, ...]]]:
+    """Return the minimal automaton, how many states were found, and the tokens of each special symbol.
+
+    The pushdown engine's store is made for this alone, and goes with it.
+    """
+    store = Store(info, limits)
+    with store.lock:
+        automaton = Automaton(rules, store)
+        alike: dict[tuple[int, ...], list[int]] = {}
+        for token, classes in automaton.classes_of_token.items():
+            alike.setdefault(classes, []).append(token)
+        dfa, visited = explore(automaton, [list(classes) for classes in alike], memory, limits.max_seconds)
+    if dfa is None:
+        span = rules.rules[rules.start].span
+        problem = "the grammar has no text within this depth"
+        raise GrammarError([Diagnostic("G103", problem, span, "every text nests deeper")], rules.sources)
+    return dfa, visited, [tuple(sorted(tokens)) for tokens in alike.values()]

@@ -1,0 +1,112 @@
+# distutils: language = c++
+"""Which states of an automaton allow the same tokens: those that cannot be told apart within the longest one."""
+
+from libc.stdint cimport int32_t, uint8_t
+from libcpp.string cimport string
+from libcpp.unordered_map cimport unordered_map
+from libcpp.vector cimport vector
+
+from stackmask.runtime.finite.dfa cimport NO_STATE, Dfa
+
+
+cdef void write_signature(Dfa dfa, int32_t state, const vector[int32_t]& block, string& out) noexcept nogil:
+    """Write down the block of a state, and to which block each range of bytes leads."""
+    cdef int32_t e, b, last = NO_STATE
+    cdef int32_t low = 0, high = -2
+    b = block[state]
+    out.assign(<char*>&b, 4)
+    for e in range(dfa.first[state], dfa.first[state + 1]):
+        b = block[dfa.target[e]]
+        if b == last and dfa.low[e] == high + 1:
+            high = dfa.high[e]
+            continue
+        if last != NO_STATE:
+            out.append(<char*>&last, 4)
+            out.push_back(<char>low)
+            out.push_back(<char>high)
+        last = b
+        low = dfa.low[e]
+        high = dfa.high[e]
+    if last != NO_STATE:
+        out.append(<char*>&last, 4)
+        out.push_back(<char>low)
+        out.push_back(<char>high)
+
+
+cdef int32_t find_alike(Dfa dfa, int32_t length, vector[int32_t]& block) except -1 nogil:
+    """Give states the same block if the same byte strings of up to ``length`` can be written from them.
+
+    Whether a text may end does not count, nor do special tokens. Return the number of blocks.
+    Cost: a signature per state, and another one whenever one of its targets changes its block. Rounds as in E. F. Moore's
+    minimisation, but only what a change can have touched is looked at again.
+    """
+    cdef int32_t n = dfa.states, s, e, k, b, blocks = 1, round = 0
+    cdef size_t i
+    cdef vector[int32_t] first, into, todo, changed, size, looked, fresh
+    cdef vector[uint8_t] queued, kept
+    cdef unordered_map[string, int32_t] known
+    cdef string signature
+    first.assign(n + 1, 0)
+    for i in range(dfa.target.size()):
+        first[dfa.target[i] + 1] += 1
+    for s in range(n):
+        first[s + 1] += first[s]
+    into.resize(dfa.target.size())
+    for s in range(n):
+        for e in range(dfa.first[s], dfa.first[s + 1]):
+            into[first[dfa.target[e]]] = s
+            first[dfa.target[e]] += 1
+    # filling in has moved each beginning to the next one
+    for s in range(n, 0, -1):
+        first[s] = first[s - 1]
+    first[0] = 0
+    block.assign(n, 0)
+    queued.assign(n, 0)
+    size.push_back(n)
+    looked.push_back(0)
+    kept.push_back(0)
+    todo.resize(n)
+    fresh.resize(n)
+    for s in range(n):
+        todo[s] = s
+    while round < length and not todo.empty():
+        round += 1
+        known.clear()
+        changed.clear()
+        for s in todo:
+            looked[block[s]] += 1
+            kept[block[s]] = 0
+        for s in todo:
+            # the states that were not looked at go on as they were; if there are none, the first group does
+            b = block[s]
+            write_signature(dfa, s, block, signature)
+            k = known[signature] - 1
+            if k < 0:
+                if looked[b] == size[b] and not kept[b]:
+                    kept[b] = 1
+                    k = b
+                else:
+                    k = blocks
+                    blocks += 1
+                    size.push_back(0)
+                    looked.push_back(0)
+                    kept.push_back(1)
+                known[signature] = k + 1
+            fresh[s] = k
+        for s in todo:
+            looked[block[s]] = 0
+        for s in todo:
+            if fresh[s] != block[s]:
+                size[block[s]] -= 1
+                size[fresh[s]] += 1
+                block[s] = fresh[s]
+                changed.push_back(s)
+        todo.clear()
+        for s in changed:
+            for k in range(first[s], first[s + 1]):
+                if not queued[into[k]]:
+                    queued[into[k]] = 1
+                    todo.push_back(into[k])
+        for s in todo:
+            queued[s] = 0
+    return blocks

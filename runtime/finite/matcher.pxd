@@ -1,0 +1,27 @@
+# A place in an automaton. See matcher.pyx.
+from libc.stdint cimport int32_t, uint32_t
+from libcpp.vector cimport vector
+
+from stackmask.runtime.finite.dfa cimport Dfa
+from stackmask.runtime.finite.index cimport TokenIndex
+from stackmask.runtime.finite.paths cimport Paths
+from stackmask.runtime.matcher cimport Rows
+
+
+cdef class FsmMatcher:
+    cdef readonly object compiled
+    cdef Dfa dfa
+    cdef TokenIndex index
+    cdef Paths paths
+    cdef object info                    # what messages say of tokens
+    cdef tuple stop_ids
+    cdef vector[int32_t] history        # states after each accept call; history[0] is the start
+    cdef bint terminated
+    cdef object refused                 # the last refusal: (state, bytes accepted, token or text)
+
+    cdef bint is_stop(self, int32_t token)
+    cdef int32_t here(self) noexcept
+    cdef void fill_row(self, int32_t state, uint32_t* words)
+    cdef bint every_allowed(self, const uint32_t* words) noexcept nogil
+    cdef tuple expected_at(self, int32_t state)
+    cdef list fill_tree(self, tokens, parents, Rows* rows)

@@ -1,0 +1,31 @@
+# A partition of 0..n-1 that is refined by splitting its sets. See partition.pyx.
+from libc.stdint cimport int32_t, uint8_t
+from libcpp.vector cimport vector
+
+
+cdef class Partition:
+    cdef vector[int32_t] elements       # members of a set stand together, the marked ones first
+    cdef vector[int32_t] place          # element -> its index in elements
+    cdef vector[int32_t] set_of         # element -> its set
+    cdef vector[int32_t] first          # set -> where it begins in elements
+    cdef vector[int32_t] past           # set -> one past its end
+    cdef vector[int32_t] marked         # set -> how many of it are marked
+    cdef vector[int32_t] touched        # sets with marks
+    cdef int32_t sets
+
+    cdef void begin(self, int32_t count) noexcept nogil
+    cdef void begin_by(self, const vector[int32_t]& key, int32_t keys) noexcept nogil
+    cdef void mark(self, int32_t element) noexcept nogil
+    cdef void split(self) noexcept nogil
+    cdef size_t nbytes(self) noexcept nogil
+
+
+cdef int merge_states(
+    Partition blocks,
+    Partition cords,
+    const vector[uint8_t]& accepting,
+    const vector[int32_t]& tail,
+    const vector[int32_t]& label,
+    const vector[int32_t]& head,
+    int32_t labels,
+) except -1 nogil
