@@ -28,6 +28,7 @@ import stackmask as sm
 from stackmask.runtime.comparison.engines import Engine, Facts, Pushdown, Refused, empty_mask
 from stackmask.runtime.comparison.peers import LLGuidance, XGrammar, installed_peers
 from stackmask.runtime.comparison.subject import Subject
+from stackmask.runtime.comparison.tokenizer import Encoder, Tokenizer
 
 REPEATS = 3
 STRINGS = 8  # labelled strings of a pattern
@@ -148,8 +149,8 @@ class Shared(Pushdown):
 class Kept:
     """Makes a peer once; its compile forgets what was compiled before."""
 
-    def __init__(self, kind: Any, vocabulary: sm.Vocabulary) -> None:
-        self.engine = kind(vocabulary, {})
+    def __init__(self, kind: Any, tokenizer: Tokenizer) -> None:
+        self.engine = kind(tokenizer.vocabulary, {"encode": tokenizer.encode})
 
     def __call__(self) -> Any:
         return self.engine
@@ -184,7 +185,9 @@ def main() -> None:
     versions = installed_peers()
     for name, kind in (("XGrammar", XGrammar), ("llguidance", LLGuidance)):
         if name in versions:
-            peers[name] = run(Kept(kind, vocabulary), sample, mask)
+            peers[name] = run(
+                Kept(kind, Tokenizer(args.tokenizer, vocabulary, Encoder(tokenizer))), sample, mask
+            )
     for title, results in (("all patterns", ours), ("sample", peers)):
         for name, found in results.items():
             print(f"{title}: {name}: {found['patterns']} patterns, {found['patterns refused']} refused")

@@ -143,6 +143,12 @@ def _size(size: int | None) -> str:
     return f"{size / 1024:,.1f} KiB"
 
 
+def _memory(column: Column, result: Comparison) -> str:
+    if column.memory_bytes is None and column.growth_bytes is not None:
+        return f"≈ {_size(column.growth_bytes)}"
+    return _size(column.memory_bytes)
+
+
 def _milliseconds(value: float | None) -> str:
     return _time(None if value is None else value * 1e3)
 
@@ -184,8 +190,7 @@ ROWS: list[tuple[str, Callable[[Column, Comparison], str]]] = [
     ("  p99", _figure("again_p99_us")),
     ("accept, mean", lambda column, result: _time(column.accept_us)),
     ("states", lambda column, result: "–" if column.states is None else f"{column.states:,}"),
-    ("memory, by its own account", lambda column, result: _size(column.memory_bytes)),
-    ("memory, growth of the process", lambda column, result: _size(column.growth_bytes)),
+    ("memory (≈: growth of the process)", _memory),
     ("forced tokens", _forced),
     ("masks equal to pushdown", _equality),
 ]

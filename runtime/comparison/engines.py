@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -103,17 +102,16 @@ class Fsm(Pushdown):
 
     def compile(self, subject: Subject) -> None:
         """Make the grammar, the DFA and the token index. Raises: StackmaskError where that is refused."""
-        try:
-            fsm: Any = importlib.import_module("stackmask.fsm")
-        except ImportError:
-            raise Refused("the finite-state mode is not part of this installation") from None
-        more = {} if self.memory is None else {"memory": self.memory}
-        self.compiled = fsm.compile(subject.grammar(), self.vocabulary, depth=self.depth, **more)
+        from stackmask.runtime.finite.compiling import DEFAULT_MEMORY
+        from stackmask.runtime.finite.compiling import compile as compile_fsm
+
+        memory = DEFAULT_MEMORY if self.memory is None else self.memory
+        self.compiled = compile_fsm(subject.grammar(), self.vocabulary, memory=memory, depth=self.depth)
 
     def facts(self) -> Facts:
         """Return the states of the DFA and the bytes of the token index."""
         details = self.compiled.stats()
-        return Facts(details.get("states"), details.get("bytes"), details)
+        return Facts(details["states"], self.compiled.nbytes, details)
 
 
 WARM: Final[dict[str, Subject]] = {

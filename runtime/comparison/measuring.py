@@ -31,7 +31,7 @@ from stackmask.runtime.comparison.engines import (
 )
 from stackmask.runtime.comparison.peers import PEERS
 from stackmask.runtime.comparison.subject import Subject
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.comparison.tokenizer import Tokenizer
 
 COLD_PASSES: Final = 3  # from a fresh engine each; the best of each place is taken
 WARM_PASSES: Final = 5
@@ -75,38 +75,39 @@ class Column:
     details: dict[str, Any] = field(default_factory=dict)
 
 
-def measure(
-    column: Column,
-    vocabulary: Vocabulary,
-    subject: Subject,
-    ids: Sequence[int],
-    lengths: Sequence[int],
-    limits: Limits,
-    masks: Path,
-) -> Column:
-    """Measure one engine in a new process and fill in its column; the masks go to a file of NumPy's.
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every engine is measured on: a language, the tokens of a text, and the bytes of each token."""
 
-    ``lengths``: the bytes of each token. An engine that takes too long, or too much memory, is ended; the
-    column says so.
+    tokenizer: Tokenizer
+    subject: Subject
+    ids: Sequence[int]
+    lengths: Sequence[int]
+    limits: Limits
+
+
+def measure(column: Column, task: Task, masks: Path) -> Column:
+    """Measure one engine in a new process and return its column; the masks go to a file of NumPy's.
+
+    An engine that takes too long, or too much memory, is ended; the column says so.
     """
     context = mp.get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    work = (sender, column, vocabulary, subject, list(ids), list(lengths), limits, str(masks))
-    process = context.Process(target=_work, args=work, daemon=True)
+    process = context.Process(target=_work, args=(sender, column, task, str(masks)), daemon=True)
     process.start()
     sender.close()
-    deadline = time.monotonic() + limits.seconds
+    deadline = time.monotonic() + task.limits.seconds
     done = False
     try:
         while not done:
             if not receiver.poll(max(0.0, deadline - time.monotonic())):
-                column.refusal = f"not ready after {limits.seconds:g} s"
+                column.refusal = f"not ready after {task.limits.seconds:g} s"
                 break
             try:
                 column, done = receiver.recv()
             except EOFError:
                 process.join()
-                column.refusal = _how_it_ended(process.exitcode, limits)
+                column.refusal = _how_it_ended(process.exitcode, task.limits)
                 break
     finally:
         if not done:
@@ -123,23 +124,14 @@ def _how_it_ended(status: int | None, limits: Limits) -> str:
     return f"ended with status {status}"
 
 
-def _work(
-    sender: Connection,
-    column: Column,
-    vocabulary: Vocabulary,
-    subject: Subject,
-    ids: list[int],
-    lengths: list[int],
-    limits: Limits,
-    masks: str,
-) -> None:
+def _work(sender: Connection, column: Column, task: Task, masks: str) -> None:
     """Measure, in the new process. The column is sent when it is compiled, and when it is done."""
     with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # what libraries print is not for users
         os.dup2(nowhere.fileno(), 1)
         os.dup2(nowhere.fileno(), 2)
     try:
-        vocabulary.trie()  # not part of any engine
-        run = _Run(column, vocabulary, subject, ids, lengths, limits)
+        task.tokenizer.vocabulary.trie()  # not part of any engine
+        run = _Run(column, task)
         run.compile()
         sender.send((column, False))
         np.save(masks, run.follow())
@@ -147,16 +139,17 @@ def _work(
         lines = [line for line in str(error).splitlines() if line.strip()]
         column.refusal = lines[0] if lines else type(error).__name__
     except MemoryError:
-        column.refusal = f"more than {limits.process >> 20} MiB of memory"
+        column.refusal = f"more than {task.limits.process >> 20} MiB of memory"
     except Exception as error:  # noqa: BLE001  # a library that fails is a result, not the end of the comparison
         column.refusal = f"failed: {type(error).__name__}: {error}"[:200]
     sender.send((column, True))
     sender.close()
 
 
-def make_engine(column: Column, vocabulary: Vocabulary, limits: Limits) -> Engine:
+def make_engine(column: Column, tokenizer: Tokenizer, limits: Limits) -> Engine:
     """Return the engine of a column."""
-    options = {"memory": limits.memory, "depth": column.depth}
+    vocabulary = tokenizer.vocabulary
+    options = {"memory": limits.memory, "depth": column.depth, "encode": tokenizer.encode}
     if column.engine == PUSHDOWN:
         return Pushdown(vocabulary, options)
     if column.engine == FSM:
@@ -167,41 +160,35 @@ def make_engine(column: Column, vocabulary: Vocabulary, limits: Limits) -> Engin
 
 
 class _Run:
-    def __init__(
-        self,
-        column: Column,
-        vocabulary: Vocabulary,
-        subject: Subject,
-        ids: list[int],
-        lengths: list[int],
-        limits: Limits,
-    ) -> None:
-        self.column, self.vocabulary, self.subject = column, vocabulary, subject
-        self.ids, self.lengths, self.limits = ids, lengths, limits
-        self.mask = empty_mask(vocabulary)
+    def __init__(self, column: Column, task: Task) -> None:
+        self.column, self.task = column, task
+        self.mask = empty_mask(task.tokenizer.vocabulary)
         self.engine: Engine
+
+    def make(self) -> Engine:
+        return make_engine(self.column, self.task.tokenizer, self.task.limits)
 
     def compile(self) -> None:
         """Compile from nothing: some times, if that is quick. Modules are loaded before, by another language."""
-        warm = make_engine(self.column, self.vocabulary, self.limits)
+        warm = self.make()
         with suppress(Refused):
-            warm.compile(WARM[self.subject.kind])
+            warm.compile(WARM[self.task.subject.kind])
             warm.begin()
             warm.fill(self.mask)
         del warm
         _trim()
-        _limit_memory(self.limits.process)
+        _limit_memory(self.task.limits.process)
         started = time.monotonic()
         setups: list[float] = []
         compiles: list[float] = []
         passes: list[list[int]] = []
         while not passes or (len(passes) < COLD_PASSES and time.monotonic() - started < ENOUGH_S):
             a = clock()
-            self.engine = make_engine(self.column, self.vocabulary, self.limits)
+            self.engine = self.make()
             setups.append((clock() - a) / 1e6)
             before = None if passes else resident()
             b = clock()
-            self.engine.compile(self.subject)
+            self.engine.compile(self.task.subject)
             c = clock()
             compiles.append((c - b) / 1e6)
             passes.append(self.walk()[0])
@@ -218,7 +205,7 @@ class _Run:
         engine, mask = self.engine, self.mask
         engine.begin()
         fills, accepts = [], []
-        for at, token in enumerate(self.ids):
+        for at, token in enumerate(self.task.ids):
             a = clock()
             engine.fill(mask)
             b = clock()
@@ -257,14 +244,14 @@ class _Run:
         for at in range(len(self.column.again)):
             engine.fill(self.mask)
             found.append(self.mask[0].copy())
-            if at == len(self.ids):
+            if at == len(self.task.ids):
                 break
             text = engine.forced()
             if text is None or forced is None:
                 forced = None
-            elif self.lengths[at] and len(text) >= self.lengths[at]:
+            elif self.task.lengths[at] and len(text) >= self.task.lengths[at]:
                 forced += 1
-            engine.accept(self.ids[at])
+            engine.accept(self.task.ids[at])
         self.column.forced_tokens = forced
         return np.array(found)
 

@@ -1,12 +1,13 @@
 """Other libraries behind the face of an engine. All of them get the same bytes for the same token ids.
 
-Patterns are handed over as each library reads them, without the anchors that all of them imply: what that
-changes shows as masks that differ.
+Patterns are handed over without the anchors that all of them imply, and with the classes of ECMA-262 written out; else
+as each library reads them: what that changes shows as masks that differ.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from importlib import metadata
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
@@ -33,9 +34,28 @@ def bare_pattern(subject: Subject) -> str:
     if "|" in pattern and (first or last):  # an anchor may belong to one alternative only
         first = last = False
     pattern = pattern[first : len(pattern) - last]
+    if subject.flavor == "ecma":
+        pattern = ascii_classes(pattern)
     if not subject.search or (first and last):
         return pattern
     return f"{'' if first else ANY_TEXT}(?:{pattern}){'' if last else ANY_TEXT}"
+
+
+def ascii_classes(pattern: str) -> str:
+    r"""Write out ``\d`` and ``\w``: ECMA-262 means ASCII by them, most libraries all of Unicode."""
+    out: list[str] = []
+    in_class = False
+    for piece in re.findall(r"\\.|.", pattern, re.DOTALL):
+        letters = {"\\d": "0-9", "\\w": "0-9A-Za-z_"}.get(piece)
+        if letters is not None:
+            out.append(letters if in_class else f"[{letters}]")
+            continue
+        if not in_class and piece in ("\\D", "\\W"):
+            out.append("[^0-9]" if piece == "\\D" else "[^0-9A-Za-z_]")
+            continue
+        in_class = piece == "[" or (in_class and piece != "]")
+        out.append(piece)
+    return "".join(out)
 
 
 def _is_escaped(pattern: str) -> bool:
@@ -108,9 +128,10 @@ class XGrammar:
 
 
 class _Tokens:
-    """What llguidance asks of a tokenizer. It is not asked to encode: texts come as tokens."""
+    """What llguidance asks of a tokenizer; where text is forced it allows only the tokens that this makes of it."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, encode: Callable[[bytes], list[int]]) -> None:
+        self.encode = encode
         self.eos_token_id = vocabulary.stop_ids[0]
         self.bos_token_id = None
         texts = vocabulary.tokens
@@ -120,7 +141,7 @@ class _Tokens:
         self.special_token_ids = [i for i, token in enumerate(tokens) if token is None]
 
     def __call__(self, text: bytes | str) -> list[int]:
-        return []
+        return self.encode(text.encode() if isinstance(text, str) else text)
 
 
 class LLGuidance:
@@ -132,7 +153,7 @@ class LLGuidance:
 
         self.library, self.bitmasks = llguidance, bitmasks
         self.tokenizer = llguidance.LLTokenizer(
-            llguidance.TokenizerWrapper(_Tokens(vocabulary)),
+            llguidance.TokenizerWrapper(_Tokens(vocabulary, options["encode"])),
             n_vocab=vocabulary.size,
             eos_token=list(vocabulary.stop_ids),
         )
@@ -144,9 +165,6 @@ class LLGuidance:
         make = self.library.LLMatcher
         try:
             match subject.kind:
-                case "regex" if subject.flavor == "ecma":  # classes of ASCII, as in ECMA-262
-                    source = self.library.regex_to_lark(bare_pattern(subject), "dw")
-                    grammar = make.grammar_from_lark(f"start: /{source}/")
                 case "regex":
                     grammar = make.grammar_from_regex(bare_pattern(subject))
                 case "schema":

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from stackmask.runtime.comparison.engines import FSM, PUSHDOWN
-from stackmask.runtime.comparison.measuring import Column, Limits, measure
+from stackmask.runtime.comparison.measuring import Column, Limits, Task, measure
 from stackmask.runtime.comparison.peers import installed_peers
 from stackmask.runtime.comparison.subject import ComparisonError, Subject
 from stackmask.runtime.comparison.texts import Text, draw_text, given_text
@@ -144,6 +144,7 @@ def compare(
         raise ComparisonError(f"the text has {len(ids)} tokens; at most {MAX_TOKENS} are followed")
     tokens = vocabulary.tokens
     lengths = [len(tokens[i] or b"") for i in ids]
+    task = Task(tokenizer, subject, ids, lengths, limits or Limits())
     versions = installed_peers() if peers else {}
     columns = [Column(PUSHDOWN, PUSHDOWN), Column(FSM, FSM)]
     columns += [Column(f"{FSM}, depth {depth}", FSM, depth) for depth in dict.fromkeys(depths)]
@@ -157,9 +158,7 @@ def compare(
         for number, column in enumerate(columns):
             progress(column.name)
             file = Path(folder) / f"{number}.npy"
-            columns[number] = column = measure(
-                column, vocabulary, subject, ids, lengths, limits or Limits(), file
-            )
+            columns[number] = column = measure(column, task, file)
             if column.refusal is not None or not file.exists():
                 continue
             masks = np.load(file)

@@ -20,6 +20,8 @@ SHORT: Final = 40  # bytes: a drawn text should have at least so many, if the la
 MAX_DRAWN: Final = 600  # bytes of a drawn text
 WALKS: Final = 12  # of which the best is taken
 LOOKED_AT: Final = 48  # next bytes whose successors are compared
+BLANKS: Final = b" \t\r\n\f\v"
+UNBROKEN: Final = 0.9  # how often blanks are left out where something else may come
 RUN_ON: Final = 3  # how much likelier a byte is that changes nothing, such as one more letter of a string
 
 
@@ -84,6 +86,11 @@ def _walk(matcher: Matcher, rng: random.Random, seed: int) -> Text:
         plain = [b for b in options if b < 0x80]  # other scripts only where there is nothing else
         if len(plain) < len(options) and plain:
             options = plain
+        dense = [b for b in options if b not in BLANKS]
+        if not dense and matcher.is_accepting():
+            break
+        if dense and rng.random() < UNBROKEN:
+            options = dense
         if len(options) > LOOKED_AT:
             visible = [b for b in options if b > 0x20] or options
             options = sorted(rng.sample(visible, min(LOOKED_AT, len(visible))))

@@ -23,8 +23,36 @@ USUAL_STOPS: Final = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|im
 
 
 @dataclass(frozen=True, slots=True)
+class Encoder:
+    """Text to tokens by a ``tokenizers.Tokenizer``, a tokenizer of transformers, or a SentencePiece processor.
+
+    A class and no closure, since engines in processes of their own need it too.
+    """
+
+    backend: Any
+
+    def __call__(self, text: bytes) -> list[int]:
+        """Return the tokens of a text."""
+        # SentencePiece adds special tokens only when asked, and does not know the option
+        asked = {} if hasattr(self.backend, "id_to_piece") else {"add_special_tokens": False}
+        encoded = self.backend.encode(text.decode(), **asked)
+        return list(getattr(encoded, "ids", encoded))
+
+
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """Text to tokens, each the longest that fits: for vocabularies without their tokenizer."""
+
+    vocabulary: Vocabulary
+
+    def __call__(self, text: bytes) -> list[int]:
+        """Return the tokens of a text."""
+        return longest_matches(self.vocabulary, text)
+
+
+@dataclass(frozen=True, slots=True)
 class Tokenizer:
-    """A vocabulary, and how text becomes its tokens. ``name``: what was asked for."""
+    """A vocabulary, and how text becomes its tokens. ``name``: what was asked for. All of it can be pickled."""
 
     name: str
     vocabulary: Vocabulary
@@ -88,11 +116,7 @@ def _fast(name: str, file: Path) -> Tokenizer:
         found = (backend.token_to_id(stop) for stop in USUAL_STOPS)
         stops = [number for number in found if number is not None][:1]
     vocabulary = Vocabulary.from_huggingface(backend, stop_ids=stops)
-
-    def encode(text: bytes) -> list[int]:
-        return list(backend.encode(text.decode(), add_special_tokens=False).ids)
-
-    return Tokenizer(name, vocabulary, encode)
+    return Tokenizer(name, vocabulary, Encoder(backend))
 
 
 def _configured_stops(folder: Path, backend: Any) -> list[int]:
@@ -115,9 +139,7 @@ def _transformers(name: str) -> Tokenizer:
     logging.set_verbosity_error()  # type: ignore[no-untyped-call]
     tokenizer: Any = AutoTokenizer.from_pretrained(name)
     vocabulary = Vocabulary.from_huggingface(tokenizer)
-    return Tokenizer(
-        name, vocabulary, lambda text: list(tokenizer.encode(text.decode(), add_special_tokens=False))
-    )
+    return Tokenizer(name, vocabulary, Encoder(tokenizer))
 
 
 def _sentencepiece(name: str, path: Path) -> Tokenizer:
@@ -130,7 +152,7 @@ def _sentencepiece(name: str, path: Path) -> Tokenizer:
     except RuntimeError as error:
         raise ComparisonError(f"cannot load the tokenizer {name}: {error}") from None
     vocabulary = Vocabulary.from_sentencepiece(processor)
-    return Tokenizer(name, vocabulary, lambda text: list(processor.encode(text.decode())))
+    return Tokenizer(name, vocabulary, Encoder(processor))
 
 
 def _tiktoken(name: str, path: Path) -> Tokenizer:
@@ -148,4 +170,4 @@ def _tiktoken(name: str, path: Path) -> Tokenizer:
 
 
 def _greedy(name: str, vocabulary: Vocabulary) -> Tokenizer:
-    return Tokenizer(name, vocabulary, lambda text: longest_matches(vocabulary, text))
+    return Tokenizer(name, vocabulary, Greedy(vocabulary))

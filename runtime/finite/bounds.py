@@ -83,9 +83,7 @@ def _length(
             if any(part is None for part in parts):
                 return None
             sure = [part for part in parts if part is not None]
-            longest = (
-                UNBOUNDED if any(b == UNBOUNDED for _, b in sure) else sum(b for _, b in sure)
-            )
+            longest = UNBOUNDED if any(b == UNBOUNDED for _, b in sure) else sum(b for _, b in sure)
             return sum(a for a, _ in sure), longest
         case ir.Choice(items):
             sure = [part for item in items if (part := done[id(item)]) is not None]
