@@ -171,7 +171,7 @@ class _Run:
     def compile(self) -> None:
         """Compile from nothing: some times, if that is quick. Modules are loaded before, by another language."""
         warm = self.make()
-        with suppress(Refused):
+        with suppress(Refused, StackmaskError):  # a small vocabulary may not spell it
             warm.compile(WARM[self.task.subject.kind])
             warm.begin()
             warm.fill(self.mask)

@@ -92,6 +92,8 @@ def _load(name: str, path: Path) -> Tokenizer:
                 return _fast(name, path / file)
         return _transformers(name)
     if not path.is_file():
+        if path.suffix in (".json", ".xz", ".model", ".tiktoken") or name.count("/") > 1:
+            raise ComparisonError(f"no such tokenizer: {name}")
         return _transformers(name)
     if path.name.endswith((".json", ".json.xz")):
         return _fast(name, path)
