@@ -22,9 +22,9 @@ Real tokenizers: ``Vocabulary.from_huggingface(tokenizer)``. Grammars that come 
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from stackmask import fsm
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.json_schema.errors import (
@@ -40,6 +40,7 @@ from stackmask.runtime.matcher import Matcher, MatcherError, fill_next_token_bit
 from stackmask.runtime.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from stackmask import fsm
     from stackmask.runtime.generation import GrammarLogitsProcessor, generate
 
 __version__ = "0.1.0"
@@ -75,4 +76,6 @@ def __getattr__(name: str) -> Any:
         from stackmask.runtime import generation
 
         return getattr(generation, name)
+    if name == "fsm":
+        return importlib.import_module("stackmask.fsm")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,7 @@ import torch
 
 from stackmask.grammar.diagnostics import StackmaskError
 from stackmask.runtime.compiler import CompiledGrammar
+from stackmask.runtime.finite.matcher import FsmMatcher
 
 Bitmask: TypeAlias = npt.NDArray[np.int32] | torch.Tensor
 
@@ -106,7 +107,7 @@ class Matcher:
         """
 
 def fill_next_token_bitmask(
-    matchers: Sequence[Matcher | None], mask: Bitmask, rows: Sequence[int] | None = None
+    matchers: Sequence[Matcher | FsmMatcher | None], mask: Bitmask, rows: Sequence[int] | None = None
 ) -> bool:
     """Write the masks of a batch of matchers in one call.
 

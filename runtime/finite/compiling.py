@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from stackmask.runtime.finite.dfa import Dfa
     from stackmask.runtime.vocabulary import Vocabulary
 
-DEFAULT_MEMORY = 256 << 20
-BYTES_PER_STATE = 200  # that a state takes at least while the automaton is built: term, configuration, row
+DEFAULT_MEMORY = 32 << 20  # a schema of twenty fields takes a quarter of it
+BYTES_PER_STATE = 300  # that a state takes while the automaton is built: term, configuration, row, step
 
 
 class CompiledFsm:
@@ -122,7 +122,8 @@ def compile(
     if least * BYTES_PER_STATE > memory:
         raise FsmBudgetError(memory, least * BYTES_PER_STATE, least, "the finite automaton does not fit")
     dfa, visited, special_ids = _automaton(rules, info, memory, limits)
-    index = TokenIndex.build(dfa, info.texts, info.trie, info.size, special_ids, memory, limits.max_seconds)
+    texts = vocabulary.token_bytes
+    index = TokenIndex.build(dfa, texts, info.trie, info.size, special_ids, memory, limits.max_seconds)
     return CompiledFsm(grammar, vocabulary, info, index, {"states_found": visited})
 
 

@@ -7,13 +7,13 @@ cdef enum:
 
 
 cdef class Dfa:
-    # byte edges of state s: first[s] to first[s + 1], by ascending byte, disjoint; neighbours differ in target
+    # byte edges of state s: first[s] to first[s + 1], by ascending byte, disjoint
     cdef vector[int32_t] first
     cdef vector[uint8_t] low
     cdef vector[uint8_t] high           # inclusive
     cdef vector[int32_t] target
     cdef vector[uint8_t] accepting
-    cdef vector[int32_t] special        # state * specials + symbol -> state; symbols are sets of special tokens
+    cdef vector[int32_t] special        # state * specials + symbol -> state
     cdef readonly int32_t start
     cdef readonly int32_t states
     cdef readonly int32_t specials

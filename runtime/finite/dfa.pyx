@@ -1,8 +1,8 @@
 # distutils: language = c++
 """A deterministic automaton over bytes and special tokens; every state can reach an accepting one.
 
-States are numbered in breadth-first order from the start (state 0), edges by ascending byte, so minimal automata of
-equal languages are equal arrays.
+States are numbered in breadth-first order from the start (state 0), edges by ascending byte, so minimal
+automata of equal languages are equal arrays.
 """
 
 cimport cython
@@ -143,7 +143,9 @@ cdef class Dfa:
         for s in range(self.states):
             parts = []
             for e in range(self.first[s], self.first[s + 1]):
-                span = f"{self.low[e]:02x}" if self.low[e] == self.high[e] else f"{self.low[e]:02x}-{self.high[e]:02x}"
+                span = f"{self.low[e]:02x}"
+                if self.low[e] != self.high[e]:
+                    span += f"-{self.high[e]:02x}"
                 parts.append(f"{span} → {self.target[e]}")
             for k in range(self.specials):
                 if self.special[<size_t>s * self.specials + k] != NO_STATE:

@@ -1,9 +1,9 @@
 # distutils: language = c++
 """All configurations of a grammar as one automaton, and the smallest automaton of the same language.
 
-A configuration of a grammar whose rules do not nest in themselves is a state of a deterministic automaton already:
-its steps are interned, and there are finitely many. They are visited breadth first. What cannot reach the end of a
-text is left out, states of equal languages are joined, and edges become ranges of bytes.
+A configuration of a grammar whose rules do not nest in themselves is a state of a deterministic automaton
+already: its steps are interned, and there are finitely many. They are visited breadth first. What cannot
+reach the end of a text is left out, states of equal languages are joined, and edges become ranges of bytes.
 """
 
 from cpython.exc cimport PyErr_CheckSignals
@@ -34,7 +34,7 @@ cdef class Exploration:
     cdef vector[int32_t] number         # configuration -> state, or NO_STATE
     cdef vector[int32_t] configs        # state -> configuration
     cdef vector[int32_t] map_of         # state -> the byte classes of its row
-    cdef vector[size_t] row             # state -> where its row begins in targets: classes, then special symbols; and the end
+    cdef vector[size_t] row             # state -> its row in targets, byte classes first; and the end
     cdef vector[int32_t] targets
     cdef object memory
     cdef double deadline
@@ -57,8 +57,9 @@ cdef class Exploration:
         return self.number[config]
 
     cdef size_t nbytes(self) noexcept:
-        cdef size_t held = 4 * (self.number.size() + self.configs.size() + self.map_of.size() + self.targets.size())
-        return held + 8 * self.row.size() + self.space.nbytes() + self.space.terms.nbytes()
+        cdef size_t held = 4 * (self.number.size() + self.configs.size() + self.map_of.size())
+        held += 4 * self.targets.size() + 8 * self.row.size()
+        return held + self.space.nbytes() + self.space.terms.nbytes()
 
     cdef int check(self, size_t done) except -1:
         """Look at signals, time and memory. Raises: FsmBudgetError, BudgetError."""
@@ -69,11 +70,11 @@ cdef class Exploration:
                 self.memory, held * states // max(done, 1), states, "the finite automaton does not fit"
             )
         if monotonic() > self.deadline:
-            raise BudgetError("max_seconds", int(self.seconds), "time to build the finite automaton, in seconds")
+            raise BudgetError("max_seconds", int(self.seconds), "seconds to build the finite automaton")
         return 0
 
     cdef int visit_all(self, int32_t start, list symbols) except -1:
-        """Visit what can be reached. ``symbols``: for each special symbol the classes of tokens that it is in."""
+        """Visit what can be reached. ``symbols``: the classes of tokens that each special symbol is in."""
         cdef size_t done = 0
         cdef int32_t config, next, other, k, map, count
         self.state_of(start)
@@ -152,7 +153,8 @@ cdef class Exploration:
     cdef Dfa minimal(self, int32_t specials):
         """Return the minimal automaton, or None if there is no text at all."""
         cdef size_t n = self.configs.size(), s, i, transitions = 0
-        cdef int32_t shared = self.shared_map(), count = self.space.terms.maps[shared].count, k, t, own, useful_count = 0
+        cdef int32_t shared = self.shared_map(), count = self.space.terms.maps[shared].count
+        cdef int32_t k, t, own, useful_count = 0
         cdef vector[uint8_t] useful, accepting
         cdef vector[int32_t] renamed, tail, label, head
         cdef Partition blocks = Partition(), cords = Partition()
@@ -196,7 +198,7 @@ cdef class Exploration:
         int32_t shared,
         int32_t specials,
     ):
-        """Write down the automaton of the blocks, numbered breadth first. Transitions are sorted by their tails."""
+        """Write down the automaton of the blocks, numbered breadth first. Transitions are sorted by tail."""
         cdef Dfa dfa = Dfa.__new__(Dfa)
         cdef int32_t n = blocks.sets, s, t, k, byte, count = self.space.terms.maps[shared].count
         cdef size_t i
@@ -260,7 +262,7 @@ cdef class Exploration:
 def explore(automaton, list symbols, memory, double seconds):
     """Return the minimal automaton of a grammar, and how many states it had before equal ones were joined.
 
-    ``symbols``: for each special symbol the classes of tokens that it is in. ``memory``: bytes that building may
+    ``symbols``: the classes of tokens that each special symbol is in. ``memory``: bytes that building may
     take. ``seconds``: after which it is given up. Hold the lock of the automaton's store.
     Returns: (Dfa, or None if there is no text; states before).
     Raises: FsmBudgetError, BudgetError.

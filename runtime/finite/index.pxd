@@ -20,11 +20,14 @@ cdef class TokenIndex:
     cdef vector[int32_t] count          # tokens in the row
     cdef vector[uint32_t] words
     cdef vector[uint8_t] gaps
-    cdef unordered_map[uint64_t, int32_t] known     # hash of a row -> the last row that has it; while building
+    cdef unordered_map[uint64_t, int32_t] known     # hash of a row -> 1 + the last row; to build
     cdef vector[int32_t] same_hash      # row -> the one before it of the same hash, or -1
 
     cdef int32_t intern_row(self, const vector[uint32_t]& bits, int32_t count) except -1 nogil
     cdef void write_row(self, int32_t row, uint32_t* out) noexcept nogil
+    cdef int check_budget(
+        self, int32_t done, int32_t blocks, memory, double deadline, double seconds
+    ) except -1
     cdef int add_specials(self, int32_t state, special_ids) except -1
     cdef int32_t after_text(self, int32_t state, int32_t token) noexcept nogil
     cdef int32_t after_token(self, int32_t state, int32_t token) except -2

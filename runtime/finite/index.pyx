@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""The token index: for every state of an automaton the tokens that may come next, and where each of them leads.
+"""The token index: for every state of an automaton the tokens that may come next, and where each leads.
 
-States that allow the same tokens for certain are found before any walk (``lookahead``); the vocabulary's trie is
-walked once for each such set of states. Rows are shared by content, and are bits or gaps between ids, whichever is
-smaller. Where a token leads is the automaton run over its bytes: that is a few loads, and takes no memory.
+States that allow the same tokens for certain are found before any walk (``lookahead``); the vocabulary's
+trie is walked once for each such set of states. Rows are shared by content, and are bits or gaps between
+ids. Where a token leads is the automaton run over its bytes: that is a few loads, and takes no memory.
 """
 
 cimport cython
@@ -108,7 +108,9 @@ cdef class TokenIndex:
         index.gaps.shrink_to_fit()
         return index
 
-    def check_budget(self, done, blocks, memory, double deadline, double seconds):
+    cdef int check_budget(
+        self, int32_t done, int32_t blocks, memory, double deadline, double seconds
+    ) except -1:
         """Look at signals, time and memory in the middle of building."""
         PyErr_CheckSignals()
         held = self.nbytes
@@ -116,15 +118,16 @@ cdef class TokenIndex:
             estimate = max(held, held * blocks // max(done, 1))
             raise FsmBudgetError(memory, estimate, self.dfa.states, "the token index does not fit")
         if monotonic() > deadline:
-            raise BudgetError("max_seconds", int(seconds), "time to build the token index, in seconds")
+            raise BudgetError("max_seconds", int(seconds), "seconds to build the token index")
 
     cdef int add_specials(self, int32_t state, special_ids) except -1:
         """Give a state a row with the special tokens that may come there, if there are any."""
         cdef vector[uint32_t] bits
-        cdef int32_t k, token, count = self.count[self.row_of[state]]
+        cdef int32_t k, token, next, count = self.count[self.row_of[state]]
         cdef bint changed = False
         for k in range(self.dfa.specials):
-            if self.dfa.special[<size_t>state * self.dfa.specials + k] == NO_STATE:
+            next = self.dfa.special[<size_t>state * self.dfa.specials + k]
+            if next == NO_STATE:
                 continue
             if not changed:
                 changed = True
@@ -132,10 +135,10 @@ cdef class TokenIndex:
                 self.write_row(self.row_of[state], bits.data())
             for token in special_ids[k]:
                 if (bits[token >> 5] >> (token & 31)) & 1:
-                    if self.after_text(state, token) != self.dfa.special[<size_t>state * self.dfa.specials + k]:
+                    if self.after_text(state, token) != next:
                         raise FsmError(
-                            f"token {token} may come next both as text and as a special token, and leads to different "
-                            "places; the finite-state engine has one next state per token"
+                            f"token {token} may come next both as text and as a special token, and leads to "
+                            "different places; the finite-state engine has one next state per token"
                         )
                 else:
                     bits[token >> 5] |= <uint32_t>1 << (token & 31)
@@ -200,13 +203,13 @@ cdef class TokenIndex:
     cdef void write_row(self, int32_t row, uint32_t* out) noexcept nogil:
         """Write a row as bits."""
         cdef const uint8_t* at
-        cdef int32_t token = -1, k, shift
+        cdef int32_t token = -1, shift
         if self.dense[row]:
             memcpy(out, &self.words[self.offset[row]], 4 * <size_t>self.width)
             return
         memset(out, 0, 4 * <size_t>self.width)
         at = self.gaps.data() + self.offset[row]
-        for k in range(self.count[row]):
+        for _ in range(self.count[row]):
             shift = 0
             while at[0] & 128:
                 token += <int32_t>(at[0] & 127) << shift
@@ -323,11 +326,13 @@ cdef class TokenIndex:
         return index
 
     cdef int check(self) except -1:
-        """Check that no row lies outside of the arrays or holds a token that there is not. Raises: FsmFileError."""
+        """Check that no row lies outside of the arrays or holds what is no token. Raises: FsmFileError."""
         cdef size_t rows = self.count.size(), at
-        cdef int32_t row, k, shift, tail = self.size & 31
+        cdef int32_t row, shift, tail = self.size & 31
         cdef int64_t token, gap
-        if self.row_of.size() != <size_t>self.dfa.states or self.dense.size() != rows or self.offset.size() != rows:
+        if self.row_of.size() != <size_t>self.dfa.states:
+            raise FsmFileError("its rows do not fit its states")
+        if self.dense.size() != rows or self.offset.size() != rows:
             raise FsmFileError("its rows do not fit its states")
         for row in self.row_of:
             if not 0 <= row < <int32_t>rows:
@@ -341,7 +346,7 @@ cdef class TokenIndex:
                     raise FsmFileError("a row holds a token that there is not")
                 continue
             token = -1
-            for k in range(self.count[row]):
+            for _ in range(self.count[row]):
                 gap = 0
                 shift = 0
                 while True:
@@ -358,7 +363,9 @@ cdef class TokenIndex:
         return 0
 
 
-cdef int32_t walk_tokens(Dfa dfa, Trie trie, int32_t state, Walk* walk, vector[uint32_t]& bits) except -1 nogil:
+cdef int32_t walk_tokens(
+    Dfa dfa, Trie trie, int32_t state, Walk* walk, vector[uint32_t]& bits
+) except -1 nogil:
     """Set the bits of the tokens that may come next in a state; return how many they are."""
     cdef int32_t node = 1, nodes = trie.nodes, count = 0, depth, slot, k, next, token
     cdef int32_t mask = <int32_t>walk.holds.size() - 1

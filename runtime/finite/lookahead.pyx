@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Which states of an automaton allow the same tokens: those that cannot be told apart within the longest one."""
+"""Which states of an automaton allow the same tokens: no string of a token's length tells them apart."""
 
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.string cimport string
@@ -37,8 +37,8 @@ cdef int32_t find_alike(Dfa dfa, int32_t length, vector[int32_t]& block) except 
     """Give states the same block if the same byte strings of up to ``length`` can be written from them.
 
     Whether a text may end does not count, nor do special tokens. Return the number of blocks.
-    Cost: a signature per state, and another one whenever one of its targets changes its block. Rounds as in E. F. Moore's
-    minimisation, but only what a change can have touched is looked at again.
+    Cost: a signature per state, and another one whenever one of its targets changes its block. Rounds as in
+    E. F. Moore's minimisation, but only what a change can have touched is looked at again.
     """
     cdef int32_t n = dfa.states, s, e, k, b, blocks = 1, round = 0
     cdef size_t i

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The matcher over an automaton and its token index; what can be asked is what the pushdown matcher can be asked."""
+"""The matcher over an automaton and its token index; the pushdown matcher can be asked the same."""
 
 cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint32_t
@@ -9,8 +9,6 @@ from stackmask.runtime.finite.dfa cimport NO_STATE
 from stackmask.runtime.matcher cimport as_id, close_rows, open_rows, row_of
 
 from operator import index
-
-import numpy as np
 
 from stackmask.runtime.matcher import MatcherError
 from stackmask.runtime.refusal import describe_refusal

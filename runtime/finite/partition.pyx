@@ -1,8 +1,8 @@
 # distutils: language = c++
 """Refinable partitions, and the minimal form of a partial automaton by them.
 
-Source: A. Valmari, Fast brief practical DFA minimization, Information Processing Letters 112 (2012): Hopcroft's
-algorithm with two partitions, of states and of transitions. Cost: O(m log m) for m transitions.
+Source: A. Valmari, Fast brief practical DFA minimization, Information Processing Letters 112 (2012):
+Hopcroft's algorithm with two partitions, of states and of transitions. Cost: O(m log m) for m transitions.
 """
 
 cimport cython
@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t
 
 @cython.final
 cdef class Partition:
-    """Sets of the integers from 0 on. ``mark`` some, then ``split`` every set into what is marked and what is not."""
+    """Sets of the integers from 0 on. ``mark`` some, then ``split`` each set into marked and others."""
 
     cdef void begin(self, int32_t count) noexcept nogil:
         """Put everything into one set, or into none if there is nothing."""
@@ -112,8 +112,8 @@ cdef int merge_states(
 ) except -1 nogil:
     """Partition the states of an automaton into those of equal languages.
 
-    Transition i leads from ``tail[i]`` under ``label[i]`` to ``head[i]``. Every state can be reached and can reach
-    an accepting one. ``blocks`` receives the answer; ``cords`` is room to work in, for the transitions.
+    Transition i leads from ``tail[i]`` under ``label[i]`` to ``head[i]``. Every state can be reached and can
+    reach an accepting one. ``blocks`` receives the answer; ``cords`` is room to work in, for the transitions.
     """
     cdef vector[int32_t] into_first, into
     cdef int32_t n = <int32_t>accepting.size(), m = <int32_t>tail.size(), i, k, b, c

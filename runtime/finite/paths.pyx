@@ -1,9 +1,10 @@
 # distutils: language = c++
 """The compressed automaton: paths on which every byte is forced, merged into one edge under a string.
 
-A byte is forced in a state with one byte edge under a single byte, where the text may not end and no special token may
-come. Such states form trees, since every state can reach an accepting one. A path is laid down as a segment up to
-its end or to a state that an earlier segment passes through; states in the middle of a segment share its bytes.
+A byte is forced in a state with one byte edge under a single byte, where the text may not end and no
+special token may come. Such states form trees, since every state can reach an accepting one. A path is laid
+down as a segment up to its end or to a state that an earlier segment passes through; states inside a
+segment share its bytes.
 """
 
 cimport cython

@@ -1,0 +1,1 @@
+"""Which states of an automaton allow the same tokens; for Cython alone."""
