@@ -65,6 +65,8 @@ cdef class Exploration:
         """Look at signals, time and memory. Raises: FsmBudgetError, BudgetError."""
         cdef size_t held = self.nbytes(), states = self.configs.size()
         PyErr_CheckSignals()
+        with nogil:
+            pass    # other threads may run
         if held > self.memory:
             raise FsmBudgetError(
                 self.memory, held * states // max(done, 1), states, "the finite automaton does not fit"

@@ -40,7 +40,7 @@ _ARRAYS = {
     "special": np.int32,
     "row_of": np.int32,
     "dense": np.uint8,
-    "offset": np.uint64,
+    "offset": np.uint32,
     "count": np.int32,
     "words": np.uint32,
     "gaps": np.uint8,

@@ -14,9 +14,9 @@ cdef class TokenIndex:
     cdef readonly int32_t width         # words of a mask row
     cdef dict symbol_of                 # special token -> symbol, counted from 0
     cdef vector[int32_t] row_of         # state -> row
-    # a row is dense (a bit per token, at words[offset]) or sparse (gaps between ids, at gaps[offset])
+    # a row is dense (a bit per token, at words[offset * width]) or sparse (gaps between ids, at gaps[offset])
     cdef vector[uint8_t] dense
-    cdef vector[uint64_t] offset
+    cdef vector[uint32_t] offset
     cdef vector[int32_t] count          # tokens in the row
     cdef vector[uint32_t] words
     cdef vector[uint8_t] gaps
@@ -25,6 +25,9 @@ cdef class TokenIndex:
 
     cdef int32_t intern_row(self, const vector[uint32_t]& bits, int32_t count) except -1 nogil
     cdef void write_row(self, int32_t row, uint32_t* out) noexcept nogil
+    cdef inline const uint32_t* bits_of(self, int32_t row) noexcept nogil:
+        return self.words.data() + <size_t>self.offset[row] * <size_t>self.width
+
     cdef int check_budget(
         self, int32_t done, int32_t blocks, memory, double deadline, double seconds
     ) except -1

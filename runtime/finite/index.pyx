@@ -36,6 +36,15 @@ cdef extern from *:
     int lowest_bit "sm_lowest_bit"(uint32_t word) noexcept nogil
 
 
+cdef int fill_words(vector[uint32_t]& out, array) except -1:
+    cdef const uint32_t[::1] view = np.ascontiguousarray(array, np.uint32)
+    cdef Py_ssize_t i
+    out.resize(view.shape[0])
+    for i in range(view.shape[0]):
+        out[i] = view[i]
+    return 0
+
+
 cdef struct Walk:
     # rows of the automaton by byte, for the states met last: slot -> state, and 256 targets
     vector[int32_t] holds
@@ -114,7 +123,7 @@ cdef class TokenIndex:
         """Look at signals, time and memory in the middle of building."""
         PyErr_CheckSignals()
         held = self.nbytes
-        if held > memory:
+        if held > memory or self.gaps.size() >= <size_t>0xFFFFFFFF:
             estimate = max(held, held * blocks // max(done, 1))
             raise FsmBudgetError(memory, estimate, self.dfa.states, "the token index does not fit")
         if monotonic() > deadline:
@@ -176,7 +185,7 @@ cdef class TokenIndex:
         while row >= 0:
             if self.count[row] == count and self.dense[row] == dense:
                 if dense:
-                    if memcmp(&self.words[self.offset[row]], bits.data(), 4 * <size_t>self.width) == 0:
+                    if memcmp(self.bits_of(row), bits.data(), 4 * <size_t>self.width) == 0:
                         return row
                 elif (
                     self.offset[row] + coded.size() <= self.gaps.size()
@@ -191,10 +200,10 @@ cdef class TokenIndex:
         self.count.push_back(count)
         self.dense.push_back(dense)
         if dense:
-            self.offset.push_back(self.words.size())
+            self.offset.push_back(<uint32_t>(self.words.size() // <size_t>self.width))
             self.words.insert(self.words.end(), bits.begin(), bits.end())
         else:
-            self.offset.push_back(self.gaps.size())
+            self.offset.push_back(<uint32_t>self.gaps.size())
             self.gaps.insert(self.gaps.end(), coded.begin(), coded.end())
         return row
 
@@ -205,7 +214,7 @@ cdef class TokenIndex:
         cdef const uint8_t* at
         cdef int32_t token = -1, shift
         if self.dense[row]:
-            memcpy(out, &self.words[self.offset[row]], 4 * <size_t>self.width)
+            memcpy(out, self.bits_of(row), 4 * <size_t>self.width)
             return
         memset(out, 0, 4 * <size_t>self.width)
         at = self.gaps.data() + self.offset[row]
@@ -274,8 +283,8 @@ cdef class TokenIndex:
     def nbytes(self):
         """The size of the arrays, without the automaton's."""
         return (
-            4 * (self.row_of.size() + self.count.size() + self.words.size())
-            + 8 * self.offset.size() + self.dense.size() + self.gaps.size()
+            4 * (self.row_of.size() + self.count.size() + self.words.size() + self.offset.size())
+            + self.dense.size() + self.gaps.size()
         )
 
     @property
@@ -294,7 +303,7 @@ cdef class TokenIndex:
         return {
             "row_of": copied(self.row_of.data(), self.row_of.size(), np.int32),
             "dense": copied(self.dense.data(), self.dense.size(), np.uint8),
-            "offset": copied(self.offset.data(), self.offset.size(), np.uint64),
+            "offset": copied(self.offset.data(), self.offset.size(), np.uint32),
             "count": copied(self.count.data(), self.count.size(), np.int32),
             "words": copied(self.words.data(), self.words.size(), np.uint32),
             "gaps": copied(self.gaps.data(), self.gaps.size(), np.uint8),
@@ -311,17 +320,12 @@ cdef class TokenIndex:
     def from_arrays(Dfa dfa, TokenBytes texts, int32_t size, special_ids, arrays):
         """Return the index that has these arrays. Raises: FsmFileError if there is none."""
         cdef TokenIndex index = TokenIndex(dfa, texts, size, special_ids)
-        cdef vector[int32_t] words
         fill_ints(index.row_of, arrays["row_of"])
         fill_bytes(index.dense, arrays["dense"])
         fill_ints(index.count, arrays["count"])
         fill_bytes(index.gaps, arrays["gaps"])
-        fill_ints(words, arrays["words"].view(np.int32))
-        index.words.resize(words.size())
-        if words.size():
-            memcpy(index.words.data(), words.data(), 4 * words.size())
-        for offset in arrays["offset"]:
-            index.offset.push_back(offset)
+        fill_words(index.words, arrays["words"])
+        fill_words(index.offset, arrays["offset"])
         index.check()
         return index
 
@@ -340,7 +344,8 @@ cdef class TokenIndex:
         for row in range(<int32_t>rows):
             at = self.offset[row]
             if self.dense[row]:
-                if at > self.words.size() or self.words.size() - at < <size_t>self.width:
+                at *= <size_t>self.width
+                if at + <size_t>self.width > self.words.size():
                     raise FsmFileError("a row lies outside")
                 if tail and self.words[at + self.width - 1] >> tail:
                     raise FsmFileError("a row holds a token that there is not")

@@ -7,11 +7,11 @@ from stackmask.runtime.finite.dfa cimport Dfa
 
 cdef class Paths:
     cdef vector[uint8_t] text           # the bytes of all segments
-    cdef vector[int32_t] begin          # state -> where its segment begins in text
-    cdef vector[int32_t] length         # state -> bytes of its segment; 0 where the next byte is not forced
-    cdef vector[int32_t] after          # state -> the state after its segment
+    cdef vector[int32_t] begin          # state -> where its forced bytes begin in text, or NOT_FORCED
+    cdef vector[int32_t] past           # segment -> where it ends in text, ascending
+    cdef vector[int32_t] after          # segment -> the state after it
     cdef readonly int32_t states
-    cdef readonly int32_t segments
 
     cdef void lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) noexcept nogil
+    cdef size_t segment_of(self, int32_t state) noexcept nogil
     cdef bytes forced(self, int32_t state)

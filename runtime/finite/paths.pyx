@@ -9,9 +9,14 @@ segment share its bytes.
 
 cimport cython
 from libc.stdint cimport int32_t, uint8_t
+from libcpp.algorithm cimport upper_bound
 from libcpp.vector cimport vector
 
 from stackmask.runtime.finite.dfa cimport NO_STATE, Dfa
+
+
+cdef enum:
+    NOT_FORCED = -1
 
 
 cdef bint is_forced(Dfa dfa, int32_t state) noexcept nogil:
@@ -31,49 +36,46 @@ cdef class Paths:
     def __cinit__(self, Dfa dfa not None):
         cdef int32_t n = dfa.states, s
         cdef vector[uint8_t] forced, entered
-        self.begin.assign(n, 0)
-        self.length.assign(n, 0)
-        self.after.resize(n)
+        self.begin.assign(n, NOT_FORCED)
         forced.resize(n)
         entered.assign(n, 0)
-        self.segments = 0
+        # what is neither the start nor where paths branch, end or join is merged away
+        self.states = 0
         with nogil:
             for s in range(n):
-                self.after[s] = s
                 forced[s] = is_forced(dfa, s)
+                self.states += s == dfa.start or not forced[s]
             for s in range(n):
                 if forced[s]:
                     entered[dfa.target[dfa.first[s]]] = 1
             for s in range(n):
                 if forced[s] and not entered[s]:
                     self.lay(dfa, s, forced)
-        # what is neither the start nor where paths branch, end or join is merged away
-        self.states = 0
-        for s in range(n):
-            if s == dfa.start or not forced[s]:
-                self.states += 1
+        self.text.shrink_to_fit()
+        self.past.shrink_to_fit()
+        self.after.shrink_to_fit()
 
     cdef void lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) noexcept nogil:
-        cdef int32_t s = head, end
-        while forced[s] and not self.length[s]:
-            self.begin[s] = <int32_t>self.text.size()
-            self.length[s] = 1      # of this segment; the rest is known at its end
-            self.text.push_back(dfa.low[dfa.first[s]])
-            s = dfa.target[dfa.first[s]]
-        end = s
-        s = head
-        while s != end:
-            self.length[s] = <int32_t>self.text.size() - self.begin[s]
-            self.after[s] = end
-            s = dfa.target[dfa.first[s]]
-        self.segments += 1
+        """Lay down the path from a state that no path leads to."""
+        while forced[head] and self.begin[head] == NOT_FORCED:
+            self.begin[head] = <int32_t>self.text.size()
+            self.text.push_back(dfa.low[dfa.first[head]])
+            head = dfa.target[dfa.first[head]]
+        self.past.push_back(<int32_t>self.text.size())
+        self.after.push_back(head)
+
+    cdef size_t segment_of(self, int32_t state) noexcept nogil:
+        """Return the segment that a forced state lies in."""
+        return upper_bound(self.past.begin(), self.past.end(), self.begin[state]) - self.past.begin()
 
     cdef bytes forced(self, int32_t state):
         """Return the bytes that must come next, all segments together."""
         cdef bytearray out = bytearray()
-        while self.length[state]:
-            out += (<const char*>self.text.data())[self.begin[state] : self.begin[state] + self.length[state]]
-            state = self.after[state]
+        cdef size_t segment
+        while self.begin[state] != NOT_FORCED:
+            segment = self.segment_of(state)
+            out += (<const char*>self.text.data())[self.begin[state] : self.past[segment]]
+            state = self.after[segment]
         return bytes(out)
 
     def jump(self, int32_t state):
@@ -81,14 +83,19 @@ cdef class Paths:
 
         Raises: IndexError if there is no such state.
         """
-        if not 0 <= state < <int32_t>self.length.size():
+        if not 0 <= state < <int32_t>self.begin.size():
             raise IndexError(f"no state {state}")
         text = self.forced(state)
-        while self.length[state]:
-            state = self.after[state]
+        while self.begin[state] != NOT_FORCED:
+            state = self.after[self.segment_of(state)]
         return text, state
+
+    @property
+    def segments(self):
+        """The number of strings that paths were merged into."""
+        return self.past.size()
 
     @property
     def nbytes(self):
         """The size of the arrays."""
-        return self.text.size() + 4 * (self.begin.size() + self.length.size() + self.after.size())
+        return self.text.size() + 4 * (self.begin.size() + self.past.size() + self.after.size())

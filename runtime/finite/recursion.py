@@ -34,7 +34,7 @@ def write_out(rules: RuleSet, depth: int | None) -> RuleSet:
             "give depth=… to allow so many levels, or use the pushdown engine"
         )
     part_of = {name: frozenset(part) for part in nesting for name in part}
-    closing = _closing_targets(rules.start, graph, part_of)
+    closing = _closing_calls(rules.start, graph)
     made: dict[str, Rule] = {}
     todo = [(rules.start, 0)]
     while todo:
@@ -48,7 +48,7 @@ def write_out(rules: RuleSet, depth: int | None) -> RuleSet:
             if not isinstance(leaf, RuleRef):
                 return leaf
             inside = name in part_of and leaf.name in part_of[name]
-            below = level + (leaf.name in closing) if inside else 0
+            below = level + ((name, leaf.name) in closing) if inside else 0
             if below > depth:
                 return ir.NOTHING
             todo.append((leaf.name, below))
@@ -105,11 +105,9 @@ def _outside_in(start: str, graph: dict[str, list[str]]) -> Iterator[str]:
                 queue.append(target)
 
 
-def _closing_targets(
-    start: str, graph: dict[str, list[str]], part_of: dict[str, frozenset[str]]
-) -> frozenset[str]:
-    """Return the rules at which a depth-first search from the start closes a cycle: each cycle has one."""
-    closing: set[str] = set()
+def _closing_calls(start: str, graph: dict[str, list[str]]) -> set[tuple[str, str]]:
+    """Return (rule, called rule) where a depth-first search from the start closes a cycle: each cycle has one."""
+    closing: set[tuple[str, str]] = set()
     done: set[str] = set()
     open_names = {start}
     path = [(start, iter(graph[start]))]
@@ -117,8 +115,7 @@ def _closing_targets(
         name, targets = path[-1]
         for target in targets:
             if target in open_names:
-                if name in part_of and target in part_of[name]:
-                    closing.add(target)
+                closing.add((name, target))
             elif target not in done:
                 open_names.add(target)
                 path.append((target, iter(graph[target])))
@@ -127,4 +124,4 @@ def _closing_targets(
             path.pop()
             open_names.discard(name)
             done.add(name)
-    return frozenset(closing)
+    return closing

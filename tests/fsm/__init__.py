@@ -1,0 +1,1 @@
+"""The finite-state engine against oracles and against the pushdown engine."""
