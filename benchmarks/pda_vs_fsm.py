@@ -112,6 +112,35 @@ LANGUAGES: dict[str, tuple[Subject, str, tuple[int, ...]]] = {
 }
 
 
+def table(documents: dict[str, Any], figure: str) -> list[str]:
+    """Return the lines of a Markdown table: a language each row, an engine each column, one figure."""
+    names = [n for n in next(iter(documents.values()))["engines"] if "depth" not in n]
+    lines = [f"| {figure} | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
+    for language, document in documents.items():
+        cells = [cell(document["engines"][name], figure) for name in names]
+        lines.append(f"| {language} | " + " | ".join(cells) + " |")
+    return lines
+
+
+def cell(engine: dict[str, Any], figure: str) -> str:
+    """Return one figure of one engine for reading."""
+    if engine["refusal"] is not None:
+        return "–"
+    if figure == "memory_bytes":
+        own, growth = engine["memory_bytes"], engine["process_growth_bytes"]
+        size = growth if own is None else own
+        return "" if size is None else ("≈ " if own is None else "") + f"{size / 1024:,.0f} KiB"
+    value = engine[figure]
+    if value is None:
+        return ""
+    if figure.endswith("_ms"):
+        return f"{value:,.1f} ms" if value < 1000 else f"{value / 1000:,.1f} s"
+    return f"{value:,.1f} µs" if value < 1000 else f"{value / 1000:,.1f} ms"
+
+
+FIGURES = ("compile_ms", "first_mask_us", "first_pass_mean_us", "again_mean_us", "memory_bytes")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
@@ -159,6 +188,8 @@ def main() -> None:
             del engine["first_pass_us"], engine["again_us"], engine["details"]
         for key in ("date", "cpu", "python"):
             del document[key]
+    for figure in FIGURES:
+        print("\n".join(["", *table(documents, figure)]))
     command = f"python benchmarks/pda_vs_fsm.py --tokenizer {args.tokenizer}"
     print("written:", write_result("pda_vs_fsm", command, {"languages": documents}, **versions))
 

@@ -31,7 +31,7 @@ from stackmask.runtime.comparison.subject import Subject
 from stackmask.runtime.comparison.tokenizer import Encoder, Tokenizer
 
 REPEATS = 3
-STRINGS = 8  # labelled strings of a pattern
+STRINGS = 4  # labelled strings of a pattern
 SAMPLE = 10  # peers see one pattern out of so many
 SLOWEST = 12
 ENOUGH_S = 1.0  # what took longer is not repeated
