@@ -242,6 +242,7 @@ class _Run:
 
         found = []
         forced: int | None = 0
+        place = known = 0  # bytes so far, and up to where text is forced
         engine = self.engine
         engine.begin()
         for at in range(len(self.column.again)):
@@ -249,11 +250,14 @@ class _Run:
             found.append(self.mask[0].copy())
             if at == len(self.task.ids):
                 break
-            text = engine.forced()
-            if text is None or forced is None:
-                forced = None
-            elif self.task.lengths[at] and len(text) >= self.task.lengths[at]:
+            end = place + self.task.lengths[at]
+            if place >= known:  # forced text that was told before need not be asked for again; it can be long
+                text = engine.forced()
+                forced = None if text is None else forced
+                known = place + len(text or b"")
+            if forced is not None and place < end <= known:
                 forced += 1
+            place = end
             engine.accept(self.task.ids[at])
         self.column.forced_tokens = forced
         return np.array(found)
