@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from record import use_checkout, write_result
+from record import RESULTS, use_checkout, write_result
 
 use_checkout()
 
@@ -115,7 +115,7 @@ LANGUAGES: dict[str, tuple[Subject, str, tuple[int, ...]]] = {
 def table(documents: dict[str, Any], figure: str) -> list[str]:
     """Return the lines of a Markdown table: a language each row, an engine each column, one figure."""
     names = [n for n in next(iter(documents.values()))["engines"] if "depth" not in n]
-    lines = [f"| {figure} | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
+    lines = [f"| {FIGURES[figure]} | " + " | ".join(names) + " |", "|---|" + "--:|" * len(names)]
     for language, document in documents.items():
         cells = [cell(document["engines"][name], figure) for name in names]
         lines.append(f"| {language} | " + " | ".join(cells) + " |")
@@ -138,7 +138,13 @@ def cell(engine: dict[str, Any], figure: str) -> str:
     return f"{value:,.1f} µs" if value < 1000 else f"{value / 1000:,.1f} ms"
 
 
-FIGURES = ("compile_ms", "first_mask_us", "first_pass_mean_us", "again_mean_us", "memory_bytes")
+FIGURES = {
+    "compile_ms": "compile",
+    "first_mask_us": "first mask",
+    "first_pass_mean_us": "mask at first visit, mean",
+    "again_mean_us": "mask later, mean",
+    "memory_bytes": "memory",
+}
 
 
 def main() -> None:
@@ -149,7 +155,9 @@ def main() -> None:
         default=Path(os.environ.get("STACKMASK_DATA", Path(__file__).parents[2] / "shared" / "data")),
     )
     parser.add_argument("--tokenizer", default="llama3-128k")
-    parser.add_argument("--only", default="", help="only these languages, by commas; writes nothing")
+    parser.add_argument(
+        "--only", default="", help="only these languages, by commas; the others stay as they were"
+    )
     parser.add_argument("--limit", type=float, default=60, help="seconds for an engine and a language")
     args = parser.parse_args()
     folder = args.data / "tokenizers" / args.tokenizer
@@ -178,16 +186,20 @@ def main() -> None:
         documents[name] = document
     if not equal:
         sys.exit("the masks of the two modes differ")
-    if only:
-        return
+    from PIL import Image  # matplotlib brings it
+
     IMAGES.mkdir(exist_ok=True)
     for name, document in documents.items():
         file = IMAGES / f"pda-vs-fsm-{name.replace(' ', '-')}.png"
         draw(document, file)
+        Image.open(file).convert("P", palette=Image.Palette.ADAPTIVE, colors=48).save(file, optimize=True)
         for engine in document["engines"].values():  # they are in the pictures
             del engine["first_pass_us"], engine["again_us"], engine["details"]
         for key in ("date", "cpu", "python"):
             del document[key]
+    if only:
+        before = json.loads((RESULTS / "pda_vs_fsm.json").read_text("utf-8"))["languages"]
+        documents = {name: documents.get(name) or before[name] for name in LANGUAGES}
     for figure in FIGURES:
         print("\n".join(["", *table(documents, figure)]))
     command = f"python benchmarks/pda_vs_fsm.py --tokenizer {args.tokenizer}"
