@@ -8,6 +8,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from stackmask.pda.limits import Limits
 from stackmask.runtime.comparison.subject import Subject
 from stackmask.runtime.vocabulary import Vocabulary
 
@@ -99,6 +100,7 @@ class Fsm(Pushdown):
         self.vocabulary = vocabulary
         self.memory: int | None = options.get("memory")
         self.depth: int | None = options.get("depth")
+        self.limits = Limits(max_seconds=options["seconds"]) if "seconds" in options else Limits()
 
     def compile(self, subject: Subject) -> None:
         """Make the grammar, the DFA and the token index. Raises: StackmaskError where that is refused."""
@@ -106,7 +108,9 @@ class Fsm(Pushdown):
         from stackmask.runtime.finite.compiling import compile as compile_fsm
 
         memory = DEFAULT_MEMORY if self.memory is None else self.memory
-        self.compiled = compile_fsm(subject.grammar(), self.vocabulary, memory=memory, depth=self.depth)
+        self.compiled = compile_fsm(
+            subject.grammar(), self.vocabulary, memory=memory, depth=self.depth, limits=self.limits
+        )
 
     def facts(self) -> Facts:
         """Return the states of the DFA and the bytes of the token index."""

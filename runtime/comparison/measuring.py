@@ -150,7 +150,12 @@ def _work(sender: Connection, column: Column, task: Task, masks: str) -> None:
 def make_engine(column: Column, tokenizer: Tokenizer, limits: Limits) -> Engine:
     """Return the engine of a column."""
     vocabulary = tokenizer.vocabulary
-    options = {"memory": limits.memory, "depth": column.depth, "encode": tokenizer.encode}
+    options = {
+        "memory": limits.memory,
+        "depth": column.depth,
+        "encode": tokenizer.encode,
+        "seconds": limits.seconds,
+    }
     if column.engine == PUSHDOWN:
         return Pushdown(vocabulary, options)
     if column.engine == FSM:
