@@ -13,6 +13,7 @@ from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.normalize.build import choice, is_nothing, repeat
 from stackmask.grammar.normalize.nullable import ends_of
 from stackmask.grammar.regex import sets
+from stackmask.grammar.regex.broken_text import INVALID, first_character, is_all_bytes, last_character
 from stackmask.grammar.regex.reader import byte_class, char_class
 
 MAX_WRITTEN: Final = 50_000  # items of sequences with their first or last character restricted
@@ -54,20 +55,28 @@ class Contexts:
         self.any = sets.BYTES if as_bytes else charclass.ANY
         self.written = 0  # items of sequences so far
 
-    def begin(self, expr: ir.Expr, ranges: Ranges) -> ir.Expr:
-        """Return the strings of the expression whose first character is in the ranges."""
-        return self._restrict(expr, ranges, True)
+    def begin(self, expr: ir.Expr, ranges: Ranges, outer: bool = False) -> ir.Expr:
+        """Return the strings of the expression whose first character is in the ranges.
 
-    def end(self, expr: ir.Expr, ranges: Ranges) -> ir.Expr:
-        """Return the strings of the expression whose last character is in the ranges."""
-        return self._restrict(expr, ranges, False)
+        ``outer``: the expression goes up to the end of the text.
+        """
+        return self._restrict(expr, ranges, True, outer)
+
+    def end(self, expr: ir.Expr, ranges: Ranges, outer: bool = False) -> ir.Expr:
+        """Return the strings of the expression whose last character is in the ranges.
+
+        ``outer``: the expression stands at the beginning of the text.
+        """
+        return self._restrict(expr, ranges, False, outer)
 
     def nonempty(self, expr: ir.Expr) -> ir.Expr:
         """Return the strings of the expression that are not empty."""
         return self.begin(expr, self.any) if nullable(expr) else expr
 
     # recursion is as deep as the expression, which the reader limits
-    def _restrict(self, expr: ir.Expr, ranges: Ranges, first: bool) -> ir.Expr:
+    def _restrict(self, expr: ir.Expr, ranges: Ranges, first: bool, outer: bool = False) -> ir.Expr:
+        if outer and ranges and ranges[-1][1] > 0xFF and is_all_bytes(expr) and not is_ascii_test(ranges):
+            return choice(first_character(ranges) if first else last_character(ranges))
         match expr:
             case ir.CharClass(own):
                 both = sets.intersect(own, ranges)
@@ -79,10 +88,10 @@ class Contexts:
                     return ir.NOTHING
                 return expr if contains(ranges, self._edge_character(data, first)) else ir.NOTHING
             case ir.Choice(items):
-                parts = tuple(self._restrict(item, ranges, first) for item in items)
+                parts = tuple(self._restrict(item, ranges, first, outer) for item in items)
                 return expr if all(a is b for a, b in zip(parts, items, strict=True)) else choice(parts)
             case ir.Sequence(items):
-                return self._restrict_sequence(expr, items, ranges, first)
+                return self._restrict_sequence(expr, items, ranges, first, outer)
             case ir.Repeat(item, low, high):
                 if high == 0:
                     return ir.NOTHING
@@ -104,14 +113,14 @@ class Contexts:
                 raise TypeError(f"not an expression of a regex: {expr!r}")
 
     def _restrict_sequence(
-        self, expr: ir.Expr, items: tuple[ir.Expr, ...], ranges: Ranges, first: bool
+        self, expr: ir.Expr, items: tuple[ir.Expr, ...], ranges: Ranges, first: bool, outer: bool
     ) -> ir.Expr:
         options: list[ir.Expr] = []
         rest = items
         while rest:
             item = rest[0] if first else rest[-1]
             others = rest[1:] if first else rest[:-1]
-            part = self._restrict(item, ranges, first)
+            part = self._restrict(item, ranges, first, outer and not others)
             if part is item and rest is items:
                 return expr
             self.written += len(rest)
@@ -140,16 +149,22 @@ def _restrict_byte(expr: ir.Expr, mask: int, ranges: Ranges) -> ir.Expr:
     if ranges and ranges[-1][1] > 0xFF:
         # code points: what is ASCII is a byte; beyond, all bytes or none
         wanted = sets.mask_of(sets.intersect(ranges, ((0, 0x7F),)))
-        beyond = sets.intersect(ranges, NON_ASCII)
-        if beyond:
-            if beyond != NON_ASCII:
+        if mask & charclass.NON_ASCII_MASK:
+            if not is_ascii_test(ranges):
                 raise CannotSplit
-            wanted |= charclass.NON_ASCII_MASK
+            if ranges[-1][1] >= ir.MAX_CODE_POINT:
+                wanted |= charclass.NON_ASCII_MASK
     both = mask & wanted
     return expr if both == mask else byte_class(sets.ranges_of(both))
 
 
 NON_ASCII: Final = charclass.normalize([(0x80, ir.MAX_CODE_POINT)])
+
+
+def is_ascii_test(ranges: Ranges) -> bool:
+    """Tell whether the ranges hold everything beyond ASCII, or nothing of it, so that bytes will do."""
+    beyond = sets.intersect(ranges, NON_ASCII)
+    return beyond == NON_ASCII or (not beyond and (not ranges or ranges[-1][1] != INVALID))
 
 
 def contains(ranges: Ranges, code: int) -> bool:

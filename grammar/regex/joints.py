@@ -143,9 +143,10 @@ class Joints:
                 # restricting leaves the empty string out
                 new_left, new_right = left, right
                 if left is not None and before != ANYTHING:
-                    new_left = self.restricted(left, before[0], False, some)
+                    new_left = self.restricted(left, before[0], False, some, i == 0 and not left_open)
                 if right is not None and after != ANYTHING:
-                    new_right = self.restricted(right, after[0], True, some)
+                    outer = i + 1 == last and not right_open
+                    new_right = self.restricted(right, after[0], True, some, outer)
                 if any(part is not None and is_nothing(part) for part in (new_left, new_right)):
                     continue
                 case = (
@@ -162,10 +163,15 @@ class Joints:
                     raise TooEntangled(look)  # it sees more than this sequence
         return self.nested([part or ir.EPSILON for part in parts], [looks for _, looks in joints])
 
-    def restricted(self, part: ir.Expr, ranges: Ranges, first: bool, some: Edge | Look | None) -> ir.Expr:
-        """Return the strings of a part, none of them empty, with the right character at its end."""
+    def restricted(
+        self, part: ir.Expr, ranges: Ranges, first: bool, some: Edge | Look | None, outer: bool = False
+    ) -> ir.Expr:
+        """Return the strings of a part, none of them empty, with the right character at its end.
+
+        ``outer``: its other end is the edge of the text.
+        """
         try:
-            return self.contexts.begin(part, ranges) if first else self.contexts.end(part, ranges)
+            return (self.contexts.begin if first else self.contexts.end)(part, ranges, outer)
         except CannotSplit:
             raise TooEntangled(some) from None
 

@@ -8,9 +8,10 @@ from stackmask.grammar import ir
 from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.normalize.build import choice, is_nothing
 from stackmask.grammar.regex import sets
-from stackmask.grammar.regex.contexts import concat, nullable
-from stackmask.grammar.regex.joints import Flat, Joints, Tempered, TooEntangled
+from stackmask.grammar.regex.contexts import CannotSplit, concat, nullable
+from stackmask.grammar.regex.joints import Flat, Tempered, TooEntangled
 from stackmask.grammar.regex.reader import byte_class, char_class
+from stackmask.grammar.regex.rounds import Rounds
 from stackmask.grammar.regex.tree import (
     ANYTHING,
     EDGE,
@@ -29,7 +30,7 @@ from stackmask.grammar.regex.tree import (
 MAX_UNROLLED: Final = 2  # rounds of a loop with assertions that are written out
 
 
-class Loops(Joints):
+class Loops(Rounds):
     """Draws loops apart; a subclass does that for everything else."""
 
     def variants(self, node: Node) -> list[Flat]:
@@ -62,12 +63,17 @@ class Loops(Joints):
         tempered = self.tempered(item, low, high)
         if tempered is not None:
             return [(tempered,)]
-        # assertions that see nothing but their own round
-        try:
-            body = choice(self.solve(flat, True, True) for flat in self.variants(item))
+        flats = self.variants(item)
+        try:  # assertions that see nothing but their own round
+            body = choice(self.solve(flat, True, True) for flat in flats)
         except TooEntangled as error:
-            raise TooEntangled(error.node or edges[0]) from None
-        return [(ir.Repeat(body, low, high),)]
+            some = error.node or edges[0]
+        else:
+            return [(ir.Repeat(body, low, high),)]
+        try:  # assertions that see no more than one character of the next round
+            return self.limited(self.settled_rounds(flats, low, high, some), item)
+        except CannotSplit:
+            raise TooEntangled(some) from None
 
     def loop_of_anchors(self, item: Node, low: int, high: int | None) -> list[Flat]:
         """Unroll the first round for `^`, the last one for `$`; in between they cannot hold.

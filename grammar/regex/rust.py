@@ -14,6 +14,7 @@ from stackmask.grammar import charclass, ir
 from stackmask.grammar.charclass import Ranges
 from stackmask.grammar.regex import sets
 from stackmask.grammar.regex.brackets import NestedClass
+from stackmask.grammar.regex.broken_text import with_invalid
 from stackmask.grammar.regex.folding import ASCII, SIMPLE, fold
 from stackmask.grammar.regex.properties import UnknownProperty, category, rust_property, table_set
 from stackmask.grammar.regex.reader import Frame, I, M, R, Reader, S, U, X, byte_class, char_class
@@ -27,6 +28,7 @@ from stackmask.grammar.regex.tree import (
     Edge,
     Node,
     Pairs,
+    Side,
     not_word_boundary,
     word_boundary,
 )
@@ -46,6 +48,13 @@ _CR_LINE_END: Final[Pairs] = (
     (ANYTHING, (_CR, True)),
     ((sets.complement(_CR), True), (NEWLINE, False)),
 )
+
+
+def _of_bytes(side: Side) -> Side:
+    """Return a side that asks about ASCII; bytes that are no character are as good as other characters."""
+    ranges, edge = side
+    beyond = ranges[-1][1] == ir.MAX_CODE_POINT and side != ANYTHING
+    return (with_invalid(ranges), edge) if beyond else side
 
 
 @cache
@@ -114,6 +123,8 @@ class RustReader(Reader):
         if flags & M:
             crlf = (_CR_LINE_START, _CR_LINE_END) if flags & R else (LINE_START, LINE_END)
             pairs = crlf[0] if char == "^" else crlf[1]
+            if self.with_bytes and flags & R:
+                pairs = tuple((_of_bytes(left), _of_bytes(right)) for left, right in pairs)
         else:
             pairs = START if char == "^" else END
         return Edge(pairs, self.position - 1, f"the anchor `{char}`")
@@ -202,24 +213,20 @@ class RustReader(Reader):
                 kind = next((k for k in _HALVES if text.startswith(f"{{{k}}}", start + 2)), "")
                 if kind:
                     self.position = start + 4 + len(kind)
-            if self.with_bytes and flags & U:
-                self.refuse(
-                    "a Unicode word boundary in a pattern of bytes",
-                    start,
-                    self.position,
-                    "turn Unicode off for it, as in `(?-u:\\b)`, or make it a pattern of text",
-                )
-                return
-            in_word, out = (word, False), (other, True)
+            # in bytes, what is no character is no word character; but `\B` and half a boundary with Unicode ask
+            # for a character beside them
+            no_word = with_invalid(other) if self.with_bytes else other
+            in_word, not_in_word = (word, False), (no_word, True)
+            out = (other if flags & U else no_word, True)
             if kind:
                 pairs: Pairs = {
-                    "start": ((out, in_word),),
-                    "end": ((in_word, out),),
+                    "start": ((not_in_word, in_word),),
+                    "end": ((in_word, not_in_word),),
                     "start-half": ((out, ANYTHING),),
                     "end-half": ((ANYTHING, out),),
                 }[kind]
             else:
-                pairs = word_boundary(word, other) if letter == "b" else not_word_boundary(word, other)
+                pairs = word_boundary(word, no_word) if letter == "b" else not_word_boundary(word, out[0])
             self.assertion(frame, Edge(pairs, start, what), start)
             return
         if letter and letter in "Az":

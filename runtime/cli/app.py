@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -117,6 +117,98 @@ def check(
     if text is not None and file is not None:
         raise typer.BadParameter("give --text or --file, not both")
     raise typer.Exit(run_check(grammar, start, text, file))
+
+
+@app.command()
+@reporting
+def compare(
+    language: Annotated[
+        str,
+        typer.Argument(
+            metavar="PATTERN|GRAMMAR|SCHEMA",
+            help="A regular expression, a grammar file or the name of a bundled grammar, or a JSON schema: a file "
+            "or the text itself.",
+        ),
+    ],
+    as_regex: Annotated[
+        bool, typer.Option("--regex", help="The argument is a regular expression, whatever it looks like.")
+    ] = False,
+    as_grammar: Annotated[
+        bool, typer.Option("--grammar", help="The argument is a grammar, whatever it looks like.")
+    ] = False,
+    as_schema: Annotated[
+        bool, typer.Option("--schema", help="The argument is a JSON schema, whatever it looks like.")
+    ] = False,
+    start: Start = None,
+    flavor: Annotated[
+        Literal["ecma", "python", "rust"], typer.Option("--flavor", help="Whose regular expressions.")
+    ] = "ecma",
+    flags: Annotated[str, typer.Option("--flags", help="Flags of the regular expression, as letters.")] = "",
+    search: Annotated[
+        bool,
+        typer.Option("--search", help="A match anywhere in the text will do for the regular expression."),
+    ] = False,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            "--tokenizer",
+            help="A tokenizer.json, a folder with one, a .tiktoken or .model file, a saved vocabulary, or what "
+            "transformers knows by this name; by default the one that comes with stackmask.",
+        ),
+    ] = None,
+    text: Annotated[
+        str | None,
+        typer.Option("--text", help="The text to follow; by default one is drawn from the language."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="For drawing the text.")] = 0,
+    depth: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--depth", min=1, help="Also a finite-state machine with recursion to this depth; repeatable."
+        ),
+    ] = None,
+    memory: Annotated[
+        int, typer.Option("--memory", min=1, help="MiB that the tables of a finite-state machine may take.")
+    ] = 512,
+    limit: Annotated[
+        float, typer.Option("--limit", min=0.1, help="Seconds that one engine may take for everything.")
+    ] = 60.0,
+    peers: Annotated[
+        bool, typer.Option("--peers/--no-peers", help="Also the other libraries that are installed.")
+    ] = True,
+    json_file: Annotated[Path | None, typer.Option("--json", help="Write all figures to this file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Draw the figures to this file: .svg, .png or .pdf.")
+    ] = None,
+) -> None:
+    """Compare the pushdown engine, the finite-state mode and other libraries on one language.
+
+    Exit status: 0 compared, 1 the masks of the two modes differ, 2 bad input. What an engine refuses is part of
+    the result.
+    """
+    from stackmask.runtime.cli.comparing import run_compare
+    from stackmask.runtime.comparison.measuring import Limits
+    from stackmask.runtime.comparison.subject import Kind, read_subject
+
+    forced: dict[Kind, bool] = {"regex": as_regex, "grammar": as_grammar, "schema": as_schema}
+    kinds = [name for name, wanted in forced.items() if wanted]
+    if len(kinds) > 1:
+        raise typer.BadParameter("give one of --regex, --grammar, --schema")
+    kind = kinds[0] if kinds else None
+    subject = read_subject(language, kind, start=start, flavor=flavor, flags=flags, search=search)
+    raise typer.Exit(
+        run_compare(
+            subject,
+            tokenizer,
+            text=text,
+            seed=seed,
+            depths=depth or (),
+            peers=peers,
+            limits=Limits(memory << 20, seconds=limit),
+            json_file=json_file,
+            plot_file=plot,
+        )
+    )
 
 
 @app.command()

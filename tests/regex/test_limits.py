@@ -7,6 +7,7 @@ import time
 import pytest
 from byte_matcher import ByteMatcher
 
+import stackmask as sm
 from stackmask import Grammar, StackmaskError
 from stackmask.grammar.ir import walk
 from stackmask.grammar.regex import regex_expr
@@ -30,6 +31,31 @@ def test_stays_small(pattern: str) -> None:
     assert sum(1 for _ in walk(expr)) < 200
     matcher = ByteMatcher(Grammar.from_regex(pattern))
     assert [text for text in SMALL[pattern] if not matcher.matches(text)] == []
+
+
+@pytest.mark.parametrize("pattern", ["(a+)+$", "(a*)*b", "(.*)*b", "(a|a)*c", "(a|aa)+$", "(.*a){12}b?"])
+def test_hostile_patterns_need_no_more_states_for_longer_texts(pattern: str) -> None:
+    vocabulary = sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
+    compiled = sm.Compiler(vocabulary).compile(Grammar.from_regex(pattern))
+    matcher = compiled.matcher()
+    states = []
+    for _ in range(3):
+        assert matcher.accept_string("a" * 5_000)
+        states.append(compiled.stats()["terms"])
+    assert states[0] == states[2] < 200
+
+
+@pytest.mark.parametrize(
+    "pattern", ["a{1000}{1000}", "(.{100}){100}", "^z9((.){10,10}){10,10}z9$", "^.{1,256}$"]
+)
+def test_large_counters_make_only_the_states_that_are_visited(pattern: str) -> None:
+    vocabulary = sm.Vocabulary([*(bytes([b]) for b in range(256)), b"aa", b"z9", None], stop_ids=[258])
+    compiled = sm.Compiler(vocabulary).compile(Grammar.from_regex(pattern))
+    assert compiled.stats()["terms"] < 200
+    matcher = compiled.matcher()
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    matcher.fill_next_token_bitmask(mask)
+    assert compiled.stats()["terms"] < 400
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,296 @@
+"""Follow a text with one engine in a process of its own: times, masks, memory; nothing of it can harm the others."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import multiprocessing as mp
+import os
+import statistics
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.runtime.comparison.engines import (
+    FSM,
+    PUSHDOWN,
+    WARM,
+    Engine,
+    Fsm,
+    Pushdown,
+    Refused,
+    empty_mask,
+)
+from stackmask.runtime.comparison.peers import PEERS
+from stackmask.runtime.comparison.subject import Subject
+from stackmask.runtime.comparison.tokenizer import Tokenizer
+
+COLD_PASSES: Final = 3  # from a fresh engine each; the best of each place is taken
+WARM_PASSES: Final = 5
+ENOUGH_S: Final = 1.0  # what took longer is not repeated
+
+clock = time.perf_counter_ns
+computing = time.process_time_ns  # what a busy machine disturbs least
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What one engine may take. ``memory``: bytes of the finite-state mode's tables; ``process``: bytes that a whole
+    process may grow by; ``seconds``: for everything."""
+
+    memory: int | None = None
+    process: int = 4 << 30
+    seconds: float = 60.0
+
+
+@dataclass(slots=True)
+class Column:
+    """What came out for one engine. Units: ms of computing to set up and to compile, µs for masks, bytes.
+
+    ``refusal``: why there is nothing to measure; ``stopped_at``: the token of the text that it refused.
+    ``first_pass``: µs of each mask when it is visited first, ``again`` later on, one more than there are tokens.
+    """
+
+    name: str
+    engine: str
+    depth: int | None = None
+    refusal: str | None = None
+    setup_ms: float | None = None
+    compile_ms: float | None = None
+    first_pass: list[float] = field(default_factory=list)
+    again: list[float] = field(default_factory=list)
+    accept_us: float | None = None
+    stopped_at: int | None = None
+    forced_tokens: int | None = None
+    states: int | None = None
+    memory_bytes: int | None = None
+    growth_bytes: int | None = None
+    details: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What every engine is measured on: a language, the tokens of a text, and the bytes of each token."""
+
+    tokenizer: Tokenizer
+    subject: Subject
+    ids: Sequence[int]
+    lengths: Sequence[int]
+    limits: Limits
+
+
+def measure(column: Column, task: Task, masks: Path) -> Column:
+    """Measure one engine in a new process and return its column; the masks go to a file of NumPy's.
+
+    An engine that takes too long, or too much memory, is ended; the column says so.
+    """
+    context = mp.get_context("spawn")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_work, args=(sender, column, task, str(masks)), daemon=True)
+    process.start()
+    sender.close()
+    deadline = time.monotonic() + task.limits.seconds
+    done = False
+    try:
+        while not done:
+            if not receiver.poll(max(0.0, deadline - time.monotonic())):
+                column.refusal = f"not ready after {task.limits.seconds:g} s"
+                break
+            try:
+                column, done = receiver.recv()
+            except EOFError:
+                process.join()
+                column.refusal = _how_it_ended(process.exitcode, task.limits)
+                break
+    finally:
+        if not done:
+            process.kill()
+        process.join()
+        process.close()
+        receiver.close()
+    return column
+
+
+def _how_it_ended(status: int | None, limits: Limits) -> str:
+    if status is not None and status < 0:  # a signal: allocation failed, or the system ended it
+        return f"ended by signal {-status}, probably for want of memory (limit {limits.process >> 20} MiB)"
+    return f"ended with status {status}"
+
+
+def _work(sender: Connection, column: Column, task: Task, masks: str) -> None:
+    """Measure, in the new process. The column is sent when it is compiled, and when it is done."""
+    with open(os.devnull, "w") as nowhere:  # noqa: PTH123  # what libraries print is not for users
+        os.dup2(nowhere.fileno(), 1)
+        os.dup2(nowhere.fileno(), 2)
+    try:
+        task.tokenizer.vocabulary.trie()  # not part of any engine
+        run = _Run(column, task)
+        run.compile()
+        sender.send((column, False))
+        np.save(masks, run.follow())
+    except (Refused, StackmaskError) as error:
+        lines = [line for line in str(error).splitlines() if line.strip()]
+        column.refusal = lines[0] if lines else type(error).__name__
+    except MemoryError:
+        column.refusal = f"more than {task.limits.process >> 20} MiB of memory"
+    except Exception as error:  # noqa: BLE001  # a library that fails is a result, not the end of the comparison
+        column.refusal = f"failed: {type(error).__name__}: {error}"[:200]
+    sender.send((column, True))
+    sender.close()
+
+
+def make_engine(column: Column, tokenizer: Tokenizer, limits: Limits) -> Engine:
+    """Return the engine of a column."""
+    vocabulary = tokenizer.vocabulary
+    options = {
+        "memory": limits.memory,
+        "depth": column.depth,
+        "encode": tokenizer.encode,
+        "seconds": limits.seconds,
+    }
+    if column.engine == PUSHDOWN:
+        return Pushdown(vocabulary, options)
+    if column.engine == FSM:
+        return Fsm(vocabulary, options)
+    kind: type[Any] = PEERS[column.engine][0]
+    engine: Engine = kind(vocabulary, options)
+    return engine
+
+
+class _Run:
+    def __init__(self, column: Column, task: Task) -> None:
+        self.column, self.task = column, task
+        self.mask = empty_mask(task.tokenizer.vocabulary)
+        self.engine: Engine
+
+    def make(self) -> Engine:
+        return make_engine(self.column, self.task.tokenizer, self.task.limits)
+
+    def compile(self) -> None:
+        """Compile from nothing: some times, if that is quick. Modules are loaded before, by another language."""
+        warm = self.make()
+        with suppress(Refused, StackmaskError):  # a small vocabulary may not spell it
+            warm.compile(WARM[self.task.subject.kind])
+            warm.begin()
+            warm.fill(self.mask)
+        del warm
+        _trim()
+        _limit_memory(self.task.limits.process)
+        started = time.monotonic()
+        setups: list[float] = []
+        compiles: list[float] = []
+        passes: list[list[int]] = []
+        while not passes or (len(passes) < COLD_PASSES and time.monotonic() - started < ENOUGH_S):
+            begin = computing()
+            self.engine = self.make()
+            setups.append((computing() - begin) / 1e6)
+            before = None if passes else resident()
+            begin = computing()
+            self.engine.compile(self.task.subject)
+            compiles.append((computing() - begin) / 1e6)
+            passes.append(self.walk()[0])
+            if before is not None:
+                self.column.growth_bytes = max(0, (resident() or before) - before)
+        self.column.setup_ms, self.column.compile_ms = min(setups), min(compiles)
+        self.column.first_pass = [min(times) / 1e3 for times in zip(*passes, strict=True)]
+        facts = self.engine.facts()
+        self.column.states, self.column.memory_bytes = facts.states, facts.memory_bytes
+        self.column.details = facts.details
+
+    def walk(self) -> tuple[list[int], list[int]]:
+        """Follow the text once; return the times of masks and of accepting, in ns."""
+        engine = self.engine
+        engine.begin()
+        fills, accepts = [], []
+        for at, token in enumerate(self.task.ids):
+            fills.append(self.timed_fill())
+            begin = clock()
+            taken = engine.accept(token)
+            accepts.append(clock() - begin)
+            if not taken:
+                self.column.stopped_at = at
+                return fills, accepts
+        fills.append(self.timed_fill())
+        return fills, accepts
+
+    def timed_fill(self) -> int:
+        """Fill the mask; return the time in ns, without what other processes took of it."""
+        computed = time.thread_time_ns()
+        begin = clock()
+        self.engine.fill(self.mask)
+        passed = clock() - begin
+        return min(passed, time.thread_time_ns() - computed)
+
+    def follow(self) -> np.ndarray[Any, Any]:
+        """Follow the text again: how fast masks are that were visited before, what they are, what is forced.
+
+        Shapes: the masks, int32 (places, ceil(vocab / 32)).
+        """
+        started = time.monotonic()
+        passes: list[list[int]] = []
+        accepts: list[list[int]] = []
+        while not passes or (len(passes) < WARM_PASSES and time.monotonic() - started < ENOUGH_S):
+            fills, accepted = self.walk()
+            passes.append(fills)
+            accepts.append(accepted)
+        self.column.again = [min(times) / 1e3 for times in zip(*passes, strict=True)]
+        best = [min(times) / 1e3 for times in zip(*accepts, strict=True)]
+        self.column.accept_us = statistics.fmean(best) if best else None
+
+        found = []
+        forced: int | None = 0
+        place = known = 0  # bytes so far, and up to where text is forced
+        engine = self.engine
+        engine.begin()
+        for at in range(len(self.column.again)):
+            engine.fill(self.mask)
+            found.append(self.mask[0].copy())
+            if at == len(self.task.ids):
+                break
+            end = place + self.task.lengths[at]
+            if place >= known:  # forced text that was told before need not be asked for again; it can be long
+                text = engine.forced()
+                forced = None if text is None else forced
+                known = place + len(text or b"")
+            if forced is not None and place < end <= known:
+                forced += 1
+            place = end
+            engine.accept(self.task.ids[at])
+        self.column.forced_tokens = forced
+        return np.array(found)
+
+
+def resident() -> int | None:
+    """Return the resident memory of this process in bytes; None where the system does not say."""
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE")
+    return None
+
+
+def _trim() -> None:
+    """Give free memory back to the system where that can be asked for, so that growth is seen."""
+    gc.collect()
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _limit_memory(growth: int) -> None:
+    """Let allocation fail beyond so many more bytes, where the system can do that."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    with suppress(OSError, ValueError):
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+        size = pages * os.sysconf("SC_PAGE_SIZE") + growth
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (size, hard))

@@ -1,0 +1,155 @@
+"""What is compared: a regular expression, a grammar or a JSON schema, told apart by how it looks."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
+
+from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.grammar.files import bundled_names, bundled_path, read_text
+from stackmask.grammar.grammar import Grammar
+
+Kind: TypeAlias = Literal["regex", "grammar", "schema"]
+Flavor: TypeAlias = Literal["ecma", "python", "rust"]
+
+GRAMMAR_ENDINGS: Final = (".ebnf", ".gbnf")
+SCHEMA_ENDING: Final = ".json"
+MAX_TITLE: Final = 60
+
+
+class ComparisonError(StackmaskError):
+    """A comparison that cannot be made: the argument, the tokenizer or the text will not do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One language. ``source``: the pattern, or the text of the grammar or the schema; ``origin``: its file, if any.
+
+    ``start`` is of grammars; ``flavor``, ``flags`` and ``search`` are of patterns, as ``Grammar.from_regex`` has them.
+    """
+
+    kind: Kind
+    source: str
+    origin: str | None = None
+    start: str | None = None
+    flavor: Flavor = "ecma"
+    flags: str = ""
+    search: bool = False
+
+    @property
+    def title(self) -> str:
+        """One short line that names the language."""
+        shown = self.origin or " ".join(self.source.split())
+        return shown if len(shown) <= MAX_TITLE else shown[: MAX_TITLE - 1] + "…"
+
+    def grammar(self) -> Grammar:
+        """Make the grammar.
+
+        Raises: GrammarError, SchemaError and so on, as the makers of grammars do.
+        """
+        match self.kind:
+            case "regex":
+                return Grammar.from_regex(
+                    self.source, flavor=self.flavor, flags=self.flags, search=self.search
+                )
+            case "grammar":
+                name = self.origin or "<grammar>"
+                base = Path(self.origin).parent if self.origin else None
+                return Grammar.from_ebnf(self.source, self.start, name=name, base=base)
+            case "schema":
+                return Grammar.from_json_schema(self.schema())
+
+    def schema(self) -> Any:
+        """Return the schema as a value."""
+        return json.loads(self.source)
+
+
+def read_subject(
+    argument: str,
+    kind: Kind | None = None,
+    *,
+    start: str | None = None,
+    flavor: Flavor = "ecma",
+    flags: str = "",
+    search: bool = False,
+) -> Subject:
+    """Tell what an argument of the command line is, and read it.
+
+    Without ``kind``, in this order: a file, by its ending; the name of a bundled grammar; a JSON object or a name
+    that ends like a file; text with a rule (``::=``); and else a pattern.
+    Raises: ComparisonError, GrammarFileError if there is no such file, or nothing tells what it is.
+    """
+    kind = kind or _kind_of(argument)
+    if kind == "regex":
+        return Subject("regex", argument, flavor=flavor, flags=flags, search=search)
+    if kind == "grammar":
+        if "::=" in argument and not _is_file(argument):
+            return Subject("grammar", argument, start=start)
+        path = Path(argument)
+        if not _is_file(argument) and (bundled := bundled_path(argument)) is not None:
+            path = bundled
+        return Subject("grammar", read_text(path), origin=str(path), start=start)
+    is_inline = argument.lstrip()[:1] == "{" or argument.strip() in ("true", "false")
+    text = argument if is_inline and not _is_file(argument) else _schema_text(Path(argument))
+    _check_json(text, None if text is argument else argument)
+    return Subject("schema", text, origin=None if text is argument else argument)
+
+
+def _kind_of(argument: str) -> Kind:
+    name = argument.lower()
+    if not argument:
+        raise ComparisonError("nothing to compare: give a pattern, a grammar or a JSON schema")
+    if _is_file(argument):
+        if name.endswith(GRAMMAR_ENDINGS):
+            return "grammar"
+        if name.endswith(SCHEMA_ENDING):
+            return "schema"
+        raise ComparisonError(
+            f"{argument} ends neither in .ebnf, .gbnf nor .json: say what it is with --grammar or --schema"
+        )
+    if argument in bundled_names():
+        return "grammar"
+    if argument.lstrip()[:1] == "{":
+        try:
+            is_object = isinstance(json.loads(argument), dict)
+        except ValueError:
+            is_object = False
+        if is_object:
+            return "schema"
+    # a pattern may well end in ".json", but then it is not a plain name
+    if re.fullmatch(r"[\w./\\: -]+", argument) and name.endswith((*GRAMMAR_ENDINGS, SCHEMA_ENDING)):
+        return "schema" if name.endswith(SCHEMA_ENDING) else "grammar"
+    if re.search(r"^\s*[\w-]+\s*::=", argument, re.MULTILINE):
+        return "grammar"
+    return "regex"
+
+
+def _is_file(argument: str) -> bool:
+    try:
+        return Path(argument).is_file()
+    except (OSError, ValueError):  # too long for a path, or with a null character
+        return False
+
+
+def _schema_text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8-sig")
+    except FileNotFoundError:
+        raise ComparisonError(f"no such schema file: {path}") from None
+    except UnicodeDecodeError:
+        raise ComparisonError(f"the schema file is not UTF-8: {path}") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise ComparisonError(f"cannot read the schema file {path}: {reason}") from None
+
+
+def _check_json(text: str, origin: str | None) -> None:
+    try:
+        json.loads(text)
+    except ValueError as error:
+        raise ComparisonError(f"{origin or 'the schema'} is not JSON: {error}") from None
+    except RecursionError:
+        raise ComparisonError(f"{origin or 'the schema'} is nested too deeply") from None

@@ -1,0 +1,175 @@
+"""The vocabulary and the tokenizer that a command line names: a file, a folder, a name, or the embedded one."""
+
+from __future__ import annotations
+
+import json
+import lzma
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from stackmask.pda.errors import VocabularyError
+from stackmask.runtime.comparison.subject import ComparisonError
+from stackmask.runtime.comparison.texts import longest_matches
+from stackmask.runtime.extras import require
+from stackmask.runtime.vocabulary import Vocabulary
+
+EMBEDDED: Final = "embedded"
+FAST_FILES: Final = ("tokenizer.json", "tokenizer.json.xz")
+# where nothing beside a tokenizer.json says which token stops
+USUAL_STOPS: Final = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<|im_end|>", "<|eot_id|>")
+
+
+@dataclass(frozen=True, slots=True)
+class Encoder:
+    """Text to tokens by a ``tokenizers.Tokenizer``, a tokenizer of transformers, or a SentencePiece processor.
+
+    A class and no closure, since engines in processes of their own need it too.
+    """
+
+    backend: Any
+
+    def __call__(self, text: bytes) -> list[int]:
+        """Return the tokens of a text."""
+        # SentencePiece adds special tokens only when asked, and does not know the option
+        asked = {} if hasattr(self.backend, "id_to_piece") else {"add_special_tokens": False}
+        encoded = self.backend.encode(text.decode(), **asked)
+        return list(getattr(encoded, "ids", encoded))
+
+
+@dataclass(frozen=True, slots=True)
+class Greedy:
+    """Text to tokens, each the longest that fits: for vocabularies without their tokenizer."""
+
+    vocabulary: Vocabulary
+
+    def __call__(self, text: bytes) -> list[int]:
+        """Return the tokens of a text."""
+        return longest_matches(self.vocabulary, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Tokenizer:
+    """A vocabulary, and how text becomes its tokens. ``name``: what was asked for. All of it can be pickled."""
+
+    name: str
+    vocabulary: Vocabulary
+    encode: Callable[[bytes], list[int]]
+
+
+def load_tokenizer(name: str | None) -> Tokenizer:
+    """Load a tokenizer: by default the embedded one, which needs no network and no other files.
+
+    ``name``: a ``tokenizer.json`` (or ``.json.xz``), a folder with one, a ``.tiktoken`` or SentencePiece ``.model``
+    file, a file that ``Vocabulary.save`` wrote, or what transformers knows by this name.
+    Raises: ComparisonError if it cannot be read, or has no token that stops; MissingExtraError without the
+        extra ``hf``, which brings the readers.
+    """
+    if name is None:
+        from stackmask.runtime.embedded import FOLDER
+
+        tokenizer = _fast(EMBEDDED, FOLDER / "tokenizer.json")
+    else:
+        path = Path(name)
+        try:
+            tokenizer = _load(name, path)
+        except (VocabularyError, OSError, ValueError) as error:
+            if isinstance(error, ComparisonError | ImportError):
+                raise
+            first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+            raise ComparisonError(f"cannot load the tokenizer {name}: {first}") from None
+    if not tokenizer.vocabulary.stop_ids:
+        raise ComparisonError(f"the tokenizer {tokenizer.name} does not say which token ends a text")
+    return tokenizer
+
+
+def _load(name: str, path: Path) -> Tokenizer:
+    if path.is_dir():
+        for file in FAST_FILES:
+            if (path / file).is_file():
+                return _fast(name, path / file)
+        return _transformers(name)
+    if not path.is_file():
+        if path.suffix in (".json", ".xz", ".model", ".tiktoken") or name.count("/") > 1:
+            raise ComparisonError(f"no such tokenizer: {name}")
+        return _transformers(name)
+    if path.name.endswith((".json", ".json.xz")):
+        return _fast(name, path)
+    if path.suffix == ".model":
+        return _sentencepiece(name, path)
+    if path.suffix == ".tiktoken":
+        return _tiktoken(name, path)
+    return _greedy(name, Vocabulary.load(path))
+
+
+def _fast(name: str, file: Path) -> Tokenizer:
+    """Read a ``tokenizer.json``; the configuration beside it says which tokens stop."""
+    with require("hf"):
+        from tokenizers import Tokenizer as Backend
+    data = lzma.decompress(file.read_bytes()) if file.suffix == ".xz" else file.read_bytes()
+    try:
+        backend = Backend.from_str(data.decode())
+    except Exception as error:  # noqa: BLE001  # tokenizers raises nothing narrower
+        raise ComparisonError(f"cannot load the tokenizer {name}: {error}") from None
+    stops = list(dict.fromkeys(_configured_stops(file.parent, backend)))
+    if not stops:
+        found = (backend.token_to_id(stop) for stop in USUAL_STOPS)
+        stops = [number for number in found if number is not None][:1]
+    vocabulary = Vocabulary.from_huggingface(backend, stop_ids=stops)
+    return Tokenizer(name, vocabulary, Encoder(backend))
+
+
+def _configured_stops(folder: Path, backend: Any) -> list[int]:
+    stops: list[int] = []
+    for file, key in (("generation_config.json", "eos_token_id"), ("tokenizer_config.json", "eos_token")):
+        with suppress(OSError, ValueError):
+            value = json.loads((folder / file).read_text("utf-8")).get(key)
+            for one in value if isinstance(value, list) else [value]:
+                text = one.get("content") if isinstance(one, dict) else one
+                number = backend.token_to_id(text) if isinstance(text, str) else text
+                if isinstance(number, int):
+                    stops.append(number)
+    return stops
+
+
+def _transformers(name: str) -> Tokenizer:
+    with require("hf"):
+        from transformers import AutoTokenizer
+        from transformers.utils import logging
+    logging.set_verbosity_error()  # type: ignore[no-untyped-call]
+    tokenizer: Any = AutoTokenizer.from_pretrained(name)
+    vocabulary = Vocabulary.from_huggingface(tokenizer)
+    return Tokenizer(name, vocabulary, Encoder(tokenizer))
+
+
+def _sentencepiece(name: str, path: Path) -> Tokenizer:
+    try:
+        import sentencepiece
+    except ModuleNotFoundError:
+        raise ComparisonError(f"{path} needs sentencepiece, which is not installed") from None
+    try:
+        processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    except RuntimeError as error:
+        raise ComparisonError(f"cannot load the tokenizer {name}: {error}") from None
+    vocabulary = Vocabulary.from_sentencepiece(processor)
+    return Tokenizer(name, vocabulary, Encoder(processor))
+
+
+def _tiktoken(name: str, path: Path) -> Tokenizer:
+    """Read a file of ranks; how it cuts text and its special tokens are not in it: a stop token is put behind."""
+    try:
+        from tiktoken.load import load_tiktoken_bpe
+    except ModuleNotFoundError:
+        raise ComparisonError(f"{path} needs tiktoken, which is not installed") from None
+    ranks = load_tiktoken_bpe(str(path))
+    size = max(ranks.values()) + 1
+    tokens: list[bytes | None] = [None] * (size + 1)
+    for text, rank in ranks.items():
+        tokens[rank] = text
+    return _greedy(name, Vocabulary(tokens, stop_ids=[size]))
+
+
+def _greedy(name: str, vocabulary: Vocabulary) -> Tokenizer:
+    return Tokenizer(name, vocabulary, Greedy(vocabulary))
