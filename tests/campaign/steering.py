@@ -295,7 +295,7 @@ a[1:2]
             " SELECT 1\nVALUES (1\n WHEN 1 THEN 1\n THEN 1\n END\n FROM t\n AS x\n AS (SELECT 1\n AND 1\n1\n a\n BY 1\n (1\n)\n"
             "FIRST\n ROW\n FOLLOWING\n PRECEDING\n TIES\n JOIN t\n ON 1\n NULL\n''\n OTHERS\n USING (a)\n int\n IN 1\n ONLY"
         ),
-        text_endings="'\n\"\n$$",
+        text_endings="'\n\"\n$$\n*/\n~",
     ),
     "regex": Steering(
         closers=")]}",
@@ -422,7 +422,7 @@ a.b
             " SELECT 1\nVALUES (1\n WHEN 1 THEN 1\n THEN 1\n END\n FROM t\n AS x\n AS (SELECT 1\n AND 1\n1\n a\n BY 1\n (1\n)\n"
             "FIRST\n ROW\n FOLLOWING\n PRECEDING\n TIES\n JOIN t\n NULL\n''\n OTHERS"
         ),
-        text_endings="'\n\"\n`\n]",
+        text_endings="'\n\"\n`\n]\n*/\n~",
     ),
     "xml": Steering(
         closers=">",
