@@ -195,7 +195,6 @@ TABLE t
  FROM LATERAL (
  FROM (t JOIN u ON_
  FROM xmltable('/a' PASSING b COLUMNS c int PATH 'd')
- FROM json_table(a, '$' COLUMNS (b int PATH '$.c'))
  WHERE_
  GROUP BY_
  GROUP BY DISTINCT ROLLUP (a, b), CUBE (c)
@@ -222,7 +221,6 @@ TABLE t
  IS NOT NULL
  IS DISTINCT FROM_
  IS UNKNOWN
- IS JSON OBJECT WITH UNIQUE KEYS
  IS NFC NORMALIZED
  ISNULL
  NOTNULL
@@ -256,8 +254,6 @@ INTERVAL(3) '1'
 DATE '2024-01-01'
 TIMESTAMP '2024-01-01'
 xmlelement(name a, xmlattributes(b AS c))
-json_object('a' VALUE b NULL ON NULL)
-json_value(a, '$' RETURNING int DEFAULT 1 ON ERROR)
 count(DISTINCT_
 count(*)
 f(a, VARIADIC b)
@@ -278,7 +274,7 @@ b'01'
 x'1F'
 E'a\\n'
 $$a$$
-U&'b' UESCAPE '!'
+U&'b'
 1.5e3
 'a'
 "b"
