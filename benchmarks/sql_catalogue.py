@@ -2,7 +2,7 @@
 
     python benchmarks/sql_catalogue.py [--write]
 
-Writes ``grammar/sql/functions/sqlite.json`` and ``postgres.json``: names by kind and by how many arguments they take.
+Writes ``grammar/sql/sqlite_functions.json`` and ``postgres_functions.json``: names by kind and by how many arguments they take.
 SQLite is the one that Python has; PostgreSQL is a server of Debian's packages, started for the purpose. A function is
 listed if the catalogue calls it harmless (innocuous; immutable or stable), it is there for queries, not for types,
 operators, indexes or aggregates to be built from, and its name is not in ``LEFT_OUT`` below.
@@ -24,7 +24,7 @@ use_checkout()
 import psycopg
 from postgres_server import postgres_server
 
-FOLDER = REPO / "grammar" / "sql" / "functions"
+FOLDER = REPO / "grammar" / "sql"
 MOST = 8  # arguments are tried up to this many
 
 # SQLite: what is about the connection, the library, one extension's tables, or memory
@@ -58,7 +58,15 @@ POSTGRES_ADDED = {
     *("array_append", "array_prepend", "array_cat", "starts_with", "sqrt", "mod", "power", "div"),
     *("json_extract_path", "json_extract_path_text", "jsonb_extract_path", "jsonb_extract_path_text"),
 }
-POSTGRES_TYPES_LEFT_OUT = ["internal", "cstring", "trigger", "event_trigger", "void", "fdw_handler", "index_am_handler"]
+POSTGRES_TYPES_LEFT_OUT = [
+    "internal",
+    "cstring",
+    "trigger",
+    "event_trigger",
+    "void",
+    "fdw_handler",
+    "index_am_handler",
+]
 
 POSTGRES_QUERY = """
 select p.proname, p.prokind::text, p.pronargs, p.pronargdefaults, p.provariadic <> 0, coalesce(a.aggkind::text, ''),
@@ -103,7 +111,9 @@ def grouped(kinds: dict[str, Arities]) -> dict[str, dict[str, list[str]]]:
 def sqlite_functions() -> dict[str, Any]:
     database = sqlite3.connect(":memory:")
     kinds: dict[str, Arities] = {"scalar": {}, "aggregate": {}, "window": {}, "table": {}}
-    for name, kind, count, flags in database.execute("select name, type, narg, flags from pragma_function_list"):
+    for name, kind, count, flags in database.execute(
+        "select name, type, narg, flags from pragma_function_list"
+    ):
         innocuous = flags & 0x200000 or SQLITE_JSON.match(name)
         if SQLITE_LEFT_OUT.match(name) or not innocuous:
             continue
@@ -138,7 +148,7 @@ def postgres_functions() -> dict[str, Any]:
         rows = connection.execute(POSTGRES_QUERY, parameters).fetchall()
         full = connection.execute("show server_version").fetchone()
     for name, kind, most, defaults, variadic, aggregate, direct in rows:
-        if name not in POSTGRES_ADDED and POSTGRES_LEFT_OUT.match(name) or aggregate == "h":
+        if (name not in POSTGRES_ADDED and POSTGRES_LEFT_OUT.match(name)) or aggregate == "h":
             continue
         where = {"f": "scalar", "w": "window", "a": "ordered_set" if aggregate == "o" else "aggregate"}[kind]
         counts = kinds[where].setdefault(name, set())
@@ -163,12 +173,12 @@ def as_text(document: dict[str, Any]) -> str:
 def main() -> None:
     """Print or write both lists."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--write", action="store_true", help="write grammar/sql/functions/*.json")
+    parser.add_argument("--write", action="store_true", help="write grammar/sql/*_functions.json")
     options = parser.parse_args()
     for name, make in (("sqlite", sqlite_functions), ("postgres", postgres_functions)):
         text = as_text(make())
         if options.write:
-            (FOLDER / f"{name}.json").write_text(text, "utf-8")
+            (FOLDER / f"{name}_functions.json").write_text(text, "utf-8")
         else:
             print(text)
 

@@ -7,11 +7,23 @@ from itertools import pairwise
 from typing import Final, TypeAlias
 
 from stackmask.grammar.ebnf.lower import SKIP_RULE
-from stackmask.grammar.ir import EPSILON, CharClass, Choice, Expr, Literal, NotFollowedBy, Repeat, RuleRef, Sequence
+from stackmask.grammar.ir import (
+    EPSILON,
+    CharClass,
+    Choice,
+    Expr,
+    Literal,
+    NotFollowedBy,
+    Repeat,
+    RuleRef,
+    Sequence,
+)
 from stackmask.grammar.sql.functions import Arity, Functions
 
 SKIP: Final = RuleRef(SKIP_RULE)
-_ID_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$" + bytes(range(0x80, 0x100))
+_ID_BYTES: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_$" + bytes(
+    range(0x80, 0x100)
+)
 WORD_END: Final = NotFollowedBy(sum(1 << byte for byte in _ID_BYTES))
 
 Groups: TypeAlias = Mapping[Arity, tuple[str, ...]]
@@ -38,7 +50,11 @@ def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
         tables.append(unlisted)
     rules: dict[str, Expr] = {"call": Choice(tuple(calls)), "table_call": Choice(tuple(tables))}
     if dialect == "sqlite":
-        tests = ["LIKE", "GLOB", *(name.upper() for name in ("regexp", "match") if name in functions.unlisted)]
+        tests = [
+            "LIKE",
+            "GLOB",
+            *(name.upper() for name in ("regexp", "match") if name in functions.unlisted),
+        ]
         rules["pattern_test"] = Choice(tuple(seq(ref(name), SKIP) for name in tests))
     return rules
 
@@ -67,7 +83,9 @@ def _postgres_aggregate(arity: Arity) -> Expr:
 
 def _ordered_set(arity: Arity) -> Expr:
     within = [part for word in ("WITHIN", "GROUP") for part in (ref(word), SKIP)]
-    return seq(_arguments(arity, "expr"), sign(")"), *within, sign("("), ref("order"), sign(")"), _opt("filter"))
+    return seq(
+        _arguments(arity, "expr"), sign(")"), *within, sign("("), ref("order"), sign(")"), _opt("filter")
+    )
 
 
 def _any_arguments(dialect: str) -> Expr:
@@ -82,7 +100,9 @@ def _arguments(arity: Arity, item: str) -> Expr:
     """Return so many items with commas between them."""
     ways: list[Expr] = [EPSILON] if 0 in arity.counts else []
     for low, high in _runs(arity):
-        ways.append(seq(ref(item), Repeat(seq(sign(","), ref(item)), low - 1, None if high is None else high - 1)))
+        ways.append(
+            seq(ref(item), Repeat(seq(sign(","), ref(item)), low - 1, None if high is None else high - 1))
+        )
     return ways[0] if len(ways) == 1 else Choice(tuple(ways))
 
 

@@ -1,6 +1,6 @@
 """Which functions a query may call: the lists of each dialect, and what the caller names.
 
-The lists (``functions/*.json``) are made of the databases' own catalogues by ``benchmarks/sql_catalogue.py``.
+The lists (``…_functions.json``) are made of the databases' own catalogues by ``benchmarks/sql_catalogue.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stackmask.grammar.sql.errors import SQLError
 
 KINDS: Final = ("scalar", "aggregate", "ordered_set", "window", "table")
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)*")
-FOLDER: Final = Path(__file__).parent / "functions"
+FOLDER: Final = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Functions:
 @cache
 def safe_functions(dialect: str) -> Functions:
     """Return the functions of a dialect that only compute."""
-    document = json.loads((FOLDER / f"{dialect}.json").read_text("utf-8"))
+    document = json.loads((FOLDER / f"{dialect}_functions.json").read_text("utf-8"))
     return Functions(
         {
             kind: {Arity.read(count): tuple(names) for count, names in document[kind].items()}
