@@ -85,6 +85,13 @@ where p.pronamespace = 'pg_catalog'::regnamespace and p.prokind in ('f', 'a', 'w
   and not exists (select from unnest(p.proargtypes) u(o) join pg_type t on t.oid = u.o where t.typname = any(%(types)s))
 """
 
+# types that queries compute with, beside those that are keywords (int, numeric, varchar, …)
+POSTGRES_TYPES_QUERY = """
+select t.typname from pg_type t
+where t.typnamespace = 'pg_catalog'::regnamespace and t.typtype in ('b', 'r', 'm') and t.typcategory <> 'A'
+  and t.typname !~ '^(_|pg_|reg|gts|acl|txid|refc|cid$|xid|tid$|char$|bit$|numeric$|interval$|timestamp$|time$|varchar$)'
+"""
+
 Arities = dict[str, set[int | None]]  # None: any number beyond the largest
 
 
@@ -146,6 +153,7 @@ def postgres_functions() -> dict[str, Any]:
     parameters = {"added": sorted(POSTGRES_ADDED), "types": POSTGRES_TYPES_LEFT_OUT}
     with postgres_server() as server, psycopg.connect(server.conninfo) as connection:
         rows = connection.execute(POSTGRES_QUERY, parameters).fetchall()
+        types = sorted(name for (name,) in connection.execute(POSTGRES_TYPES_QUERY))
         full = connection.execute("show server_version").fetchone()
     for name, kind, most, defaults, variadic, aggregate, direct in rows:
         if (name not in POSTGRES_ADDED and POSTGRES_LEFT_OUT.match(name)) or aggregate == "h":
@@ -157,7 +165,7 @@ def postgres_functions() -> dict[str, Any]:
         else:
             counts.update(range(most - defaults, most + 1), [None] if variadic else [])
     assert full is not None
-    return {"database": f"PostgreSQL {full[0].split()[0]}", **grouped(kinds)}
+    return {"database": f"PostgreSQL {full[0].split()[0]}", **grouped(kinds), "types": {"names": types}}
 
 
 def as_text(document: dict[str, Any]) -> str:

@@ -49,6 +49,10 @@ def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
     if functions.unlisted:
         tables.append(unlisted)
     rules: dict[str, Expr] = {"call": Choice(tuple(calls)), "table_call": Choice(tuple(tables))}
+    if functions.types:
+        types = words(functions.types)
+        rules["named_type"] = seq(types, _opt("precision"))
+        rules["typed_text"] = seq(types, _opt("precision"), ref("STRING"), SKIP)
     if dialect == "sqlite":
         tests = [
             "LIKE",

@@ -36,10 +36,14 @@ class Arity:
 
 @dataclass(frozen=True, slots=True)
 class Functions:
-    """Names by kind and arity; ``unlisted`` are names that the dialect's list does not have: any arguments."""
+    """Names by kind and arity; ``unlisted`` are names that the dialect's list does not have: any arguments.
+
+    ``types``: names of types, where the dialect has a list of them; a type's name calls its input function.
+    """
 
     by_kind: Mapping[str, Mapping[Arity, tuple[str, ...]]]
     unlisted: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
 
     def of(self, kind: str) -> Mapping[Arity, tuple[str, ...]]:
         """Return the names of a kind."""
@@ -55,7 +59,8 @@ def safe_functions(dialect: str) -> Functions:
             kind: {Arity.read(count): tuple(names) for count, names in document[kind].items()}
             for kind in KINDS
             if kind in document
-        }
+        },
+        types=tuple(document.get("types", {}).get("names", ())),
     )
 
 
@@ -86,7 +91,7 @@ def chosen_functions(dialect: str, names: Iterable[str], forbidden: re.Pattern[s
             listed.update(here)
             if here:
                 kept[kind][arity] = here
-    return Functions(kept, tuple(sorted(wanted - listed)))
+    return Functions(kept, tuple(sorted(wanted - listed)), known.types)
 
 
 def names_pattern(expr: Expr, rules: Mapping[str, Expr]) -> re.Pattern[str]:

@@ -108,6 +108,28 @@ def test_listed_functions_of_one_dialect(dialect: str, call: str, allowed: bool)
     assert accepts(dialect, f"SELECT {call} FROM t") == allowed
 
 
+@pytest.mark.parametrize(
+    ("value", "allowed"),
+    [
+        ("a::text", True),
+        ("a::timestamptz(3)", True),
+        ("a::int4[]", True),
+        ("CAST(a AS double precision)", True),
+        ("date '2024-01-01'", True),
+        ("jsonb'{}'", True),
+        ("point '(1,2)'", True),
+        ("numeric(3, 1) '1.5'", True),
+        ("a::string", False),
+        ("CAST(a AS signed)", False),
+        ("my_type 'a'", False),
+        ("public.my_type 'a'", False),
+    ],
+)
+def test_types_of_the_catalogue(value: str, allowed: bool) -> None:
+    assert accepts("postgres", f"SELECT {value} FROM t") == allowed
+    assert accepts("postgres", f"SELECT {value} FROM t", functions="any")
+
+
 def test_functions_in_from() -> None:
     assert accepts("sqlite", "SELECT value FROM json_each('[1]') WHERE key IN json_tree('[2]')")
     assert not accepts("sqlite", "SELECT * FROM generate_series(1, 3)")
