@@ -216,7 +216,9 @@ def mask_times(pack: Path) -> list[Row]:
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
     result = []
     for dialect, patterns in GOLD.items():
+        accepts = recognizer(Grammar.from_sql(dialect))
         queries = [row["query"] for pattern in patterns for row in read_rows(pack, pattern)]
+        queries = [query for query in queries if accepts(query.encode())]
         random.Random(1).shuffle(queries)
         texts = [tokenizer.encode(query, add_special_tokens=False) for query in queries[:MASK_QUERIES]]
         begin = time.process_time()
