@@ -65,4 +65,6 @@ def _connection() -> Any:
         import psycopg
     except ImportError:
         raise NoServer("psycopg is not installed (pip install 'stackmask[sql]')") from None
-    return psycopg.connect(running_server().conninfo)
+    connection = psycopg.connect(running_server().conninfo)
+    atexit.register(connection.close)  # before the server stops: the last that is registered comes first
+    return connection
