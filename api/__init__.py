@@ -32,6 +32,7 @@ from stackmask.grammar.json_schema.errors import (
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
 )
+from stackmask.grammar.sql.errors import SQLError
 from stackmask.pda.errors import BudgetError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
@@ -56,6 +57,7 @@ __all__ = [
     "Limits",
     "Matcher",
     "MatcherError",
+    "SQLError",
     "SchemaError",
     "StackmaskError",
     "UnsatisfiableSchemaError",

@@ -162,6 +162,38 @@ class Grammar:
         return cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
 
     @classmethod
+    def from_sql(
+        cls,
+        dialect: str,
+        *,
+        functions: Iterable[str] | Literal["any"] | None = None,
+        read_only: bool = True,
+        max_limit: int | None = None,
+        allow_comments: bool = False,
+    ) -> Grammar:
+        """Make the grammar of one query (SELECT, VALUES, WITH … SELECT) of a dialect (``docs/sql.md``).
+
+        ``dialect``: "sqlite" or "postgres". ``functions``: None allows those of the dialect that only compute, with
+        the number of arguments that they take; a list allows these; "any" allows all names. ``read_only``: functions
+        that write, lock, wait or read files are refused by name, whatever ``functions`` is. ``max_limit``: the
+        outermost query ends with a LIMIT of at most so many rows. ``allow_comments``: where blanks may stand.
+        A grammar is not authorisation: run what it lets through with a role that may only read.
+        Raises: SQLError for arguments that mean nothing.
+        Cost: about a second for a dialect's first grammar, which is read from its file and made ready.
+        """
+        from stackmask.grammar.sql.frontend import sql_rules
+
+        return cls(
+            sql_rules(
+                dialect,
+                functions=functions,
+                read_only=read_only,
+                max_limit=max_limit,
+                allow_comments=allow_comments,
+            )
+        )
+
+    @classmethod
     def from_choices(cls, strings: Iterable[str | bytes]) -> Grammar:
         """Return the grammar of exactly these strings.
 

@@ -168,6 +168,131 @@ function() do end (f).x = g (h)() (k).a = 1 f{} f"" f.g:h() local a <const>, b =
         endings=" end_\n end\n until x\n do end\n then end\n()\n = 1\n in x do end\n()\n1",
         text_endings="]]\n]=]\n]==]\n]===]\n]====]\n]=====]\n]======]\n]=======]\n]========]\n]=========]\n~\n\\n\n\\z  ~",
     ),
+    "postgres": Steering(
+        closers=")]",
+        quotes="\"'$",
+        phrases="""\
+SELECT DISTINCT ON (a)_
+SELECT ALL_
+SELECT *_
+WITH RECURSIVE a(b) AS (
+WITH a AS (
+ AS NOT MATERIALIZED (
+ SEARCH DEPTH FIRST BY a SET b
+ CYCLE a SET b TO 1 DEFAULT 2 USING c
+VALUES (
+TABLE t
+ FROM t
+ FROM ONLY t
+ FROM t JOIN u ON_
+ FROM t JOIN u JOIN v ON 1 ON_
+ FROM t LEFT JOIN u USING (a) AS b
+ FROM t RIGHT OUTER JOIN u ON_
+ FROM t NATURAL FULL JOIN u CROSS JOIN v
+ FROM t TABLESAMPLE system (1) REPEATABLE (2)
+ FROM generate_series(1, 3) WITH ORDINALITY AS g(n)
+ FROM ROWS FROM (f(1), g(2) AS (a int))
+ FROM LATERAL (
+ FROM (t JOIN u ON_
+ FROM xmltable('/a' PASSING b COLUMNS c int PATH 'd')
+ WHERE_
+ GROUP BY_
+ GROUP BY DISTINCT ROLLUP (a, b), CUBE (c)
+ GROUP BY GROUPING SETS ((), (a, b), c)
+ HAVING_
+ ORDER BY a USING <, b DESC NULLS FIRST
+ LIMIT 1 OFFSET_
+ OFFSET 2 ROWS FETCH NEXT 3 ROWS WITH TIES
+ FETCH FIRST ROW ONLY
+ UNION ALL_
+ INTERSECT_
+ EXCEPT DISTINCT_
+ IN (
+ NOT IN_
+ LIKE_
+ NOT ILIKE_
+ SIMILAR TO_
+ LIKE a ESCAPE b
+ BETWEEN SYMMETRIC 1 AND 2
+ BETWEEN_
+ AND_
+ OR_
+ NOT_
+ IS NOT NULL
+ IS DISTINCT FROM_
+ IS UNKNOWN
+ IS NFC NORMALIZED
+ ISNULL
+ NOTNULL
+ < ANY (
+ = ALL (
+ AT TIME ZONE 'UTC'
+ COLLATE "C"
+ OPERATOR(pg_catalog.+)_
+::int[]
+::numeric(10, 2)
+::timestamp with time zone
+::character varying(3)
+CAST(a AS double precision)
+CASE_
+ WHEN a THEN b ELSE c END
+EXTRACT(year FROM_
+SUBSTRING(a FROM 1 FOR 2)
+TRIM(BOTH 'x' FROM_
+POSITION('a' IN_
+OVERLAY(a PLACING b FROM 1)
+COALESCE(
+GREATEST(
+NULLIF(a, b)
+ARRAY[
+ARRAY(
+ROW(
+(a, b) OVERLAPS (c, d)
+EXISTS (
+INTERVAL '1' DAY
+INTERVAL(3) '1'
+DATE '2024-01-01'
+TIMESTAMP '2024-01-01'
+xmlelement(name a, xmlattributes(b AS c))
+count(DISTINCT_
+count(*)
+f(a, VARIADIC b)
+f(a => 1)
+string_agg(a, b ORDER BY c)
+percentile_cont(0.5) WITHIN GROUP (ORDER BY a)
+ FILTER (WHERE_
+ OVER (
+ OVER w
+sum(a) OVER (PARTITION BY b ORDER BY c
+sum(a) OVER (w ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW EXCLUDE NO OTHERS)
+sum(a) OVER (ORDER BY b GROUPS BETWEEN 1 PRECEDING AND 2 FOLLOWING EXCLUDE GROUP)
+ WINDOW w AS (
+NULL
+CURRENT_DATE
+CURRENT_TIME(2)
+b'01'
+x'1F'
+E'a\\n'
+$$a$$
+U&'b'
+1.5e3
+'a'
+"b"
+a.b
+a[1]
+a[1:2]
+,_
+||
+->>
+@>
+!~*
+ -_""",
+        endings=(
+            " SELECT 1\nVALUES (1\n WHEN 1 THEN 1\n THEN 1\n END\n FROM t\n AS x\n AS (SELECT 1\n AND 1\n1\n a\n BY 1\n (1\n)\n"
+            "FIRST\n ROW\n FOLLOWING\n PRECEDING\n TIES\n JOIN t\n ON 1\n NULL\n''\n OTHERS\n USING (a)\n int\n IN 1\n ONLY"
+        ),
+        text_endings="'\n\"\n$$\n*/\n~",
+    ),
     "regex": Steering(
         closers=")]}",
         phrases="""\
@@ -293,7 +418,7 @@ a.b
             " SELECT 1\nVALUES (1\n WHEN 1 THEN 1\n THEN 1\n END\n FROM t\n AS x\n AS (SELECT 1\n AND 1\n1\n a\n BY 1\n (1\n)\n"
             "FIRST\n ROW\n FOLLOWING\n PRECEDING\n TIES\n JOIN t\n NULL\n''\n OTHERS"
         ),
-        text_endings="'\n\"\n`\n]",
+        text_endings="'\n\"\n`\n]\n*/\n~",
     ),
     "xml": Steering(
         closers=">",
@@ -325,3 +450,4 @@ a.b
         text_endings="-->\n]]>\n?>\n\"\n'\n</\n\"/>\n'/>",
     ),
 }
+STEERING["sqlite"] = STEERING["sql"]

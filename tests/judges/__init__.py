@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from judges import arithmetic, csv, indented, json, lua, regex, sql, xml
+from judges import arithmetic, csv, indented, json, lua, postgres, regex, sql, xml
 from judges.verdict import Verdict
 
 JUDGES: Mapping[str, Callable[[bytes], Verdict]] = {
@@ -19,8 +19,10 @@ JUDGES: Mapping[str, Callable[[bytes], Verdict]] = {
     "indented": indented.judge,
     "json": json.judge,
     "lua": lua.judge,
+    "postgres": postgres.judge,
     "regex": regex.judge,
     "sql": sql.judge,
+    "sqlite": sql.judge,
     "xml": xml.judge,
 }
 

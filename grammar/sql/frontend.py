@@ -1,0 +1,99 @@
+"""Make the rules of a dialect, narrowed: functions, comments, the number of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Final
+
+from stackmask.grammar.ebnf.lower import SKIP_RULE
+from stackmask.grammar.ebnf.modules import load_rules
+from stackmask.grammar.files import bundled_path, read_text
+from stackmask.grammar.ir import NOTHING, CharClass, Choice, Expr, Literal, Repeat, RuleRef, RuleSet, Sequence
+from stackmask.grammar.normalize.build import rewrite, with_bodies
+from stackmask.grammar.sql.calls import WORD_END, call_rules, seq
+from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.functions import Functions, chosen_functions, names_pattern, safe_functions
+
+DIALECTS: Final = {"sqlite": "sqlite", "postgres": "postgres", "postgresql": "postgres"}
+MAX_ROWS: Final = 10**18  # what a 64-bit count of rows holds, and so what LIMIT takes
+NO_WORD: Final = Literal(b" ")  # in a rule of words to be left out: leaves out none
+
+
+def sql_rules(
+    dialect: str,
+    *,
+    functions: Iterable[str] | str | None,
+    read_only: bool,
+    max_limit: int | None,
+    allow_comments: bool,
+) -> RuleSet:
+    """Return the rules of ``Grammar.from_sql``; its docstring says what the arguments mean.
+
+    Raises: SQLError.
+    """
+    if not isinstance(dialect, str) or dialect.lower() not in DIALECTS:
+        raise SQLError(f"dialect: {dialect!r:.60} is none of {', '.join(DIALECTS)}")
+    dialect = DIALECTS[dialect.lower()]
+    if max_limit is not None and (
+        isinstance(max_limit, bool) or not isinstance(max_limit, int) or not 0 <= max_limit <= MAX_ROWS
+    ):
+        raise SQLError(f"max_limit: {max_limit!r:.60} is no number of rows from 0 to {MAX_ROWS:,}")
+    base = _dialect_rules(dialect, "root" if max_limit is None else "limited")
+    changes: dict[str, Expr] = {}
+    if functions != "any":
+        changes |= call_rules(dialect, _functions(dialect, functions, base, read_only))
+    if not read_only:
+        changes["side_effect"] = NO_WORD
+    if not allow_comments:
+        changes[SKIP_RULE] = Repeat(RuleRef("blank"), 0, None)
+    if max_limit is not None:
+        changes["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
+    bodies = {name: rule.body for name, rule in base.rules.items()} | changes
+    return with_bodies(base, _without_empty(bodies))
+
+
+def _without_empty(bodies: dict[str, Expr]) -> dict[str, Expr]:
+    """Leave out the rules that no function is left for, and the alternatives that use them."""
+    empty = {name for name, body in bodies.items() if body == NOTHING}
+    if not empty:
+        return bodies
+
+    def leaf(expr: Expr) -> Expr:
+        return NOTHING if isinstance(expr, RuleRef) and expr.name in empty else expr
+
+    return {name: rewrite(body, leaf) for name, body in bodies.items() if name not in empty}
+
+
+def _functions(dialect: str, functions: Iterable[str] | None, base: RuleSet, read_only: bool) -> Functions:
+    if functions is None:
+        return safe_functions(dialect)
+    bodies = {name: rule.body for name, rule in base.rules.items()}
+    forbidden = names_pattern(bodies["side_effect"], bodies) if read_only else None
+    return chosen_functions(dialect, functions, forbidden)
+
+
+@lru_cache(maxsize=8)
+def _dialect_rules(dialect: str, start: str) -> RuleSet:
+    path = bundled_path(dialect)
+    assert path is not None  # a file of this package
+    return load_rules(read_text(path), name=f"stackmask/grammars/{path.name}", base=path.parent, start=start)
+
+
+def numbers_up_to(most: int) -> Expr:
+    """Return the decimal numbers from 0 to ``most``, without leading zeros. Cost: linear in the digits."""
+    digits = str(most)
+    ways: list[Expr] = []
+    if len(digits) > 1:
+        ways.append(_digit(0, 0))
+        ways.append(Sequence((_digit(1, 9), Repeat(_digit(0, 9), 0, len(digits) - 2))))
+    for place, char in enumerate(digits):  # as many digits, less at this place for the first time
+        low = 1 if place == 0 and len(digits) > 1 else 0
+        if int(char) > low:
+            rest = Repeat(_digit(0, 9), len(digits) - place - 1, len(digits) - place - 1)
+            ways.append(Sequence((Literal(digits[:place].encode()), _digit(low, int(char) - 1), rest)))
+    return Choice((*ways, Literal(digits.encode())))
+
+
+def _digit(low: int, high: int) -> Expr:
+    return CharClass(((ord("0") + low, ord("0") + high),))
