@@ -6,3 +6,7 @@ class Simulation(MaskWalks):
     @property
     def simulations(self) -> int:
         """Fills that ran tokens on their configuration."""
+
+    @property
+    def tried(self) -> int:
+        """Tokens that were run one by one on a real configuration."""

@@ -10,3 +10,7 @@ class MaskWalks(Shortcuts):
     @property
     def visited_nodes(self) -> int:
         """Trie nodes that walks went on behind."""
+
+    @property
+    def shortened(self) -> int:
+        """Walks that left settled or short tokens aside."""
