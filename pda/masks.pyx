@@ -464,6 +464,7 @@ cdef class MaskStore(Simulation):
                 run = self.runs.run_of(code, 0)
                 self.slice(run, -1)
                 self.runs.remainders_of(run, c'"')
+                self.unsettled_place(run)
 
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Write the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""

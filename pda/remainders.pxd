@@ -35,6 +35,7 @@ cdef class Forest:
     cdef vector[uint8_t] twice          # node -> some token stands at several nodes of its trie
     cdef vector[int32_t] stamp          # token -> the last trie that it was met in
     cdef IdTable root_index
+    cdef vector[int32_t] before         # scratch: node of the vocabulary -> tokens that were kept before it
 
     cdef Nodes nodes(self, int32_t place) noexcept
     cdef int32_t size_of(self, int32_t place) noexcept

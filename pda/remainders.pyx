@@ -179,11 +179,12 @@ cdef class Forest:
 
     cdef int32_t select(self, vector[uint8_t]& keep) except -1:
         """Return the place of the trie of some tokens of the vocabulary. Cost: linear in its nodes."""
-        cdef vector[int32_t] before
+        cdef int32_t* before
         cdef vector[int32_t] open_nodes
         cdef Trie trie = self.trie
         cdef int32_t i, t, node, root, count = 0
-        before.resize(<size_t>trie.nodes + 1)
+        self.before.resize(<size_t>trie.nodes + 1)
+        before = self.before.data()
         for i in range(trie.nodes):
             before[i] = count
             for t in range(trie.token_first[i], trie.token_first[i + 1]):

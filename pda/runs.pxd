@@ -62,6 +62,12 @@ cdef class Runs:
     cdef KeyMap remainder_index     # run << 8 | byte -> offset in remainders
     cdef vector[int32_t] remainders  # count, then places
 
+    # scratch of one run table
+    cdef vector[int32_t] found_tokens
+    cdef vector[int32_t] found_needs
+    cdef vector[int32_t] found_exits
+    cdef vector[int32_t] found_before
+
     cdef int look_below(self) except -1
     cdef uint64_t whole_leads(self, const int16_t* table)
     cdef int32_t code_of(self, int32_t item) except -2

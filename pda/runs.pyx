@@ -213,72 +213,68 @@ cdef class Runs:
         cdef int32_t found = map_get(&self.run_index, key)
         cdef Run run
         cdef Nodes n
-        cdef int32_t node = place >> 2, total, kept = 0, i, t
-        cdef vector[int32_t] tokens
-        cdef vector[int32_t] needs
+        cdef int32_t node = place >> 2, kept, i, t
         cdef vector[int32_t] offset
-        cdef vector[int32_t] exits
-        cdef vector[int32_t] before
         cdef Exit exit
         cdef bint look
         cdef size_t k
         if found != NO_VALUE:
             return found
         n = self.forest.nodes(place)
-        total = n.token_first[n.end[node]] - n.token_first[node + 1]
-        tokens.resize(total)
-        needs.resize(total)
-        exits.resize(n.end[node] - node)
-        before.resize(n.end[node] - node)
+        self.found_tokens.clear()
+        self.found_needs.clear()
+        self.found_exits.clear()
+        self.found_before.clear()
         run.code = code
         run.place = place
         look = place == 0 and self.forest.max_depth < 0x10000
         if look:
             self.look_below()
-        run.exit_count = cut(
+        cut(
             n,
             node,
             &self.table[self.codes[code].first_row],
             self.forest.max_depth,
-            tokens.data(),
-            needs.data(),
-            &kept,
-            exits.data(),
-            before.data(),
+            self.found_tokens,
+            self.found_needs,
+            self.found_exits,
+            self.found_before,
             self.below_of.data() if look else NULL,
             self.below.data(),
             self.characters.data(),
             self.codes[code],
         )
+        kept = <int32_t>self.found_tokens.size()
+        run.exit_count = <int32_t>self.found_exits.size()
         run.exit_first = <int32_t>self.exits.size()
         run.most_needed = 0
         run.most_before = 0
         for i in range(run.exit_count):
-            exit.place = (exits[i] << 2) | (place & IN_FOREST) | INCLUSIVE
-            exit.count = before[i]
-            exit.byte = n.byte[exits[i]]
+            exit.place = (self.found_exits[i] << 2) | (place & IN_FOREST) | INCLUSIVE
+            exit.count = self.found_before[i]
+            exit.byte = n.byte[self.found_exits[i]]
             self.exits.push_back(exit)
             if exit.count > run.most_before:
                 run.most_before = exit.count
         sort(self.exits.begin() + run.exit_first, self.exits.end(), exit_less)
         # by the number of characters, counted
         for i in range(kept):
-            if needs[i] > run.most_needed:
-                run.most_needed = needs[i]
+            if self.found_needs[i] > run.most_needed:
+                run.most_needed = self.found_needs[i]
         run.token_first = <int32_t>self.tokens.size()
         run.token_count = kept
         offset.resize(run.most_needed + 2, 0)
         for i in range(kept):
-            offset[needs[i] + 1] += 1
+            offset[self.found_needs[i] + 1] += 1
         for k in range(1, offset.size()):
             offset[k] += offset[k - 1]
         self.tokens.resize(self.tokens.size() + kept)
         self.needed.resize(self.tokens.size())
         for i in range(kept):
-            t = run.token_first + offset[needs[i]]
-            offset[needs[i]] += 1
-            self.tokens[t] = tokens[i]
-            self.needed[t] = needs[i]
+            t = run.token_first + offset[self.found_needs[i]]
+            offset[self.found_needs[i]] += 1
+            self.tokens[t] = self.found_tokens[i]
+            self.needed[t] = self.found_needs[i]
         self.runs.push_back(run)
         found = <int32_t>self.runs.size() - 1
         map_put(&self.run_index, key, found)
@@ -343,16 +339,15 @@ cdef inline bint is_inside(const Below& below, const Code& code, int32_t count) 
     )
 
 
-cdef int32_t cut(
+cdef int cut(
     Nodes n,
     int32_t node,
     const int16_t* table,
     int32_t max_depth,
-    int32_t* tokens,
-    int32_t* needs,
-    int32_t* kept,
-    int32_t* exits,
-    int32_t* before,
+    vector[int32_t]& tokens,
+    vector[int32_t]& needs,
+    vector[int32_t]& exits,
+    vector[int32_t]& before,
     const int32_t* below_of,
     const Below* below,
     const uint16_t* characters,
@@ -360,16 +355,17 @@ cdef int32_t cut(
 ) except -1:
     """Follow the automaton of X over the nodes below one.
 
-    Fill in the tokens that are runs, with the characters that they need, and the nodes where another byte
-    follows whole characters, with how many. Return the number of those. ``below_of``: what is below
-    the nodes, or NULL; where all of that is X, tokens are taken as they stand, with their ``characters``.
+    Append the tokens that are runs, with the characters that they need, and the nodes where another byte
+    follows whole characters, with how many. ``below_of``: what is below the nodes, or NULL; where all of that is X, tokens
+    are taken as they stand, with their ``characters``.
     """
     cdef vector[int16_t] state_at
     cdef vector[int32_t] count_at
     cdef int16_t* states
     cdef int32_t* counts
     cdef int32_t i = node + 1, stop = n.end[node], base = n.depth[node]
-    cdef int32_t depth, count, t, found = 0, number = 0
+    cdef int32_t depth, count, t
+    cdef int32_t first
     cdef int16_t state
     state_at.resize(max_depth + 2, 0)
     count_at.resize(max_depth + 2, 0)
@@ -381,9 +377,8 @@ cdef int32_t cut(
         count = counts[depth - 1]
         if state < 0:
             if states[depth - 1] == 0:
-                exits[found] = i
-                before[found] = count
-                found += 1
+                exits.push_back(i)
+                before.push_back(count)
             i = n.end[i]
             continue
         if state == 0:
@@ -392,18 +387,15 @@ cdef int32_t cut(
         counts[depth] = count
         t = -1 if below_of == NULL or state else below_of[i]
         if t >= 0 and is_inside(below[t], code, count):
-            for t in range(n.token_first[i], n.token_first[n.end[i]]):
-                tokens[number] = n.tokens[t]
-                needs[number] = characters[t]
-                number += 1
+            first = n.token_first[i]
             i = n.end[i]
+            tokens.insert(tokens.end(), n.tokens + first, n.tokens + n.token_first[i])
+            needs.insert(needs.end(), characters + first, characters + n.token_first[i])
             continue
         if state:
             count += 1
         for t in range(n.token_first[i], n.token_first[i + 1]):
-            tokens[number] = n.tokens[t]
-            needs[number] = count
-            number += 1
+            tokens.push_back(n.tokens[t])
+            needs.push_back(count)
         i += 1
-    kept[0] = number
-    return found
+    return 0
