@@ -12,6 +12,7 @@ EXTRAS = {
     "cli": frozenset({"typer", "rich"}),
     "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm", "typer", "rich"}),
     "sql": frozenset({"sqlalchemy", "psycopg"}),
+    "gpu": frozenset({"torch", "triton"}),
 }
 
 
