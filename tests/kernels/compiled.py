@@ -1,0 +1,87 @@
+"""Compile kernels for a GPU that need not be there, and describe what came out; run as a program of its own.
+
+Tests run kernels in Triton's interpreter, which takes more than the compiler does. A program of its own, because what
+Triton does is settled when it is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from typing import Any
+
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource, compile
+
+from stackmask.runtime.kernels.gpu import apply, sample
+
+HOPPER = GPUTarget("cuda", 90, 32)
+SAMPLE_SOURCE = {"logits_stride": "i32", "mask_ptr": "*i32", "mask_stride": "i32", "entry_ptr": "*i32"}
+SAMPLE_LEFT = {"max_ptr": "*fp32", "sum_ptr": "*fp32", "best_ptr": "*i32", "count_ptr": "*i32"}
+SIZES = {"tiles": "i32", "columns": "i32", "width": "i32"}
+
+
+def describe(kernel: Any, types: dict[str, str], constants: dict[str, Any], warps: int) -> dict[str, Any]:
+    """Compile for pointers and strides that are multiples of 16; return stores and loads by width, and spills."""
+    names = list(kernel.arg_names)
+    assert set(names) == set(types) | set(constants), set(names) ^ (set(types) | set(constants))
+    signature = {name: types.get(name, "constexpr") for name in names}
+    even = [["tt.divisibility", 16]]
+    attributes = {(i,): even for i, name in enumerate(names) if name.endswith(("_ptr", "_stride"))}
+    source = ASTSource(
+        kernel, signature, constexprs={(names.index(n),): v for n, v in constants.items()}, attrs=attributes
+    )
+    compiled = compile(source, target=HOPPER, options={"num_warps": warps})
+    accesses = re.findall(r"(?:ld|st)\.global(?:\.\w+)*?(?:\.v\d)?\.b\d+", compiled.asm["ptx"])
+    return {"accesses": dict(Counter(accesses)), "shared": compiled.metadata.shared}
+
+
+def apply_kernels() -> dict[str, Any]:
+    found = {}
+    for name, size in (("fp32", 4), ("bf16", 2), ("fp64", 8)):
+        for table in (False, True):
+            types = {
+                "logits_ptr": f"*{name}",
+                "logits_stride": "i32",
+                "mask_ptr": "*i32",
+                "mask_stride": "i32",
+            }
+            types |= {"entry_ptr": "*i32", "chosen_ptr": "*i64", "rows": "i32", **SIZES}
+            constants = {"CHOSEN": table, "TABLE": table, "GROUP": 16 // size, "BLOCK": 4096}
+            found[f"apply {name} {'table' if table else 'bitmap'}"] = describe(
+                apply._apply_kernel, types, constants, 8
+            )
+    return found
+
+
+def sample_kernels() -> dict[str, Any]:
+    found = {}
+    rows = {
+        "top_k_ptr": "*i32",
+        "top_p_ptr": "*fp32",
+        "min_p_ptr": "*fp32",
+        "seed_ptr": "*i64",
+        "step_ptr": "*i64",
+    }
+    rows |= {"list_ptr": "*fp32", "token_ptr": "*i64", "logprob_ptr": "*fp32"}
+    for name, size in (("fp32", 4), ("bf16", 2)):
+        types = {
+            "logits_ptr": f"*{name}",
+            "temperature_ptr": "*fp32",
+            **SAMPLE_SOURCE,
+            **SAMPLE_LEFT,
+            **SIZES,
+        }
+        how = {"TABLE": size == 2, "GROUP": 16 // size, "EVEN": True, "BLOCK": sample.TILE}
+        found[f"tiles {name}"] = describe(sample._tiles_kernel, types, how, 4)
+        for cut in (False, True):
+            found[f"rows {name} {'cut' if cut else 'plain'}"] = describe(
+                sample._rows_kernel, types | rows, how | {"CUT": cut, "TILES": 128}, 4
+            )
+    return found
+
+
+if __name__ == "__main__":
+    json.dump({**apply_kernels(), **sample_kernels()}, sys.stdout, indent=1)
