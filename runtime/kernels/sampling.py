@@ -126,6 +126,25 @@ class MaskedSampler:
             return sample_reference(logits, bitmask, columns=columns, **parameters)
         return self._launch(logits, bitmask, columns, parameters, may_cut(given))
 
+    def launch_with_table(
+        self,
+        logits: torch.Tensor,
+        rows: torch.Tensor,
+        entries: torch.Tensor,
+        columns: int,
+        given: dict[str, Any],
+    ) -> SampledTokens:
+        """Draw with masks that are entries of a table on the GPU (``DeviceMaskTable.sample`` checks and calls this).
+
+        ``given`` are the parameters of a call; those that are missing have their defaults.
+        """
+        self._check_room(logits)
+        if unknown := given.keys() - _PARAMETERS.keys():
+            raise TypeError(f"unexpected parameters: {', '.join(sorted(unknown))}")
+        given = {name: given.get(name, default) for name, (_, default, _) in _PARAMETERS.items()}
+        parameters = {name: self._parameter(name, value, len(logits)) for name, value in given.items()}
+        return self._launch(logits, rows, columns, parameters, may_cut(given), entries)
+
     def _launch(
         self,
         logits: torch.Tensor,
@@ -157,6 +176,10 @@ class MaskedSampler:
             raise BitmaskError(f"logits has {logits.ndim} dimensions, must have 2: rows and tokens")
         if logits.device != bitmask.device:
             raise BitmaskError(f"logits is on {logits.device}, but bitmask is on {bitmask.device}")
+        self._check_room(logits)
+        return check_masked(logits, bitmask, vocab_size)
+
+    def _check_room(self, logits: torch.Tensor) -> None:
         if logits.device.type != self.device.type:
             raise BitmaskError(f"logits is on {logits.device}, but the sampler is on {self.device}")
         if len(logits) > self.rows or logits.shape[1] != self.width:
@@ -165,7 +188,6 @@ class MaskedSampler:
             )
         if logits.dtype == torch.float64:
             raise BitmaskError("logits has dtype torch.float64, must be float32, float16 or bfloat16")
-        return check_masked(logits, bitmask, vocab_size)
 
     def _parameter(self, name: str, value: Any, rows: int) -> torch.Tensor:
         """Return a parameter as a tensor (rows,) on the device; what can be looked at is checked."""

@@ -44,13 +44,12 @@ def load_words(mask_ptr, mask_stride, entry_ptr, row, tokens, first, count, colu
     is_there = word_ids < (columns + 31) // 32
     if TABLE:
         entry = entry_ptr + row.to(tl.int64) * _ENTRY
-        base = tl.load(entry).to(tl.int64)
-        words = tl.load(mask_ptr + base * mask_stride + word_ids, mask=is_there & (base >= 0), other=0)
-        for k in range(1, _ENTRY_ROWS):
-            other = tl.load(entry + k).to(tl.int64)
-            if other >= 0:
-                words |= tl.load(mask_ptr + other * mask_stride + word_ids, mask=is_there, other=0)
-        for k in range(_ENTRY_TOKENS):
+        words = tl.zeros_like(tokens)
+        for k in tl.static_range(_ENTRY_ROWS):
+            named = tl.load(entry + k).to(tl.int64)
+            if named >= 0:
+                words |= tl.load(mask_ptr + named * mask_stride + word_ids, mask=is_there, other=0)
+        for k in tl.static_range(_ENTRY_TOKENS):
             token = tl.load(entry + _ENTRY_ROWS + k)
             if (token >= first) & (token < first + count):
                 words ^= tl.where(word_ids == token // 32, 1 << (token % 32), 0)
