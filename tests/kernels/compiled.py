@@ -15,7 +15,7 @@ from typing import Any
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource, compile
 
-from stackmask.runtime.kernels.gpu import apply, sample
+from stackmask.runtime.kernels.gpu import apply, output, sample
 
 HOPPER = GPUTarget("cuda", 90, 32)
 SAMPLE_SOURCE = {"logits_stride": "i32", "mask_ptr": "*i32", "mask_stride": "i32", "entry_ptr": "*i32"}
@@ -29,12 +29,14 @@ def describe(kernel: Any, types: dict[str, str], constants: dict[str, Any], warp
     assert set(names) == set(types) | set(constants), set(names) ^ (set(types) | set(constants))
     signature = {name: types.get(name, "constexpr") for name in names}
     even = [["tt.divisibility", 16]]
-    attributes = {(i,): even for i, name in enumerate(names) if name.endswith(("_ptr", "_stride"))}
+    attributes = {(i,): even for i, name in enumerate(names) if name.endswith(("_ptr", "_stride", "size"))}
     source = ASTSource(
         kernel, signature, constexprs={(names.index(n),): v for n, v in constants.items()}, attrs=attributes
     )
     compiled = compile(source, target=HOPPER, options={"num_warps": warps})
-    accesses = re.findall(r"(?:ld|st)\.global(?:\.\w+)*?(?:\.v\d)?\.b\d+", compiled.asm["ptx"])
+    accesses = re.findall(
+        r"(?:ld|st)\.global(?:\.\w+)*?(?:\.v\d)?\.b\d+|cp\.async\.c\w|wgmma|mma\.sync", compiled.asm["ptx"]
+    )
     return {"accesses": dict(Counter(accesses)), "shared": compiled.metadata.shared}
 
 
@@ -83,5 +85,35 @@ def sample_kernels() -> dict[str, Any]:
     return found
 
 
+def output_kernels() -> dict[str, Any]:
+    found = {}
+    masks = {"mask_ptr": "*i32", "mask_stride": "i32", "order_ptr": "*i32", "wanted_ptr": "*i8"}
+    counts = {"rows": "i32", "vocab": "i32", "columns": "i32"}
+    ordered = {"ORDERED": True, "BLOCK": output.BLOCK}
+    found["wanted"] = describe(output._wanted_kernel, {**masks, "counts_ptr": "*i32", **counts}, ordered, 1)
+    lists = {"counts_ptr": "*i32", "list_ptr": "*i32", "total_ptr": "*i32", "blocks": "i32"}
+    for gather in (False, True):
+        constants = {"GATHER": gather, "BLOCKS": 4096}
+        found[f"list {gather}"] = describe(output._list_kernel, lists, constants, 16)
+    scatter = {"wanted_ptr": "*i8", "starts_ptr": "*i32", "positions_ptr": "*i32", "vocab": "i32"}
+    found["scatter"] = describe(output._scatter_kernel, scatter, {"BLOCK": output.BLOCK}, 1)
+    for name, depth in (("fp32", 64), ("bf16", 128), ("fp16", 128)):
+        types = {f"{what}_ptr": f"*{name}" for what in ("hidden", "weight", "logits")}
+        types |= {f"{what}_stride": "i32" for what in ("hidden", "weight", "logits")}
+        types |= {
+            **masks,
+            "list_ptr": "*i32",
+            "total_ptr": "*i32",
+            **counts,
+            "size": "i32",
+            "programs": "i32",
+        }
+        for rows in (16, 64):
+            constants = {**ordered, "GATHER": rows == 16, "FILTER": rows == 64, "UPCAST": False}
+            constants |= {"ROWS": rows, "DEPTH": depth}
+            found[f"product {name} {rows}"] = describe(output._product_kernel, types, constants, 4)
+    return found
+
+
 if __name__ == "__main__":
-    json.dump({**apply_kernels(), **sample_kernels()}, sys.stdout, indent=1)
+    json.dump({**apply_kernels(), **sample_kernels(), **output_kernels()}, sys.stdout, indent=1)
