@@ -1,10 +1,9 @@
 # distutils: language = c++
 """Write -inf over the logits that a bitmask forbids, on the CPU.
 
-A word of 32 tokens costs a comparison where all of them are allowed, plain stores where none is, and a store
-for each token where one or two are forbidden. What is left is blended: with AVX2 where the processor has it
-(asked at run time), else by loops that compilers turn into vectors. NaN and infinities of allowed tokens keep
-their bits.
+A word of 32 tokens costs a comparison where all of them are allowed, and plain stores where none is. What is
+left is blended: with AVX2 where the processor has it (asked at run time), else by loops that compilers turn
+into vectors. NaN and infinities of allowed tokens keep their bits.
 """
 
 from libc.stdint cimport int64_t, uint16_t, uint32_t, uint64_t, uintptr_t
@@ -47,6 +46,7 @@ cdef extern from *:
     }
 
     struct Plain {
+        enum { ONE_BY_ONE = 2 };    // bytes of a logit from which one or two of a word are stored apart
         template <typename T> static void blend(T* x, uint32_t word, T value) { blend_word(x, word, value); }
         template <typename T> static void fill(T* x, ptrdiff_t count, T value, bool) {
             stackmask::fill(x, count, value);
@@ -63,6 +63,7 @@ cdef extern from *:
     #define AVX2 __attribute__((target("avx2")))
 
     struct Avx2 {
+        enum { ONE_BY_ONE = 4 };    // a blend of 64 bytes costs less than a branch that is guessed wrong
         // loads and blends: masked stores cost some 40 operations each on AMD's processors
         static AVX2 void blend(uint32_t* x, uint32_t word, uint32_t value) {
             const __m256i bits = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
@@ -159,10 +160,10 @@ cdef extern from *:
                     }                                                                                      \\
                     uint32_t left = ~word;                                                                 \\
                     const uint32_t rest = left & (left - 1);                                               \\
-                    if (rest & (rest - 1)) {                                                               \\
-                        PATH::blend(x + 32 * k, word, value);                                              \\
-                    } else {                                                                               \\
+                    if (sizeof(T) >= PATH::ONE_BY_ONE && !(rest & (rest - 1))) {                           \\
                         for (; left; left &= left - 1) x[32 * k + lowest(left)] = value;                   \\
+                    } else {                                                                               \\
+                        PATH::blend(x + 32 * k, word, value);                                              \\
                     }                                                                                      \\
                     k++;                                                                                   \\
                 }                                                                                          \\

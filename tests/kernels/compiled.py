@@ -42,19 +42,12 @@ def describe(kernel: Any, types: dict[str, str], constants: dict[str, Any], warp
 
 def apply_kernels() -> dict[str, Any]:
     found = {}
-    for name, size in (("fp32", 4), ("bf16", 2), ("fp64", 8)):
-        for table in (False, True):
-            types = {
-                "logits_ptr": f"*{name}",
-                "logits_stride": "i32",
-                "mask_ptr": "*i32",
-                "mask_stride": "i32",
-            }
-            types |= {"entry_ptr": "*i32", "chosen_ptr": "*i64", "rows": "i32", **SIZES}
-            constants = {"CHOSEN": table, "TABLE": table, "GROUP": 16 // size, "BLOCK": 4096}
-            found[f"apply {name} {'table' if table else 'bitmap'}"] = describe(
-                apply._apply_kernel, types, constants, 8
-            )
+    for name, size in (("fp32", 4), ("bf16", 2)):
+        table = size == 2
+        types = {"logits_ptr": f"*{name}", "logits_stride": "i32", "mask_ptr": "*i32", "mask_stride": "i32"}
+        types |= {"entry_ptr": "*i32", "chosen_ptr": "*i64", "rows": "i32", **SIZES}
+        constants = {"CHOSEN": table, "TABLE": table, "GROUP": 16 // size, "BLOCK": 4096}
+        found[f"apply {name}"] = describe(apply._apply_kernel, types, constants, 8)
     return found
 
 
@@ -78,10 +71,8 @@ def sample_kernels() -> dict[str, Any]:
         }
         how = {"TABLE": size == 2, "GROUP": 16 // size, "EVEN": True, "BLOCK": sample.TILE}
         found[f"tiles {name}"] = describe(sample._tiles_kernel, types, how, 4)
-        for cut in (False, True):
-            found[f"rows {name} {'cut' if cut else 'plain'}"] = describe(
-                sample._rows_kernel, types | rows, how | {"CUT": cut, "TILES": 128}, 4
-            )
+        how |= {"CUT": size == 4, "TILES": 128}
+        found[f"rows {name}"] = describe(sample._rows_kernel, types | rows, how, 4)
     return found
 
 
@@ -97,7 +88,7 @@ def output_kernels() -> dict[str, Any]:
         found[f"list {gather}"] = describe(output._list_kernel, lists, constants, 16)
     scatter = {"wanted_ptr": "*i8", "starts_ptr": "*i32", "positions_ptr": "*i32", "vocab": "i32"}
     found["scatter"] = describe(output._scatter_kernel, scatter, {"BLOCK": output.BLOCK}, 1)
-    for name, depth in (("fp32", 64), ("bf16", 128), ("fp16", 128)):
+    for name, rows, depth in (("fp32", 16, 64), ("bf16", 16, 128), ("fp16", 64, 128)):
         types = {f"{what}_ptr": f"*{name}" for what in ("hidden", "weight", "logits")}
         types |= {f"{what}_stride": "i32" for what in ("hidden", "weight", "logits")}
         types |= {
@@ -108,10 +99,9 @@ def output_kernels() -> dict[str, Any]:
             "size": "i32",
             "programs": "i32",
         }
-        for rows in (16, 64):
-            constants = {**ordered, "GATHER": rows == 16, "FILTER": rows == 64, "UPCAST": False}
-            constants |= {"ROWS": rows, "DEPTH": depth}
-            found[f"product {name} {rows}"] = describe(output._product_kernel, types, constants, 4)
+        constants = {**ordered, "GATHER": rows == 16, "FILTER": rows == 64, "UPCAST": False}
+        constants |= {"ROWS": rows, "DEPTH": depth}
+        found[f"product {name}"] = describe(output._product_kernel, types, constants, 4)
     return found
 
 

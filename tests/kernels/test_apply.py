@@ -79,9 +79,8 @@ def test_every_density(apply: Apply, density: float, dtype: torch.dtype) -> None
     assert torch.equal(bits_of(logits), bits_of(wanted))
 
 
-@pytest.mark.parametrize("dtype", FLOATS)
-def test_a_real_vocabulary_in_wider_logits(apply: Apply, dtype: torch.dtype) -> None:
-    vocab, width = 151_669, 151_936
+def test_a_real_vocabulary_in_wider_logits(apply: Apply) -> None:
+    vocab, width, dtype = 151_669, 151_936, torch.bfloat16
     masks, allowed = random_masks(7, 2, vocab)
     masks[1], allowed[1] = random_masks(8, 1, vocab, 0.99)[0][0], random_masks(8, 1, vocab, 0.99)[1][0]
     logits = random_logits(9, 2, width, dtype)
