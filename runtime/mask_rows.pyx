@@ -6,10 +6,11 @@ that are run on the real configuration, and stop tokens. The difference is taken
 what is named is the mask, bit for bit.
 """
 
-from libc.stdint cimport int32_t, uint32_t, uintptr_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
+from stackmask.pda.config_table cimport Config
 from stackmask.pda.mask_table cimport NO_FILTER
 from stackmask.pda.masks cimport MaskStore
 from stackmask.runtime.matcher cimport Matcher
@@ -145,3 +146,58 @@ def copy_row(Matcher matcher not None, epoch, row, target):
         return True
     finally:
         matcher.lock.give()
+
+
+def fill_entries(
+    matchers, dict slots, int32_t[:, ::1] entries, int64_t[::1] used_at, int64_t step, Py_ssize_t max_rows=4
+):
+    """Write the entries of matchers whose mask is one row that ``slots`` has; return the other numbers.
+
+    ``slots`` maps (id of the store, epoch, row) to a row of the table; ``used_at`` takes the step of its last
+    use. Entries are rows, then from ``max_rows`` on tokens, and hold -1 before. A matcher that is None has
+    row 0.
+    Cost: some look-ups a matcher; nothing of the mask is read.
+    """
+    cdef Matcher matcher
+    cdef MaskStore store
+    cdef Config config
+    cdef const uint32_t* words
+    cdef Py_ssize_t i, column, width = entries.shape[1]
+    cdef int32_t token, slot
+    cdef list left = []
+    for i in range(len(matchers)):
+        if matchers[i] is None:
+            entries[i, 0] = 0
+            continue
+        matcher = matchers[i]
+        store = matcher.masks
+        words = NULL
+        found = None
+        matcher.lock.take()
+        try:
+            config = matcher.family.configs[matcher.history.back()]
+            if not matcher.terminated:
+                words = store.finished(matcher.family, matcher.history.back())
+            if words != NULL:
+                found = slots.get((<uintptr_t><void*>store, store.epoch, config.mask_row))
+            if found is None:
+                left.append(i)
+                continue
+            slot = found
+            column = max_rows
+            if config.accepting:
+                for token in matcher.stop_ids:
+                    if (words[token >> 5] >> (token & 31)) & 1:
+                        continue
+                    if column < width:
+                        entries[i, column] = token
+                    column += 1
+        finally:
+            matcher.lock.give()
+        if column > width:
+            entries[i, :] = -1
+            left.append(i)
+            continue
+        entries[i, 0] = slot
+        used_at[slot] = step
+    return left

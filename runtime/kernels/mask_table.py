@@ -8,19 +8,19 @@ kernels gather, or and apply in one pass, and what they apply equals the bitmap 
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 import torch
 
 from stackmask.runtime.bitmask import bitmask_shape
 from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_masked, has_triton
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
-from stackmask.runtime.mask_rows import copy_row, mask_rows
+from stackmask.runtime.mask_rows import copy_row, fill_entries, mask_rows
 
 if TYPE_CHECKING:
     from stackmask.runtime.matcher import Matcher
@@ -85,8 +85,9 @@ class DeviceMaskTable:
         self._lock = threading.Lock()
         self._step = 0
         self._evicted_step = -1  # entries up to this step may name rows that are gone
-        self._slots: OrderedDict[Any, int] = OrderedDict()  # in the order of their last use
-        self._used_at: dict[int, int] = {}
+        self._slots: dict[Any, int] = {}
+        self._keys: dict[int, Any] = {}
+        self._used_at = np.zeros(max_rows, dtype=np.int64)  # the step of each row's last use
         self._sources: dict[int, list[Any]] = {}  # kept alive, so that their ids stay theirs: [source, rows]
         self._stream: Any = None
         self._reader: Any = None  # recorded after the last launch that reads the table
@@ -115,8 +116,8 @@ class DeviceMaskTable:
             host, at = self._host_entries(rows)
             empty = []
             lines = host.numpy()
-            for i, matcher in enumerate(matchers):
-                named = [ALL] if matcher is None else self._name(i, matcher)
+            for i in fill_entries(matchers, self._slots, lines, self._used_at, self._step, ENTRY_ROWS):
+                named = self._name(i, cast("Matcher", matchers[i]))
                 lines[i, : len(named)] = named
                 if max(named) == NONE:
                     empty.append(i)
@@ -176,18 +177,18 @@ class DeviceMaskTable:
             at = self._free_buffer()
             buffer = self._staging[at]
             if source is None:
-                buffer.view(torch.uint8).copy_(torch.frombuffer(bytearray(key), dtype=torch.uint8))
+                buffer.numpy()[:] = np.frombuffer(key, dtype=np.int32)
             elif not copy_row(matcher, epoch, row, buffer.data_ptr()):
                 return None
             slot = self._free_slot()
             self._slots[key] = slot
+            self._keys[slot] = key
             if source is not None:
                 self._sources.setdefault(id(source), [source, 0])[1] += 1
             with self._sending():
                 self.rows[slot].copy_(buffer, non_blocking=True)
             self._sent[at] = self._record()
             self.sent_bytes += 4 * self._words
-        self._slots.move_to_end(key)
         self._used_at[slot] = self._step
         return slot
 
@@ -209,11 +210,13 @@ class DeviceMaskTable:
             self._grow()
         if self._free:
             return self._free.pop()
-        key, slot = next(iter(self._slots.items()))
+        # row 0 stays; all others are taken
+        slot = int(self._used_at[1 : len(self.rows)].argmin()) + 1
         if self._used_at[slot] == self._step:
             raise BitmaskError(
                 f"max_rows is {self._max_rows}, but this step needs more: at least {len(self._slots) + 2} rows"
             )
+        key = self._keys[slot]
         del self._slots[key]
         if isinstance(key, tuple):
             holder = self._sources[key[0]]
@@ -221,7 +224,7 @@ class DeviceMaskTable:
             if not holder[1]:
                 del self._sources[key[0]]
         self.evictions += 1
-        self._evicted_step = max(self._evicted_step, self._used_at[slot])
+        self._evicted_step = max(self._evicted_step, int(self._used_at[slot]))
         if self._reader is not None:
             # what was launched with the old row reads it first
             self._stream.wait_event(self._reader)
