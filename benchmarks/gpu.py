@@ -14,6 +14,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -37,13 +38,13 @@ SHARES = {"structure": 0.0005, "half": 0.5, "free text": 0.98}  # of tokens allo
 Work = Callable[[int], Any]
 
 
-def xgrammar_apply() -> Any:
-    """Return XGrammar's function, or None."""
+def xgrammar_apply(backend: str = "cpu") -> Any:
+    """Return XGrammar's function with one of its backends, or None."""
     try:
         import xgrammar
     except ImportError:
         return None
-    return xgrammar.apply_token_bitmask_inplace
+    return partial(xgrammar.apply_token_bitmask_inplace, backend=backend)
 
 
 # -- the CPU kernel ----------------------------------------------------------------------------------------
@@ -110,23 +111,6 @@ def graph_us(work: Work, buffers: int, calls: int = 20, replays: int = 15) -> fl
     return statistics.median(times)
 
 
-def call_us(work: Work, buffers: int, calls: int = 20) -> float:
-    """As ``graph_us``, for what cannot be captured: launches from Python, one after the other."""
-    for i in range(3):
-        work(i % buffers)
-    times = []
-    for _ in range(7):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        torch.cuda.synchronize()
-        start.record()
-        for i in range(calls):
-            work(i % buffers)
-        end.record()
-        torch.cuda.synchronize()
-        times.append(1000 * start.elapsed_time(end) / calls)
-    return statistics.median(times)
-
-
 def bandwidth() -> dict[str, float]:
     """Return bytes a second of filling and of copying (bytes read and written) 2 GB."""
     a = torch.empty(1 << 29, device="cuda")
@@ -151,7 +135,7 @@ def time_apply(speeds: dict[str, float]) -> list[dict[str, Any]]:
     from stackmask.runtime.kernels.gpu.apply import launch_apply
     from stackmask.runtime.kernels.reference import apply_reference
 
-    theirs = xgrammar_apply()
+    theirs = xgrammar_apply("triton")
     rng = np.random.default_rng(0)
     found = []
     for dtype in (torch.float32, torch.bfloat16):
@@ -184,7 +168,7 @@ def time_apply(speeds: dict[str, float]) -> list[dict[str, Any]]:
                 row["floor_us"] = floor
                 row["over_floor"] = row["us"] / floor
                 if theirs is not None:
-                    row["xgrammar_us"] = call_us(lambda i, b=buffers, m=masks: theirs(b[i], m), n)
+                    row["xgrammar_us"] = graph_us(lambda i, b=buffers, m=masks: theirs(b[i], m), n)
                     row["xgrammar_ratio"] = row["xgrammar_us"] / row["us"]
                 found.append(row)
                 print("apply", row)
@@ -221,8 +205,10 @@ def time_sampling() -> list[dict[str, Any]]:
                 row[f"{kind}_us"] = graph_us(ours, n)
 
             def apart(i: int, masks: Any = masks, spare: Any = spare) -> None:
+                # what torch.multinomial does for one draw, less its check, which waits for the device
                 apply_token_bitmask_inplace(spare[i], masks)
-                spare[i].float().softmax(-1).multinomial(1)
+                p = spare[i].float().softmax(-1)
+                p.div_(torch.empty_like(p).exponential_()).argmax(-1)
 
             row["mask_us"] = graph_us(lambda i, m=masks, s=spare: apply_token_bitmask_inplace(s[i], m), n)
             row["apart_us"] = graph_us(apart, n, calls=6)

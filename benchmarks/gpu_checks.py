@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import torch
 
+import stackmask as sm
 from stackmask.runtime.kernels.gpu.apply import launch_apply
-from stackmask.runtime.kernels.mask_table import ENTRY, expand_entries
+from stackmask.runtime.kernels.mask_table import ENTRY, DeviceMaskTable, expand_entries
 from stackmask.runtime.kernels.output_layer import BLOCK, MaskedOutputLayer
 from stackmask.runtime.kernels.reference import apply_reference
 from stackmask.runtime.kernels.sampling import MaskedSampler, may_cut, sample_masked
@@ -127,6 +128,37 @@ def check_output(device: str, vocabularies: tuple[int, ...], size: int) -> int:
     return checked
 
 
+def check_table(device: str, steps: int) -> int:
+    """The table through its own streams, with growth and eviction, against the matchers' bitmaps."""
+    rng = np.random.default_rng(3)
+    letters = [bytes([b]) for b in range(256)]
+    pairs = [bytes([a, b]) for a in b'abc",:{}[] 019' for b in b'xyz",:{}[] 019']
+    vocabulary = sm.Vocabulary([*letters, *pairs, None], stop_ids=[256 + len(pairs)])
+    size = vocabulary.size
+    compiler = sm.Compiler(vocabulary)
+    grammars = [compiler.compile(sm.Grammar.bundled(name)) for name in ("json", "arithmetic", "csv", "regex")]
+    matchers = [grammar.matcher() for grammar in grammars for _ in range(3)]
+    table = DeviceMaskTable(size, device, first_rows=20, max_rows=40, first_staging=1, max_staging=3)
+    for _ in range(steps):
+        bitmaps = sm.allocate_token_bitmask(len(matchers), size, like="torch")
+        sm.fill_next_token_bitmask(matchers, bitmaps)
+        entries = table.entries(matchers)
+        logits = torch.randn(len(matchers), size + 5, device=device)
+        wanted = logits.clone()
+        apply_reference(wanted, bitmaps.to(device), columns=size)
+        table.apply(logits, entries)
+        assert same_bits(logits, wanted), "table"
+        assert torch.equal(table.bitmask(entries).cpu(), bitmaps), "table as bitmap"
+        for matcher, row in zip(matchers, bitmaps.numpy(), strict=True):
+            allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+            if not len(allowed):
+                matcher.reset()
+            else:
+                matcher.accept_token(int(rng.choice(allowed)))
+    assert table.version > 0
+    return steps
+
+
 def check_all(device: str) -> dict[str, int]:
     """Return how many cases of each kernel agreed; the first one that does not raises AssertionError."""
     torch.manual_seed(0)
@@ -135,6 +167,7 @@ def check_all(device: str) -> dict[str, int]:
             "apply": check_apply(device, (1, 31, 33, 300)),
             "sample": check_sample(device, (33,)),
             "output": check_output(device, (33, 3 * BLOCK), 40),
+            "table": check_table(device, 50),
         }
     return {
         "apply": check_apply(device, (1, 31, 32, 33, 1000, 151_936)),

@@ -24,20 +24,35 @@ SIZES = {"tiles": "i32", "columns": "i32", "width": "i32"}
 
 
 def describe(kernel: Any, types: dict[str, str], constants: dict[str, Any], warps: int) -> dict[str, Any]:
-    """Compile for pointers and strides that are multiples of 16; return stores and loads by width, and spills."""
-    names = list(kernel.arg_names)
-    assert set(names) == set(types) | set(constants), set(names) ^ (set(types) | set(constants))
-    signature = {name: types.get(name, "constexpr") for name in names}
-    even = [["tt.divisibility", 16]]
-    attributes = {(i,): even for i, name in enumerate(names) if name.endswith(("_ptr", "_stride", "size"))}
-    source = ASTSource(
-        kernel, signature, constexprs={(names.index(n),): v for n, v in constants.items()}, attrs=attributes
+    """Compile for pointers and strides that are multiples of 16; return accesses by width, and shared memory.
+
+    Integers that are 1 become constants when a kernel is called: that must compile as well.
+    """
+    ones = {name for name, kind in types.items() if kind == "i32"}
+    compiled_for(
+        kernel, {n: t for n, t in types.items() if n not in ones}, constants | dict.fromkeys(ones, 1), warps
     )
-    compiled = compile(source, target=HOPPER, options={"num_warps": warps})
+    compiled = compiled_for(kernel, types, constants, warps)
     accesses = re.findall(
         r"(?:ld|st)\.global(?:\.\w+)*?(?:\.v\d)?\.b\d+|cp\.async\.c\w|wgmma|mma\.sync", compiled.asm["ptx"]
     )
     return {"accesses": dict(Counter(accesses)), "shared": compiled.metadata.shared}
+
+
+def compiled_for(kernel: Any, types: dict[str, str], constants: dict[str, Any], warps: int) -> Any:
+    names = list(kernel.arg_names)
+    assert set(names) == set(types) | set(constants), set(names) ^ (set(types) | set(constants))
+    signature = {name: types.get(name, "constexpr") for name in names}
+    even = [["tt.divisibility", 16]]
+    attributes = {
+        (i,): even
+        for i, name in enumerate(names)
+        if name in types and name.endswith(("_ptr", "_stride", "size"))
+    }
+    source = ASTSource(
+        kernel, signature, constexprs={(names.index(n),): v for n, v in constants.items()}, attrs=attributes
+    )
+    return compile(source, target=HOPPER, options={"num_warps": warps})
 
 
 def apply_kernels() -> dict[str, Any]:

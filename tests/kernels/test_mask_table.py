@@ -159,6 +159,21 @@ def test_applied_entries_equal_applied_bitmaps(compiler: sm.Compiler, apply: Any
     assert table.version > 0
 
 
+def test_a_table_on_the_device(compiler: sm.Compiler, device: str) -> None:
+    size = compiler.vocabulary.size
+    matchers = [compiler.compile(grammar).matcher() for grammar in GRAMMARS.values()]
+    table = DeviceMaskTable(size, device, first_rows=8, max_rows=24, first_staging=1, max_staging=2)
+    out = torch.zeros(6, ENTRY, dtype=torch.int32, device=device)
+    for _ in walk(matchers, size, 40, seed=4):
+        entries = table.entries(matchers, out=out)
+        logits = torch.zeros(len(matchers), size, device=device)
+        table.apply(logits, entries)
+        wanted = torch.zeros(len(matchers), size)
+        sm.apply_token_bitmask_inplace(wanted, bitmap(matchers, size))
+        assert torch.equal(logits.cpu(), wanted)
+    assert table.version > 0 and table.evictions > 0
+
+
 def test_random_entries(device: str) -> None:
     from stackmask.runtime.kernels.gpu.apply import launch_apply
 
