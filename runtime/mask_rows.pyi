@@ -13,11 +13,16 @@ class MaskRows:
     rows and no tokens is the mask that allows nothing. ``words`` is None, or the bytes of the whole mask.
     """
 
-    source: Any
-    epoch: int
-    rows: tuple[int, ...]
-    tokens: tuple[int, ...]
-    words: bytes | None
+    @property
+    def source(self) -> Any: ...
+    @property
+    def epoch(self) -> int: ...
+    @property
+    def rows(self) -> tuple[int, ...]: ...
+    @property
+    def tokens(self) -> tuple[int, ...]: ...
+    @property
+    def words(self) -> bytes | None: ...
     def __init__(
         self,
         source: Any,
