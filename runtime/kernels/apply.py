@@ -73,7 +73,7 @@ def device_of(array: Any) -> str:
 
 def has_triton() -> bool:
     """Tell whether triton can be imported, without importing it."""
-    return "triton" in sys.modules or importlib.util.find_spec("triton") is not None
+    return importlib.util.find_spec("triton") is not None
 
 
 def check_masked(logits: Any, bitmask: Any, vocab_size: int | None) -> int:

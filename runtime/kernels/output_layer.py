@@ -14,14 +14,13 @@ together lie together; ``vocabulary_order`` arranges them so.
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 import torch
 
-from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_masked
+from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_masked, has_triton
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.reference import allowed_tokens
 
@@ -192,7 +191,7 @@ class MaskedOutputLayer:
             raise BitmaskError(
                 f"hidden has {len(hidden)} rows, but the form {form} takes at most {MOST_ROWS}"
             )
-        if form == "dense" or not hidden.is_cuda or importlib.util.find_spec("triton") is None:
+        if form == "dense" or not hidden.is_cuda or not has_triton():
             return self._with_torch(hidden, bitmask, logits, columns, dense=form == "dense")
         return self._launch(hidden, bitmask, logits, columns, form)
 

@@ -160,7 +160,7 @@ def test_kernels_equal_the_reference(device: str, number: int) -> None:
     assert torch.allclose(drawn.logprobs, wanted.logprobs, atol=1e-4)
 
 
-@pytest.mark.parametrize("options", [{"top_k": 2150}, {"top_k": 2200, "top_p": 0.98}], ids=str)
+@pytest.mark.parametrize("options", [{"top_k": 2200, "top_p": 0.98}], ids=str)
 def test_more_logits_above_the_bound_than_are_listed(device: str, options: dict[str, Any]) -> None:
     generator = torch.Generator().manual_seed(1)
     logits = torch.rand(1, 2300, generator=generator) * 0.5
