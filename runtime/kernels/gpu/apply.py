@@ -44,7 +44,7 @@ def _apply_kernel(
         tokens = first + tl.arange(0, BLOCK)
         words = load_words(mask_ptr, mask_stride, entry_ptr, row, tokens, first, BLOCK, columns, TABLE)
         at = logits_ptr + row.to(tl.int64) * logits_stride + tokens
-        nothing = tl.full((BLOCK,), float("-inf"), logits_ptr.dtype.element_ty)
+        nothing = tl.full((BLOCK,), float("-inf"), tl.float32).to(logits_ptr.dtype.element_ty)
         start = tokens // GROUP * GROUP
         whole = (((words >> (start % 32)) & ((1 << GROUP) - 1)) == 0) & (start + GROUP <= width)
         tl.store(at, nothing, mask=whole)
