@@ -123,12 +123,13 @@ def bandwidth() -> dict[str, float]:
 
 
 def rotated(rows: int, width: int, dtype: torch.dtype) -> list[torch.Tensor]:
-    """Return buffers of logits that together exceed the second-level cache several times, 40 at most."""
+    """Return buffers of logits, 20 at most: from 64 rows on together several times the second-level cache.
+
+    With fewer rows they stay in it, as logits that were just computed do.
+    """
     size = rows * width * (2 if dtype != torch.float32 else 4)
-    return [
-        torch.randn(rows, width, device="cuda").to(dtype)
-        for _ in range(max(2, min(40, -(-(1 << 28) // size))))
-    ]
+    count = max(2, min(20, -(-(1 << 28) // size)))
+    return [torch.randn(rows, width, device="cuda").to(dtype) for _ in range(count)]
 
 
 def time_apply(speeds: dict[str, float]) -> list[dict[str, Any]]:
