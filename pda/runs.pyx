@@ -356,8 +356,8 @@ cdef int cut(
     """Follow the automaton of X over the nodes below one.
 
     Append the tokens that are runs, with the characters that they need, and the nodes where another byte
-    follows whole characters, with how many. ``below_of``: what is below the nodes, or NULL; where all of that is X, tokens
-    are taken as they stand, with their ``characters``.
+    follows whole characters, with how many. ``below_of``: what is below the nodes, or NULL; where all of that
+    is X, tokens are taken as they stand, with their ``characters``.
     """
     cdef vector[int16_t] state_at
     cdef vector[int32_t] count_at

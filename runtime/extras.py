@@ -13,6 +13,7 @@ EXTRAS = {
     "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm", "typer", "rich"}),
     "sql": frozenset({"sqlalchemy", "psycopg"}),
     "bench": frozenset({"matplotlib"}),
+    "gpu": frozenset({"torch", "triton"}),
 }
 
 

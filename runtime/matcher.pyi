@@ -8,6 +8,7 @@ import torch
 from stackmask.grammar.diagnostics import StackmaskError
 from stackmask.runtime.compiler import CompiledGrammar
 from stackmask.runtime.finite.matcher import FsmMatcher
+from stackmask.runtime.mask_rows import MaskRows
 
 Bitmask: TypeAlias = npt.NDArray[np.int32] | torch.Tensor
 
@@ -78,6 +79,9 @@ class Matcher:
         Returns: False when every token is allowed, so that the mask need not be applied.
         Raises: MatcherError if the mask does not fit.
         """
+
+    def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
+        """Return the mask as rows that the engine keeps and tokens to flip: see ``runtime.mask_rows``."""
 
     def fill_draft_bitmask(self, tokens: Sequence[int], parents: Sequence[int], mask: Bitmask) -> list[bool]:
         """Write the masks along a tree of draft tokens, without moving.

@@ -367,6 +367,12 @@ cdef class Matcher:
         finally:
             close_rows(&rows)
 
+    def mask_rows(self, max_rows=4, max_tokens=12):
+        """Return the mask as rows that the engine keeps and tokens to flip: see ``runtime.mask_rows``."""
+        from stackmask.runtime.mask_rows import mask_rows
+
+        return mask_rows(self, max_rows, max_tokens)
+
     def fill_draft_bitmask(self, tokens, parents, mask):
         """Write the masks along a tree of draft tokens, without moving.
 

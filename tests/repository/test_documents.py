@@ -121,7 +121,7 @@ def test_examples_run(path: str) -> None:
 def test_doctests() -> None:
     tried = 0
     for module in pkgutil.walk_packages(stackmask.__path__, "stackmask."):
-        if ".cli" in module.name or ".generation." in module.name:
+        if ".cli" in module.name or ".generation." in module.name or ".kernels.gpu." in module.name:
             continue
         failed, count = doctest.testmod(importlib.import_module(module.name))
         assert failed == 0, module.name

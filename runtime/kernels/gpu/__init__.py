@@ -1,0 +1,1 @@
+"""The kernels in Triton. Importing a module from here needs torch and triton."""

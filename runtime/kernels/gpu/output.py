@@ -1,0 +1,223 @@
+"""The output layer for masked tokens only: products of hidden states with those rows of the matrix that may be chosen.
+
+Positions are rows of the matrix in memory, tokens the columns of the logits: with a reordered vocabulary they differ. A
+first launch finds which positions some sequence of the batch may choose, a second one (a single program) makes the list
+of blocks, and the product runs over that list with a fixed number of programs, so nothing is known on the host and a
+graph can capture it all.
+"""
+
+from __future__ import annotations
+
+import torch
+import triton
+import triton.language as tl
+
+from stackmask.runtime.kernels.gpu.masks import interpreted, on_device
+
+BLOCK = 32  # positions: a word of the mask
+
+
+@triton.jit
+def _wanted_kernel(
+    mask_ptr,
+    mask_stride,
+    order_ptr,
+    wanted_ptr,
+    counts_ptr,
+    rows,
+    vocab,
+    columns,
+    ORDERED: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Find which positions of a block some row may choose, and how many: a program a block."""
+    positions = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    is_there = positions < vocab
+    tokens = positions
+    if ORDERED:
+        tokens = tl.load(order_ptr + positions, mask=is_there, other=0)
+    words = tl.zeros((BLOCK,), tl.int32)
+    is_masked = is_there & (tokens < columns)
+    for row in range(rows):
+        words |= tl.load(mask_ptr + row * mask_stride + tokens // 32, mask=is_masked, other=0)
+    wanted = tl.where(is_masked, (words >> (tokens % 32)) & 1, 0)
+    tl.store(wanted_ptr + positions, wanted.to(tl.int8), mask=is_there)
+    tl.store(counts_ptr + tl.program_id(0), tl.sum(wanted, 0))
+
+
+@triton.jit
+def _list_kernel(counts_ptr, list_ptr, total_ptr, blocks, GATHER: tl.constexpr, BLOCKS: tl.constexpr):
+    """List the blocks with a wanted position, or where each block's positions go: a single program."""
+    ids = tl.arange(0, BLOCKS)
+    counts = tl.load(counts_ptr + ids, mask=ids < blocks, other=0)
+    if GATHER:
+        tl.store(list_ptr + ids, tl.cumsum(counts, 0) - counts, mask=ids < blocks)
+        tl.store(total_ptr, tl.sum(counts, 0))
+    else:
+        is_wanted = (counts > 0).to(tl.int32)
+        tl.store(list_ptr + tl.cumsum(is_wanted, 0) - 1, ids, mask=is_wanted == 1)
+        tl.store(total_ptr, tl.sum(is_wanted, 0))
+
+
+@triton.jit
+def _scatter_kernel(wanted_ptr, starts_ptr, positions_ptr, vocab, BLOCK: tl.constexpr):
+    """Write the wanted positions of a block to the list of all: a program a block."""
+    positions = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    wanted = tl.load(wanted_ptr + positions, mask=positions < vocab, other=0).to(tl.int32)
+    at = tl.load(starts_ptr + tl.program_id(0)) + tl.cumsum(wanted, 0) - 1
+    tl.store(positions_ptr + at, positions, mask=wanted == 1)
+
+
+@triton.jit
+def _product_kernel(
+    hidden_ptr,
+    hidden_stride,
+    weight_ptr,
+    weight_stride,
+    mask_ptr,
+    mask_stride,
+    order_ptr,
+    wanted_ptr,
+    list_ptr,
+    total_ptr,
+    logits_ptr,
+    logits_stride,
+    rows,
+    vocab,
+    columns,
+    size,
+    programs,
+    ORDERED: tl.constexpr,
+    GATHER: tl.constexpr,
+    FILTER: tl.constexpr,
+    UPCAST: tl.constexpr,
+    ROWS: tl.constexpr,
+    BLOCK: tl.constexpr,
+    DEPTH: tl.constexpr,
+):
+    """Multiply all rows with the listed blocks or positions, and forbid what a row may not choose."""
+    total = tl.load(total_ptr)
+    items = total
+    if GATHER:
+        items = (total + BLOCK - 1) // BLOCK
+    row = tl.arange(0, ROWS)
+    depth = tl.arange(0, DEPTH)
+    is_row = row < rows
+    for item in range(tl.program_id(0), items, programs):
+        if GATHER:
+            at = item * BLOCK + tl.arange(0, BLOCK)
+            is_there = at < total
+            positions = tl.load(list_ptr + at, mask=is_there, other=0)
+        else:
+            positions = tl.load(list_ptr + item) * BLOCK + tl.arange(0, BLOCK)
+            is_there = positions < vocab
+        tokens = positions
+        if ORDERED:
+            tokens = tl.load(order_ptr + positions, mask=is_there, other=0)
+        is_read = is_there
+        if FILTER:
+            is_read = is_there & (tl.load(wanted_ptr + positions, mask=is_there, other=0) == 1)
+        sums = tl.zeros((ROWS, BLOCK), tl.float32)
+        a_at = hidden_ptr + row[:, None] * hidden_stride + depth[None, :]
+        b_at = weight_ptr + positions.to(tl.int64)[:, None] * weight_stride + depth[None, :]
+        for start in range(0, size, DEPTH):
+            is_deep = depth < size - start
+            a = tl.load(a_at + start, mask=is_row[:, None] & is_deep[None, :], other=0.0)
+            b = tl.load(b_at + start, mask=is_read[:, None] & is_deep[None, :], other=0.0)
+            if UPCAST:
+                a = a.to(tl.float32)
+                b = b.to(tl.float32)
+            sums = tl.dot(a, tl.trans(b), sums, input_precision="ieee")
+        words = tl.load(
+            mask_ptr + row[:, None] * mask_stride + (tokens // 32)[None, :],
+            mask=is_row[:, None] & (is_there & (tokens < columns))[None, :],
+            other=0,
+        )
+        is_allowed = ((words >> (tokens % 32)[None, :]) & 1) == 1
+        value = tl.where(is_allowed, sums, float("-inf")).to(logits_ptr.dtype.element_ty)
+        at = logits_ptr + row.to(tl.int64)[:, None] * logits_stride + tokens[None, :]
+        tl.store(at, value, mask=is_row[:, None] & is_there[None, :])
+
+
+def launch_output(
+    hidden: torch.Tensor,
+    weight: torch.Tensor,
+    masks: torch.Tensor,
+    logits: torch.Tensor,
+    *,
+    columns: int,
+    workspace: dict[str, torch.Tensor],
+    order: torch.Tensor | None,
+    gather: bool,
+    only_wanted: bool,
+) -> None:
+    """Write the logits of listed blocks (or tokens, with ``gather``); the others must be -inf already.
+
+    Shapes: hidden (rows, size), weight (positions, size), masks (rows, words), logits (rows, width), each with its last
+        dimension side by side; order (positions,) int32 the token of each position. At most 64 rows.
+    ``only_wanted`` reads only the rows of a block that some sequence may choose.
+    """
+    rows, size = hidden.shape
+    vocab = len(weight)
+    blocks = triton.cdiv(vocab, BLOCK)
+    by_order = {"ORDERED": order is not None}
+    ids = masks if order is None else order
+    w = workspace
+    programs = (
+        4 * torch.cuda.get_device_properties(hidden.device).multi_processor_count if hidden.is_cuda else 3
+    )
+    with on_device(hidden):
+        _wanted_kernel[(blocks,)](
+            masks,
+            masks.stride(0),
+            ids,
+            w["wanted"],
+            w["counts"],
+            rows,
+            vocab,
+            columns,
+            **by_order,
+            BLOCK=BLOCK,
+            num_warps=1,
+        )
+        _list_kernel[(1,)](
+            w["counts"],
+            w["list"],
+            w["total"],
+            blocks,
+            GATHER=gather,
+            BLOCKS=triton.next_power_of_2(blocks),
+            num_warps=16,
+        )
+        listed = w["list"]
+        if gather:
+            listed = w["positions"]
+            _scatter_kernel[(blocks,)](w["wanted"], w["list"], listed, vocab, BLOCK=BLOCK, num_warps=1)
+        _product_kernel[(programs,)](
+            hidden,
+            hidden.stride(0),
+            weight,
+            weight.stride(0),
+            masks,
+            masks.stride(0),
+            ids,
+            w["wanted"],
+            listed,
+            w["total"],
+            logits,
+            logits.stride(0),
+            rows,
+            vocab,
+            columns,
+            size,
+            programs,
+            **by_order,
+            GATHER=gather,
+            FILTER=only_wanted,
+            UPCAST=interpreted(),  # it has no products of bf16
+            ROWS=max(16, triton.next_power_of_2(rows)),
+            BLOCK=BLOCK,
+            DEPTH=64 if hidden.element_size() == 4 else 128,
+            num_warps=4,
+            num_stages=4 if hidden.element_size() == 2 else 2,
+        )

@@ -1,0 +1,355 @@
+"""A table of masks on the device: rows are sent once, and a step sends 64 bytes a sequence.
+
+Most steps meet masks that the engine has made before. The table keeps those rows on the device, under the engine's own
+numbers; a step then names, for each sequence, up to 4 rows to or and up to 12 tokens to flip (``Matcher.mask_rows``). The
+kernels gather, or and apply in one pass, and what they apply equals the bitmap bit for bit.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import torch
+
+from stackmask.runtime.bitmask import bitmask_shape
+from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_masked, has_triton
+from stackmask.runtime.kernels.errors import BitmaskError
+from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
+from stackmask.runtime.mask_rows import copy_row, fill_entries, mask_rows
+
+if TYPE_CHECKING:
+    from stackmask.runtime.matcher import Matcher
+
+ENTRY_ROWS = 4
+ENTRY_TOKENS = 12
+ENTRY = ENTRY_ROWS + ENTRY_TOKENS  # int32: 64 bytes
+ALL = 0  # the row that allows everything
+NONE = -1
+IN_FLIGHT = 4  # steps whose entries may still be on their way to the device
+
+
+@dataclass(frozen=True, slots=True)
+class StepEntries:
+    """What a step names: ``tensor`` int32 (sequences, 16) on the device, 4 rows and then 12 tokens, -1 for none.
+
+    ``empty`` are the sequences where nothing is allowed.
+    """
+
+    tensor: torch.Tensor
+    step: int
+    version: int
+    ready: Any
+    empty: tuple[int, ...]
+
+
+class DeviceMaskTable:
+    """Rows of masks on a device, shared by all grammars and requests over one vocabulary. Safe to use from threads.
+
+    ``max_rows`` bounds the table (16 KB a row for 128,000 tokens); it begins with ``first_rows`` and doubles. Growing
+    puts the rows elsewhere and raises ``version``: a captured graph must then be captured again, so give graphs a table
+    that begins as large as it may become. When it is full, rows that were not used for longest make room.
+    Rows travel through at most ``max_staging`` pinned buffers, on a stream of their own; what uses them waits for that
+    stream on the device, and the host waits only if all buffers are on their way.
+    """
+
+    def __init__(
+        self,
+        vocab_size: int,
+        device: str | torch.device = "cuda",
+        *,
+        first_rows: int = 256,
+        max_rows: int = 4096,
+        first_staging: int = 16,
+        max_staging: int = 256,
+    ) -> None:
+        for name, value, least in (("first_rows", first_rows, 2), ("first_staging", first_staging, 1)):
+            if value < least:
+                raise BitmaskError(f"{name} is {value}, must be {least} or more")
+        if max_rows < first_rows or max_staging < first_staging:
+            raise BitmaskError(
+                f"max_rows is {max_rows} and max_staging {max_staging}, but first_rows is {first_rows} and "
+                f"first_staging {first_staging}"
+            )
+        self.vocab_size = vocab_size
+        self.device = torch.device(device)
+        self.version = 0
+        self.sent_bytes = 0
+        self.evictions = 0
+        self._words = bitmask_shape(1, vocab_size)[1]
+        self._max_rows, self._max_staging = max_rows, max_staging
+        self._lock = threading.Lock()
+        self._step = 0
+        self._evicted_step = -1  # entries up to this step may name rows that are gone
+        self._slots: dict[Any, int] = {}
+        self._keys: dict[int, Any] = {}
+        self._used_at = np.zeros(max_rows, dtype=np.int64)  # the step of each row's last use
+        self._sources: dict[int, list[Any]] = {}  # kept alive, so that their ids stay theirs: [source, rows]
+        self._stream: Any = None
+        self._reader: Any = None  # recorded after the last launch that reads the table
+        self.rows = torch.zeros(first_rows, self._words, dtype=torch.int32, device=device)
+        self.rows[ALL] = -1
+        if self.device.type == "cuda":
+            self._stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+            self._stream.wait_stream(torch.cuda.current_stream(self.device))
+        self._free = list(range(first_rows - 1, ALL, -1))
+        self._staging = [self._pinned(self._words) for _ in range(first_staging)]
+        self._sent: list[Any] = [None] * first_staging  # events, one a buffer
+        self._entries: list[torch.Tensor | None] = [None] * IN_FLIGHT
+        self._entries_sent: list[Any] = [None] * IN_FLIGHT
+
+    # -- naming the masks of a step --------------------------------------------------------------------
+
+    def entries(self, matchers: Sequence[Matcher | None], *, out: torch.Tensor | None = None) -> StepEntries:
+        """Name the masks at the matchers' places, and send what the device has not got; None allows everything.
+
+        ``out`` takes the entries, int32 (at least len(matchers), 16) on the device: a captured graph reads them there.
+        Raises: BitmaskError if the step needs more rows than the table may have, or a matcher has another vocabulary.
+        """
+        with self._lock:
+            self._step += 1
+            rows = len(matchers)
+            host, at = self._host_entries(rows)
+            empty = []
+            lines = host.numpy()
+            for i in fill_entries(matchers, self._slots, lines, self._used_at, self._step, ENTRY_ROWS):
+                named = self._name(i, cast("Matcher", matchers[i]))
+                lines[i, : len(named)] = named
+                if max(named) == NONE:
+                    empty.append(i)
+            if out is None:
+                with self._sending():
+                    out = torch.empty(rows, ENTRY, dtype=torch.int32, device=self.device)
+                if self._stream is not None:
+                    out.record_stream(torch.cuda.current_stream(self.device))
+            elif out.shape[1:] != (ENTRY,) or len(out) < rows or out.device != self.rows.device:
+                raise BitmaskError(
+                    f"out is {tuple(out.shape)} on {out.device}, must be ({rows}, {ENTRY}) on {self.rows.device}"
+                )
+            elif self._reader is not None:
+                # the step before reads its entries there
+                self._stream.wait_event(self._reader)
+            with self._sending():
+                out[:rows].copy_(host[:rows], non_blocking=True)
+            self.sent_bytes += 4 * ENTRY * rows
+            ready = self._entries_sent[at] = self._record()
+            return StepEntries(out[:rows], self._step, self.version, ready, tuple(empty))
+
+    def _host_entries(self, rows: int) -> tuple[torch.Tensor, int]:
+        """Return a pinned buffer for the entries of a step, all -1, and its number; it may be filled at once."""
+        at = self._step % IN_FLIGHT
+        if self._entries_sent[at] is not None:
+            self._entries_sent[at].synchronize()
+        host = self._entries[at]
+        if host is None or len(host) < rows:
+            host = self._entries[at] = self._pinned(max(rows, 8) * ENTRY).view(-1, ENTRY)
+        host[:rows] = NONE
+        return host, at
+
+    def _name(self, number: int, matcher: Matcher) -> list[int]:
+        """Return the entry of one matcher, and see to it that its rows are there."""
+        while True:
+            mask = mask_rows(matcher, ENTRY_ROWS, ENTRY_TOKENS)
+            if matcher.compiled.vocabulary.size != self.vocab_size:
+                raise BitmaskError(
+                    f"matchers[{number}] has a vocabulary of {matcher.compiled.vocabulary.size}, but the table is for "
+                    f"{self.vocab_size}"
+                )
+            if mask.words is not None:
+                slots = [self._slot(mask.words, None, matcher, 0, 0)]
+            else:
+                slots = [
+                    self._slot((id(mask.source), mask.epoch, row), mask.source, matcher, mask.epoch, row)
+                    for row in mask.rows
+                ]
+            if None not in slots:
+                return [*slots, *[NONE] * (ENTRY_ROWS - len(slots)), *mask.tokens]  # type: ignore[list-item]
+            # the engine has dropped its masks in between: name it anew
+
+    def _slot(self, key: Any, source: Any, matcher: Matcher, epoch: int, row: int) -> int | None:
+        """Return where a row is on the device, sent if need be; None if the engine no longer has it."""
+        slot = self._slots.get(key)
+        if slot is None:
+            at = self._free_buffer()
+            buffer = self._staging[at]
+            if source is None:
+                buffer.numpy()[:] = np.frombuffer(key, dtype=np.int32)
+            elif not copy_row(matcher, epoch, row, buffer.data_ptr()):
+                return None
+            slot = self._free_slot()
+            self._slots[key] = slot
+            self._keys[slot] = key
+            if source is not None:
+                self._sources.setdefault(id(source), [source, 0])[1] += 1
+            with self._sending():
+                self.rows[slot].copy_(buffer, non_blocking=True)
+            self._sent[at] = self._record()
+            self.sent_bytes += 4 * self._words
+        self._used_at[slot] = self._step
+        return slot
+
+    def _free_buffer(self) -> int:
+        """Return the number of a pinned buffer that may be written to."""
+        for at, event in enumerate(self._sent):
+            if event is None or event.query():
+                return at
+        if len(self._staging) < self._max_staging:
+            self._staging.append(self._pinned(self._words))
+            self._sent.append(None)
+            return len(self._staging) - 1
+        self._sent[0].synchronize()
+        return 0
+
+    def _free_slot(self) -> int:
+        """Return a row that may be overwritten; grow, or take the one that was not used for longest."""
+        if not self._free and len(self.rows) < self._max_rows:
+            self._grow()
+        if self._free:
+            return self._free.pop()
+        # row 0 stays; all others are taken
+        slot = int(self._used_at[1 : len(self.rows)].argmin()) + 1
+        if self._used_at[slot] == self._step:
+            raise BitmaskError(
+                f"max_rows is {self._max_rows}, but this step needs more: at least {len(self._slots) + 2} rows"
+            )
+        key = self._keys[slot]
+        del self._slots[key]
+        if isinstance(key, tuple):
+            holder = self._sources[key[0]]
+            holder[1] -= 1
+            if not holder[1]:
+                del self._sources[key[0]]
+        self.evictions += 1
+        self._evicted_step = max(self._evicted_step, int(self._used_at[slot]))
+        if self._reader is not None:
+            # what was launched with the old row reads it first
+            self._stream.wait_event(self._reader)
+        return slot
+
+    def _grow(self) -> None:
+        size = min(2 * len(self.rows), self._max_rows)
+        with self._sending():
+            larger = torch.zeros(size, self._words, dtype=torch.int32, device=self.device)
+            larger[: len(self.rows)].copy_(self.rows, non_blocking=True)
+        if self._stream is not None:
+            self.rows.record_stream(self._stream)
+            larger.record_stream(torch.cuda.current_stream(self.device))
+        self._free.extend(range(size - 1, len(self.rows) - 1, -1))
+        self.rows = larger
+        self.version += 1
+
+    # -- streams -----------------------------------------------------------------------------------------
+
+    def _pinned(self, words: int) -> torch.Tensor:
+        return torch.empty(words, dtype=torch.int32, pin_memory=self.device.type == "cuda")
+
+    def _sending(self) -> Any:
+        return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
+
+    def _record(self) -> Any:
+        return None if self._stream is None else self._stream.record_event()
+
+    # -- using them --------------------------------------------------------------------------------------
+
+    def wait(self, entries: StepEntries) -> None:
+        """Make the current stream wait, on the device, until rows and entries are there.
+
+        ``apply`` and ``sample`` do it themselves, except while a graph is captured: then call it before each replay, and
+        ``mark_read`` after it.
+        Raises: BitmaskError if the entries are too old: rows that they may name are gone.
+        """
+        if entries.step <= self._evicted_step:
+            raise BitmaskError(
+                f"entries is of step {entries.step}, but rows that were last used in step {self._evicted_step} are gone"
+            )
+        if self._stream is not None and not torch.cuda.is_current_stream_capturing():
+            torch.cuda.current_stream(self.device).wait_event(entries.ready)
+
+    def apply(self, logits: torch.Tensor, entries: StepEntries, *, vocab_size: int | None = None) -> None:
+        """Set the logits of forbidden tokens to -inf, in place, as ``apply_token_bitmask_inplace`` does.
+
+        Shapes: logits (sequences, vocab). Cost: one launch; reads up to 4 rows of the table a sequence.
+        """
+        columns = self._check(logits, entries, vocab_size)
+        if logits.is_cuda and has_triton():
+            from stackmask.runtime.kernels.gpu.apply import launch_apply
+
+            launch_apply(logits, self.rows, columns=columns, entries=entries.tensor)
+            self.mark_read()
+        else:
+            apply_token_bitmask_inplace(logits, self.bitmask(entries), vocab_size=columns)
+
+    def sample(
+        self,
+        sampler: MaskedSampler,
+        logits: torch.Tensor,
+        entries: StepEntries,
+        *,
+        vocab_size: int | None = None,
+        **parameters: Any,
+    ) -> SampledTokens:
+        """Draw a token for each sequence, as the sampler does from a bitmask; no bitmap is made on a GPU.
+
+        Raises: BitmaskError before any launch if a sequence has no allowed token.
+        """
+        columns = self._check(logits, entries, vocab_size)
+        if entries.empty:
+            raise BitmaskError(
+                f"entries allow no token for sequence {entries.empty[0]}: 0 of {columns} tokens are allowed"
+            )
+        if not (logits.is_cuda and has_triton()):
+            return sampler(logits, self.bitmask(entries), vocab_size=columns, **parameters)
+        drawn = sampler.launch_with_table(logits, self.rows, entries.tensor, columns, parameters)
+        self.mark_read()
+        return drawn
+
+    def bitmask(self, entries: StepEntries) -> torch.Tensor:
+        """Return the masks as a bitmask on the device, made with torch operations."""
+        self.wait(entries)
+        mask = expand_entries(self.rows, entries.tensor)
+        self.mark_read()
+        return mask
+
+    def mark_read(self) -> None:
+        """Note that what was launched so far reads the table: call it after replaying a graph that does."""
+        if self._stream is not None and not torch.cuda.is_current_stream_capturing():
+            self._reader = torch.cuda.current_stream(self.device).record_event()
+
+    def _check(self, logits: torch.Tensor, entries: StepEntries, vocab_size: int | None) -> int:
+        self.wait(entries)
+        if logits.ndim != 2 or len(logits) != len(entries.tensor):
+            raise BitmaskError(
+                f"logits is {tuple(logits.shape)}, but entries are for {len(entries.tensor)} sequences"
+            )
+        if logits.device != self.rows.device:
+            raise BitmaskError(f"logits is on {logits.device}, but the table is on {self.rows.device}")
+        columns = min(self.vocab_size, logits.shape[1]) if vocab_size is None else vocab_size
+        if columns > self.vocab_size:
+            raise BitmaskError(f"vocab_size is {columns}, but the table is for {self.vocab_size} tokens")
+        stand_in = self.rows[:1].expand(len(logits), -1)
+        return check_masked(logits, stand_in, columns)
+
+
+def expand_entries(rows: torch.Tensor, entries: torch.Tensor) -> torch.Tensor:
+    """Return the bitmask that entries name, with torch operations: the reference of the kernels that gather.
+
+    Shapes: rows (any number, words) int32; entries (sequences, 16) int32; the result (sequences, words).
+    """
+    mask = torch.zeros(len(entries), rows.shape[1], dtype=torch.int32, device=rows.device)
+    for k in range(ENTRY_ROWS):
+        named = entries[:, k].long()
+        mask |= torch.where((named >= 0)[:, None], rows[named.clamp(min=0)], 0)
+    bits = torch.ones(32, dtype=torch.int32, device=rows.device) << torch.arange(
+        32, dtype=torch.int32, device=rows.device
+    )
+    sequences = torch.arange(len(entries), device=rows.device)
+    for k in range(ENTRY_ROWS, ENTRY):
+        tokens = entries[:, k].long()
+        words = tokens.clamp(min=0) // 32
+        flip = torch.where(tokens >= 0, bits[tokens.clamp(min=0) % 32], 0)
+        mask[sequences, words] ^= flip
+    return mask

@@ -1,0 +1,254 @@
+"""An output layer that computes only logits that the masks allow.
+
+The product of hidden states with the output matrix reads the whole matrix: a gigabyte for 128,256 tokens of 4,096 numbers
+in bf16. Where masks allow few tokens most of that is for logits that become -inf. Four forms give the same logits:
+
+- ``dense``: the whole product, then the mask;
+- ``blocks``: only blocks of 32 rows of the matrix in which some sequence of the batch may choose a token;
+- ``filter``: the same blocks, but only those rows of them are read;
+- ``gather``: the rows that some sequence may choose, wherever they lie, 32 at a time.
+
+Which one is fastest follows from bytes and launches: see ``choose_form``. Blocks pay when the tokens that grammars allow
+together lie together; ``vocabulary_order`` arranges them so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+import torch
+
+from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_masked, has_triton
+from stackmask.runtime.kernels.errors import BitmaskError
+from stackmask.runtime.kernels.reference import allowed_tokens
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+Form = Literal["dense", "blocks", "filter", "gather"]
+FORMS: tuple[Form, ...] = ("dense", "blocks", "filter", "gather")
+BLOCK = 32  # rows of the matrix
+MOST_ROWS = 64  # sequences of a batch; with more, the dense product is what pays
+
+
+class Wanted(NamedTuple):
+    """What some sequence of a batch may choose: how many tokens, and how many blocks they lie in."""
+
+    tokens: int
+    blocks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """What the rule that chooses a form knows of a device: seconds and bytes a second.
+
+    The defaults are estimates for an H200 (a copy through PyTorch moves about 4.3 TB/s there; a launch inside a graph
+    takes some microseconds); ``benchmarks/gpu.py`` measures the forms and prints what fits.
+    """
+
+    bandwidth: float = 4.0e12
+    launch: float = 2.5e-6
+    launches_dense: int = 2
+    launches_blocks: int = 4
+    launches_gather: int = 5
+    # of the bandwidth of a dense product: rows in blocks, and rows one by one
+    share_blocks: float = 0.7
+    share_gather: float = 0.6
+    margin: float = 0.97  # of the dense time: below, another form is worth it
+
+
+def choose_form(
+    rows: int, vocab: int, size: int, itemsize: int, wanted: Wanted | None, costs: Costs | None = None
+) -> Form:
+    """Choose how to compute the logits of a batch: the one rule, from bytes that must be read and launches.
+
+    ``wanted`` is None if it is known on the device alone: then, and with more than 64 rows, ``dense``. ``filter`` is
+    never chosen: it reads what ``gather`` reads, in pieces that are as small, and loads the blocks' other lanes for
+    nothing.
+    """
+    if wanted is None or rows > MOST_ROWS:
+        return "dense"
+    c = costs or Costs()
+    row = size * itemsize
+    fill = rows * vocab * itemsize / c.bandwidth
+    dense = vocab * row / c.bandwidth + c.launches_dense * c.launch
+    times: dict[Form, float] = {
+        "blocks": wanted.blocks * BLOCK * row / (c.bandwidth * c.share_blocks) + c.launches_blocks * c.launch,
+        "gather": wanted.tokens * row / (c.bandwidth * c.share_gather) + c.launches_gather * c.launch,
+    }
+    best = min(times, key=lambda form: times[form])
+    return best if times[best] + fill < c.margin * dense else "dense"
+
+
+def count_wanted(
+    bitmask: torch.Tensor, vocab_size: int, position_of: torch.Tensor | None = None
+) -> Wanted | None:
+    """Count tokens and blocks that some row allows; None if the masks are not on the CPU: looking would wait.
+
+    ``position_of`` (vocab,) gives the row of the matrix that belongs to each token, where that is another order.
+    """
+    if bitmask.device.type != "cpu":
+        return None
+    union = np.bitwise_or.reduce(bitmask.numpy(), axis=0)
+    tokens = np.flatnonzero(np.unpackbits(union.view(np.uint8), bitorder="little")[:vocab_size])
+    if position_of is None:
+        return Wanted(len(tokens), len(np.unique(tokens // BLOCK)))
+    return Wanted(len(tokens), len(np.unique(position_of.numpy()[tokens] // BLOCK)))
+
+
+def vocabulary_order(bitmasks: npt.NDArray[np.int32] | torch.Tensor, vocab_size: int) -> torch.Tensor:
+    """Order tokens so that those which masks allow together lie together: (vocab,) int64, the token of each position.
+
+    Shapes: bitmasks (samples, words) int32 from steps like those to come. Tokens are sorted by which samples allow them,
+    the samples that allow fewest first, so tokens of equal use are neighbours and small masks are whole blocks.
+    Cost: samples x vocab bytes, and a sort.
+    """
+    masks = np.ascontiguousarray(bitmasks, dtype=np.int32)
+    if masks.ndim != 2 or masks.shape[1] * 32 < vocab_size:
+        raise BitmaskError(
+            f"bitmasks is {' x '.join(map(str, masks.shape))}, must be samples x {-(-vocab_size // 32)} words"
+        )
+    allowed = np.unpackbits(np.unique(masks, axis=0).view(np.uint8), axis=1, bitorder="little")[
+        :, :vocab_size
+    ]
+    by_size = np.argsort(allowed.sum(axis=1), kind="stable")
+    # a bit a sample, eight samples a byte; the most significant are the smallest masks
+    signatures = np.packbits(allowed[by_size], axis=0)
+    return torch.from_numpy(np.lexsort(signatures[::-1])[::-1].copy())
+
+
+class MaskedOutputLayer:
+    """The last layer of a model, for sequences with masks: logits = hidden · weightᵀ, -inf where forbidden.
+
+    ``weight`` (vocab, size) of float32, float16 or bfloat16. ``order`` (``vocabulary_order``) makes a copy of it in
+    another order of rows; the logits stay in the order of the tokens. Buffers are made once, for 64 rows.
+    """
+
+    def __init__(
+        self, weight: torch.Tensor, *, order: torch.Tensor | None = None, costs: Costs | None = None
+    ) -> None:
+        if weight.ndim != 2 or weight.stride(1) != 1:
+            raise BitmaskError(
+                f"weight is {tuple(weight.shape)} with strides {weight.stride()}, must be (vocab, size), rows side by side"
+            )
+        self.vocab, self.size = weight.shape
+        self.costs = costs
+        self._weight, self._order, self._position_of = weight, None, None
+        if order is not None:
+            if order.shape != (self.vocab,) or not torch.equal(
+                order.sort().values.cpu(), torch.arange(self.vocab)
+            ):
+                raise BitmaskError(
+                    f"order has {len(order)} values, must be the numbers from 0 to {self.vocab - 1}"
+                )
+            self._weight = weight[order.to(weight.device)]
+            self._order = order.to(weight.device, torch.int32)
+            self._position_of = torch.argsort(order.cpu())
+        blocks = -(-self.vocab // BLOCK)
+        shapes = {"wanted": self.vocab, "counts": blocks, "list": blocks, "total": 1, "positions": self.vocab}
+        self._workspace = {
+            name: torch.empty(
+                count, dtype=torch.int8 if name == "wanted" else torch.int32, device=weight.device
+            )
+            for name, count in shapes.items()
+        }
+
+    def __call__(
+        self,
+        hidden: torch.Tensor,
+        bitmask: torch.Tensor,
+        *,
+        form: Form | Literal["auto"] = "auto",
+        wanted: Wanted | None = None,
+        out: torch.Tensor | None = None,
+        vocab_size: int | None = None,
+    ) -> torch.Tensor:
+        """Return the masked logits (rows, vocab), in the type of ``hidden``.
+
+        Shapes: hidden (rows, size); bitmask (rows, ceil(vocab / 32)) int32 on the same device. ``wanted`` are the counts
+        of ``count_wanted``, taken where the masks were on the CPU; without them ``auto`` is ``dense`` on a GPU.
+        Accumulates in fp32. Raises: BitmaskError naming the argument and both values; a row without an allowed token
+        is refused where masks are on the CPU.
+        """
+        logits = self._room(hidden, out)
+        columns = check_masked(logits, bitmask, vocab_size)
+        if hidden.device != bitmask.device:
+            raise BitmaskError(f"hidden is on {hidden.device}, but bitmask is on {bitmask.device}")
+        if form not in (*FORMS, "auto"):
+            raise BitmaskError(f"form is {form!r}, must be auto or one of {', '.join(FORMS)}")
+        if bitmask.device.type == "cpu":
+            for row, allowed in enumerate(allowed_tokens(bitmask, columns).any(1).tolist()):
+                if not allowed:
+                    raise BitmaskError(
+                        f"bitmask allows no token in row {row}: 0 of {columns} are allowed there"
+                    )
+        if form == "auto":
+            counts = wanted or count_wanted(bitmask, columns, self._position_of)
+            form = choose_form(len(hidden), self.vocab, self.size, hidden.element_size(), counts, self.costs)
+        if form != "dense" and len(hidden) > MOST_ROWS:
+            raise BitmaskError(
+                f"hidden has {len(hidden)} rows, but the form {form} takes at most {MOST_ROWS}"
+            )
+        if form == "dense" or not hidden.is_cuda or not has_triton():
+            return self._with_torch(hidden, bitmask, logits, columns, dense=form == "dense")
+        return self._launch(hidden, bitmask, logits, columns, form)
+
+    def _room(self, hidden: torch.Tensor, out: torch.Tensor | None) -> torch.Tensor:
+        """Check the hidden states, and return where the logits go."""
+        weight = self._weight
+        if hidden.ndim != 2 or hidden.shape[1] != self.size:
+            raise BitmaskError(f"hidden is {tuple(hidden.shape)}, but weight has rows of {self.size}")
+        if hidden.stride(1) != 1:
+            raise BitmaskError(f"hidden has stride {hidden.stride(1)} in its last dimension, must have 1")
+        for name, mine, theirs in (
+            ("dtype", hidden.dtype, weight.dtype),
+            ("device", hidden.device, weight.device),
+        ):
+            if mine != theirs:
+                raise BitmaskError(f"hidden has {name} {mine}, but weight has {theirs}")
+        shape = (len(hidden), self.vocab)
+        if out is None:
+            return torch.empty(shape, dtype=hidden.dtype, device=hidden.device)
+        if out.shape != shape or out.dtype != hidden.dtype or out.device != hidden.device:
+            raise BitmaskError(
+                f"out is {tuple(out.shape)} {out.dtype} on {out.device}, must be {shape} {hidden.dtype} on {hidden.device}"
+            )
+        return out
+
+    def _with_torch(
+        self, hidden: torch.Tensor, masks: torch.Tensor, logits: torch.Tensor, columns: int, *, dense: bool
+    ) -> torch.Tensor:
+        """The dense product and the mask; or the product with the rows that are wanted. The kernels' reference."""
+        if dense:
+            if self._order is None:
+                torch.matmul(hidden, self._weight.T, out=logits)
+            else:
+                logits[:, self._order.long()] = hidden @ self._weight.T
+        else:
+            tokens = allowed_tokens(masks, columns).any(0).nonzero().flatten()
+            positions = tokens if self._position_of is None else self._position_of.to(tokens.device)[tokens]
+            logits.fill_(float("-inf"))
+            logits[:, tokens] = hidden @ self._weight[positions].T
+        apply_token_bitmask_inplace(logits, masks, vocab_size=columns)
+        return logits
+
+    def _launch(
+        self, hidden: torch.Tensor, masks: torch.Tensor, logits: torch.Tensor, columns: int, form: Form
+    ) -> torch.Tensor:
+        from stackmask.runtime.kernels.gpu.output import launch_output
+
+        logits.fill_(float("-inf"))
+        launch_output(
+            hidden,
+            self._weight,
+            masks,
+            logits,
+            columns=columns,
+            workspace=self._workspace,
+            order=self._order,
+            gather=form == "gather",
+            only_wanted=form == "filter",
+        )
+        return logits

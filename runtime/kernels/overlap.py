@@ -1,0 +1,128 @@
+"""Mask work on the CPU beside the forward pass, and a record of when each ran.
+
+The masks of a step depend on the token that was chosen in the step before, as the forward pass does: both can start
+together. On a GPU the launches of the forward pass return at once, so a loop that launches first and fills masks then
+overlaps by itself. On a CPU, and where Python would wait, ``MaskWorker`` fills on a thread of its own: PyTorch lets go of
+the interpreter during its operations, and the engine during copies of finished masks.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, final
+
+from stackmask.runtime.kernels.errors import BitmaskError
+from stackmask.runtime.matcher import fill_next_token_bitmask
+
+if TYPE_CHECKING:
+    from stackmask.runtime.matcher import Matcher
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """One piece of work: seconds since the timeline began."""
+
+    lane: str
+    name: str
+    start: float
+    end: float
+
+
+@dataclass(slots=True)
+class Timeline:
+    """When pieces of work ran, lane by lane. Entering spans from several threads is safe."""
+
+    spans: list[Span] = field(default_factory=list)
+    origin: float = field(default_factory=time.perf_counter)
+
+    @contextmanager
+    def span(self, lane: str, name: str) -> Iterator[None]:
+        """Note how long the block takes."""
+        start = time.perf_counter() - self.origin
+        try:
+            yield
+        finally:
+            self.spans.append(Span(lane, name, start, time.perf_counter() - self.origin))
+
+    def overlapped(self, one: str, other: str) -> float:
+        """Return for how many seconds both lanes were at work."""
+        return sum(
+            max(0.0, min(a.end, b.end) - max(a.start, b.start))
+            for a in self.spans
+            if a.lane == one
+            for b in self.spans
+            if b.lane == other
+        )
+
+    def busy(self, lane: str) -> float:
+        """Return the seconds of work in a lane."""
+        return sum(span.end - span.start for span in self.spans if span.lane == lane)
+
+
+@final
+class MaskWorker:
+    """A thread that does the mask work of a step while the caller runs the forward pass.
+
+    ``start`` hands over the step's tokens; ``wait`` returns what the fill returned. One step at a time: the matchers
+    and the mask belong to the worker in between. Close it, or use it in a ``with`` block.
+    """
+
+    def __init__(self, timeline: Timeline | None = None) -> None:
+        self.timeline = timeline
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="stackmask-masks")
+        self._running: Future[Any] | None = None
+
+    def start(
+        self, matchers: Sequence[Matcher | None], mask: Any, tokens: Sequence[int] | None = None
+    ) -> None:
+        """Begin to accept ``tokens`` (one a matcher; None at the first step) and to fill the mask.
+
+        A terminated matcher keeps its place, and its row allows nothing. Raises: BitmaskError if the last step was not
+        waited for, or if counts differ.
+        """
+        if tokens is not None and len(tokens) != len(matchers):
+            raise BitmaskError(f"tokens has {len(tokens)} values, but there are {len(matchers)} matchers")
+        self.submit(lambda: _advance(matchers, mask, tokens))
+
+    def submit(self, work: Callable[[], Result]) -> None:
+        """Begin any other mask work, such as naming the entries of a ``DeviceMaskTable``."""
+        if self._running is not None:
+            raise BitmaskError("the worker has 1 step under way, must have 0: wait for it first")
+        self._running = self._pool.submit(self._timed, work)
+
+    def _timed(self, work: Callable[[], Result]) -> Result:
+        if self.timeline is None:
+            return work()
+        with self.timeline.span("masks", "fill"):
+            return work()
+
+    def wait(self) -> Any:
+        """Return the result of the work; its errors are raised here."""
+        if self._running is None:
+            raise BitmaskError("the worker has 0 steps under way, must have 1: start one first")
+        running, self._running = self._running, None
+        return running.result()
+
+    def close(self) -> None:
+        """End the thread, after its work."""
+        self._pool.shutdown()
+
+    def __enter__(self) -> MaskWorker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _advance(matchers: Sequence[Matcher | None], mask: Any, tokens: Sequence[int] | None) -> bool:
+    if tokens is not None:
+        for row, (matcher, token) in enumerate(zip(matchers, tokens, strict=True)):
+            if matcher is not None and not matcher.is_terminated() and not matcher.accept_token(token):
+                raise BitmaskError(f"tokens[{row}] is {token}, but the mask allows it not: {matcher.refusal}")
+    return bool(fill_next_token_bitmask(matchers, mask))

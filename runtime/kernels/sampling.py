@@ -1,0 +1,333 @@
+"""Masked sampling: mask, temperature, top-k, top-p, min-p, softmax and the draw of a token in one step.
+
+What is drawn, exactly. A token is *allowed* if the mask allows it and its logit is neither NaN nor -inf. At temperature 0
+the result is the allowed token with the highest logit, the first of them. Otherwise, with x the logits over the
+temperature:
+
+1. top-k keeps the tokens whose logit is not below the k-th highest (so all of those that tie with it);
+2. top-p keeps, of these, the smallest set of the form {logit ≥ t} whose share of their probability is at least p;
+3. min-p keeps, of these, the tokens at least ``min_p`` times as probable as the most probable one;
+4. of what is left a token is drawn with probability softmax(x), by inverting the distribution function: one random
+   number chooses a tile of 1,024 tokens, a second one the token within it. Both come from Philox, as a function of the
+   row's seed and step alone, so a draw depends neither on the batch nor on the device.
+
+Inverting needs one random number a row where Gumbel noise needs one a token, ten rounds of multiplications each, which
+would take longer than reading the logits. Two numbers instead of one make 48 bits, so tokens of probability 1e-10 are
+drawn as often as they should be.
+
+The log-probability is that of the distribution that was drawn from, after masking and steps 1 to 3; at temperature 0 it is
+that of the masked logits at temperature 1. A row with one allowed token has log-probability 0 and reads one logit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stackmask.runtime.kernels.apply import check_masked, has_triton
+from stackmask.runtime.kernels.errors import BitmaskError
+from stackmask.runtime.kernels.random_numbers import uniforms
+from stackmask.runtime.kernels.reference import allowed_tokens
+
+TILE = 1024  # tokens; part of what is drawn
+LISTED = 2048  # logits that the second launch keeps together
+
+# type, and what is wanted of numbers that can be looked at
+_PARAMETERS: dict[str, tuple[torch.dtype, float, str]] = {
+    "temperature": (torch.float32, 1.0, "0 or more, and finite"),
+    "top_k": (torch.int32, 0, "0 (all) or more"),
+    "top_p": (torch.float32, 1.0, "more than 0, and at most 1"),
+    "min_p": (torch.float32, 0.0, "between 0 and 1"),
+    "seeds": (torch.int64, 0, "an integer"),
+    "steps": (torch.int64, 0, "an integer"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SampledTokens:
+    """The tokens drawn and their log-probabilities: (rows,) int64 and (rows,) fp32.
+
+    On a GPU a row where nothing is allowed has token -1 and log-probability -inf: ``check`` says so.
+    """
+
+    tokens: torch.Tensor
+    logprobs: torch.Tensor
+
+    def check(self) -> SampledTokens:
+        """Raise BitmaskError if a row has no token; waits for the device."""
+        dead = (self.tokens < 0).nonzero().flatten().tolist()
+        if dead:
+            raise BitmaskError(
+                f"bitmask allows no token in row {dead[0]}: 0 tokens are allowed there, must be 1 or more"
+            )
+        return self
+
+
+class MaskedSampler:
+    """Draw tokens for a batch of at most ``rows`` rows of ``width`` logits; buffers are made once.
+
+    With parameters that are tensors on the device, or the same numbers as in an earlier call, a call makes two launches,
+    allocates nothing and waits for nothing, so a graph can capture it; its result is in buffers that the next call uses
+    again. Memory: 16 bytes a tile of 1,024 logits, and 8 KB, a row.
+    """
+
+    def __init__(self, rows: int, width: int, device: str | torch.device = "cpu") -> None:
+        if rows < 1 or width < 1:
+            raise BitmaskError(f"rows is {rows} and width {width}, must be 1 or more")
+        self.rows, self.width, self.device = rows, width, torch.device(device)
+        tiles = -(-width // TILE)
+        kinds = {"max": torch.float32, "sum": torch.float32, "best": torch.int32, "count": torch.int32}
+        self._workspace = {n: torch.empty(rows, tiles, dtype=t, device=device) for n, t in kinds.items()}
+        self._workspace["list"] = torch.empty(rows, LISTED, device=device)
+        self._tokens = torch.empty(rows, dtype=torch.int64, device=device)
+        self._logprobs = torch.empty(rows, device=device)
+        self._constants: dict[tuple[str, float], torch.Tensor] = {}
+
+    def __call__(
+        self,
+        logits: torch.Tensor,
+        bitmask: torch.Tensor,
+        *,
+        temperature: Any = 1.0,
+        top_k: Any = 0,
+        top_p: Any = 1.0,
+        min_p: Any = 0.0,
+        seeds: Any = 0,
+        steps: Any = 0,
+        vocab_size: int | None = None,
+    ) -> SampledTokens:
+        """Draw a token for each row; see the module for what is drawn.
+
+        Shapes: logits (rows, vocab) and bitmask (rows, ceil(vocab / 32)), as for ``apply_token_bitmask_inplace``,
+            neither is changed. Each parameter is a number, or one a row: a sequence, or a tensor.
+        ``seeds`` and ``steps`` make the random numbers: give each request a seed, and count its tokens in ``steps``.
+        Cost: on CUDA two launches (see the class); on the CPU, a pass of PyTorch a row.
+        Raises: BitmaskError naming the argument and both values. A row without an allowed token raises on the CPU; on a
+            GPU it cannot be seen before the launch, and its token is -1.
+        """
+        given = {
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "min_p": min_p,
+            "seeds": seeds,
+            "steps": steps,
+        }
+        columns = self._check(logits, bitmask, vocab_size)
+        rows = len(logits)
+        parameters = {name: self._parameter(name, value, rows) for name, value in given.items()}
+        if logits.device.type == "cpu":
+            return sample_reference(logits, bitmask, columns=columns, **parameters).check()
+        if not (logits.is_cuda and has_triton()):
+            return sample_reference(logits, bitmask, columns=columns, **parameters)
+        return self._launch(logits, bitmask, columns, parameters, may_cut(given))
+
+    def launch_with_table(
+        self,
+        logits: torch.Tensor,
+        rows: torch.Tensor,
+        entries: torch.Tensor,
+        columns: int,
+        given: dict[str, Any],
+    ) -> SampledTokens:
+        """Draw with masks that are entries of a table on the GPU (``DeviceMaskTable.sample`` checks and calls this).
+
+        ``given`` are the parameters of a call; those that are missing have their defaults.
+        """
+        self._check_room(logits)
+        if unknown := given.keys() - _PARAMETERS.keys():
+            raise TypeError(f"unexpected parameters: {', '.join(sorted(unknown))}")
+        given = {name: given.get(name, default) for name, (_, default, _) in _PARAMETERS.items()}
+        parameters = {name: self._parameter(name, value, len(logits)) for name, value in given.items()}
+        return self._launch(logits, rows, columns, parameters, may_cut(given), entries)
+
+    def _launch(
+        self,
+        logits: torch.Tensor,
+        masks: torch.Tensor,
+        columns: int,
+        parameters: dict[str, torch.Tensor],
+        cut: bool,
+        entries: torch.Tensor | None = None,
+    ) -> SampledTokens:
+        from stackmask.runtime.kernels.gpu.sample import launch_sample
+
+        rows = len(logits)
+        drawn = SampledTokens(self._tokens[:rows], self._logprobs[:rows])
+        launch_sample(
+            logits,
+            masks,
+            columns=columns,
+            parameters=parameters,
+            workspace=self._workspace,
+            tokens=drawn.tokens,
+            logprobs=drawn.logprobs,
+            cut=cut,
+            entries=entries,
+        )
+        return drawn
+
+    def _check(self, logits: torch.Tensor, bitmask: torch.Tensor, vocab_size: int | None) -> int:
+        if logits.ndim != 2:
+            raise BitmaskError(f"logits has {logits.ndim} dimensions, must have 2: rows and tokens")
+        if logits.device != bitmask.device:
+            raise BitmaskError(f"logits is on {logits.device}, but bitmask is on {bitmask.device}")
+        self._check_room(logits)
+        return check_masked(logits, bitmask, vocab_size)
+
+    def _check_room(self, logits: torch.Tensor) -> None:
+        if logits.device.type != self.device.type:
+            raise BitmaskError(f"logits is on {logits.device}, but the sampler is on {self.device}")
+        if len(logits) > self.rows or logits.shape[1] != self.width:
+            raise BitmaskError(
+                f"logits is {len(logits)} x {logits.shape[1]}, but the sampler is for {self.rows} x {self.width}"
+            )
+        if logits.dtype == torch.float64:
+            raise BitmaskError("logits has dtype torch.float64, must be float32, float16 or bfloat16")
+
+    def _parameter(self, name: str, value: Any, rows: int) -> torch.Tensor:
+        """Return a parameter as a tensor (rows,) on the device; what can be looked at is checked."""
+        dtype, _, wanted = _PARAMETERS[name]
+        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+            if value.shape != (rows,) or value.dtype != dtype or value.device != self._tokens.device:
+                raise BitmaskError(
+                    f"{name} is {tuple(value.shape)} {value.dtype} on {value.device}, must be ({rows},) {dtype} on "
+                    f"{self._tokens.device}"
+                )
+            return value
+        numbers = value.tolist() if hasattr(value, "tolist") else value
+        many = list(numbers) if isinstance(numbers, Sequence) else [numbers]
+        for number in many:
+            if not _is_fine(name, number):
+                raise BitmaskError(f"{name} has {number!r}, must be {wanted}")
+        if not isinstance(numbers, Sequence):
+            key = (name, number)
+            if key not in self._constants:
+                if len(self._constants) > 64:
+                    self._constants.clear()
+                self._constants[key] = torch.full((self.rows,), number, dtype=dtype, device=self.device)
+            return self._constants[key][:rows]
+        if len(many) != rows:
+            raise BitmaskError(f"{name} has {len(many)} values, but logits has {rows} rows")
+        return torch.tensor(many, dtype=dtype, device=self.device)
+
+
+def sample_masked(logits: torch.Tensor, bitmask: torch.Tensor, **parameters: Any) -> SampledTokens:
+    """Draw a token for each row: a call of a ``MaskedSampler`` that is made for it, with the same arguments.
+
+    >>> sample_masked(torch.tensor([[0.0, 9.0, 5.0]]), torch.tensor([[0b101]], dtype=torch.int32), temperature=0).tokens
+    tensor([2])
+    """
+    if logits.ndim != 2:
+        raise BitmaskError(f"logits has {logits.ndim} dimensions, must have 2: rows and tokens")
+    return MaskedSampler(max(1, len(logits)), logits.shape[1], logits.device)(logits, bitmask, **parameters)
+
+
+def may_cut(parameters: dict[str, Any]) -> bool:
+    """Tell whether top-k, top-p or min-p may leave tokens out: with tensors on a device, yes."""
+    for name in ("top_k", "top_p", "min_p"):
+        value = parameters[name]
+        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+            return True
+        values = [value] if isinstance(value, (int, float)) else value
+        if any(number != _PARAMETERS[name][1] for number in values):
+            return True
+    return False
+
+
+def _is_fine(name: str, number: Any) -> bool:
+    if isinstance(number, bool) or not isinstance(number, (int, float)):
+        return False
+    if name in ("seeds", "steps"):
+        return isinstance(number, int) and -(2**63) <= number < 2**63
+    if name == "top_k":
+        return isinstance(number, int) and 0 <= number < 2**31
+    if name == "temperature":
+        return math.isfinite(number) and number >= 0
+    return 0 < number <= 1 if name == "top_p" else 0 <= number <= 1
+
+
+def sample_reference(
+    logits: torch.Tensor,
+    bitmask: torch.Tensor,
+    *,
+    columns: int,
+    temperature: torch.Tensor,
+    top_k: torch.Tensor,
+    top_p: torch.Tensor,
+    min_p: torch.Tensor,
+    seeds: torch.Tensor,
+    steps: torch.Tensor,
+) -> SampledTokens:
+    """Do in PyTorch, a row at a time, what the kernels do; sums are taken in fp64. All parameters (rows,)."""
+    numbers = uniforms(seeds, steps).tolist()
+    options = [p.tolist() for p in (temperature, top_k, top_p, min_p)]
+    drawn = [
+        _sample_row(
+            logits[row, :columns].float(), allowed_tokens(bitmask[row], columns), *option, *numbers[row]
+        )
+        for row, option in enumerate(zip(*options, strict=True))
+    ]
+    return SampledTokens(
+        torch.tensor([token for token, _ in drawn], dtype=torch.int64, device=logits.device),
+        torch.tensor([logprob for _, logprob in drawn], dtype=torch.float32, device=logits.device),
+    )
+
+
+def kept_tokens(x: torch.Tensor, temperature: float, top_k: int, top_p: float, min_p: float) -> torch.Tensor:
+    """Return which tokens top-k, top-p and min-p keep; x (tokens,) fp32, -inf where a token is not allowed."""
+    keep = x > -torch.inf
+    if 0 < top_k < int(keep.sum()):
+        keep &= x >= x.topk(top_k).values[-1]
+    if top_p < 1.0:
+        ordered = x[keep].sort(descending=True).values
+        sums = _weights(ordered, ordered[0], temperature).cumsum(0)
+        enough = int((sums >= top_p * sums[-1]).nonzero()[0])
+        keep &= x >= ordered[enough]
+    if min_p > 0.0:
+        highest = x.max()
+        keep &= (x == highest) | ((x - highest) / temperature >= math.log(min_p))
+    return keep
+
+
+def _weights(x: torch.Tensor, highest: torch.Tensor, temperature: float) -> torch.Tensor:
+    weights = ((x - highest).double() / temperature).exp()
+    return torch.where(x == -torch.inf, 0.0, torch.where(x == highest, 1.0, weights))
+
+
+def _sample_row(
+    x: torch.Tensor,
+    allowed: torch.Tensor,
+    temperature: float,
+    top_k: int,
+    top_p: float,
+    min_p: float,
+    first: float,
+    second: float,
+) -> tuple[int, float]:
+    x = torch.where(allowed & ~x.isnan(), x, -torch.inf)
+    highest = x.max()
+    if highest == -torch.inf:
+        return -1, -math.inf
+    if temperature <= 0:
+        return int((x == highest).nonzero()[0]), -math.log(float(_weights(x, highest, 1.0).sum()))
+    keep = kept_tokens(x, temperature, top_k, top_p, min_p)
+    weights = torch.where(keep, _weights(x, highest, temperature), 0.0)
+    padded = torch.nn.functional.pad(weights, (0, -len(x) % TILE)).view(-1, TILE)
+    sums = padded.sum(1)
+    tile = _draw(sums, first * float(sums.sum()))
+    # of its own highest: far below the row's, all of a tile's weights would be 0
+    part = slice(tile * TILE, (tile + 1) * TILE)
+    own = torch.where(keep[part], _weights(x[part], x[part].max(), temperature), 0.0)
+    token = tile * TILE + _draw(own, second * float(own.sum()))
+    logit = 0.0 if x[token] == highest else float(x[token] - highest) / temperature
+    return token, logit - math.log(float(weights.sum()))
+
+
+def _draw(weights: torch.Tensor, target: float) -> int:
+    found = ((weights.cumsum(0) > target) & (weights > 0)).nonzero()
+    return int(found[0] if len(found) else (weights > 0).nonzero()[-1])

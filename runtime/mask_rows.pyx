@@ -1,0 +1,203 @@
+# distutils: language = c++
+"""Masks named by the rows that the engine keeps, for tables of rows that live elsewhere (on a GPU).
+
+Most masks are a row that the engine has already, or a few of them or-ed, give or take a few tokens: those
+that are run on the real configuration, and stop tokens. The difference is taken from the finished mask, so
+what is named is the mask, bit for bit.
+"""
+
+from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
+from libc.string cimport memcpy
+from libcpp.vector cimport vector
+
+from stackmask.pda.config_table cimport Config
+from stackmask.pda.mask_table cimport NO_FILTER
+from stackmask.pda.masks cimport MaskStore
+from stackmask.runtime.matcher cimport Matcher
+
+
+cdef extern from *:
+    """
+    #if defined(__GNUC__) || defined(__clang__)
+    static inline int stackmask_lowest(unsigned int w) { return __builtin_ctz(w); }
+    static inline int stackmask_ones(unsigned int w) { return __builtin_popcount(w); }
+    #else
+    static inline int stackmask_ones(unsigned int w) { int n = 0; for (; w; w &= w - 1) n++; return n; }
+    static inline int stackmask_lowest(unsigned int w) { return stackmask_ones((w & -w) - 1); }
+    #endif
+    """
+    int lowest "stackmask_lowest"(unsigned int word) noexcept nogil
+    int ones "stackmask_ones"(unsigned int word) noexcept nogil
+
+
+class MaskRows:
+    """A mask: the union of some rows of a store, with some tokens flipped; or its words, if that is too long.
+
+    ``source`` and ``epoch`` say of what numbering the ``rows`` are; a row keeps its content in an epoch. No
+    rows and no tokens is the mask that allows nothing. ``words`` is None, or the bytes of the whole mask.
+    """
+
+    __slots__ = ("epoch", "rows", "source", "tokens", "words")
+
+    def __init__(self, source, epoch, rows, tokens, words=None):
+        self.source = source
+        self.epoch = epoch
+        self.rows = rows
+        self.tokens = tokens
+        self.words = words
+
+    def is_empty(self):
+        """Tell whether nothing is allowed."""
+        return not self.rows and not self.tokens and self.words is None
+
+
+def mask_rows(Matcher matcher not None, Py_ssize_t max_rows=4, Py_ssize_t max_tokens=12):
+    """Return the mask at the matcher's place as ``MaskRows`` of at most so many rows and tokens.
+
+    Cost: where the engine has the row of the whole mask, a look-up; else that of filling it, and a pass over
+    each row that it is put together from.
+    """
+    matcher.lock.take()
+    try:
+        return rows_at(matcher, max_rows, max_tokens)
+    finally:
+        matcher.lock.give()
+
+
+cdef object rows_at(Matcher m, Py_ssize_t max_rows, Py_ssize_t max_tokens):
+    cdef MaskStore store = m.masks
+    cdef int32_t config = m.history.back(), k, row, width = store.width, best
+    cdef bint is_new
+    cdef size_t i, j
+    cdef uint32_t left
+    cdef const uint32_t* words
+    cdef vector[uint32_t] exact, joined
+    cdef vector[int32_t] candidates, sizes
+    cdef list tokens = []
+    if m.terminated:
+        return MaskRows(store, store.epoch, (), ())
+    words = store.finished(m.family, config)
+    if words == NULL:
+        exact.resize(width)
+        m.fill_row(config, False, exact.data())
+        words = store.finished(m.family, config)
+    if words != NULL:
+        row = m.family.configs[config].mask_row
+        if m.family.configs[config].accepting:
+            for token in m.stop_ids:
+                k = token
+                if not (words[k >> 5] >> (k & 31)) & 1:
+                    tokens.append(token)
+        if max_rows and <Py_ssize_t>len(tokens) <= max_tokens:
+            return MaskRows(store, store.epoch, (row,), tuple(tokens))
+        exact.resize(width)
+        m.fill_row(config, False, exact.data())
+        return MaskRows(store, store.epoch, (), (), copied(exact))
+    # the largest of the rows that the fill has just put together
+    for i in range(store.parts_found.size()):
+        if store.parts_found[i].mask < 0 or store.parts_found[i].filter != NO_FILTER:
+            continue
+        row = store.masks[store.parts_found[i].mask].dense
+        is_new = row >= 0
+        for j in range(candidates.size()):
+            is_new = is_new and candidates[j] != row
+        if is_new:
+            candidates.push_back(row)
+            best = 0
+            for k in range(width):
+                best += ones(store.rows[row][k])
+            sizes.push_back(best)
+    joined.resize(width, 0)
+    rows = []
+    while <Py_ssize_t>len(rows) < max_rows and <size_t>len(rows) < candidates.size():
+        best = 0
+        for i in range(sizes.size()):
+            if sizes[i] > sizes[best]:
+                best = <int32_t>i
+        row = candidates[best]
+        sizes[best] = -1
+        rows.append(row)
+        for k in range(width):
+            joined[k] |= store.rows[row][k]
+    for k in range(width):
+        left = joined[k] ^ exact[k]
+        while left:
+            if <Py_ssize_t>len(tokens) == max_tokens:
+                return MaskRows(store, store.epoch, (), (), copied(exact))
+            tokens.append(32 * k + lowest(left))
+            left &= left - 1
+    return MaskRows(store, store.epoch, tuple(rows), tuple(tokens))
+
+
+cdef bytes copied(vector[uint32_t]& words):
+    return (<const char*>words.data())[:4 * words.size()]
+
+
+def copy_row(Matcher matcher not None, epoch, row, target):
+    """Copy a row of the matcher's store to the address ``target``; False if its epoch is over."""
+    cdef MaskStore store = matcher.masks
+    cdef uintptr_t address = target
+    cdef int32_t number = row
+    matcher.lock.take()
+    try:
+        if epoch != store.epoch:
+            return False
+        memcpy(<void*>address, store.rows[number], 4 * <size_t>store.width)
+        return True
+    finally:
+        matcher.lock.give()
+
+
+def fill_entries(
+    matchers, dict slots, int32_t[:, ::1] entries, int64_t[::1] used_at, int64_t step, Py_ssize_t max_rows=4
+):
+    """Write the entries of matchers whose mask is one row that ``slots`` has; return the other numbers.
+
+    ``slots`` maps (id of the store, epoch, row) to a row of the table; ``used_at`` takes the step of its last
+    use. Entries are rows, then from ``max_rows`` on tokens, and hold -1 before. A matcher that is None has
+    row 0.
+    Cost: some look-ups a matcher; nothing of the mask is read.
+    """
+    cdef Matcher matcher
+    cdef MaskStore store
+    cdef Config config
+    cdef const uint32_t* words
+    cdef Py_ssize_t i, column, width = entries.shape[1]
+    cdef int32_t token, slot
+    cdef list left = []
+    for i in range(len(matchers)):
+        if matchers[i] is None:
+            entries[i, 0] = 0
+            continue
+        matcher = matchers[i]
+        store = matcher.masks
+        words = NULL
+        found = None
+        matcher.lock.take()
+        try:
+            config = matcher.family.configs[matcher.history.back()]
+            if not matcher.terminated:
+                words = store.finished(matcher.family, matcher.history.back())
+            if words != NULL:
+                found = slots.get((<uintptr_t><void*>store, store.epoch, config.mask_row))
+            if found is None:
+                left.append(i)
+                continue
+            slot = found
+            column = max_rows
+            if config.accepting:
+                for token in matcher.stop_ids:
+                    if (words[token >> 5] >> (token & 31)) & 1:
+                        continue
+                    if column < width:
+                        entries[i, column] = token
+                    column += 1
+        finally:
+            matcher.lock.give()
+        if column > width:
+            entries[i, :] = -1
+            left.append(i)
+            continue
+        entries[i, 0] = slot
+        used_at[slot] = step
+    return left
