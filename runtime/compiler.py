@@ -115,11 +115,13 @@ class Compiler:
     def _open_store(self) -> Store:
         if self._store is None or self._store.is_full():
             # nearly every grammar has JSON strings; imported here because it takes a while
+            from stackmask.grammar.ir import ANY_CHAR
             from stackmask.grammar.json_schema.strings import ANY_STRING_CHAR
 
             # the old one goes with the last matcher that uses it
             self._store = Store(self._info, self.limits, self.cache_bytes)
-            self._store.prepare([ANY_STRING_CHAR])
+            # and many patterns look for a match anywhere in a text
+            self._store.prepare([ANY_STRING_CHAR, ANY_CHAR])
             self._compiled = WeakValueDictionary()
             self.generation += 1
         return self._store
