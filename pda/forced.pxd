@@ -38,10 +38,11 @@ cdef class ForcedRuns:
     cdef vector[Run] runs
     cdef vector[uint8_t] data
     cdef vector[int32_t] configs
+    cdef vector[int32_t] found          # scratch: tokens
     cdef KeyMap place_of                # configuration -> index in places
 
     cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1
     cdef int32_t find(self, int32_t config) except -1
     cdef bint inside_character(self, int32_t config) except -1
     cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept
-    cdef bint goes_on(self, int32_t node, int32_t config) except -1
+    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1

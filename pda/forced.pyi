@@ -30,17 +30,12 @@ class ForcedRuns:
     def after(self, config: int, text: bytes) -> int:
         """Return the configuration after a text; 0 if it may not come."""
 
-    def crossings(self, text: bytes, config: int) -> list[int]:
-        """Return the lengths n, ascending, such that some token begins with the last n bytes of ``text`` and goes
-        on with what may come in ``config``, which is the place after the text.
+    def crossings(self, text: bytes, config: int, most: int) -> list[tuple[int, tuple[int, ...]]]:
+        """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
+        go on with what may come in ``config``, which is the place after the text.
 
-        Cost: some microseconds: a descent of the trie per length, and the first token below that may come.
-        """
-
-    def is_cut(self, text: bytes, position: int) -> bool:
-        """Tell whether no token of the vocabulary stands across a position of the text.
-
-        Cost: a descent of the trie for each of the bytes before it, as far as a token is long.
+        Of tokens with one text one is returned; no tokens mean that there are more than ``most``.
+        Cost: some microseconds: a descent of the trie per length, and the first tokens below that may come.
         """
 
     def stats(self) -> tuple[int, int, int]:

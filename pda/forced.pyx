@@ -1,13 +1,13 @@
 # distutils: language = c++
 """Forced text: from a configuration with one way on, the bytes up to the next branch.
 
-A byte is forced where it is the only one that may come, the text may not end, and no special token may come. Where
-nothing but one special token may come, that token is forced. Runs are remembered: every place on the way of a run
-knows the run and how far along it is, so a chain of forced states costs one lookup, wherever it is entered.
+A byte is forced where it is the only one that may come, the text may not end, and no special token may
+come. Where nothing but one special token may come, that token is forced. Runs are remembered: every place on
+the way of a run knows the run and how far along it is, so a chain of forced states costs one lookup, wherever
+it is entered.
 """
 
 cimport cython
-from libc.stdint cimport uint64_t
 
 from stackmask.pda.config_table cimport DEAD, NO_ROW, UNKNOWN
 from stackmask.pda.interning cimport EMPTY, F_TOKEN, TOKENS
@@ -107,7 +107,7 @@ cdef class ForcedRuns:
         """Return the place of a configuration: its run and how far along it is."""
         cdef int32_t known = map_get(&self.place_of, config)
         cdef int32_t here = config, next = DEAD, symbol = 0, number, joined = NO_VALUE
-        cdef size_t i, first
+        cdef size_t i, first, stop
         cdef int found
         cdef Run run
         cdef Place place
@@ -154,21 +154,21 @@ cdef class ForcedRuns:
             run.kind = self.runs[place.run].kind
             run.token = self.runs[place.run].token
             run.after = self.runs[place.run].after
-            for i in range(
-                self.runs[place.run].first + place.offset, self.runs[place.run].first + self.runs[place.run].length
-            ):
+            here = self.runs[place.run].end
+            i = self.runs[place.run].first + place.offset
+            stop = self.runs[place.run].first + self.runs[place.run].length
+            while i < stop:
                 self.data.push_back(self.data[i])
                 self.configs.push_back(self.configs[i])
-            here = self.runs[place.run].end
+                i += 1
             place.run = number
         run.length = <int32_t>(self.data.size() - first)
         run.end = here
         self.runs.push_back(run)
-        for i in range(run.length + 1):
-            here = run.end if i == <size_t>run.length else self.configs[first + i]
+        for place.offset in range(run.length + 1):
+            here = run.end if place.offset == run.length else self.configs[first + place.offset]
             if map_get(&self.place_of, here) != NO_VALUE:
                 break
-            place.offset = <int32_t>i
             map_put(&self.place_of, here, <int32_t>self.places.size())
             self.places.push_back(place)
         return map_get(&self.place_of, config)
@@ -185,9 +185,9 @@ cdef class ForcedRuns:
         """Return (bytes, how many of them are whole characters, kind, token, next configuration) of a place.
 
         The third to fifth say what comes behind the run: RUN_TOKEN comes with the special token and the
-        configuration after it, every other kind with -1 and the configuration at the end. The bytes that are no
-        whole character are at most three, at the end; all of them, if the place is inside a character that stays
-        unfinished.
+        configuration after it, every other kind with -1 and the configuration at the end. Bytes that are no
+        whole character are at most three, at the end; all of them, if the place is inside a character that
+        stays unfinished.
         Cost: one lookup once the place is known.
         """
         cdef Place place = self.places[self.find(config)]
@@ -224,13 +224,17 @@ cdef class ForcedRuns:
             return child
         return -1
 
-    cdef bint goes_on(self, int32_t node, int32_t config) except -1:
-        """Tell whether a token strictly below a node may come, where the node's own text has been taken."""
+    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1:
+        """Find tokens strictly below a node that may come, where the node's own text has been taken.
+
+        Leaves in ``found`` one token of each text, at most ``most`` + 1 of them.
+        """
         cdef Trie trie = self.trie
         cdef vector[int32_t] path
         cdef int32_t i = node + 1, c, depth, base = trie.depth[node]
+        self.found.clear()
         path.push_back(config)
-        while i < trie.end[node]:
+        while i < trie.end[node] and self.found.size() <= most:
             depth = trie.depth[i] - base
             path.resize(depth)
             c = self.family.step(path[depth - 1], trie.byte[i])
@@ -238,16 +242,17 @@ cdef class ForcedRuns:
                 i = trie.end[i]
                 continue
             if trie.token_first[i] < trie.token_first[i + 1]:
-                return True
+                self.found.push_back(trie.tokens[trie.token_first[i]])
             path.push_back(c)
             i += 1
-        return False
+        return 0
 
-    def crossings(self, bytes text, int32_t config):
-        """Return the lengths n, ascending, such that some token begins with the last n bytes of ``text`` and goes
-        on with what may come in ``config``, which is the place after the text.
+    def crossings(self, bytes text, int32_t config, size_t most):
+        """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
+        go on with what may come in ``config``, which is the place after the text.
 
-        Cost: some microseconds: a descent of the trie per length, and the first token below that may come.
+        Of tokens with one text one is returned; no tokens mean that there are more than ``most``.
+        Cost: some microseconds: a descent of the trie per length, and the first tokens below that may come.
         """
         cdef list found = []
         cdef int32_t node, i, n, size = <int32_t>len(text)
@@ -258,27 +263,11 @@ cdef class ForcedRuns:
                 node = self.child_of(node, data[i])
                 if node < 0:
                     break
-            if node > 0 and self.goes_on(node, config):
-                found.append(n)
+            if node > 0:
+                self.collect(node, config, most)
+                if self.found.size():
+                    found.append((n, tuple(self.found) if self.found.size() <= most else ()))
         return found
-
-    def is_cut(self, bytes text, Py_ssize_t position):
-        """Tell whether no token of the vocabulary stands across a position of the text.
-
-        Cost: a descent of the trie for each of the bytes before it, as far as a token is long.
-        """
-        cdef const unsigned char* data = text
-        cdef Py_ssize_t size = len(text), start, i
-        cdef int32_t node
-        for start in range(max(0, position - self.trie.max_depth + 1), position):
-            node = 0
-            for i in range(start, size):
-                node = self.child_of(node, data[i])
-                if node < 0:
-                    break
-                if i >= position and self.trie.token_first[node] < self.trie.token_first[node + 1]:
-                    return False
-        return True
 
     def stats(self):
         """Return the number of runs, of places and of bytes that are remembered."""

@@ -16,7 +16,7 @@ Tokens that were written before are kept up to the last boundary that the new en
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from stackmask.pda.forced import ForcedRuns
     from stackmask.pda.token_bytes import TokenBytes
     from stackmask.runtime.matcher import Matcher
+    from stackmask.runtime.token_history import TokenHistory
 
 BRANCH, TOKEN, FINAL = 0, 1, 2  # what comes behind a run
 
@@ -35,12 +36,22 @@ WINDOW = 64  # bytes before the forced text that are encoded with it, at least, 
 WIDER = 8  # how much wider a window gets that was not enough
 MAX_PLANS = 4096  # proposals that are remembered per family
 MAX_SEGMENTS = 64  # forced special tokens in one proposal
+MAX_TRIED = 16  # tokens across the end of the forced text that are tried out one by one
+MAX_TOKEN = 1 << 10  # bytes before the end in which a token across it may begin
 MAX_LONE = 1024  # tokens in one proposal that is made without a tokenizer
 FOLLOWERS = 1024  # places whose possible next characters are remembered
 
 # one character of each kind that pre-tokenizers tell apart; the first of each that may come is tried
 _KINDS = (
-    *("tsrmdlv" + "abcefghijknopquwxyz", "TSRMDLV" + "ABCEFGHIJKNOPQUWXYZ", "0123456789", " ", "\n", "\r", "\t"),
+    *(
+        "tsrmdlv" + "abcefghijknopquwxyz",
+        "TSRMDLV" + "ABCEFGHIJKNOPQUWXYZ",
+        "0123456789",
+        " ",
+        "\n",
+        "\r",
+        "\t",
+    ),
     *("'", '"{}[](),:;.!?-+*/=<>_\\#@&|%$^~`', "é", "Ж", "中", "\u0301", "\u00a0", "٣", "—😀"),
 )
 
@@ -64,7 +75,9 @@ class Written(NamedTuple):
     """An encoding: ids, and where each begins and ends in the text; the last one ends with it."""
 
     ids: list[int]
-    bounds: list[int]  # one more than ids; the first is -1 where the tokenizer has put a blank before the text
+    bounds: list[
+        int
+    ]  # one more than ids; the first is -1 where the tokenizer has put a blank before the text
 
 
 class JumpPlanner:
@@ -78,7 +91,7 @@ class JumpPlanner:
         self._texts = texts
         self._strip = strip
         self._encoder: Encoder | None = None
-        self._plans: dict[tuple[int, tuple[int, ...], bool, bool], Plan] = {}
+        self._plans: dict[tuple[int, tuple[int, ...], bool], Plan] = {}
         self._followers: dict[int, list[str]] = {}
         self.encodings = 0  # texts that were encoded
 
@@ -90,28 +103,17 @@ class JumpPlanner:
         self._adds_blank = self._finds_blank()
         self._plans.clear()
 
-    def plan(
-        self,
-        encoder: Encoder,
-        config: int,
-        recent: Callable[[int], Sequence[int]],
-        written: int,
-        *,
-        at_start: bool,
-        prompted: bool,
-    ) -> Plan:
-        """Return the proposal at a place.
+    def plan(self, encoder: Encoder, config: int, history: TokenHistory, prompted: bool) -> Plan:
+        """Return the proposal at a place, after the tokens of a history; ``prompted``: a prompt stands before them.
 
-        ``recent(n)``: the last n tokens of the text, of which there are ``written``; ``at_start``: they are all
-        there is, and ``prompted``: tokens of something else stand before them.
-        Cost: a lookup if the place was met after the same tokens; else some ten microseconds, most of them the
+        Cost: a lookup if the place was met after the same tokens; else tens of microseconds, most of them the
             tokenizer's, whatever the length of the text.
         """
         if encoder is not self._encoder:
             self._use(encoder)
         begin = config
         blank = b""
-        if self._strip and at_start and not written:
+        if self._strip and history.is_empty():
             begin = self.forced.after(config, b" ")
             if not begin:
                 return NOTHING
@@ -123,12 +125,12 @@ class JumpPlanner:
             return FIRST_TOKEN
         size = WINDOW
         while True:
-            ids, whole = self._window(recent, written, size)
-            key = (config, ids, whole and at_start, prompted)
+            ids, begins = history.window(size)
+            key = (config, ids, begins)
             plan = self._plans.get(key)
             if plan is None:
-                plan = self._make(begin, blank, ids, whole)
-                if plan is not None or whole:
+                plan = self._make(begin, blank, ids, begins)
+                if plan is not None or begins:
                     if len(self._plans) >= MAX_PLANS:
                         self._plans.clear()
                     plan = self._plans[key] = plan or UNDECIDED
@@ -136,33 +138,14 @@ class JumpPlanner:
                 return plan
             size *= WIDER
 
-    def _window(self, recent: Callable[[int], Sequence[int]], written: int, size: int) -> tuple[tuple[int, ...], bool]:
-        """Return the last tokens, at least ``size`` bytes if there are, and whether they are all of the text."""
-        count = min(written, size)
-        ids = recent(count)
-        texts = self._texts
-        total = 0
-        i = len(ids)
-        while i > 0:
-            text = texts[ids[i - 1]]
-            if text is None:  # a special token: the text begins anew behind it
-                return tuple(ids[i:]), True
-            i -= 1
-            total += len(text)
-            if total >= size and text[:1] and text[0] & 0xC0 != 0x80:
-                before = (texts[ids[i - 1]] or b"") if i else b""
-                if total >= 2 * size or (text[0] == 0x20 and before[-1:] > b" "):
-                    return tuple(ids[i:]), False
-        return tuple(ids), count == written
-
-    def _make(self, config: int, blank: bytes, ids: Sequence[int], whole: bool) -> Plan | None:
+    def _make(self, config: int, blank: bytes, ids: Sequence[int], begins: bool) -> Plan | None:
         """Make a proposal from a window; None if the window shares no boundary with its new encoding."""
         texts = self._texts
         bounds = [0]
         for token in ids:
             bounds.append(bounds[-1] + len(texts[token] or b""))
         before = b"".join([texts[token] or b"" for token in ids])
-        plan = self._segment(config, blank, before, bounds, whole)
+        plan = self._segment(config, blank, before, bounds, begins)
         if plan is None or isinstance(plan, Plan):
             return plan
         rollback, tokens, after = plan
@@ -178,7 +161,7 @@ class JumpPlanner:
         return Plan(rollback, tuple(tokens))
 
     def _segment(
-        self, config: int, blank: bytes, before: bytes, bounds: list[int], from_boundary: bool
+        self, config: int, blank: bytes, before: bytes, bounds: list[int], begins: bool
     ) -> tuple[int, list[int], int | None] | Plan | None:
         """Return (rollback, tokens, configuration after a forced special token) up to the end of a run."""
         run, whole, kind, token, end = self.forced.run(config)
@@ -202,7 +185,7 @@ class JumpPlanner:
             stable = self._stable(text, made, here, self.forced.after(config, run[:whole]))
         if stable <= here:
             return UNDECIDED
-        common = _common(made, bounds, from_boundary)
+        common = _common(made, bounds, begins)
         if common is None:
             return None
         first, at = common
@@ -210,32 +193,35 @@ class JumpPlanner:
         return at, made.ids[first:last] + special, end if kind == TOKEN else None
 
     def _stable(self, text: bytes, made: Written, here: int, config: int) -> int:
-        """Return the last boundary of an encoding that no legal next text moves."""
+        """Return the last boundary of an encoding that no legal next text moves; 0 if that is not beyond ``here``."""
         stable = len(text)
-        limits: list[int] = []
-        for length in self.forced.crossings(text[-256:], config):
+        for length, tokens in self.forced.crossings(text[-MAX_TOKEN:], config, MAX_TRIED):
             place = len(text) - length
-            if place >= stable:
+            if place >= stable or (tokens and not self._is_written(text, place, tokens)):
                 continue
-            if place in made.bounds:
-                stable = place
-            else:
-                limits.append(place)
+            stable = place if place in made.bounds else min(stable, self._agreed(made, text[:place], place))
             if stable <= here:
                 return 0
         if self._composes and self._may_compose(text, config):
-            while stable and text[stable - 1] & 0xC0 == 0x80:
-                stable -= 1
-            limits.append(stable - 1)
-        for place in limits:
-            if place < stable:
-                stable = min(stable, self._agreed(made, text[:place], place))
+            place = len(text) - 1
+            while place and text[place] & 0xC0 == 0x80:
+                place -= 1
+            stable = min(stable, self._agreed(made, text[:place], place))
         if stable == len(text):
             for follower in self._followers_at(config):
                 stable = min(stable, self._agreed(made, text + follower.encode(), stable))
                 if stable <= here:
                     return 0
         return max(bound for bound in made.bounds if bound <= max(stable, 0))
+
+    def _is_written(self, text: bytes, place: int, tokens: Sequence[int]) -> bool:
+        """Tell whether the tokenizer would write one of the tokens at a place of the text."""
+        for token in tokens:
+            whole = text[:place] + (self._texts[token] or b"")
+            made = None if _is_cut_short(whole) else self._written(whole)
+            if made is None or (len(made.bounds) > 1 and made.bounds[-2] == place):
+                return True
+        return False
 
     def _agreed(self, made: Written, text: bytes, limit: int) -> int:
         """Return the last boundary up to ``limit`` before which two encodings are the same."""
@@ -245,7 +231,9 @@ class JumpPlanner:
         if other is None:
             return 0
         agreed = 0
-        for mine, its, bound, its_bound in zip(made.ids, other.ids, made.bounds[1:], other.bounds[1:], strict=False):
+        for mine, its, bound, its_bound in zip(
+            made.ids, other.ids, made.bounds[1:], other.bounds[1:], strict=False
+        ):
             if mine != its or bound != its_bound or bound > limit:
                 break
             agreed = bound
@@ -304,7 +292,11 @@ class JumpPlanner:
         while start > 0 and text[start] & 0xC0 == 0x80:
             start -= 1
         last = text[start:].decode(errors="replace")
-        if last not in _composable() and not "\u1100" <= last <= "\u11ff" and not "\uac00" <= last <= "\ud7a3":
+        if (
+            last not in _composable()
+            and not "\u1100" <= last <= "\u11ff"
+            and not "\uac00" <= last <= "\ud7a3"
+        ):
             return False
         # marks begin with one of these bytes
         return any(self.forced.after(config, bytes([lead])) for lead in range(0xCC, 0xF1))
@@ -322,15 +314,15 @@ def _composable() -> frozenset[str]:
     return frozenset(found)
 
 
-def _common(made: Written, bounds: list[int], from_boundary: bool) -> tuple[int, int] | None:
+def _common(made: Written, bounds: list[int], begins: bool) -> tuple[int, int] | None:
     """Return (index in the new encoding, tokens to take back) at the last boundary that both have, or None.
 
-    The beginning of a window counts only if the text begins there (``from_boundary``).
+    The beginning of a window counts only if the text begins there (``begins``).
     """
     ends = {bound: i for i, bound in enumerate(made.bounds)}
     for back, bound in enumerate(reversed(bounds)):
         i = ends.get(bound)
-        if i is not None and (bound or from_boundary):
+        if i is not None and (bound or begins):
             return i, back
     return None
 

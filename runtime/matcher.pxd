@@ -7,6 +7,7 @@ from stackmask.pda.lock cimport StoreLock
 from stackmask.pda.masks cimport MaskStore
 from stackmask.pda.terms cimport TermStore
 from stackmask.pda.token_bytes cimport TokenBytes
+from stackmask.runtime.token_history cimport TokenHistory
 
 
 cdef struct Rows:
@@ -31,8 +32,7 @@ cdef class Matcher:
     cdef int32_t size                   # width of the logits
     cdef dict classes_of_token          # special token -> the classes that hold it
     cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
-    cdef vector[int32_t] taken          # what each accept call took: a token, or TEXT
-    cdef vector[size_t] text_calls      # the accept calls that took text
+    cdef TokenHistory tokens            # what each accept call took
     cdef ForcedRuns forced              # of the family; None until asked
     cdef object planner                 # of the family as well
     cdef bint terminated

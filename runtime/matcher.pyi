@@ -95,12 +95,12 @@ class Matcher:
     def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
         """Return (the bytes that must come next, as far as they end with a character; those after that).
 
-        Forced means: one next byte, the text may not end, and no special token may come. Inside a character, the
-        first bytes are the rest of it. Cost: a lookup once the place is known.
+        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
+        the first bytes are the rest of it. Cost: a lookup once the place is known.
         """
 
     def find_jump_forward_string(self) -> str:
-        """Return the text that must come next: the forced bytes up to the next branch or end, in whole characters.
+        """Return the text that must come next, up to the next branch or end, in whole characters.
 
         Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
         """
@@ -120,7 +120,7 @@ class Matcher:
         """
 
     def plan_jump(self, context_ids: Sequence[int] = (), max_rollback: int | None = None) -> Plan:
-        """Do as ``find_jump_forward_tokens``; return a plan, which also has the reason where there is none."""
+        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
 
 def fill_next_token_bitmask(
     matchers: Sequence[Matcher | None], mask: Bitmask, rows: Sequence[int] | None = None

@@ -17,6 +17,7 @@ from stackmask.pda.config_table cimport DEAD
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.forced cimport ForcedRuns
 from stackmask.pda.frames cimport BOTTOM
+from stackmask.runtime.token_history cimport TokenHistory
 
 from operator import index
 
@@ -26,8 +27,6 @@ from stackmask.runtime.refusal import describe_refusal
 
 cdef enum:
     NO_CONFIG = -1
-    TEXT = -1                   # in `taken`: not a token
-    CHECKED = 8                 # tokens of a context that are compared with those accepted
     SHARED_CONFIGS = 50_000     # a family with more takes no new matchers: some megabytes per grammar
 
 
@@ -123,8 +122,7 @@ cdef class Matcher:
         else:
             self.family = origin.family
             self.history = origin.history
-            self.taken = origin.taken
-            self.text_calls = origin.text_calls
+            self.tokens = origin.tokens.copy()
             self.forced = origin.forced
             self.planner = origin.planner
             self.terminated = origin.terminated
@@ -135,8 +133,7 @@ cdef class Matcher:
         limits = self.store.limits
         self.terminated = False
         self.history.clear()
-        self.taken.clear()
-        self.text_calls.clear()
+        self.tokens = TokenHistory(self.texts)
         self.forced = None
         self.lock.take()
         try:
@@ -211,7 +208,7 @@ cdef class Matcher:
             self.terminated = True
             next = config
         self.history.push_back(next)
-        self.taken.push_back(id)
+        self.tokens.taken.push_back(id)
         self.refused = None
         return True
 
@@ -246,8 +243,7 @@ cdef class Matcher:
                 return False
             config = next
         self.history.push_back(config)
-        self.text_calls.push_back(self.taken.size())
-        self.taken.push_back(TEXT)
+        self.tokens.push_text()
         self.refused = None
         return True
 
@@ -277,9 +273,7 @@ cdef class Matcher:
     cdef void keep(self, size_t places) noexcept:
         """Go back to the first places of the history."""
         self.history.resize(places)
-        self.taken.resize(places - 1)
-        while self.text_calls.size() and self.text_calls.back() >= places - 1:
-            self.text_calls.pop_back()
+        self.tokens.keep(places - 1)
         self.terminated = False
 
     def is_accepting(self):
@@ -445,8 +439,8 @@ cdef class Matcher:
     def find_jump_forward_bytes(self):
         """Return (the bytes that must come next, as far as they end with a character; those after that).
 
-        Forced means: one next byte, the text may not end, and no special token may come. Inside a character, the
-        first bytes are the rest of it. Cost: a lookup once the place is known.
+        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
+        the first bytes are the rest of it. Cost: a lookup once the place is known.
         """
         if self.terminated:
             return b"", b""
@@ -462,7 +456,7 @@ cdef class Matcher:
         return text[:whole], text[whole:]
 
     def find_jump_forward_string(self):
-        """Return the text that must come next: the forced bytes up to the next branch or end, in whole characters.
+        """Return the text that must come next, up to the next branch or end, in whole characters.
 
         Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
         """
@@ -479,7 +473,9 @@ cdef class Matcher:
                 self.forced = planner.forced
                 self.planner = planner
             else:
-                self.forced = ForcedRuns(self.family, self.automaton.lowered.token_classes, self.store.info.trie)
+                self.forced = ForcedRuns(
+                    self.family, self.automaton.lowered.token_classes, self.store.info.trie
+                )
                 self.planner = JumpPlanner(self.forced, self.texts, self.store.info.strip_first_space)
                 if self.compiled.family is self.family:
                     self.compiled.planner = self.planner
@@ -499,42 +495,22 @@ cdef class Matcher:
         return plan.rollback, list(plan.tokens)
 
     def plan_jump(self, context_ids=(), max_rollback=None):
-        """Do as ``find_jump_forward_tokens``; return a plan, which also has the reason where there is none."""
-        cdef size_t given = len(context_ids), tokens = self.taken.size(), i, first = 0
+        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
         if self.terminated:
             return NOTHING
-        if self.text_calls.size():
-            first = self.text_calls.back() + 1
-        if given:
-            for i in range(tokens - min(tokens - first, <size_t>CHECKED), tokens):
-                if given + i < tokens or context_ids[<Py_ssize_t>(given + i - tokens)] != self.taken[i]:
-                    raise MatcherError(
-                        f"the context does not end with the {tokens - first} tokens that were accepted last"
-                    )
+        prompt = self.tokens.count_before(context_ids) if len(context_ids) else 0
+        if prompt is None:
+            raise MatcherError("the context does not end with the tokens that were accepted last")
         encoder = self.compiled.vocabulary.encoder
         if encoder is None:
             return Plan(0, tuple(lone_tokens(self.fork(), self.size)))
         self.lock.take()
         try:
             self.find_forced()
-            plan = self.planner.plan(
-                encoder,
-                self.history.back(),
-                self._recent,
-                tokens - first,
-                at_start=first == 0,
-                prompted=given > tokens,
-            )
+            plan = self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
         finally:
             self.lock.give()
-        if max_rollback is not None and plan.rollback > max_rollback:
-            return KEEPS
-        return plan
-
-    def _recent(self, size_t count):
-        """Return the last ``count`` tokens."""
-        cdef size_t i, size = self.taken.size()
-        return [self.taken[i] for i in range(size - count, size)]
+        return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
 
 
 cdef int copy_rows(vector[const uint32_t*]& sources, vector[uint32_t*]& targets, size_t size) except -1:

@@ -49,7 +49,9 @@ def _plain(expr: ir.Expr, done: dict[int, ir.Expr]) -> ir.Expr:
 def _first_spelling(choice: ir.Choice) -> ir.Expr | None:
     """Return the plain spelling, if the choice is of all the spellings of one character."""
     match choice.items:
-        case (ir.Literal(first), ir.Literal(), *_) if all(isinstance(item, ir.Literal) for item in choice.items):
+        case (ir.Literal(first), ir.Literal(), *_) if all(
+            isinstance(item, ir.Literal) for item in choice.items
+        ):
             words = tuple([item.data for item in choice.items if isinstance(item, ir.Literal)])
             return ir.Literal(first) if _are_one_character(words) else None
         case (ir.CharClass(((low, high),)), escaped) if low == high > 0xFFFF and not isinstance(
