@@ -92,6 +92,9 @@ class Matcher:
     def describe(self) -> list[str]:
         """Return the local states of the current configuration as text, for debugging."""
 
+    def must_stop(self) -> bool:
+        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+
     def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
         """Return (the bytes that must come next, as far as they end with a character; those after that).
 

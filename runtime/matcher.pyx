@@ -15,7 +15,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.config_table cimport DEAD
 from stackmask.pda.configurations cimport ConfigSpace
-from stackmask.pda.forced cimport ForcedRuns
+from stackmask.pda.forced cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.runtime.token_history cimport TokenHistory
 
@@ -435,6 +435,16 @@ cdef class Matcher:
         return accepted
 
     # -- forced text -------------------------------------------------------------------------------
+
+    def must_stop(self):
+        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        if self.terminated or not self.is_accepting():
+            return False
+        self.lock.take()
+        try:
+            return bool(self.find_forced().run(self.history.back())[2] == RUN_FINAL)
+        finally:
+            self.lock.give()
 
     def find_jump_forward_bytes(self):
         """Return (the bytes that must come next, as far as they end with a character; those after that).
