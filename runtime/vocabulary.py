@@ -153,7 +153,8 @@ class Vocabulary:
         made = cls.from_table(
             table, size=size, stop_ids=stop_ids, special_ids=special_ids, prefix_space=prefix_space
         )
-        made._encoder = encoder_of(tokenizer)
+        with suppress(VocabularyError):  # masks need no encoder
+            made._encoder = encoder_of(tokenizer)
         return made
 
     @classmethod
@@ -168,7 +169,8 @@ class Vocabulary:
         from stackmask.runtime.tokenizers.ranks import read_tiktoken
 
         made = cls.from_table(read_tiktoken(encoding), size=size, stop_ids=stop_ids)
-        made._encoder = encoder_of(encoding)
+        with suppress(VocabularyError):
+            made._encoder = encoder_of(encoding)
         return made
 
     @classmethod
@@ -186,7 +188,8 @@ class Vocabulary:
         made = cls.from_table(
             read_sentencepiece(processor), size=size, stop_ids=stop_ids, prefix_space=prefix_space
         )
-        made._encoder = encoder_of(processor)
+        with suppress(VocabularyError):
+            made._encoder = encoder_of(processor)
         return made
 
     @classmethod
