@@ -48,7 +48,9 @@ def test_what_is_left_out_stays_left_out_in_every_spelling() -> None:
 
 def test_classes_keep_all_their_spellings() -> None:
     schema = {"type": "string", "pattern": "^[a-z]{4}x$"}
-    assert accepts(schema, '"\\u0061bcdx"', spelling="plain") and not accepts(schema, '"abcd\\u0078"', spelling="plain")
+    assert accepts(schema, '"\\u0061bcdx"', spelling="plain") and not accepts(
+        schema, '"abcd\\u0078"', spelling="plain"
+    )
 
 
 def test_forced_text() -> None:
