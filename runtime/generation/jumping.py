@@ -78,6 +78,10 @@ class JumpDecoding:
             raise GenerationError(
                 "jump-forward works with decoder-only models; use jump='off' with the processor"
             )
+        if (getattr(generation_config, "num_beams", 1) or 1) > 1:
+            raise GenerationError(f"jump-forward cannot be used with num_beams={generation_config.num_beams}")
+        if self.streamer is not None and not isinstance(self.streamer, TokenStreamer) and len(input_ids) > 1:
+            raise GenerationError(f"a streamer of tokens takes one row, but the batch has {len(input_ids)}")
         for name in ("synced_gpus", "tokenizer", "assistant_tokenizer", "assistant_model", "inputs_tensor"):
             model_kwargs.pop(name, None)
         run = _Run(self, model, input_ids, generation_config, model_kwargs)

@@ -181,9 +181,7 @@ def test_words_that_are_split_by_longest_match() -> None:
 def test_a_tokenizer_that_lacks_the_text() -> None:
     tokenizer = Tokenizer(models.WordLevel({"ab": 0, "<unk>": 1}, unk_token="<unk>"))
     vocabulary = sm.Vocabulary([b"ab", None, b"a", b"b", b"c", None], stop_ids=[5]).with_encoder(tokenizer)
-    compiled = sm.Compiler(vocabulary).compile(
-        sm.Grammar.from_ebnf('root ::= "abc"')
-    )
+    compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "abc"'))
     matcher = compiled.matcher()
     assert matcher.find_jump_forward_tokens() == (0, [])
     assert "encode" in matcher.plan_jump().reason

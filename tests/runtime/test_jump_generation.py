@@ -304,6 +304,17 @@ def test_as_a_custom_generate(model: Any, tokenizer: Any, compiler: Compiler) ->
     assert len(rows) == 3 and all(row[-1] in (0, 1) for row in rows.tolist())
 
 
+def test_what_a_custom_generate_cannot_do(model: Any, tokenizer: Any, compiler: Compiler) -> None:
+    compiled = compiler.compile(Grammar.from_ebnf(LIST))
+    ids = tokenizer(["a", "a"], return_tensors="pt")["input_ids"]
+    with pytest.raises(GenerationError, match="num_beams=2"):
+        model.generate(ids, custom_generate=JumpDecoding(compiled), num_beams=2, max_new_tokens=5)
+    with pytest.raises(GenerationError, match="takes one row, but the batch has 2"):
+        model.generate(ids, custom_generate=JumpDecoding(compiled, streamer=Tokens()), max_new_tokens=5)
+    with pytest.raises(GenerationError, match="grammars has 3 entries, but the batch has 2 rows"):
+        model.generate(ids, custom_generate=JumpDecoding([compiled, None, None]), max_new_tokens=5)
+
+
 def test_off_and_what_is_never_jumped_over(model: Any, tokenizer: Any, compiler: Compiler) -> None:
     for options in ({"jump": "off"}, {"num_beams": 2}, {"prompt_lookup_num_tokens": 3}):
         (result,) = generate(model, tokenizer, "a", LIST, compiler=compiler, **options)  # type: ignore[arg-type]
