@@ -5,8 +5,8 @@
 Valid MaskBench instances are encoded as a whole and followed token by token. At every step the proposal must be the
 next tokens of that encoding, with nothing taken back. The share of forced tokens is that of a run in which every
 proposal is taken. Each instance is followed twice: with blanks anywhere (``json.dumps``) and compact. Property order,
-spelling: declared order, plain; instances in another order or spelling are left out and counted. llguidance proposes
-along the same documents with one tokenizer. Exits with 1 if a proposal leaves the text.
+spelling: declared order, plain; instances in another order or spelling are left out and counted. With ``--peer``
+llguidance proposes along the same documents with one tokenizer. Exits with 1 if a proposal leaves the text.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import json
 import lzma
 import random
+import re
 import sys
 import time
 from collections import Counter
@@ -23,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from json_grammar import load_tokenizer
-from record import use_checkout, write_result
+from record import RESULTS, use_checkout, write_result
 
 PEER_TOKENIZER = "llama3-128k"
 MODES = {"any": (None, (", ", ": ")), "compact": ("compact", (",", ":"))}
@@ -46,7 +47,7 @@ def instances(data: Path, count: int, seed: int) -> list[tuple[str, Any, Any]]:
 
 
 def split_of(name: str) -> str:
-    return "BFCL" if name.startswith("BFCL") else name.partition("---")[0]
+    return re.match(r"BFCL|JME|[^-]+", name)[0]  # some splits have names without a separator
 
 
 class Run:
@@ -164,49 +165,72 @@ def run_tokenizer(folder: Path, sample: list[tuple[str, Any, Any]], modes: list[
 
 
 def run_peer(folder: Path, sample: list[tuple[str, Any, Any]], modes: list[str]) -> dict[str, Any]:
-    """Return llguidance's share of forced tokens along the same documents."""
+    """Return the shares of forced tokens, llguidance's and ours, along the documents that both accept."""
     import llguidance
     import llguidance.hf
 
+    import stackmask as sm
+
     tokenizer = load_tokenizer(folder)
     ll = llguidance.hf.from_tokenizer(tokenizer)
+    vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
     results: dict[str, Any] = {}
     for mode in modes:
-        separators = MODES[mode][1]
-        forced: Counter[str] = Counter()
-        total: Counter[str] = Counter()
-        different = proposals = documents = 0
-        for name, schema, value in sample:
-            options = {"whitespace_flexible": mode == "any"}
+        whitespace, separators = MODES[mode]
+        compiler = sm.Compiler(vocabulary)
+        counts: Counter[str] = Counter()
+        shares: list[tuple[float, float]] = []
+        for _, schema, value in sample:
+            options: dict[str, Any] = {"whitespace_flexible": mode == "any"}
             if mode != "any":
                 options |= {"item_separator": ",", "key_separator": ":"}
             grammar = llguidance.LLMatcher.grammar_from_json_schema(schema, defaults=options)
-            matcher = llguidance.LLMatcher(ll, grammar)
-            ids = tokenizer.encode(
-                json.dumps(value, ensure_ascii=False, separators=separators), add_special_tokens=False
-            )
-            if matcher.is_error() or matcher.deep_copy().try_consume_tokens(ids) != len(ids):
+            theirs = llguidance.LLMatcher(ll, grammar)
+            text = json.dumps(value, ensure_ascii=False, separators=separators)
+            ids = tokenizer.encode(text, add_special_tokens=False)
+            if not ids or theirs.is_error() or theirs.deep_copy().try_consume_tokens(ids) != len(ids):
                 continue
-            documents += 1
+            try:
+                made = sm.Grammar.from_json_schema(schema, whitespace=whitespace, spelling="plain")
+                ours = compiler.compile(made).matcher()
+            except sm.StackmaskError:
+                continue
+            if not ours.fork().accept_string(text):
+                continue
+            forced = [0, 0]
             i = 0
             while i < len(ids):
-                ahead = matcher.compute_ff_tokens()
-                if ahead:
-                    proposals += 1
-                    if ids[i : i + len(ahead)] != ahead:
-                        different += 1
-                        ahead = []
-                    forced[split_of(name)] += len(ahead)
-                step = ids[i : i + max(1, len(ahead))]
-                matcher.consume_tokens(step)
-                i += len(step)
-            total[split_of(name)] += len(ids)
+                tokens = theirs.compute_ff_tokens()
+                counts["their proposals"] += bool(tokens)
+                counts["their proposals that differ"] += ids[i : i + len(tokens)] != tokens
+                right = len(tokens) if ids[i : i + len(tokens)] == tokens else 0
+                forced[0] += right
+                theirs.consume_tokens(ids[i : i + max(1, right)])
+                i += max(1, right)
+            i = 0
+            while i < len(ids):
+                tokens = ours.find_jump_forward_tokens()[1]
+                forced[1] += len(tokens)
+                for token in ids[i : i + max(1, len(tokens))]:
+                    ours.accept_token(token)
+                i += max(1, len(tokens))
+            counts["documents"] += 1
+            counts["tokens"] += len(ids)
+            counts["llguidance"] += forced[0]
+            counts["stackmask"] += forced[1]
+            shares.append((forced[0] / len(ids), forced[1] / len(ids)))
         results[mode] = {
-            "documents": documents,
-            "proposals": proposals,
-            "different": different,
-            "forced_percent": round(100 * forced.total() / max(1, total.total()), 2),
-            "forced_percent_by_split": {k: round(100 * forced[k] / n, 2) for k, n in sorted(total.items())},
+            **{name: n for name, n in counts.items() if name not in ("llguidance", "stackmask")},
+            **{
+                f"{name}_forced_percent": round(100 * counts[name] / max(1, counts["tokens"]), 2)
+                for name in ("llguidance", "stackmask")
+            },
+            **{
+                f"{name}_forced_percent_per_document": round(
+                    100 * sum(s[k] for s in shares) / max(1, len(shares)), 2
+                )
+                for k, name in enumerate(("llguidance", "stackmask"))
+            },
         }
         print("llguidance", mode, results[mode], flush=True)
     return results
@@ -222,6 +246,10 @@ def main() -> int:
     parser.add_argument("--tokenizers", nargs="*")
     parser.add_argument("--modes", nargs="*", choices=MODES, default=list(MODES))
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--peer", action="store_true", help=f"compare with llguidance, with {PEER_TOKENIZER}")
+    parser.add_argument(
+        "--merge", action="store_true", help="keep what earlier runs wrote of other tokenizers"
+    )
     options = parser.parse_args()
     use_checkout()
     sample = instances(options.data, options.instances, options.seed)
@@ -230,11 +258,22 @@ def main() -> int:
         folders = [folder for folder in folders if folder.name in options.tokenizers]
     results = {folder.name: run_tokenizer(folder, sample, options.modes) for folder in folders}
     peer = {}
-    if any(folder.name == PEER_TOKENIZER for folder in folders):
+    if options.peer:
         peer = run_peer(options.data / "tokenizers" / PEER_TOKENIZER, sample, options.modes)
+    for modes in results.values():
+        for mode in modes.values():
+            mode["instances"] = len(sample)
     if options.write:
+        path = RESULTS / "jump_forward.json"
+        before = json.loads(path.read_text(encoding="utf-8")) if options.merge and path.exists() else {}
         command = f"python benchmarks/jump_forward.py --data DATA --instances {options.instances} --write"
-        found = {"instances": len(sample), "tokenizers": results, "llguidance": {PEER_TOKENIZER: peer}}
+        known = before.get("tokenizers", {})
+        for name, modes in results.items():
+            known[name] = {**known.get(name, {}), **modes}
+        found = {
+            "tokenizers": dict(sorted(known.items())),
+            "llguidance": {PEER_TOKENIZER: peer} if peer else before.get("llguidance", {}),
+        }
         write_result("jump_forward", command, found, llguidance=metadata.version("llguidance"))
     return int(any(mode["leaving_the_text"] for modes in results.values() for mode in modes.values()))
 

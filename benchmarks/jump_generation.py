@@ -82,7 +82,7 @@ CITIES = [
     {"city": "Osaka", "country": "Japan", "latitude": 34.69, "population": 2691185,
      "largest landmarks": ["Osaka Castle", "Tsutenkaku", "Shitennoji"]},
 ]  # fmt: skip
-SHORT, LONG, SCHEMAS = 15, 120, 20  # tokens of a document, and how many schemas
+SHORT, LONG, SCHEMAS = 15, 60, 20  # tokens of a document, and how many schemas
 PARTS = ("held_out_questions", "embedded", "random_100m")
 LARGEST = 1200  # characters of a schema
 QUERIES = 20
@@ -452,7 +452,8 @@ def main() -> None:
         model, own = load_embedded()
         result["embedded"] = measure(Replay(model, own), [*found, *queries()], options.rounds)
     if "random" in options.models:
-        result["random_100m"] = measure(Replay(random_llama(tokenizer), tokenizer), found, options.rounds)
+        few = [found[0], found[len(SHEETS)], *found[len(SHEETS) + len(CITIES) :]]  # it is slow
+        result["random_100m"] = measure(Replay(random_llama(tokenizer), tokenizer), few, options.rounds)
     versions = {name: metadata.version(name) for name in ("torch", "transformers", "xgrammar", "llguidance")}
     print(
         write_result(
