@@ -266,7 +266,7 @@ def main() -> int:
     if options.write:
         path = RESULTS / "jump_forward.json"
         before = json.loads(path.read_text(encoding="utf-8")) if options.merge and path.exists() else {}
-        command = f"python benchmarks/jump_forward.py --data DATA --instances {options.instances} --write"
+        command = "python benchmarks/jump_forward.py --data DATA --instances N --write --merge (N: instances of an entry)"
         known = before.get("tokenizers", {})
         for name, modes in results.items():
             known[name] = {**known.get(name, {}), **modes}
