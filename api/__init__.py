@@ -42,7 +42,7 @@ from stackmask.runtime.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from stackmask import fsm
-    from stackmask.runtime.generation import GrammarLogitsProcessor, generate
+    from stackmask.runtime.generation import GrammarLogitsProcessor, JumpDecoding, generate
 
 __version__ = "0.1.0"
 
@@ -54,6 +54,7 @@ __all__ = [
     "Grammar",
     "GrammarError",
     "GrammarLogitsProcessor",
+    "JumpDecoding",
     "Limits",
     "Matcher",
     "MatcherError",
@@ -74,7 +75,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # torch is imported with these, and only then
-    if name in ("GrammarLogitsProcessor", "generate"):
+    if name in ("GrammarLogitsProcessor", "JumpDecoding", "generate"):
         from stackmask.runtime import generation
 
         return getattr(generation, name)

@@ -85,6 +85,7 @@ class Grammar:
         whitespace: Any = None,
         property_order: str = "schema",
         on_unsupported: str = "error",
+        spelling: str = "any",
     ) -> Grammar:
         """Make the grammar of the JSON texts that a schema allows (``docs/json-schema.md``).
 
@@ -94,7 +95,8 @@ class Grammar:
         (bounded, the default), "compact", ``{"max": n}``, ``{"separators": (item, member)}``, ``{"indent": n}``,
         ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order, others
         after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be
-        enforced, and ``report`` lists it.
+        enforced, and ``report`` lists it. ``spelling``: "plain" has keys, ``enum`` and ``const`` written in one
+        way, without needless escapes, so that they can be jumped over; "any" in every way that JSON has.
         Raises: SchemaError if it is no schema; UnsupportedSchemaError for what cannot be enforced exactly;
             UnsatisfiableSchemaError if nothing is valid.
         Cost: about 0.2 ms for a schema of 1 KB.
@@ -109,6 +111,7 @@ class Grammar:
             whitespace=whitespace,
             property_order=property_order,
             on_unsupported=on_unsupported,
+            spelling=spelling,
         )
         grammar = cls(rules, normalized=rules)  # in normal form by construction
         grammar.report = report

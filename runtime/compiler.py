@@ -15,6 +15,7 @@ from stackmask.runtime.matcher import Matcher
 
 if TYPE_CHECKING:
     from stackmask.grammar.grammar import Grammar
+    from stackmask.runtime.jump_forward import JumpPlanner
     from stackmask.runtime.vocabulary import Vocabulary
 
 
@@ -24,13 +25,14 @@ class CompiledGrammar:
     States and masks are made when they are first needed and remembered for all matchers.
     """
 
-    __slots__ = ("__weakref__", "_compiler", "automaton", "family", "grammar", "vocabulary")
+    __slots__ = ("__weakref__", "_compiler", "automaton", "family", "grammar", "planner", "vocabulary")
 
     def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton) -> None:
         self.grammar = grammar
         self.vocabulary = compiler.vocabulary
         self.automaton = automaton
         self.family: ConfigSpace | None = None  # of the matchers that were made last
+        self.planner: JumpPlanner | None = None  # of that family
         self._compiler = compiler
 
     def matcher(self) -> Matcher:
@@ -110,6 +112,7 @@ class Compiler:
                     automaton = Automaton(compiled.grammar.normalized, store)
                     compiled.automaton = automaton
                     compiled.family = None
+                    compiled.planner = None
                     self._compiled.setdefault((automaton.lowered.start, automaton.start_state), compiled)
 
     def _open_store(self) -> Store:

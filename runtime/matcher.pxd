@@ -2,10 +2,12 @@ from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.forced cimport ForcedRuns
 from stackmask.pda.lock cimport StoreLock
 from stackmask.pda.masks cimport MaskStore
 from stackmask.pda.terms cimport TermStore
 from stackmask.pda.token_bytes cimport TokenBytes
+from stackmask.runtime.token_history cimport TokenHistory
 
 
 cdef struct Rows:
@@ -30,6 +32,9 @@ cdef class Matcher:
     cdef int32_t size                   # width of the logits
     cdef dict classes_of_token          # special token -> the classes that hold it
     cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
+    cdef TokenHistory tokens            # what each accept call took
+    cdef ForcedRuns forced              # of the family; None until asked
+    cdef object planner                 # of the family as well
     cdef bint terminated
     cdef object refused                 # the last refusal: (configuration, bytes accepted, token or text)
 
@@ -38,6 +43,8 @@ cdef class Matcher:
     cdef bint advance_text(self, bytes data) except -1
     cdef int32_t after_bytes(self, int32_t config, bytes text) except -3
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3
+    cdef void keep(self, size_t places) noexcept
+    cdef ForcedRuns find_forced(self)
     cdef tuple expected_at(self, int32_t config)
     cdef bint is_stop(self, int32_t token)
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3

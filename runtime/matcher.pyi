@@ -8,6 +8,7 @@ import torch
 from stackmask.grammar.diagnostics import StackmaskError
 from stackmask.runtime.compiler import CompiledGrammar
 from stackmask.runtime.finite.matcher import FsmMatcher
+from stackmask.runtime.jump_forward import Plan
 from stackmask.runtime.mask_rows import MaskRows
 
 Bitmask: TypeAlias = npt.NDArray[np.int32] | torch.Tensor
@@ -96,19 +97,38 @@ class Matcher:
     def describe(self) -> list[str]:
         """Return the local states of the current configuration as text, for debugging."""
 
+    def must_stop(self) -> bool:
+        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+
+    def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
+        """Return (the bytes that must come next, as far as they end with a character; those after that).
+
+        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
+        the first bytes are the rest of it. Cost: a lookup once the place is known.
+        """
+
     def find_jump_forward_string(self) -> str:
-        """Return the text that must come next: the forced bytes up to the next branch or end.
+        """Return the text that must come next, up to the next branch or end, in whole characters.
 
-        Forced means: one next byte, the text may not end, and no special token may come. Cut at a character
-        boundary.
+        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
         """
 
-    def find_jump_forward_tokens(self, context_ids: Sequence[int] = ()) -> tuple[int, list[int]]:
-        """Return (how many context tokens to roll back, tokens that must come next).
+    def find_jump_forward_tokens(
+        self, context_ids: Sequence[int] = (), *, max_rollback: int | None = None
+    ) -> tuple[int, list[int]]:
+        """Return (how many tokens to take back, tokens to append then), such as the tokenizer would write the
+        forced text; (0, []) where nothing is forced, or nothing is sure.
 
-        Proposed are only tokens that are the single allowed one at their position, so nothing is rolled back
-        and nothing else could have been written. ``context_ids``: the tokens so far.
+        A token is proposed only if its right edge stays where it is whatever may follow. ``context_ids``: the
+        prompt, if there is one, and the tokens so far; tokens of the prompt are never taken back. With
+        ``max_rollback``, no proposal that takes back more. The vocabulary must know its tokenizer
+        (``Vocabulary.with_encoder``); else only tokens are proposed that are the single one allowed.
+        Raises: MatcherError if the context does not end with the tokens accepted.
+        Cost: a lookup for a place met before, else tens of microseconds, whatever the length of the context.
         """
+
+    def plan_jump(self, context_ids: Sequence[int] = (), max_rollback: int | None = None) -> Plan:
+        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
 
 def fill_next_token_bitmask(
     matchers: Sequence[Matcher | FsmMatcher | None], mask: Bitmask, rows: Sequence[int] | None = None

@@ -15,11 +15,14 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.config_table cimport DEAD
 from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.forced cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.frames cimport BOTTOM
+from stackmask.runtime.token_history cimport TokenHistory
 
 from operator import index
 
 from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.runtime.jump_forward import KEEPS, NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.refusal import describe_refusal
 
 cdef enum:
@@ -119,6 +122,9 @@ cdef class Matcher:
         else:
             self.family = origin.family
             self.history = origin.history
+            self.tokens = origin.tokens.copy()
+            self.forced = origin.forced
+            self.planner = origin.planner
             self.terminated = origin.terminated
 
     cdef int start(self) except -1:
@@ -127,6 +133,8 @@ cdef class Matcher:
         limits = self.store.limits
         self.terminated = False
         self.history.clear()
+        self.tokens = TokenHistory(self.texts)
+        self.forced = None
         self.lock.take()
         try:
             family = self.compiled.family
@@ -200,6 +208,7 @@ cdef class Matcher:
             self.terminated = True
             next = config
         self.history.push_back(next)
+        self.tokens.taken.push_back(id)
         self.refused = None
         return True
 
@@ -234,6 +243,7 @@ cdef class Matcher:
                 return False
             config = next
         self.history.push_back(config)
+        self.tokens.push_text()
         self.refused = None
         return True
 
@@ -245,8 +255,7 @@ cdef class Matcher:
         if not 0 <= count < self.history.size():
             raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
         if count:
-            self.history.resize(self.history.size() - <size_t>count)
-            self.terminated = False
+            self.keep(self.history.size() - <size_t>count)
         self.refused = None
 
     def fork(self):
@@ -259,7 +268,12 @@ cdef class Matcher:
         if 2 * self.family.configs.size() > self.store.limits.max_configurations:
             self.start()
             return
-        self.history.resize(1)
+        self.keep(1)
+
+    cdef void keep(self, size_t places) noexcept:
+        """Go back to the first places of the history."""
+        self.history.resize(places)
+        self.tokens.keep(places - 1)
         self.terminated = False
 
     def is_accepting(self):
@@ -428,61 +442,91 @@ cdef class Matcher:
 
     # -- forced text -------------------------------------------------------------------------------
 
-    def find_jump_forward_string(self):
-        """Return the text that must come next: the forced bytes up to the next branch or end.
-
-        Forced means: one next byte, the text may not end, and no special token may come. Cut at a character
-        boundary.
-        """
-        cdef int32_t config = self.history.back()
-        cdef bytearray forced = bytearray()
-        cdef int32_t next
-        cdef int only, c
-        cdef set seen = set()
+    def must_stop(self):
+        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        if self.terminated or not self.is_accepting():
+            return False
         self.lock.take()
         try:
-            while not self.terminated and not self.family.configs[config].accepting and config not in seen:
-                seen.add(config)
-                only = -1
-                next = DEAD
-                for c in range(256 + self.terms.token_classes):
-                    if self.family.step(config, c) != DEAD:
-                        if only >= 0 or c >= 256:
-                            only = -2
-                            break
-                        only = c
-                        next = self.family.step(config, c)
-                if only < 0:
-                    break
-                forced.append(only)
-                config = next
+            return bool(self.find_forced().run(self.history.back())[2] == RUN_FINAL)
         finally:
             self.lock.give()
-        return bytes(forced).decode(errors="ignore")
 
-    def find_jump_forward_tokens(self, context_ids=()):
-        """Return (how many context tokens to roll back, tokens that must come next).
+    def find_jump_forward_bytes(self):
+        """Return (the bytes that must come next, as far as they end with a character; those after that).
 
-        Proposed are only tokens that are the single allowed one at their position, so nothing is rolled back
-        and nothing else could have been written. ``context_ids``: the tokens so far.
+        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
+        the first bytes are the rest of it. Cost: a lookup once the place is known.
         """
-        cdef Matcher ahead = self.fork()
-        cdef list forced = []
-        cdef int32_t token
-        cdef set seen = set()
-        import numpy as np
+        if self.terminated:
+            return b"", b""
+        self.lock.take()
+        try:
+            config = self.history.back()
+            if self.history.size() == 1 and self.store.info.strip_first_space:
+                # the blank that may come first is not part of the text
+                config = self.find_forced().after(config, b" ") or config
+            text, whole, _, _, _ = self.find_forced().run(config)
+        finally:
+            self.lock.give()
+        return text[:whole], text[whole:]
 
-        row = np.zeros(self.masks.width, dtype=np.int32)
-        while not ahead.terminated and not ahead.is_accepting() and ahead.history.back() not in seen:
-            seen.add(ahead.history.back())
-            ahead.fill_next_token_bitmask(row)
-            bits = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
-            if len(bits) != 1:
-                break
-            token = bits[0]
-            ahead.accept_token(token)
-            forced.append(token)
-        return 0, forced
+    def find_jump_forward_string(self):
+        """Return the text that must come next, up to the next branch or end, in whole characters.
+
+        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
+        """
+        text, _ = self.find_jump_forward_bytes()
+        try:
+            return text.decode()
+        except UnicodeDecodeError:
+            return ""
+
+    cdef ForcedRuns find_forced(self):
+        if self.forced is None:
+            planner = self.compiled.planner
+            if planner is not None and planner.forced.belongs_to(self.family):
+                self.forced = planner.forced
+                self.planner = planner
+            else:
+                self.forced = ForcedRuns(
+                    self.family, self.automaton.lowered.token_classes, self.store.info.trie
+                )
+                self.planner = JumpPlanner(self.forced, self.texts, self.store.info.strip_first_space)
+                if self.compiled.family is self.family:
+                    self.compiled.planner = self.planner
+        return self.forced
+
+    def find_jump_forward_tokens(self, context_ids=(), *, max_rollback=None):
+        """Return (how many tokens to take back, tokens to append then), such as the tokenizer would write the
+        forced text; (0, []) where nothing is forced, or nothing is sure.
+
+        A token is proposed only if its right edge stays where it is whatever may follow. ``context_ids``: the
+        prompt, if there is one, and the tokens so far; tokens of the prompt are never taken back. With
+        ``max_rollback``, no proposal that takes back more. The vocabulary must know its tokenizer
+        (``Vocabulary.with_encoder``); else only tokens are proposed that are the single one allowed.
+        Raises: MatcherError if the context does not end with the tokens accepted.
+        """
+        plan = self.plan_jump(context_ids, max_rollback)
+        return plan.rollback, list(plan.tokens)
+
+    def plan_jump(self, context_ids=(), max_rollback=None):
+        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
+        if self.terminated:
+            return NOTHING
+        prompt = self.tokens.count_before(context_ids) if len(context_ids) else 0
+        if prompt is None:
+            raise MatcherError("the context does not end with the tokens that were accepted last")
+        encoder = self.compiled.vocabulary.encoder
+        if encoder is None:
+            return Plan(0, tuple(lone_tokens(self.fork(), self.size)))
+        self.lock.take()
+        try:
+            self.find_forced()
+            plan = self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
+        finally:
+            self.lock.give()
+        return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
 
 
 cdef int copy_rows(vector[const uint32_t*]& sources, vector[uint32_t*]& targets, size_t size) except -1:

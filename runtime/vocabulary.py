@@ -17,6 +17,7 @@ import numpy as np
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.token_bytes import TokenBytes, pack
 from stackmask.pda.trie import Trie
+from stackmask.runtime.tokenizers.encoders import Encoder, encoder_of
 from stackmask.runtime.vocabulary_file import Contents, parse, read, serialise, write
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ class Vocabulary:
         "_added_ids",
         "_arrays",
         "_digest",
+        "_encoder",
         "_lock",
         "_size",
         "_special_ids",
@@ -115,6 +117,7 @@ class Vocabulary:
         self._lock = threading.Lock()
         self._arrays: TokenArrays | None = None
         self._digest: str | None = None
+        self._encoder: Encoder | None = None
 
     # readers ------------------------------------------------------------------------------------
 
@@ -147,9 +150,12 @@ class Vocabulary:
         table = read_huggingface(tokenizer)
         if generation_config is not None:
             table = table.with_stops(_as_ids(getattr(generation_config, "eos_token_id", None)))
-        return cls.from_table(
+        made = cls.from_table(
             table, size=size, stop_ids=stop_ids, special_ids=special_ids, prefix_space=prefix_space
         )
+        with suppress(VocabularyError):  # masks need no encoder
+            made._encoder = encoder_of(tokenizer)
+        return made
 
     @classmethod
     def from_tiktoken(
@@ -162,7 +168,10 @@ class Vocabulary:
         """Read a ``tiktoken.Encoding``; ``<|endoftext|>`` stops unless ``stop_ids`` says otherwise."""
         from stackmask.runtime.tokenizers.ranks import read_tiktoken
 
-        return cls.from_table(read_tiktoken(encoding), size=size, stop_ids=stop_ids)
+        made = cls.from_table(read_tiktoken(encoding), size=size, stop_ids=stop_ids)
+        with suppress(VocabularyError):
+            made._encoder = encoder_of(encoding)
+        return made
 
     @classmethod
     def from_sentencepiece(
@@ -176,9 +185,12 @@ class Vocabulary:
         """Read a ``sentencepiece.SentencePieceProcessor``; its ``eos`` stops unless ``stop_ids`` says otherwise."""
         from stackmask.runtime.tokenizers.pieces import read_sentencepiece
 
-        return cls.from_table(
+        made = cls.from_table(
             read_sentencepiece(processor), size=size, stop_ids=stop_ids, prefix_space=prefix_space
         )
+        with suppress(VocabularyError):
+            made._encoder = encoder_of(processor)
+        return made
 
     @classmethod
     def from_table(
@@ -208,6 +220,25 @@ class Vocabulary:
             strip_first_space=strip,
             added_ids=table.added_ids,
         )
+
+    def with_encoder(self, tokenizer: Any) -> Vocabulary:
+        """Return the same vocabulary that knows its tokenizer, for jump-forward; the readers do this by themselves.
+
+        ``tokenizer``: one that a reader takes, or a function from text to ids. It is not saved or pickled.
+        Raises: VocabularyError if it cannot encode text.
+        """
+        other = Vocabulary(
+            self._texts,
+            stop_ids=self._stop_ids,
+            special_ids=self._special_ids,
+            special_names=self._special_names,
+            size=self._size,
+            strip_first_space=self._strip_first_space,
+            added_ids=self._added_ids,
+        )
+        other._trie = self.trie()
+        other._encoder = encoder_of(tokenizer)
+        return other
 
     # files --------------------------------------------------------------------------------------
 
@@ -356,6 +387,11 @@ class Vocabulary:
                         hidden[i] = 1
                 self._digest = hashlib.sha256(self._texts.digest_input(hidden)).hexdigest()
             return self._digest
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """What encodes text as this model's tokenizer does, or None."""
+        return self._encoder
 
     def trie(self) -> Trie:
         """Return the prefix trie of the texts; vocabularies with the same texts share one in a process.

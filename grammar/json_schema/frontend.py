@@ -15,6 +15,8 @@ from stackmask.grammar.json_schema.errors import (
 from stackmask.grammar.json_schema.loading import is_type, load_schema
 from stackmask.grammar.json_schema.lower import Lowering
 from stackmask.grammar.json_schema.numbers import UnsupportedNumber
+from stackmask.grammar.json_schema.plain_texts import NARROWING as PLAIN
+from stackmask.grammar.json_schema.plain_texts import with_plain_texts
 from stackmask.grammar.json_schema.python_types import NARROWING
 from stackmask.grammar.json_schema.report import Report
 from stackmask.grammar.json_schema.texts import TextsTooLarge
@@ -30,6 +32,7 @@ def schema_rules(
     whitespace: Any = None,
     property_order: str = "schema",
     on_unsupported: str = "error",
+    spelling: str = "any",
 ) -> tuple[RuleSet, Report]:
     """Return the rules of a schema and the report; the arguments are those of ``Grammar.from_json_schema``.
 
@@ -41,6 +44,7 @@ def schema_rules(
         ("formats", formats, ("assert", "annotate")),
         ("property_order", property_order, ("schema", "any")),
         ("on_unsupported", on_unsupported, ("error", "relax")),
+        ("spelling", spelling, ("any", "plain")),
     ):
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
@@ -70,6 +74,9 @@ def schema_rules(
         report.add("narrowed", "", "type", NARROWING)
     if blanks.note:
         report.add("narrowed", "", "", f"whitespace: {blanks.note}")
+    if spelling == "plain":
+        rules = with_plain_texts(rules)
+        report.add("narrowed", "", "", PLAIN)
     return rules, report
 
 

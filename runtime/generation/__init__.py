@@ -5,15 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stackmask.runtime.generation.jumping import JumpDecoding
     from stackmask.runtime.generation.processor import GrammarLogitsProcessor
-    from stackmask.runtime.generation.result import GenerationResult
+    from stackmask.runtime.generation.result import GenerationResult, JumpReport
     from stackmask.runtime.generation.run import generate, stream
 
-__all__ = ["GenerationResult", "GrammarLogitsProcessor", "generate", "stream"]
+__all__ = [
+    "GenerationResult",
+    "GrammarLogitsProcessor",
+    "JumpDecoding",
+    "JumpReport",
+    "generate",
+    "stream",
+]
 
 _MODULES = {
     "GenerationResult": "result",
     "GrammarLogitsProcessor": "processor",
+    "JumpDecoding": "jumping",
+    "JumpReport": "result",
     "generate": "run",
     "stream": "run",
 }

@@ -48,7 +48,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         self._grammars: list[CompiledGrammar | None] = (
             list(grammars) if isinstance(grammars, Sequence) else [grammars]
         )
-        self._vocabulary = _common_vocabulary(self._grammars)
+        self._vocabulary = common_vocabulary(self._grammars)
         self._tracker = RowTracker(self._assign)
         self._mask: torch.Tensor | None = None
         stops = () if self._vocabulary is None else self._vocabulary.stop_ids
@@ -128,27 +128,31 @@ class GrammarLogitsProcessor(LogitsProcessor):
             if going and dead.issuperset(going):
                 track = tracks[going[0]]
                 assert track is not None
+                assert self._vocabulary is not None
+                shown = describe_allowed(cast("Matcher", track.matcher), self._vocabulary)
                 raise GenerationError(
-                    f"no token is left for row {going[0]}: the grammar allows {self._describe(track)}, and other "
+                    f"no token is left for row {going[0]}: the grammar allows {shown}, and other "
                     "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
                 )
 
-    def _describe(self, track: Track) -> str:
-        assert self._vocabulary is not None
-        mask = allocate_token_bitmask(1, self._vocabulary.size)
-        fill_next_token_bitmask([cast("Matcher", track.matcher)], mask)
-        allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
-        tokens = self._vocabulary.token_bytes
-        names = {i: name for name, i in self._vocabulary.special_names.items()}
-        shown = [
-            names.get(i, f"id {i}") if i >= len(tokens) or tokens[i] is None else repr(tokens[i])[1:]
-            for i in allowed[:SHOWN_TOKENS].tolist()
-        ]
-        more = len(allowed) - len(shown)
-        return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+def describe_allowed(matcher: Matcher, vocabulary: Vocabulary) -> str:
+    """Name the first few tokens that a matcher allows, for an error."""
+    mask = allocate_token_bitmask(1, vocabulary.size)
+    fill_next_token_bitmask([matcher], mask)
+    allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
+    tokens = vocabulary.token_bytes
+    names = {i: name for name, i in vocabulary.special_names.items()}
+    shown = [
+        names.get(i, f"id {i}") if i >= len(tokens) or tokens[i] is None else repr(tokens[i])[1:]
+        for i in allowed[:SHOWN_TOKENS].tolist()
+    ]
+    more = len(allowed) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def _common_vocabulary(grammars: Sequence[CompiledGrammar | None]) -> Vocabulary | None:
+def common_vocabulary(grammars: Sequence[CompiledGrammar | None]) -> Vocabulary | None:
+    """Return the vocabulary of some grammars, or None if there are none. Raises: GenerationError if they differ."""
     vocabularies = [g.vocabulary for g in grammars if g is not None]
     if not grammars:
         raise GenerationError("grammars is empty: give one grammar, or one (or None) per prompt")

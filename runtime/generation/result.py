@@ -11,12 +11,31 @@ Prompt: TypeAlias = "str | Sequence[Mapping[str, Any]]"
 
 
 @dataclass(frozen=True, slots=True)
+class JumpReport:
+    """How many model calls jump-forward has saved in one text.
+
+    ``model_calls``: calls that this text took part in, the one that reads the prompt included; ``avoided_calls``: how
+    many fewer than tokens written (the stop token counts). ``forced_tokens``: tokens that were written without asking
+    the model; ``taken_back``: tokens of the model that were written anew, as part of longer ones. ``note``: what
+    stood in the way last, or why there was no jumping at all.
+    """
+
+    mode: str
+    model_calls: int
+    avoided_calls: int
+    forced_tokens: int
+    taken_back: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class GenerationResult:
     """One generated text.
 
     ``token_ids``: without prompt, stop token and padding. ``finished``: the text is a whole sentence of the
     grammar (without a grammar: a stop token ended it). ``reason``: "stop" for a stop token, "length" when
-    ``max_new_tokens`` was reached, "interrupted" when a stopping criterion or the caller ended it earlier.
+    ``max_new_tokens`` was reached, "interrupted" when a stopping criterion or the caller ended it earlier. ``jumps``:
+    what jump-forward has saved; None with ``jump="off"``.
     """
 
     prompt: Prompt
@@ -24,6 +43,7 @@ class GenerationResult:
     token_ids: tuple[int, ...]
     finished: bool
     reason: Literal["stop", "length", "interrupted"]
+    jumps: JumpReport | None = None
 
     @property
     def note(self) -> str:

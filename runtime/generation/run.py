@@ -9,15 +9,16 @@ from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import torch
-from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList
+from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList, StopStringCriteria
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.finite.compiling import CompiledFsm
 from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.jumping import JumpDecoding
 from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.processor import GrammarLogitsProcessor
-from stackmask.runtime.generation.result import GenerationResult, Prompt
+from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt
 from stackmask.runtime.generation.text import TokenStreamer
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def generate(
     on_text: Callable[[int, str], None] | None = None,
     progress: bool = False,
     seed: int | None = None,
+    jump: str = "canonical",
     vocabulary: Vocabulary | None = None,
     compiler: Compiler | None = None,
     **options: Any,
@@ -47,7 +49,9 @@ def generate(
     ``prompts``: one or several; a prompt is text or a list of chat messages. ``grammar``: one for all prompts or
     one per prompt; a ``Grammar``, a compiled one, EBNF text, or None for free text. ``on_text(index, text)`` is
     called for each new piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of
-    steps. ``seed`` makes sampling repeatable and leaves torch's generators as they were.
+    steps. ``seed`` makes sampling repeatable and leaves torch's generators as they were. ``jump``: "canonical" writes
+    text that the grammar forces without asking the model, as the tokenizer would; "off" asks it for every token. Beam
+    search, drafts (prompt lookup, assistants) and encoder-decoder models are never jumped over.
 
     ``options`` go to ``model.generate``: do_sample, temperature, top_p, num_beams, num_return_sequences,
     prompt_lookup_num_tokens and so on; with several sequences per prompt the results lie side by side.
@@ -67,8 +71,17 @@ def generate(
     inputs = {name: value.to(model.device) for name, value in inputs.items()}
     start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
 
-    processors = LogitsProcessorList([*options.pop("logits_processor", ()), GrammarLogitsProcessor(compiled)])
     criteria = StoppingCriteriaList(options.pop("stopping_criteria", ()))
+    streamer = None if on_text is None else TokenStreamer(vocabulary, on_text)
+    jumping = _jumping(model, compiled, jump, options, streamer)
+    processors = LogitsProcessorList(options.pop("logits_processor", ()))
+    if jumping is None:
+        processors.append(GrammarLogitsProcessor(compiled))
+    else:
+        options["custom_generate"] = jumping
+        streamer = None  # not handed on by transformers
+        if (stop_strings := options.pop("stop_strings", None)) is not None:
+            criteria.append(StopStringCriteria(tokenizer, stop_strings))  # nor is the tokenizer
     with ExitStack() as stack:
         if progress:
             criteria.append(stack.enter_context(_ProgressBar(start, max_new_tokens)))
@@ -80,15 +93,40 @@ def generate(
             pad_token_id=_pad_id(tokenizer, vocabulary),
             logits_processor=processors,
             stopping_criteria=criteria,
-            streamer=None if on_text is None else TokenStreamer(vocabulary, on_text),
+            streamer=streamer,
             **options,
         )
-    rows = getattr(output, "sequences", output)[:, start:].tolist()
+    if jumping is None:
+        rows = getattr(output, "sequences", output)[:, start:].tolist()
+        reports: list[JumpReport | None] = [None] * len(rows)
+    else:
+        rows, reports = jumping.written, list(jumping.reports)
     each = len(rows) // len(batch)
     return [
-        _result(batch[i // each], compiled[i // each], vocabulary, row, max_new_tokens)
-        for i, row in enumerate(rows)
+        _result(batch[i // each], compiled[i // each], vocabulary, row, max_new_tokens, report)
+        for i, (row, report) in enumerate(zip(rows, reports, strict=True))
     ]
+
+
+def _jumping(
+    model: Any,
+    compiled: list[CompiledGrammar | None],
+    jump: str,
+    options: Mapping[str, Any],
+    streamer: TokenStreamer | None,
+) -> JumpDecoding | None:
+    """Return the decoding that jumps, or None where transformers' own loop is to run."""
+    if jump not in ("canonical", "off"):
+        raise GenerationError(f'jump is {jump!r}, not "canonical" or "off"')
+    config = options.get("generation_config")
+    beams = options.get("num_beams", getattr(config, "num_beams", 1)) or 1
+    drafts = any(
+        options.get(name, getattr(config, name, None)) is not None
+        for name in ("prompt_lookup_num_tokens", "assistant_model", "custom_generate")
+    )
+    if jump == "off" or beams > 1 or drafts or model.config.is_encoder_decoder or not any(compiled):
+        return None
+    return JumpDecoding(compiled, streamer=streamer)
 
 
 @final
@@ -298,7 +336,12 @@ def _seeded(seed: int | None, device: torch.device) -> Any:
 
 
 def _result(
-    prompt: Prompt, compiled: CompiledGrammar | None, vocabulary: Vocabulary, row: list[int], limit: int
+    prompt: Prompt,
+    compiled: CompiledGrammar | None,
+    vocabulary: Vocabulary,
+    row: list[int],
+    limit: int,
+    jumps: JumpReport | None,
 ) -> GenerationResult:
     """Cut a row at its first stop token, and judge it with a matcher of its own."""
     stops = frozenset(vocabulary.stop_ids)
@@ -314,4 +357,5 @@ def _result(
         token_ids=tuple(ids),
         finished=finished,
         reason="stop" if end is not None else "length" if len(ids) >= limit else "interrupted",
+        jumps=jumps,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,7 +29,10 @@ class TextDecoder:
             return ""
         if token in self._stops:
             return self.finish()
-        data = (self._tokens[token] or b"") if 0 <= token < len(self._tokens) else b""
+        return self.push_bytes((self._tokens[token] or b"") if 0 <= token < len(self._tokens) else b"")
+
+    def push_bytes(self, data: bytes) -> str:
+        """Return the text that the bytes of a token complete."""
         if self._strip:
             self._strip = False
             data = data.removeprefix(b" ")
@@ -54,6 +57,7 @@ class TokenStreamer:
         self._vocabulary = vocabulary
         self._on_text = on_text
         self._rows: list[TextDecoder] | None = None
+        self._given: dict[int, list[int]] = {}  # by row
 
     def put(self, value: Any) -> None:
         """Take the prompts (first call) or new tokens."""
@@ -67,6 +71,29 @@ class TokenStreamer:
         else:
             for row, token in enumerate(tokens):
                 self._emit(row, self._rows[row].push(token))
+
+    def put_row(self, row: int, tokens: Sequence[int]) -> None:
+        """Take all the tokens of a row so far. Those given before may have changed, but not the text they spell."""
+        assert self._rows is not None
+        texts = self._vocabulary.token_bytes
+        stops = frozenset(self._vocabulary.stop_ids)
+        decoder = self._rows[row]
+        if decoder.ended:
+            return
+        # only the tokens that differ are spelled again
+        given = self._given.setdefault(row, [])
+        same = 0
+        while same < min(len(given), len(tokens)) and given[same] == tokens[same]:
+            same += 1
+        skip = sum(len(texts[t] or b"") for t in given[same:] if t < len(texts))
+        for token in tokens[same:]:
+            if token in stops:
+                self._emit(row, decoder.finish())
+                break
+            data = (texts[token] or b"") if token < len(texts) else b""
+            self._emit(row, decoder.push_bytes(data[skip:] if skip < len(data) else b""))
+            skip = max(0, skip - len(data))
+        given[same:] = tokens[same:]
 
     def end(self) -> None:
         """Give out what is left of rows that no stop token ended."""

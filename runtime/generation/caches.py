@@ -1,0 +1,62 @@
+"""What a cache of keys and values can do: forget its last tokens, and leave gaps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class CacheView:
+    """The cache of one generation, seen as columns of tokens.
+
+    ``gaps``: columns may be hidden by the attention mask, so that rows can be of different lengths. ``crops``: the
+    last columns can be removed. ``steps``: it takes one column at a time once it has taken any. Sliding windows and
+    linear attention count or mix every column, and what they have forgotten does not come back: neither gaps nor
+    crops. Many models with a recurrent state read one token at a time.
+    """
+
+    def __init__(self, cache: Any) -> None:
+        self.cache = cache
+        layers = list(getattr(cache, "layers", ()))
+        sliding = any(getattr(layer, "is_sliding", False) for layer in layers)
+        recurrent = any(
+            not hasattr(layer, "get_seq_length") or hasattr(layer, "conv_states") for layer in layers
+        )
+        fixed = [layer for layer in layers if getattr(layer, "is_compileable", False)]
+        plain = cache is not None and hasattr(cache, "get_seq_length") and not sliding and not recurrent
+        self.fixed = bool(fixed)
+        self.gaps = plain and not fixed and _is_made_of_growing_layers(cache, layers)
+        self.crops = plain and (self.gaps or all(_can_step_back(layer) for layer in layers))
+        self.steps = recurrent or cache is None
+
+    @property
+    def length(self) -> int:
+        """The number of columns held."""
+        try:
+            return 0 if self.cache is None else int(self.cache.get_seq_length())
+        except ValueError:  # there is no layer that would know
+            return 0
+
+    def crop(self, count: int) -> None:
+        """Remove the last columns. Precondition: ``crops``."""
+        if not count:
+            return
+        if not self.fixed:
+            self.cache.crop(-count)
+            return
+        for layer in self.cache.layers:
+            # what lies behind the length is never read, and is overwritten
+            layer.cumulative_length.sub_(count)
+
+
+def _is_made_of_growing_layers(cache: Any, layers: list[Any]) -> bool:
+    names = {type(layer).__name__ for layer in layers}
+    if not layers:  # made when they are first used
+        kind = getattr(cache, "layer_class_to_replicate", None)
+        names = {getattr(kind, "__name__", "")}
+    return names == {"DynamicLayer"} and hasattr(cache, "crop")
+
+
+def _can_step_back(layer: Any) -> bool:
+    return type(layer).__name__ == "StaticLayer" and hasattr(
+        getattr(layer, "cumulative_length", None), "sub_"
+    )

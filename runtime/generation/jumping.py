@@ -1,0 +1,403 @@
+"""Decoding that jumps over forced text: a ``custom_generate`` for transformers.
+
+The loop is that of sampling and greedy search, but a row may write several tokens at a time, and may write its last
+ones anew. All that a row has written and the model has not read goes through it in one forward pass. With a cache
+that allows gaps, rows of a batch jump by different lengths: shorter ones are filled up on the left with columns that
+the attention mask hides, and tokens taken back are hidden, or cropped once no row needs their columns. With other
+caches all rows take as many tokens as the shortest has to offer, and only a single row may take tokens back.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import LogitsProcessorList
+from transformers.generation.utils import GenerateDecoderOnlyOutput
+
+from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from stackmask.runtime.generation.caches import CacheView
+from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.jump_rows import JumpRow
+from stackmask.runtime.generation.processor import common_vocabulary, describe_allowed
+from stackmask.runtime.generation.text import TokenStreamer
+from stackmask.runtime.matcher import fill_next_token_bitmask
+
+if TYPE_CHECKING:
+    from stackmask.runtime.compiler import CompiledGrammar
+    from stackmask.runtime.generation.result import JumpReport
+
+_NATIVE_CRITERIA = frozenset({"MaxLengthCriteria", "EosTokenCriteria"})
+_CACHE_NAME = "past_key_values"
+
+
+class JumpDecoding:
+    """Sample or search greedily under grammars, with jump-forward; ``model.generate(..., custom_generate=JumpDecoding(g))``.
+
+    ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``: "canonical"
+    writes forced text as the tokenizer would, without asking the model; "off" asks it for every token. Everything
+    else is up to ``generate``: sampling, processors, stopping criteria, caches. Beams and drafts are not. ``streamer``
+    is given here, since ``generate`` does not hand it on. After a call, ``reports`` has a ``JumpReport`` per row.
+
+    Raises: GenerationError for what it cannot do (encoder-decoder models), and as ``GrammarLogitsProcessor`` does.
+    """
+
+    def __init__(
+        self,
+        grammars: CompiledGrammar | Sequence[CompiledGrammar | None],
+        *,
+        jump: str = "canonical",
+        streamer: Any = None,
+    ) -> None:
+        if jump not in ("canonical", "off"):
+            raise GenerationError(f'jump is {jump!r}, not "canonical" or "off"')
+        self.grammars: list[CompiledGrammar | None] = (
+            list(grammars) if isinstance(grammars, Sequence) else [grammars]
+        )
+        self.vocabulary = common_vocabulary(self.grammars)
+        self.jump = jump
+        self.streamer = streamer
+        self.reports: list[JumpReport] = []
+        self.written: list[list[int]] = []  # of the last call: the tokens of each row, without padding
+
+    def __call__(
+        self,
+        model: Any,
+        input_ids: torch.LongTensor,
+        logits_processor: Any = None,
+        stopping_criteria: Any = None,
+        generation_config: Any = None,
+        **model_kwargs: Any,
+    ) -> Any:
+        """Generate; called by ``generate`` in place of its own loop. Returns the ids, padded on the right."""
+        if model.config.is_encoder_decoder:
+            raise GenerationError(
+                "jump-forward works with decoder-only models; use jump='off' with the processor"
+            )
+        if (getattr(generation_config, "num_beams", 1) or 1) > 1:
+            raise GenerationError(f"jump-forward cannot be used with num_beams={generation_config.num_beams}")
+        if self.streamer is not None and not isinstance(self.streamer, TokenStreamer) and len(input_ids) > 1:
+            raise GenerationError(f"a streamer of tokens takes one row, but the batch has {len(input_ids)}")
+        for name in ("synced_gpus", "tokenizer", "assistant_tokenizer", "assistant_model", "inputs_tensor"):
+            model_kwargs.pop(name, None)
+        run = _Run(self, model, input_ids, generation_config, model_kwargs)
+        run.prepare(logits_processor or LogitsProcessorList(), stopping_criteria or ())
+        with torch.no_grad(), ThreadPoolExecutor(1, "stackmask-masks") as pool:
+            run.run(pool)
+        note = run.note if self.jump == "canonical" else "jumping is off"
+        self.reports = [row.report(self.jump, note) for row in run.rows]
+        self.written = [row.ids for row in run.rows]
+        return run.result()
+
+
+class _Run:
+    """One call: the rows, the cache and its columns."""
+
+    def __init__(
+        self,
+        decoding: JumpDecoding,
+        model: Any,
+        input_ids: torch.Tensor,
+        config: Any,
+        kwargs: Any,
+    ) -> None:
+        self.decoding, self.model, self.config, self.kwargs = decoding, model, config, kwargs
+        self.streamer = decoding.streamer
+        self.prompt = input_ids
+        self.device = input_ids.device
+        batch, length = input_ids.shape
+        attention = kwargs.pop("attention_mask", None)
+        kwargs.pop("position_ids", None)
+        if attention is None:
+            attention = torch.ones_like(input_ids)
+        self.attention = attention.to(torch.long)
+        self.cache = CacheView(kwargs.pop(_CACHE_NAME, None))
+        self.note = ""
+        self.jumps = decoding.jump == "canonical"
+        stops = _as_tuple(config.eos_token_id)
+        if decoding.vocabulary is not None:
+            stops = decoding.vocabulary.stop_ids
+        pad = config.pad_token_id
+        self.pad = int(pad) if pad is not None else stops[0] if stops else 0
+        self.real = self.attention.sum(1).tolist()
+        positions = getattr(model.config.get_text_config(), "max_position_embeddings", None) or math.inf
+        grammars = _spread(decoding.grammars, batch)
+        room = int(config.max_length) - length
+        self.rows = [
+            JumpRow(
+                prompt=input_ids[i].tolist(),
+                matcher=None if grammar is None else grammar.matcher(),
+                room=room,
+                context=int(min(room, positions - self.real[i])),
+                stops=stops,
+            )
+            for i, grammar in enumerate(grammars)
+        ]
+        if any(row.matcher is not None for row in self.rows) and decoding.vocabulary is not None:
+            self.mask = allocate_token_bitmask(
+                batch, decoding.vocabulary.size, like="torch", pin_memory=self.device.type == "cuda"
+            )
+        self.text_streamer = isinstance(self.streamer, TokenStreamer)
+        self.streamed = [0] * batch
+        self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters
+        self.limit = self._rollback_limit(batch)
+
+    def _rollback_limit(self, batch: int) -> int | None:
+        """Return how many tokens a row may take back: None for any number."""
+        cache = self.cache
+        if cache.cache is None and not self.kwargs.get("use_cache"):
+            return None  # everything is read anew in every step
+        if cache.gaps or (cache.crops and batch == 1):
+            return None
+        self.note = "the cache cannot be cropped: no tokens are taken back"
+        return 0
+
+    def prepare(self, processors: Any, criteria: Any) -> None:
+        """Put the grammar before the first warper, which must see no forbidden token; sort the criteria."""
+        at = next(
+            (i for i, p in enumerate(processors) if type(p).__name__.endswith("Warper")), len(processors)
+        )
+        self.before, self.after = LogitsProcessorList(processors[:at]), LogitsProcessorList(processors[at:])
+        self.criteria = [c for c in criteria if type(c).__name__ not in _NATIVE_CRITERIA]
+
+    # -- the loop ----------------------------------------------------------------------------------
+
+    def run(self, pool: ThreadPoolExecutor) -> None:
+        if self.streamer is not None:
+            self.streamer.put(self.prompt.cpu())
+        for row in self.rows:
+            self._jump(row)
+        self._check_criteria([0] * len(self.rows))
+        self._stream()
+        first = True
+        while any(not row.done for row in self.rows):
+            live = [i for i, row in enumerate(self.rows) if not row.done]
+            width = self._width(live, first)
+            asked = [i for i in live if len(self.rows[i].pending) <= width]
+            filled: Future[bool] | None = pool.submit(self._fill, asked) if asked else None
+            logits = self._forward(width, first)
+            first = False
+            if filled is None:
+                continue
+            filled.result()
+            lengths = [len(row.ids) for row in self.rows]
+            for i, token in zip(asked, self._choose(logits, asked), strict=True):
+                self.rows[i].write(token)
+                self._jump(self.rows[i])
+            self._check_criteria(lengths)
+            self._stream()
+        if self.streamer is not None:
+            self.streamer.end()
+
+    def _width(self, live: list[int], first: bool) -> int:
+        counts = [len(self.rows[i].pending) for i in live]
+        if self.cache.gaps or self._reads_all():
+            return max(counts)
+        return min(1, *counts) if self.cache.steps and not first else min(counts)
+
+    def _reads_all(self) -> bool:
+        return self.cache.cache is None and not self.kwargs.get("use_cache")
+
+    def _jump(self, row: JumpRow) -> None:
+        if not self.jumps:
+            return
+        limit = self.limit
+        if self.streamer is not None and not self.text_streamer:
+            # tokens that were given away stay
+            free = len(row.ids) - self.streamed[self.rows.index(row)]
+            limit = free if limit is None else min(limit, free)
+        dropped = row.jump(limit)
+        if not dropped or self._reads_all():
+            return
+        i = self.rows.index(row)
+        self.attention[i, dropped] = 0
+        surplus = 0
+        while not self.attention[:, self.attention.shape[1] - 1 - surplus].any():
+            surplus += 1
+        if surplus:
+            self.cache.crop(surplus)
+            self.attention = self.attention[:, : self.attention.shape[1] - surplus]
+
+    def _forward(self, width: int, first: bool) -> torch.Tensor:
+        """Let the model read the next tokens of each row, at most ``width``, and return the last logits."""
+        batch = len(self.rows)
+        # the last token of the prompts comes with the first block, so that no row's block is empty
+        with_prompt = first or self._reads_all()
+        total = width + 1 if with_prompt else width
+        block = torch.full((batch, total), self.pad, dtype=torch.long)
+        shown = torch.zeros((batch, total), dtype=torch.long)
+        places = torch.zeros((batch, total), dtype=torch.long)
+        start = self.attention.shape[1] - (total - width)
+        for i, row in enumerate(self.rows):
+            tokens = [] if row.done else list(row.pending[:width])
+            columns = range(start + total - len(tokens), start + total)
+            place = self.real[i] + len(row.columns)
+            if with_prompt:
+                tokens, place = [row.prompt[-1], *tokens], place - 1
+            if tokens:
+                gap = total - len(tokens)
+                block[i, gap:] = torch.tensor(tokens)
+                shown[i, gap:] = 1
+                places[i, gap:] = torch.arange(len(tokens)) + place
+            if not row.done:
+                row.calls += 1
+                if not self._reads_all():
+                    row.columns += columns
+        ids, positions = block.to(self.device), places
+        attention = torch.cat([self.attention[:, :start], shown.to(self.device)], 1)
+        if with_prompt:
+            ids = torch.cat([self.prompt[:, :-1], ids], 1)
+            before = (self.attention[:, :-1].cumsum(1) - 1).clamp(min=0)
+            positions = torch.cat([before.cpu(), places], 1)
+            past = self.cache.length
+            if past:  # a cache that came with part of the prompt
+                ids, positions = ids[:, past:], positions[:, past:]
+        if not self._reads_all():
+            self.attention = attention
+        arguments = dict(self.kwargs)
+        if self.takes_positions:
+            arguments["position_ids"] = positions.to(self.device)
+        if self.cache.cache is not None:
+            arguments[_CACHE_NAME] = self.cache.cache
+        inputs = self.model.prepare_inputs_for_generation(
+            ids, attention_mask=attention, is_first_iteration=first, **arguments
+        )
+        outputs = self.model(**inputs, return_dict=True)
+        self._keep_state(outputs)
+        logits: torch.Tensor = outputs.logits[:, -1]
+        return logits.to(dtype=torch.float32, device=self.device, copy=True)
+
+    def _keep_state(self, outputs: Any) -> None:
+        for name in (_CACHE_NAME, "cache_params"):
+            state = getattr(outputs, name, None)
+            if state is None:
+                continue
+            if name == _CACHE_NAME:
+                if self.cache.cache is not state:
+                    self.cache = CacheView(state)
+                    self.limit = self._rollback_limit(len(self.rows))
+            else:
+                self.kwargs[name] = state
+
+    # -- choosing ----------------------------------------------------------------------------------
+
+    def _fill(self, asked: list[int]) -> bool:
+        """Fill the masks of the rows that the model is asked for; runs beside the forward pass."""
+        rows = [i for i in asked if self.rows[i].is_live]
+        self.constrained = rows
+        if rows:
+            fill_next_token_bitmask([self.rows[i].matcher for i in rows], self.mask, rows=rows)
+        return bool(rows)
+
+    def _choose(self, logits: torch.Tensor, asked: list[int]) -> list[int]:
+        ids = self._padded([len(row.ids) for row in self.rows])
+        scores = self.before(ids, logits) if self.before else logits
+        rows = self.constrained
+        if rows and self.decoding.vocabulary is not None:
+            width = self.decoding.vocabulary.size
+            if scores.shape[1] < width:
+                raise GenerationError(
+                    f"scores have {scores.shape[1]} columns, but the grammar was compiled for a vocabulary of {width}: "
+                    f"build it with size={scores.shape[1]}"
+                )
+            apply_token_bitmask_inplace(
+                scores,
+                self.mask.to(scores.device, non_blocking=True),
+                indices=None if len(rows) == len(scores) else rows,
+                vocab_size=width,
+            )
+        if self.after:
+            scores = self.after(ids, scores)
+        self._check_not_stuck(scores, rows)
+        if self.config.do_sample:
+            weights = torch.softmax(scores[asked], dim=-1)
+            chosen = torch.multinomial(weights, num_samples=1).squeeze(1)
+        else:
+            chosen = scores[asked].argmax(dim=-1)
+        result: list[int] = chosen.tolist()
+        return result
+
+    def _check_not_stuck(self, scores: torch.Tensor, rows: list[int]) -> None:
+        best = scores.amax(dim=-1).tolist()
+        for i in rows:
+            matcher = self.rows[i].matcher
+            if best[i] == -math.inf and matcher is not None and self.decoding.vocabulary is not None:
+                raise GenerationError(
+                    f"no token is left for row {i}: the grammar allows "
+                    f"{describe_allowed(matcher, self.decoding.vocabulary)}, and other "
+                    "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
+                )
+
+    def _padded(self, lengths: Sequence[int]) -> Any:
+        """Return prompts and the first tokens of each row, padded on the left."""
+        width = max(lengths)
+        table = [
+            [self.pad] * (width - length) + row.prompt + row.ids[:length]
+            for row, length in zip(self.rows, lengths, strict=True)
+        ]
+        return torch.tensor(table, device=self.device)
+
+    # -- stopping and streaming --------------------------------------------------------------------
+
+    def _check_criteria(self, before: Sequence[int]) -> None:
+        """Ask the stopping criteria after every single token, as if the model had written one at a time."""
+        if not self.criteria:
+            return
+        steps = [max(0, len(row.ids) - n) for row, n in zip(self.rows, before, strict=True)]
+        over = [False] * len(self.rows)
+        for step in range(1, max(steps, default=0) + 1):
+            lengths = [
+                len(row.ids) if over[i] else max(0, len(row.ids) - steps[i]) + min(step, steps[i])
+                for i, row in enumerate(self.rows)
+            ]
+            ids = self._padded(lengths)
+            ended = torch.zeros(len(self.rows), dtype=torch.bool, device=self.device)
+            for criterion in self.criteria:
+                ended |= torch.as_tensor(criterion(ids, None), device=self.device)
+            for i, stop in enumerate(ended.tolist()):
+                if stop and step <= max(1, steps[i]) and not over[i]:
+                    over[i] = True
+                    if steps[i] or not self.rows[i].done:
+                        self.rows[i].cut(lengths[i])
+
+    def _stream(self) -> None:
+        """Give out new tokens; a streamer of tokens gets the last one of an unfinished row with the next."""
+        if self.streamer is None:
+            return
+        for i, row in enumerate(self.rows):
+            if self.text_streamer:
+                self.streamer.put_row(i, row.ids)
+                continue
+            end = len(row.ids) if row.done or not self.jumps else max(self.streamed[i], len(row.ids) - 1)
+            for token in row.ids[self.streamed[i] : end]:
+                self.streamer.put(torch.tensor([token]))
+            self.streamed[i] = end
+
+    def result(self) -> Any:
+        width = max(len(row.ids) for row in self.rows)
+        table = [row.ids + [self.pad] * (width - len(row.ids)) for row in self.rows]
+        new = torch.tensor(table, dtype=torch.long, device=self.device).reshape(len(table), width)
+        ids = torch.cat([self.prompt, new], 1)
+        if getattr(self.config, "return_dict_in_generate", False):
+            return GenerateDecoderOnlyOutput(sequences=ids, past_key_values=self.cache.cache)  # type: ignore[arg-type]
+        return ids
+
+
+def _as_tuple(value: Any) -> tuple[int, ...]:
+    if value is None:
+        return ()
+    return tuple(int(i) for i in value) if isinstance(value, list | tuple) else (int(value),)
+
+
+def _spread(grammars: list[CompiledGrammar | None], rows: int) -> list[CompiledGrammar | None]:
+    """Return the grammar of each row; several rows in a row belong to one prompt."""
+    if rows % len(grammars):
+        raise GenerationError(
+            f"grammars has {len(grammars)} entries, but the batch has {rows} rows: give one grammar, or one per prompt"
+        )
+    each = rows // len(grammars)
+    return [grammar for grammar in grammars for _ in range(each)]

@@ -1,0 +1,355 @@
+"""Jump-forward: the tokens that stand for forced text, such as the tokenizer itself would write them.
+
+Forced text is encoded together with the tokens before it (a window of them, from a place that no token spans). A
+token is proposed only if its end stays where it is whatever may follow. Let N be the end of the forced text.
+
+- A token can stand across N only if it begins with the last n bytes before N and goes on with what the grammar
+  allows there. For each such n (``ForcedRuns.crossings``) the text up to N - n is encoded as well: what all these
+  encodings begin with in common is what stays. That is exact for tokenizers whose encoding of a text up to one of its
+  token boundaries does not depend on what follows: merges by rank, unigrams, longest matches.
+- Pre-tokenizers look ahead as well: blanks before a word, contractions, digits. Where all of the text would be
+  proposed, it is encoded with one character of each kind that may follow, and only what stays is proposed.
+
+Tokens that were written before are kept up to the last boundary that the new encoding shares with them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stackmask.runtime.tokenizers.encoders import Encoder
+
+if TYPE_CHECKING:
+    from stackmask.pda.forced import ForcedRuns
+    from stackmask.pda.token_bytes import TokenBytes
+    from stackmask.runtime.matcher import Matcher
+    from stackmask.runtime.token_history import TokenHistory
+
+BRANCH, TOKEN, FINAL = 0, 1, 2  # what comes behind a run
+
+WINDOW = 64  # bytes before the forced text that are encoded with it, at least, if there are so many
+WIDER = 8  # how much wider a window gets that was not enough
+MAX_PLANS = 4096  # proposals that are remembered per family
+MAX_SEGMENTS = 64  # forced special tokens in one proposal
+MAX_TRIED = 16  # tokens across the end of the forced text that are tried out one by one
+MAX_TOKEN = 1 << 10  # bytes before the end in which a token across it may begin
+MAX_LONE = 1024  # tokens in one proposal that is made without a tokenizer
+FOLLOWERS = 1024  # places whose possible next characters are remembered
+
+# one character of each kind that pre-tokenizers tell apart; the first of each that may come is tried
+_KINDS = (
+    *(
+        "tsrmdlv" + "abcefghijknopquwxyz",
+        "TSRMDLV" + "ABCEFGHIJKNOPQUWXYZ",
+        "0123456789",
+        " ",
+        "\n",
+        "\r",
+        "\t",
+    ),
+    *("'", '"{}[](),:;.!?-+*/=<>_\\#@&|%$^~`', "é", "Ж", "中", "\u0301", "\u00a0", "٣", "—😀"),
+)
+
+
+class Plan(NamedTuple):
+    """Tokens to take back and tokens to append; ``reason`` says what stood in the way where there are none."""
+
+    rollback: int
+    tokens: tuple[int, ...]
+    reason: str = ""
+
+
+NOTHING = Plan(0, (), "nothing is forced")
+UNDECIDED = Plan(0, (), "what follows may change the tokens")
+UNENCODABLE = Plan(0, (), "the tokenizer does not encode the text byte by byte")
+FIRST_TOKEN = Plan(0, (), "the first token may or may not begin with a blank")
+KEEPS = Plan(0, (), "tokens would have to be taken back")
+
+
+class Written(NamedTuple):
+    """An encoding: ids, and where each begins and ends in the text; the last one ends with it."""
+
+    ids: list[int]
+    bounds: list[
+        int
+    ]  # one more than ids; the first is -1 where the tokenizer has put a blank before the text
+
+
+class JumpPlanner:
+    """Make proposals for one family of configurations. Hold the store's lock to use it.
+
+    ``texts``: the bytes of the vocabulary's tokens. ``strip``: one blank before the text is not part of it.
+    """
+
+    def __init__(self, forced: ForcedRuns, texts: TokenBytes, strip: bool) -> None:
+        self.forced = forced
+        self._texts = texts
+        self._strip = strip
+        self._encoder: Encoder | None = None
+        self._plans: dict[tuple[int, tuple[int, ...], bool], Plan] = {}
+        self._followers: dict[int, list[str]] = {}
+        self.encodings = 0  # texts that were encoded
+
+    def _use(self, encoder: Encoder) -> None:
+        """Take another encoder than before: what is remembered was made with that one."""
+        self._encoder = encoder
+        self._encode = encoder.encode
+        self._composes = encoder.composes
+        self._adds_blank = self._finds_blank()
+        self._plans.clear()
+
+    def plan(self, encoder: Encoder, config: int, history: TokenHistory, prompted: bool) -> Plan:
+        """Return the proposal at a place, after the tokens of a history; ``prompted``: a prompt stands before them.
+
+        Cost: a lookup if the place was met after the same tokens; else tens of microseconds, most of them the
+            tokenizer's, whatever the length of the text.
+        """
+        if encoder is not self._encoder:
+            self._use(encoder)
+        begin = config
+        blank = b""
+        if self._strip and history.is_empty():
+            begin = self.forced.after(config, b" ")
+            if not begin:
+                return NOTHING
+            blank = b" "
+        text, _, kind, _, _ = self.forced.run(begin)
+        if not text and kind != TOKEN:
+            return NOTHING
+        if blank and prompted:
+            return FIRST_TOKEN
+        size = WINDOW
+        while True:
+            ids, begins = history.window(size)
+            key = (config, ids, begins)
+            plan = self._plans.get(key)
+            if plan is None:
+                plan = self._make(begin, blank, ids, begins)
+                if plan is not None or begins:
+                    if len(self._plans) >= MAX_PLANS:
+                        self._plans.clear()
+                    plan = self._plans[key] = plan or UNDECIDED
+            if plan is not None:
+                return plan
+            size *= WIDER
+
+    def _make(self, config: int, blank: bytes, ids: Sequence[int], begins: bool) -> Plan | None:
+        """Make a proposal from a window; None if the window shares no boundary with its new encoding."""
+        texts = self._texts
+        bounds = [0]
+        for token in ids:
+            bounds.append(bounds[-1] + len(texts[token] or b""))
+        before = b"".join([texts[token] or b"" for token in ids])
+        plan = self._segment(config, blank, before, bounds, begins)
+        if plan is None or isinstance(plan, Plan):
+            return plan
+        rollback, tokens, after = plan
+        for _ in range(MAX_SEGMENTS):
+            if after is None:
+                break
+            # a special token was forced: the text behind it is encoded by itself
+            following = self._segment(after, b"", b"", [0], True)
+            if following is None or isinstance(following, Plan):
+                break
+            _, more, after = following
+            tokens += more
+        return Plan(rollback, tuple(tokens))
+
+    def _segment(
+        self, config: int, blank: bytes, before: bytes, bounds: list[int], begins: bool
+    ) -> tuple[int, list[int], int | None] | Plan | None:
+        """Return (rollback, tokens, configuration after a forced special token) up to the end of a run."""
+        run, whole, kind, token, end = self.forced.run(config)
+        special: list[int] = []
+        if kind == TOKEN:
+            special = [token]
+            if not run:
+                return 0, special, end
+        closed = kind in (TOKEN, FINAL)
+        if closed and whole < len(run):
+            return UNENCODABLE
+        text = before + blank + run[:whole]
+        here = len(before)
+        if len(text) == here:
+            return UNDECIDED if run else NOTHING
+        made = self._written(text)
+        if made is None:
+            return UNENCODABLE
+        stable = len(text)
+        if not closed:
+            stable = self._stable(text, made, here, self.forced.after(config, run[:whole]))
+        if stable <= here:
+            return UNDECIDED
+        common = _common(made, bounds, begins)
+        if common is None:
+            return None
+        first, at = common
+        last = made.bounds.index(stable)
+        return at, made.ids[first:last] + special, end if kind == TOKEN else None
+
+    def _stable(self, text: bytes, made: Written, here: int, config: int) -> int:
+        """Return the last boundary of an encoding that no legal next text moves; 0 if that is not beyond ``here``."""
+        stable = len(text)
+        for length, tokens in self.forced.crossings(text[-MAX_TOKEN:], config, MAX_TRIED):
+            place = len(text) - length
+            if place >= stable or (tokens and not self._is_written(text, place, tokens)):
+                continue
+            stable = place if place in made.bounds else min(stable, self._agreed(made, text[:place], place))
+            if stable <= here:
+                return 0
+        if self._composes and self._may_compose(text, config):
+            place = len(text) - 1
+            while place and text[place] & 0xC0 == 0x80:
+                place -= 1
+            stable = min(stable, self._agreed(made, text[:place], place))
+        if stable == len(text):
+            for follower in self._followers_at(config):
+                stable = min(stable, self._agreed(made, text + follower.encode(), stable))
+                if stable <= here:
+                    return 0
+        return max(bound for bound in made.bounds if bound <= max(stable, 0))
+
+    def _is_written(self, text: bytes, place: int, tokens: Sequence[int]) -> bool:
+        """Tell whether the tokenizer would write one of the tokens at a place of the text."""
+        for token in tokens:
+            whole = text[:place] + (self._texts[token] or b"")
+            made = None if _is_cut_short(whole) else self._written(whole)
+            if made is None or (len(made.bounds) > 1 and made.bounds[-2] == place):
+                return True
+        return False
+
+    def _agreed(self, made: Written, text: bytes, limit: int) -> int:
+        """Return the last boundary up to ``limit`` before which two encodings are the same."""
+        while text and _is_cut_short(text):
+            text = text[:-1]
+        other = self._written(text)
+        if other is None:
+            return 0
+        agreed = 0
+        for mine, its, bound, its_bound in zip(
+            made.ids, other.ids, made.bounds[1:], other.bounds[1:], strict=False
+        ):
+            if mine != its or bound != its_bound or bound > limit:
+                break
+            agreed = bound
+        return agreed
+
+    def _written(self, text: bytes) -> Written | None:
+        """Encode a text; None if it is no UTF-8, or if the tokens do not spell it."""
+        texts = self._texts
+        cut = 1 if self._adds_blank and text[:1] == b" " else 0
+        try:
+            ids = list(self._encode(text[cut:].decode()))
+        except UnicodeDecodeError:
+            return None
+        self.encodings += 1
+        size = len(texts)
+        parts = [texts[token] if 0 <= token < size else None for token in ids]
+        if None in parts:
+            return None
+        spelled = b"".join(parts)  # type: ignore[arg-type]
+        place = 0
+        if spelled != text:
+            if not self._adds_blank or spelled != b" " + text:
+                return None
+            place = -1
+        bounds = [place]
+        for part in parts:
+            place += len(part)  # type: ignore[arg-type]
+            bounds.append(place)
+        return Written(ids, bounds)
+
+    def _finds_blank(self) -> bool:
+        """Tell whether the tokenizer puts a blank before every text."""
+        ids = self._encode("a")
+        size = len(self._texts)
+        return b"".join([self._texts[i] or b"" for i in ids if 0 <= i < size]) == b" a"
+
+    def _followers_at(self, config: int) -> list[str]:
+        """Return one character of each kind that may come."""
+        found = self._followers.get(config)
+        if found is None:
+            after = self.forced.after
+            found = []
+            for kind in _KINDS:
+                for character in kind:
+                    if after(config, character.encode()):
+                        found.append(character)
+                        break
+            if len(self._followers) >= FOLLOWERS:
+                self._followers.clear()
+            self._followers[config] = found
+        return found
+
+    def _may_compose(self, text: bytes, config: int) -> bool:
+        """Tell whether a mark that may come could become one character with the last one."""
+        start = len(text) - 1
+        while start > 0 and text[start] & 0xC0 == 0x80:
+            start -= 1
+        last = text[start:].decode(errors="replace")
+        if (
+            last not in _composable()
+            and not "\u1100" <= last <= "\u11ff"
+            and not "\uac00" <= last <= "\ud7a3"
+        ):
+            return False
+        # marks begin with one of these bytes
+        return any(self.forced.after(config, bytes([lead])) for lead in range(0xCC, 0xF1))
+
+
+@cache
+def _composable() -> frozenset[str]:
+    """Return the characters that canonical composition joins with a next one (Unicode, UAX 15)."""
+    found = set()
+    for point in (*range(0xC0, 0x3100), *range(0x11000, 0x11A00)):
+        parts = unicodedata.decomposition(chr(point)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            found.add(chr(int(parts[0], 16)))
+            found.add(chr(point))
+    return frozenset(found)
+
+
+def _common(made: Written, bounds: list[int], begins: bool) -> tuple[int, int] | None:
+    """Return (index in the new encoding, tokens to take back) at the last boundary that both have, or None.
+
+    The beginning of a window counts only if the text begins there (``begins``).
+    """
+    ends = {bound: i for i, bound in enumerate(made.bounds)}
+    for back, bound in enumerate(reversed(bounds)):
+        i = ends.get(bound)
+        if i is not None and (bound or begins):
+            return i, back
+    return None
+
+
+def _is_cut_short(text: bytes) -> bool:
+    """Tell whether a text ends inside a character."""
+    for back in range(1, min(4, len(text)) + 1):
+        byte = text[-back]
+        if byte & 0xC0 == 0x80:
+            continue
+        need = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
+        return need > back
+    return False
+
+
+def lone_tokens(matcher: Matcher, size: int) -> list[int]:
+    """Return the tokens that come one after the other as the only one allowed; moves the matcher.
+
+    That needs no tokenizer: nothing else could have been written.
+    """
+    forced: list[int] = []
+    row = np.zeros(-(-size // 32), dtype=np.int32)
+    while len(forced) < MAX_LONE and not matcher.is_terminated() and not matcher.is_accepting():
+        matcher.fill_next_token_bitmask(row)
+        allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+        if len(allowed) != 1:
+            break
+        forced.append(int(allowed[0]))
+        matcher.accept_token(forced[-1])
+    return forced

@@ -1,0 +1,252 @@
+"""Proposals of jump-forward, case by case: tokenizers, special tokens, prompts, long contexts, what is refused."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+import tiktoken
+from exactness.random_tokenizers import random_tokenizer
+from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
+
+import stackmask as sm
+from stackmask.runtime.jump_forward import WINDOW
+from stackmask.runtime.tokenizers.encoders import Encoder, encoder_of
+
+
+def byte_level(merges: Sequence[str], *added: AddedToken, normalizer: Any = None) -> Tokenizer:
+    """Return a BPE tokenizer whose merges build the given words, each from its first letters on."""
+    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocab = {piece: i for i, piece in enumerate(alphabet)}
+    rules: list[tuple[str, str]] = []
+    for word in merges:
+        for end in range(2, len(word) + 1):
+            pair = (word[: end - 1], word[end - 1])
+            if word[:end] not in vocab:
+                vocab[word[:end]] = len(vocab)
+                rules.append(pair)
+    tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=rules))
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    if normalizer is not None:
+        tokenizer.normalizer = normalizer
+    tokenizer.add_special_tokens(
+        [AddedToken("<stop>", special=True), AddedToken("<call>", special=True), *added]
+    )
+    return tokenizer
+
+
+def matcher_of(tokenizer: Tokenizer, grammar: str, **options: Any) -> tuple[sm.Matcher, Any]:
+    """Return a matcher and a function from ids to what they spell, special tokens by name."""
+    vocabulary = sm.Vocabulary.from_huggingface(
+        tokenizer, stop_ids=[tokenizer.token_to_id("<stop>")], **options
+    )
+    names = {i: name for name, i in vocabulary.special_names.items()}
+    texts = vocabulary.tokens
+
+    def spell(plan: tuple[int, list[int]]) -> tuple[int, list[str]]:
+        return plan[0], [(texts[i] or b"").decode(errors="replace") or names[i] for i in plan[1]]
+
+    return sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf(grammar)).matcher(), spell
+
+
+def test_a_token_that_may_grow_is_held_back() -> None:
+    tokenizer = byte_level(["name", "names"])
+    matcher, spell = matcher_of(tokenizer, 'root ::= "a name" ("s" | ";")')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["a", " "])
+    assert matcher.plan_jump().reason == ""
+    for token in b"a ":
+        assert matcher.accept_string(bytes([token]))
+    assert matcher.find_jump_forward_tokens() == (0, [])
+    assert "change" in matcher.plan_jump().reason
+    # where nothing that follows makes it another token, it is sure
+    matcher, spell = matcher_of(tokenizer, 'root ::= "a name" ("x" | ";")')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["a", " ", "name"])
+
+
+def test_the_end_of_the_text_is_sure() -> None:
+    matcher, spell = matcher_of(byte_level(["names"]), 'root ::= "name"')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["name"])
+    assert not matcher.must_stop()
+    assert matcher.accept_string("name") and matcher.must_stop()
+    assert matcher.find_jump_forward_tokens() == (0, [])
+
+
+def test_tokens_are_taken_back_but_never_the_prompt() -> None:
+    tokenizer = byte_level(["name"])
+    n, a = tokenizer.token_to_id("n"), tokenizer.token_to_id("a")
+    matcher, spell = matcher_of(tokenizer, 'root ::= "n" ("b" | "ame;") ')
+    assert matcher.accept_token(n) and matcher.accept_token(a)
+    prompt = tokenizer.encode("some na").ids
+    assert spell(matcher.find_jump_forward_tokens([*prompt, n, a])) == (2, ["name", ";"])
+    assert spell(matcher.find_jump_forward_tokens()) == (2, ["name", ";"])
+    assert matcher.find_jump_forward_tokens(max_rollback=1) == (0, [])
+    assert "taken back" in matcher.plan_jump(max_rollback=1).reason
+    # the text begins after the prompt, whatever that ends with
+    matcher, spell = matcher_of(tokenizer, 'root ::= "me;"')
+    assert spell(matcher.find_jump_forward_tokens(prompt)) == (0, ["m", "e", ";"])
+    with pytest.raises(sm.MatcherError, match="does not end with the tokens"):
+        assert matcher.accept_token(tokenizer.token_to_id("m"))
+        matcher.find_jump_forward_tokens(prompt)
+
+
+def test_special_tokens() -> None:
+    tokenizer = byte_level(["ab", "abc"])
+    grammar = 'root ::= "ab" <call> "ab" <call> ("c" | "d")'
+    matcher, spell = matcher_of(tokenizer, grammar)
+    # text before a special token ends there
+    assert matcher.find_jump_forward_string() == "ab"
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["ab", "<call>", "ab", "<call>"])
+    ids = matcher.find_jump_forward_tokens()[1]
+    assert all(matcher.accept_token(token) for token in ids)
+    assert matcher.accept_token(tokenizer.token_to_id("c"))
+    matcher.rollback(2)
+    assert spell(matcher.find_jump_forward_tokens(ids[:3])) == (0, ["<call>"])
+    # a choice of special tokens, or of one and text, is none of ours
+    for other in ('root ::= <call> | "x"', 'root ::= (<call> | <stop>) "x"'):
+        assert matcher_of(tokenizer, other)[0].find_jump_forward_tokens() == (0, [])
+
+
+def test_text_that_spells_a_special_token_is_not_proposed() -> None:
+    matcher, _ = matcher_of(byte_level(["ab"]), 'root ::= "ab<call>"')
+    assert matcher.find_jump_forward_string() == "ab<call>"
+    assert matcher.find_jump_forward_tokens() == (0, [])
+    assert "encode" in matcher.plan_jump().reason
+
+
+def test_characters_are_not_cut() -> None:
+    tokenizer = byte_level([])
+    matcher, spell = matcher_of(tokenizer, 'root ::= "aé" ("é" | "è")')
+    assert matcher.find_jump_forward_bytes() == ("aé".encode(), b"\xc3")
+    assert matcher.find_jump_forward_string() == "aé"
+    assert spell(matcher.find_jump_forward_tokens())[1][0] == "a"
+    assert matcher.accept_string("aé".encode() + b"\xc3")
+    assert matcher.find_jump_forward_bytes() == (b"", b"") and matcher.find_jump_forward_string() == ""
+    matcher, _ = matcher_of(tokenizer, 'root ::= ("é" | "ê") "a"')
+    assert matcher.find_jump_forward_bytes() == (b"", b"\xc3")
+    assert matcher.accept_string(b"\xc3\xa9") and matcher.find_jump_forward_bytes() == (b"a", b"")
+    inside, _ = matcher_of(tokenizer, 'root ::= [aé] "b"')
+    assert inside.accept_string(b"\xc3") and inside.find_jump_forward_bytes() == (b"\xa9b", b"")
+    assert inside.find_jump_forward_string() == ""
+
+
+def test_a_normaliser_may_move_the_last_character() -> None:
+    tokenizer = byte_level(["ab"], normalizer=normalizers.NFC())
+    follows = 'root ::= "abe" ("\u0301" | "x")'
+    matcher, spell = matcher_of(tokenizer, follows)
+    assert unicodedata.normalize("NFC", "e\u0301") == "é"
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["ab"])
+    matcher, spell = matcher_of(tokenizer, 'root ::= "abe" ("y" | "x")')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["ab", "e"])
+    # text that it changes cannot be written
+    matcher, spell = matcher_of(tokenizer, 'root ::= "ae\u0301"')
+    assert matcher.find_jump_forward_tokens() == (0, [])
+
+
+def test_sentencepiece_after_a_prompt() -> None:
+    tokenizer = random_tokenizer("spm", 0)
+    matcher, _ = matcher_of(tokenizer, 'root ::= "ab" [cd]')
+    back, tokens = matcher.find_jump_forward_tokens()
+    assert back == 0 and tokens == tokenizer.encode("ab", add_special_tokens=False).ids[: len(tokens)]
+    assert matcher.find_jump_forward_string() == "ab"
+    prompt = tokenizer.encode("something").ids
+    assert matcher.find_jump_forward_tokens(prompt) == (0, [])
+    assert "blank" in matcher.plan_jump(prompt).reason
+
+
+def test_words_that_are_split_by_longest_match() -> None:
+    words = ["un", "able", "a", "b", "c", "u", "n", "l", "e", "una"]
+    tokens: list[bytes | None] = [word.encode() for word in words]
+
+    def longest(text: str) -> list[int]:
+        ids = []
+        while text:
+            i = max((i for i, word in enumerate(words) if text.startswith(word)), key=lambda i: len(words[i]))
+            ids.append(i)
+            text = text[len(words[i]) :]
+        return ids
+
+    vocabulary = sm.Vocabulary([*tokens, None], stop_ids=[len(tokens)]).with_encoder(longest)
+    compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "cun" ("able" | "c")'))
+    assert compiled.matcher().find_jump_forward_tokens() == (0, [4])  # `una` would swallow `un`
+    compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "cun" ("b" | "c")'))
+    assert compiled.matcher().find_jump_forward_tokens() == (0, [4, 0])
+
+
+def test_a_tokenizer_that_lacks_the_text() -> None:
+    tokenizer = Tokenizer(models.WordLevel({"ab": 0, "<unk>": 1}, unk_token="<unk>"))
+    vocabulary = sm.Vocabulary([b"ab", None, b"a", b"b", b"c", None], stop_ids=[5]).with_encoder(tokenizer)
+    compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "abc"'))
+    matcher = compiled.matcher()
+    assert matcher.find_jump_forward_tokens() == (0, [])
+    assert "encode" in matcher.plan_jump().reason
+    # nothing is lost: the mask still allows what there is
+    assert matcher.accept_token(0)
+
+
+def test_the_length_of_the_context_does_not_matter() -> None:
+    tokenizer = random_tokenizer("gpt2", 1)
+    matcher, _ = matcher_of(tokenizer, r'root ::= "[" ("ab cd, " | "12 ")* "]" " the end" [.!]')
+    rng = random.Random(0)
+    text = "[" + "".join(rng.choices(["ab cd, ", "12 "], k=2000))
+    ids = tokenizer.encode(text).ids
+    lengths: list[int] = []
+    encode = matcher.compiled.vocabulary.encoder
+    assert encode is not None
+
+    def counted(text: str) -> Sequence[int]:
+        lengths.append(len(text))
+        return encode.encode(text)
+
+    vocabulary = matcher.compiled.vocabulary.with_encoder(Encoder(counted))
+    counted_matcher = sm.Compiler(vocabulary).compile(matcher.compiled.grammar).matcher()
+    assert all(counted_matcher.accept_token(token) for token in ids)
+    assert counted_matcher.accept_token(tokenizer.token_to_id("]"))
+    back, tokens = counted_matcher.find_jump_forward_tokens()
+    whole = tokenizer.encode(text + "] the end.").ids
+    assert (
+        whole[: len(ids) + 1 - back + len(tokens)]
+        == [*ids, tokenizer.token_to_id("]")][: len(ids) + 1 - back] + tokens
+    )
+    assert tokens and 0 < max(lengths) < 4 * WINDOW
+    # asked again, nothing is encoded
+    lengths.clear()
+    assert counted_matcher.find_jump_forward_tokens() == (back, tokens) and not lengths
+
+
+def test_text_in_between_is_a_boundary() -> None:
+    tokenizer = byte_level(["name"])
+    matcher, spell = matcher_of(tokenizer, 'root ::= "n" ("b" | "ame;")')
+    assert matcher.accept_string("na")
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["m", "e", ";"])
+
+
+def test_forks_share_and_differ() -> None:
+    tokenizer = byte_level(["name"])
+    matcher, spell = matcher_of(tokenizer, 'root ::= [ab] "name" | "x" "na"')
+    other = matcher.fork()
+    assert matcher.accept_string("a") and other.accept_string("x")
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["name"])
+    assert spell(other.find_jump_forward_tokens()) == (0, ["na"])
+    matcher.reset()
+    assert matcher.find_jump_forward_tokens() == (0, [])
+
+
+def test_encoders() -> None:
+    bpe = tiktoken.Encoding("x", pat_str=r"\w+|\W+", mergeable_ranks={bytes([i]): i for i in range(256)} | {b"ab": 256}, special_tokens={"<stop>": 257})  # fmt: skip
+    assert list(encoder_of(bpe).encode("ab<stop>")) == [256, *b"<stop>"]
+    vocabulary = sm.Vocabulary.from_tiktoken(bpe, stop_ids=[257])
+    matcher = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "abc" [xy]')).matcher()
+    assert matcher.find_jump_forward_tokens() == (0, [256, ord("c")])
+    with pytest.raises(sm.VocabularyError, match="int cannot encode text"):
+        vocabulary.with_encoder(3)
+    given = encoder_of(lambda text: [1])
+    assert encoder_of(given) is given
+    assert vocabulary.encoder is not None
+    assert pickle.loads(pickle.dumps(vocabulary)).encoder is None
+    assert copy.copy(vocabulary).with_encoder(bpe).fits(vocabulary)

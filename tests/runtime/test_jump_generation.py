@@ -1,0 +1,342 @@
+"""Generation that jumps over forced text: the loop against one that reads everything anew, caches, limits, stops."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    LogitsProcessor,
+    MambaConfig,
+    MambaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    PreTrainedTokenizerFast,
+    StoppingCriteria,
+)
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.runtime.compiler import Compiler
+from stackmask.runtime.generation import JumpDecoding, generate, stream
+from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.vocabulary import Vocabulary
+
+LINES = [
+    '{"name": "Ann", "kind": "cat", "size": 12, "tags": ["old", "new"]}',
+    '{"name": "Bob", "kind": "catfish", "size": 7, "tags": []}',
+    "name names nameless, a kind of fish; size and sizes",
+] * 5
+WIDTH = 420
+SHEET = r"""
+root ::= "{\"name\": \"" [A-Za-z]{1,6} "\", \"kind\": " ("\"cat\"" | "\"catfish\"") ", \"size\": " [0-9]{1,2} "}"
+"""
+LIST = r'root ::= "[\"old\", " ("\"new\"" | "\"names\"") ", \"fish\"]"'
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    backend.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=400, initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False,
+        special_tokens=["<pad>", "<eos>", "<call>"],
+    )  # fmt: skip
+    backend.train_from_iterator(LINES, trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=backend, eos_token="<eos>", pad_token="<pad>")
+
+
+def tiny(kind: str, **options: Any) -> Any:
+    common = {"vocab_size": WIDTH, "hidden_size": 32, "num_hidden_layers": 2, "bos_token_id": 1, "eos_token_id": 1, "pad_token_id": 0}  # fmt: skip
+    heads = {"num_attention_heads": 2, "num_key_value_heads": 1, "intermediate_size": 32, "max_position_embeddings": 512}  # fmt: skip
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        if kind == "mamba":
+            return MambaForCausalLM(MambaConfig(**common, state_size=4, **options)).eval()
+        if kind == "mistral":
+            return MistralForCausalLM(MistralConfig(**common, **heads, sliding_window=6, **options)).eval()
+        return LlamaForCausalLM(LlamaConfig(**common, **{**heads, **options}, initializer_range=0.3)).eval()
+
+
+@pytest.fixture(scope="module")
+def model() -> Any:
+    return tiny("llama")
+
+
+@pytest.fixture(scope="module")
+def compiler(tokenizer: Any) -> Compiler:
+    return Compiler(Vocabulary.from_huggingface(tokenizer, size=WIDTH))
+
+
+def reference(
+    model: Any,
+    tokenizer: Any,
+    compiler: Compiler,
+    prompt: str,
+    grammar: str,
+    limit: int,
+    most: int | None = None,
+) -> list[int]:
+    """Search greedily, one row, the whole text read anew for every token: nothing of the loop is used."""
+    matcher = compiler.compile(Grammar.from_ebnf(grammar)).matcher()
+    start = tokenizer(prompt)["input_ids"]
+    ids: list[int] = []
+    mask = torch.zeros(1, -(-WIDTH // 32), dtype=torch.int32)
+    while len(ids) < limit:
+        back, tokens = matcher.find_jump_forward_tokens([*start, *ids], max_rollback=most)
+        if tokens:
+            matcher.rollback(back)
+            ids = [*ids[: len(ids) - back], *tokens][:limit]
+            assert all(matcher.accept_token(token) for token in tokens)
+            continue
+        matcher.fill_next_token_bitmask(mask)
+        allowed = [i for i in range(WIDTH) if (int(mask[0, i // 32]) >> (i % 32)) & 1]
+        if allowed == [tokenizer.eos_token_id]:
+            return ids
+        with torch.no_grad():
+            logits = model(torch.tensor([[*start, *ids]])).logits[0, -1]
+        ids.append(max(allowed, key=lambda i: float(logits[i])))
+        assert matcher.accept_token(ids[-1])
+        if matcher.is_terminated():
+            return ids[:-1]
+    return ids
+
+
+PROMPTS = ["a", "some longer prompt: names", "{"]
+
+
+@pytest.mark.parametrize("prompt", PROMPTS)
+@pytest.mark.parametrize("cache", ["dynamic", "static", "none"])
+def test_one_row_is_what_reading_everything_anew_gives(
+    model: Any, tokenizer: Any, compiler: Compiler, prompt: str, cache: str
+) -> None:
+    options: dict[str, Any] = {"dynamic": {}, "static": {"cache_implementation": "static"}, "none": {"use_cache": False}}[cache]  # fmt: skip
+    for grammar in (SHEET, LIST):
+        (result,) = generate(model, tokenizer, prompt, grammar, compiler=compiler, **options)
+        assert list(result.token_ids) == reference(model, tokenizer, compiler, prompt, grammar, 256)
+        assert result.finished and result.reason == "stop" and result.jumps is not None
+        report = result.jumps
+        assert report.avoided_calls == len(result.token_ids) + 1 - report.model_calls > 5
+        assert report.forced_tokens >= report.avoided_calls
+
+
+@pytest.mark.parametrize("cache", ["dynamic", "static", "none"])
+def test_rows_jump_by_different_lengths(model: Any, tokenizer: Any, compiler: Compiler, cache: str) -> None:
+    options: dict[str, Any] = {"dynamic": {}, "static": {"cache_implementation": "static"}, "none": {"use_cache": False}}[cache]  # fmt: skip
+    grammars = [SHEET, LIST, None, SHEET]
+    prompts = [*PROMPTS, "name"]
+    together = generate(model, tokenizer, prompts, grammars, compiler=compiler, max_new_tokens=40, **options)
+    for prompt, grammar, result in zip(prompts, grammars, together, strict=True):
+        (alone,) = generate(model, tokenizer, prompt, grammar, compiler=compiler, max_new_tokens=40)
+        assert result.text == alone.text
+        if grammar is not None:
+            assert list(result.token_ids) == reference(model, tokenizer, compiler, prompt, grammar, 40)
+        assert result.jumps is not None
+        assert (result.jumps.forced_tokens > 0) == (grammar is not None)
+
+
+def test_a_text_without_choices_needs_no_model(tokenizer: Any, compiler: Compiler) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise AssertionError("the model was called")
+
+    model = tiny("llama")
+    model.forward = refuse
+    text = '{"name": "Ann", "kind": "cat"}'
+    (result,) = generate(model, tokenizer, "p", f"root ::= {text!r}".replace("'", "'"), compiler=compiler)
+    assert result.text == text and result.finished and result.reason == "stop"
+    assert list(result.token_ids) == tokenizer(text)["input_ids"]
+    assert result.jumps is not None and result.jumps.model_calls == 0
+    assert result.jumps.avoided_calls == len(result.token_ids) + 1
+
+
+class Prefer(LogitsProcessor):  # type: ignore[misc]
+    """Prefer one token wherever it is allowed."""
+
+    def __init__(self, *tokens: int) -> None:
+        self.tokens = list(tokens)
+
+    def __call__(self, input_ids: Any, scores: torch.Tensor) -> torch.Tensor:
+        scores = scores.clone()
+        scores[:, self.tokens] += 1000.0
+        return scores
+
+
+TAKES_BACK = 'root ::= ("nb" | "name") [;,]'
+
+
+@pytest.mark.parametrize("cache", ["dynamic", "static", "none"])
+@pytest.mark.parametrize("rows", [1, 3])
+def test_tokens_are_taken_back(model: Any, tokenizer: Any, compiler: Compiler, cache: str, rows: int) -> None:
+    options: dict[str, Any] = {"dynamic": {}, "static": {"cache_implementation": "static"}, "none": {"use_cache": False}}[cache]  # fmt: skip
+    n, a = tokenizer.convert_tokens_to_ids(["n", "a"])
+    grammars = [TAKES_BACK, SHEET, None][:rows]
+    results = generate(
+        model, tokenizer, PROMPTS[:rows], grammars, compiler=compiler, logits_processor=[Prefer(n, a)], max_new_tokens=30, **options
+    )  # fmt: skip
+    report = results[0].jumps
+    assert report is not None and results[0].text in ("name;", "name,")
+    name = tokenizer("name")["input_ids"]
+    assert len(name) == 1
+    if cache == "static" and rows > 1:
+        assert report.taken_back == 0 and list(results[0].token_ids[:2]) == [n, a]
+        assert "cropped" in report.note
+    else:
+        assert report.taken_back == 2 and list(results[0].token_ids[:1]) == name
+
+
+@pytest.mark.parametrize("kind", ["mistral", "mamba"])
+def test_caches_that_cannot_be_cropped(tokenizer: Any, compiler: Compiler, kind: str) -> None:
+    model = tiny(kind)
+    n, a = tokenizer.convert_tokens_to_ids(["n", "a"])
+    for prompts in (PROMPTS[:1], ["name", "size"]):
+        results = generate(model, tokenizer, prompts, SHEET, compiler=compiler, max_new_tokens=60)
+        for prompt, result in zip(prompts, results, strict=True):
+            assert result.finished and result.jumps is not None and "cropped" in result.jumps.note
+            assert list(result.token_ids) == reference(model, tokenizer, compiler, prompt, SHEET, 60, 0)
+    (result,) = generate(
+        model, tokenizer, "a", TAKES_BACK, compiler=compiler, logits_processor=[Prefer(n, a)]
+    )
+    assert result.text in ("name;", "name,") and list(result.token_ids[:2]) == [n, a]
+    assert result.jumps is not None and result.jumps.taken_back == 0
+
+
+def test_forced_tokens_count(model: Any, tokenizer: Any, compiler: Compiler) -> None:
+    (whole,) = generate(model, tokenizer, "a", SHEET, compiler=compiler)
+    for limit in range(1, len(whole.token_ids) + 1):
+        (cut,) = generate(model, tokenizer, "a", SHEET, compiler=compiler, max_new_tokens=limit)
+        assert cut.token_ids == whole.token_ids[:limit] and cut.reason == "length"
+
+
+def test_a_jump_ends_at_the_context_length(tokenizer: Any, compiler: Compiler) -> None:
+    short = tiny("llama", max_position_embeddings=8)
+    (result,) = generate(short, tokenizer, "a", SHEET, compiler=compiler, max_new_tokens=30)
+    # the rest comes token by token, as without jumps, and nothing is lost
+    assert result.text.startswith('{"name": "') and result.jumps is not None
+    assert result.jumps.forced_tokens <= 8 and "length" in result.jumps.note
+
+
+@pytest.mark.parametrize("stop", ['"kind', "me", '": "ca'])
+def test_a_stop_string_inside_forced_text(model: Any, tokenizer: Any, compiler: Compiler, stop: str) -> None:
+    (whole,) = generate(model, tokenizer, "a", SHEET, compiler=compiler)
+    (result,) = generate(model, tokenizer, "a", SHEET, compiler=compiler, stop_strings=stop)
+    if stop not in whole.text:
+        assert result.text == whole.text
+        return
+    assert whole.token_ids[: len(result.token_ids)] == result.token_ids
+    assert stop in result.text and result.reason == "interrupted" and not result.finished
+    assert stop not in tokenizer.decode(result.token_ids[:-1])
+
+
+class StopAt(StoppingCriteria):  # type: ignore[misc]
+    """Stop each row once it has so many tokens."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> torch.Tensor:
+        return torch.full((len(input_ids),), input_ids.shape[1] >= self.length)
+
+
+def test_other_stopping_criteria_see_every_token(model: Any, tokenizer: Any, compiler: Compiler) -> None:
+    start = len(tokenizer("a")["input_ids"])
+    for more in range(1, 12):
+        (result,) = generate(
+            model, tokenizer, "a", SHEET, compiler=compiler, stopping_criteria=[StopAt(start + more)]
+        )
+        assert len(result.token_ids) == more and result.reason == "interrupted"
+
+
+@pytest.mark.parametrize(
+    "options", [{"do_sample": True, "seed": 4}, {"do_sample": True, "top_k": 2, "seed": 1}]
+)
+def test_sampling_and_streaming(
+    model: Any, tokenizer: Any, compiler: Compiler, options: dict[str, Any]
+) -> None:
+    pieces: dict[int, str] = {}
+    add: Callable[[int, str], None] = lambda i, text: pieces.update({i: pieces.get(i, "") + text})
+    results = generate(
+        model, tokenizer, PROMPTS, [SHEET, TAKES_BACK, None], compiler=compiler, on_text=add, max_new_tokens=40, **options
+    )  # fmt: skip
+    assert [pieces.get(i, "") for i in range(3)] == [result.text for result in results]
+    assert results[0].finished and results[1].finished
+    again = generate(model, tokenizer, PROMPTS, [SHEET, TAKES_BACK, None], compiler=compiler, max_new_tokens=40, **options)  # fmt: skip
+    assert [r.token_ids for r in again] == [r.token_ids for r in results]
+    with stream(model, tokenizer, "a", SHEET, compiler=compiler) as text:
+        assert "".join(text) == text.result.text
+
+
+class Tokens:
+    """A streamer of tokens, as transformers' own are."""
+
+    def __init__(self) -> None:
+        self.ids: list[int] = []
+        self.ended = False
+
+    def put(self, value: torch.Tensor) -> None:
+        self.ids += value.flatten().tolist()
+
+    def end(self) -> None:
+        self.ended = True
+
+
+def test_as_a_custom_generate(model: Any, tokenizer: Any, compiler: Compiler) -> None:
+    compiled = compiler.compile(Grammar.from_ebnf(TAKES_BACK))
+    n, a = tokenizer.convert_tokens_to_ids(["n", "a"])
+    ids = tokenizer("a", return_tensors="pt")["input_ids"]
+    streamer = Tokens()
+    decoding = JumpDecoding(compiled, streamer=streamer)
+    output = model.generate(
+        ids, custom_generate=decoding, max_new_tokens=20, logits_processor=[Prefer(n, a)], do_sample=False
+    )
+    written = output[0, ids.shape[1] :].tolist()
+    assert tokenizer.decode(written, skip_special_tokens=True) in ("name;", "name,")
+    assert streamer.ids == output[0].tolist() and streamer.ended
+    # what was given away is not taken back; the last token waits for the next, so these two were still here
+    assert decoding.reports[0].taken_back == 2
+    rows = model.generate(
+        ids, custom_generate=JumpDecoding(compiled), max_new_tokens=20, do_sample=True, num_return_sequences=3, return_dict_in_generate=True,
+    ).sequences  # fmt: skip
+    assert len(rows) == 3 and all(row[-1] in (0, 1) for row in rows.tolist())
+
+
+def test_what_a_custom_generate_cannot_do(model: Any, tokenizer: Any, compiler: Compiler) -> None:
+    compiled = compiler.compile(Grammar.from_ebnf(LIST))
+    ids = tokenizer(["a", "a"], return_tensors="pt")["input_ids"]
+    with pytest.raises(GenerationError, match="num_beams=2"):
+        model.generate(ids, custom_generate=JumpDecoding(compiled), num_beams=2, max_new_tokens=5)
+    with pytest.raises(GenerationError, match="takes one row, but the batch has 2"):
+        model.generate(ids, custom_generate=JumpDecoding(compiled, streamer=Tokens()), max_new_tokens=5)
+    with pytest.raises(GenerationError, match="grammars has 3 entries, but the batch has 2 rows"):
+        model.generate(ids, custom_generate=JumpDecoding([compiled, None, None]), max_new_tokens=5)
+
+
+def test_off_and_what_is_never_jumped_over(model: Any, tokenizer: Any, compiler: Compiler) -> None:
+    for options in ({"jump": "off"}, {"num_beams": 2}, {"prompt_lookup_num_tokens": 3}):
+        (result,) = generate(model, tokenizer, "a", LIST, compiler=compiler, **options)  # type: ignore[arg-type]
+        assert result.finished and result.jumps is None
+    (free,) = generate(model, tokenizer, "a", None, compiler=compiler, max_new_tokens=4)
+    assert free.jumps is None
+    for call in (
+        lambda: generate(model, tokenizer, "a", LIST, compiler=compiler, jump="sometimes"),
+        lambda: JumpDecoding(compiler.compile(Grammar.from_ebnf(LIST)), jump="sometimes"),
+    ):
+        with pytest.raises(GenerationError, match='not "canonical" or "off"'):
+            call()
+
+
+def test_without_a_tokenizer_only_single_tokens_are_forced(model: Any, tokenizer: Any) -> None:
+    plain = Vocabulary(
+        Vocabulary.from_huggingface(tokenizer).tokens, stop_ids=[tokenizer.eos_token_id], size=WIDTH
+    )
+    (result,) = generate(model, tokenizer, "a", SHEET, compiler=Compiler(plain))
+    assert result.finished and result.jumps is not None and result.jumps.taken_back == 0
+
+
+def test_a_processor_that_forbids_all_is_an_error(model: Any, tokenizer: Any, compiler: Compiler) -> None:
+    with pytest.raises(GenerationError, match="no token is left for row 0: the grammar allows"):
+        generate(model, tokenizer, "a", "root ::= [;,]", compiler=compiler, bad_words_ids=[[i] for i in tokenizer.convert_tokens_to_ids([";", ","])])  # fmt: skip
