@@ -169,6 +169,9 @@ def fill_entries(
         if matchers[i] is None:
             entries[i, 0] = 0
             continue
+        if not isinstance(matchers[i], Matcher):
+            left.append(i)
+            continue
         matcher = matchers[i]
         store = matcher.masks
         words = NULL

@@ -2,6 +2,8 @@ from collections.abc import Sequence
 from typing import final
 
 from stackmask.runtime.finite.compiling import CompiledFsm
+from stackmask.runtime.jump_forward import Plan
+from stackmask.runtime.mask_rows import MaskRows
 from stackmask.runtime.matcher import Bitmask
 
 @final
@@ -86,16 +88,34 @@ class FsmMatcher:
     def describe(self) -> list[str]:
         """Return the current state as text, for debugging."""
 
-    def find_jump_forward_string(self) -> str:
-        """Return the text that must come next: the forced bytes up to the next branch or end.
+    def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
+        """Return the mask whole: the rows of an index are not kept as bits. See ``runtime.mask_rows``."""
 
-        Forced means: one next byte, the text may not end, and no special token may come. Cut at a character
-        boundary.
+    def must_stop(self) -> bool:
+        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+
+    def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
+        """Return (the bytes that must come next, as far as they end with a character; those after that).
+
+        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
+        the first bytes are the rest of it. Cost: a look at the merged path of the state.
         """
 
-    def find_jump_forward_tokens(self, context_ids: Sequence[int] = ()) -> tuple[int, list[int]]:
+    def find_jump_forward_string(self) -> str:
+        """Return the text that must come next, up to the next branch or end, in whole characters.
+
+        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
+        """
+
+    def plan_jump(self, context_ids: Sequence[int] = (), max_rollback: int | None = None) -> Plan:
+        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
+
+    def find_jump_forward_tokens(
+        self, context_ids: Sequence[int] = (), *, max_rollback: int | None = None
+    ) -> tuple[int, list[int]]:
         """Return (how many context tokens to roll back, tokens that must come next).
 
         Proposed are only tokens that are the single allowed one at their position, so nothing is rolled back
-        and nothing else could have been written. ``context_ids``: the tokens so far.
+        and nothing else could have been written; the tokenizer is not asked. ``context_ids``: the tokens so
+        far.
         """

@@ -10,6 +10,9 @@ from stackmask.runtime.matcher cimport as_id, close_rows, open_rows, row_of
 
 from operator import index
 
+import numpy as np
+
+from stackmask.runtime.jump_forward import NOTHING, Plan
 from stackmask.runtime.matcher import MatcherError
 from stackmask.runtime.refusal import describe_refusal
 
@@ -253,23 +256,74 @@ cdef class FsmMatcher:
             self.fill_row(next, row_of(rows, i + 1, self.index.width))
         return accepted
 
+    def mask_rows(self, max_rows=4, max_tokens=12):
+        """Return the mask whole: the rows of an index are not kept as bits. See ``runtime.mask_rows``."""
+        from stackmask.runtime.mask_rows import MaskRows
+
+        row = np.zeros(self.index.width, dtype=np.int32)
+        self.fill_next_token_bitmask(row)
+        return MaskRows(self.index, 0, (), (), row.tobytes() if row.any() else None)
+
     # -- forced text -------------------------------------------------------------------------------
 
-    def find_jump_forward_string(self):
-        """Return the text that must come next: the forced bytes up to the next branch or end.
+    def must_stop(self):
+        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        if self.terminated or not self.is_accepting():
+            return False
+        following, special, _ = self.expected()
+        return not following and not special
 
-        Forced means: one next byte, the text may not end, and no special token may come. Cut at a character
-        boundary. Cost: a look at the merged path of the state.
+    def find_jump_forward_bytes(self):
+        """Return (the bytes that must come next, as far as they end with a character; those after that).
+
+        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
+        the first bytes are the rest of it. Cost: a look at the merged path of the state.
         """
+        cdef bytes text
+        cdef Py_ssize_t whole, back
+        cdef int32_t state = self.history.back(), after
         if self.terminated:
-            return ""
-        return self.paths.forced(self.history.back()).decode(errors="ignore")
+            return b"", b""
+        if self.history.size() == 1 and self.info.strip_first_space:
+            # the blank that may come first is not part of the text
+            after = self.dfa.step(state, 0x20)
+            if after != NO_STATE:
+                state = after
+        text = self.paths.forced(state)
+        whole = len(text)
+        for back in range(1, min(4, len(text)) + 1):
+            if text[len(text) - back] >= 0xC0:
+                # a first byte that says how many belong to it
+                first = text[len(text) - back]
+                if back < (4 if first >= 0xF0 else 3 if first >= 0xE0 else 2):
+                    whole = len(text) - back
+                break
+            if text[len(text) - back] < 0x80:
+                break
+        return text[:whole], text[whole:]
 
-    def find_jump_forward_tokens(self, context_ids=()):
+    def find_jump_forward_string(self):
+        """Return the text that must come next, up to the next branch or end, in whole characters.
+
+        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
+        """
+        text, _ = self.find_jump_forward_bytes()
+        try:
+            return text.decode()
+        except UnicodeDecodeError:
+            return ""
+
+    def plan_jump(self, context_ids=(), max_rollback=None):
+        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
+        _, tokens = self.find_jump_forward_tokens(context_ids, max_rollback=max_rollback)
+        return Plan(0, tuple(tokens)) if tokens else NOTHING
+
+    def find_jump_forward_tokens(self, context_ids=(), *, max_rollback=None):
         """Return (how many context tokens to roll back, tokens that must come next).
 
         Proposed are only tokens that are the single allowed one at their position, so nothing is rolled back
-        and nothing else could have been written. ``context_ids``: the tokens so far.
+        and nothing else could have been written; the tokenizer is not asked. ``context_ids``: the tokens so
+        far.
         """
         cdef list forced = []
         cdef int32_t state = self.history.back(), token

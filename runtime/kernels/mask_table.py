@@ -20,7 +20,7 @@ from stackmask.runtime.bitmask import bitmask_shape
 from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_masked, has_triton
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
-from stackmask.runtime.mask_rows import copy_row, fill_entries, mask_rows
+from stackmask.runtime.mask_rows import copy_row, fill_entries
 
 if TYPE_CHECKING:
     from stackmask.runtime.matcher import Matcher
@@ -153,7 +153,7 @@ class DeviceMaskTable:
     def _name(self, number: int, matcher: Matcher) -> list[int]:
         """Return the entry of one matcher, and see to it that its rows are there."""
         while True:
-            mask = mask_rows(matcher, ENTRY_ROWS, ENTRY_TOKENS)
+            mask = matcher.mask_rows(ENTRY_ROWS, ENTRY_TOKENS)
             if matcher.compiled.vocabulary.size != self.vocab_size:
                 raise BitmaskError(
                     f"matchers[{number}] has a vocabulary of {matcher.compiled.vocabulary.size}, but the table is for "

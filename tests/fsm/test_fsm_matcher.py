@@ -35,7 +35,7 @@ def test_every_public_name_is_there() -> None:
         return {name for name in dir(kind) if not name.startswith("_")}
 
     assert names(sm.Matcher) <= names(sm.fsm.FsmMatcher)
-    assert names(sm.CompiledGrammar) - {"automaton", "family"} <= names(sm.fsm.CompiledFsm)
+    assert names(sm.CompiledGrammar) - {"automaton", "family", "planner"} <= names(sm.fsm.CompiledFsm)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -194,3 +194,26 @@ def test_matchers_are_copied_within_one_grammar_only() -> None:
     other = sm.fsm.compile(GRAMMAR, VOCABULARY)
     with pytest.raises(sm.MatcherError, match="of the same compiled grammar"):
         sm.fsm.FsmMatcher(other, FINITE.matcher())
+
+
+def test_what_a_table_of_masks_asks_for() -> None:
+    vocabulary = sm.Vocabulary([b"a", b"b", b"ab", b"c", None], stop_ids=[4])
+    matcher = sm.fsm.compile(sm.Grammar.from_regex("(ab)*"), vocabulary).matcher()
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    for token in (2, 0, 1):
+        matcher.fill_next_token_bitmask(mask)
+        assert matcher.mask_rows().words == mask.tobytes()
+        assert matcher.accept_token(token)
+    assert matcher.accept_token(4) and matcher.mask_rows().is_empty()
+
+
+def test_bytes_that_must_come() -> None:
+    vocabulary = sm.Vocabulary([bytes([b]) for b in range(256)] + [None], stop_ids=[256])
+    grammar = sm.Grammar.from_regex("é[éè]x")
+    compiled = sm.fsm.compile(grammar, vocabulary)
+    for matcher in (compiled.matcher(), sm.Compiler(vocabulary).compile(grammar).matcher()):
+        assert matcher.find_jump_forward_bytes() == ("é".encode(), b"\xc3")
+        assert matcher.accept_string(b"\xc3") and matcher.find_jump_forward_bytes() == (b"\xa9", b"\xc3")
+        assert matcher.find_jump_forward_string() == ""
+        assert not matcher.must_stop()
+        assert matcher.accept_string(b"\xa9\xc3\xa8x") and matcher.must_stop()
