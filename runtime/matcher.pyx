@@ -556,8 +556,7 @@ def fill_next_token_bitmask(matchers, mask, rows=None):
     cdef const uint32_t* source
     cdef vector[const uint32_t*] sources
     cdef vector[uint32_t*] targets
-    if rows is None:
-        rows = range(len(matchers))
+    rows = range(len(matchers)) if rows is None else rows
     if len(rows) != len(matchers):
         raise MatcherError(f"{len(matchers)} matchers, but {len(rows)} rows")
     open_rows(mask, &view)
