@@ -70,6 +70,8 @@ UNSUPPORTED: list[tuple[Any, str]] = [
     ({"minLength": 10**12}, "minLength"),
     (nested(10_000, lambda s: {"anyOf": [s, {"type": "null"}]}), "allOf"),
     (nested(10_000, lambda s: {"not": s}), "allOf"),
+    (nested(10_000, lambda s: {"propertyNames": s}), "propertyNames"),
+    (nested(1_000, lambda s: {"propertyNames": {"anyOf": [s, {"const": "a"}]}}), "propertyNames"),
     ({"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)]}, "allOf"),
     (
         {"oneOf": [{"properties": {f"k{j}": {"type": "null"} for j in range(i, i + 20)}} for i in range(30)]},

@@ -14,7 +14,10 @@ import stackmask as sm
 
 PATTERNS: dict[str, Any] = {"b": {"type": "integer"}, "^.a": {"minimum": 1}}
 CLOSED = {"patternProperties": PATTERNS, "additionalProperties": False}
-THREE = {"patternProperties": {"a": {}, "b": {"minimum": 2}, "^c": {}}, "additionalProperties": {"type": "null"}}
+THREE = {
+    "patternProperties": {"a": {}, "b": {"minimum": 2}, "^c": {}},
+    "additionalProperties": {"type": "null"},
+}
 KEYS = ("a", "b", "ab", "xa", "ca", "cb", "ba", "x", "xab")
 
 
