@@ -34,6 +34,8 @@ _MAY_GO_ON: Final = ir.KeyTest("continue")
 _UNDECLARED: Final = ir.KeyTest("undeclared")
 _CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
 
+_PLAIN: Final = "integers are digits alone, and other numbers have no exponent"
+
 _OpenSet = frozenset[Hashable]
 
 
@@ -235,7 +237,9 @@ class LeftOver:
         zeros = not self.value.whole
         try:
             return numbers.expr(zero_fractions=zeros)
-        except UnsupportedNumber:  # with these left out it is too large for one expression: leave their texts out
+        except (
+            UnsupportedNumber
+        ):  # with these left out it is too large for one expression: leave their texts out
             texts = finite(taken).expr()
             return ir.Intersection((self.value.number.expr(zero_fractions=zeros), ir.Complement(texts)))
 
@@ -473,6 +477,8 @@ def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | N
             if zero is not None:
                 singles.append(zero)
             endless.append(others)
+            algebra = lowering.algebra
+            algebra.report.add("narrowed", algebra.where(state), "uniqueItems", _PLAIN)
     strings: ir.Expr | None = None
     if not text.is_empty():
         words = None if text is ALL or value is None else _words(value)

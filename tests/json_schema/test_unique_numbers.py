@@ -31,3 +31,14 @@ def test_long_numbers_are_left_out(items: object) -> None:
         matcher.fill_next_token_bitmask(mask)
         closes = bool(mask[0, ord("]") >> 5] >> (ord("]") & 31) & 1)
         assert closes == matcher.accept_string("]") == (Decimal(first) != Decimal(second)), (first, second)
+
+
+@pytest.mark.parametrize(
+    ("items", "left_out"),
+    [({"type": ["string", "integer"]}, "[1.0]"), ({"type": "integer", "minimum": 1}, "[1e0]"), ({}, "[2e1]")],
+)
+def test_spellings_that_are_left_out_are_in_the_report(items: object, left_out: str) -> None:
+    grammar = sm.Grammar.from_json_schema({"type": "array", "items": items, "uniqueItems": True})
+    assert not COMPILER.compile(grammar).matcher().accept_string(left_out)
+    assert grammar.report is not None
+    assert "uniqueItems" in [note.keyword for note in grammar.report.narrowed]
