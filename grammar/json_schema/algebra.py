@@ -46,6 +46,7 @@ from stackmask.grammar.json_schema.values import (
     OBJECT,
     STRING,
     canonical,
+    is_larger,
     shown,
 )
 
@@ -92,7 +93,7 @@ class Algebra:
         self.index: dict[tuple[int, int, tuple[Resource, ...]], int] = {}
         # nodes by what they say; how many more bytes may be compared
         self.contents: dict[tuple[bytes, Resource, tuple[Resource, ...]], int] = {}
-        self.room = MAX_COMPARED if share and not of_type else 0
+        self.room = MAX_COMPARED if share and not of_type and not is_larger(schema) else 0
         self.repeats = False
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
@@ -100,8 +101,7 @@ class Algebra:
         self.known_clashes: dict[State, bool] = {}
         self.steps = 0
         self.combinations = 0  # states of more than one literal
-        self.depth = 0
-        self.nesting = 0  # of scalar values within one another
+        self.depth = self.nesting = 0  # nesting: of scalar values within one another
         self.start = self.literal_in(schema, root, (), root.where)
 
     # -- nodes -------------------------------------------------------------------------------------------
@@ -398,9 +398,9 @@ class Algebra:
 
     def names(self, literal: int, where: Where) -> Scalars:
         """Return the scalar values of names. Raises: UnsupportedSchemaError if names of names nest too deeply."""
-        if self.nesting > MAX_NAMES_WITHIN:
+        if self.nesting > MAX_IN_PLACE:
             raise UnsupportedSchemaError(where, "propertyNames", "subschemas of names are nested too deeply")
-        self.nesting += 3  # as many calls as that many subschemas
+        self.nesting += 3  # as many calls as for that many subschemas
         result = self.scalars(frozenset((literal,)))
         self.nesting -= 3
         return result

@@ -214,6 +214,20 @@ def test_ten_thousand_levels(wrap: Any) -> None:
     assert len(sm.Grammar.from_json_schema(nested(10_000, wrap)).rules.rules) > 10_000
 
 
+def test_parts_in_many_places() -> None:
+    """Written out, the schema would have 2^60 parts."""
+    shared = nested(60, lambda s: {"type": ["object", "array"], "properties": {"a": s}, "items": s})
+    assert sm.Grammar.from_json_schema(shared).rules.rules
+
+
+def test_a_schema_that_holds_itself() -> None:
+    schema: dict[str, Any] = {"type": ["object", "integer"], "properties": {}, "additionalProperties": False}
+    schema["properties"].update(a=schema, b=schema)
+    matcher = COMPILER.compile(sm.Grammar.from_json_schema(schema)).matcher()
+    assert matcher.accept_string('{"a": {"a": 1, "b": {}}, "b": 2')
+    assert not matcher.accept_string(', "c"')
+
+
 def test_relaxed_places_are_listed() -> None:
     grammar = sm.Grammar.from_json_schema({"pattern": r"(a)\1"}, on_unsupported="relax")
     assert grammar.report is not None
