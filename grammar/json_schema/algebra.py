@@ -93,7 +93,7 @@ class Algebra:
         self.index: dict[tuple[int, int, tuple[Resource, ...]], int] = {}
         # nodes by what they say; how many more bytes may be compared
         self.contents: dict[tuple[bytes, Resource, tuple[Resource, ...]], int] = {}
-        self.room = MAX_COMPARED if share and not of_type and not is_larger(schema) else 0
+        self.room = MAX_COMPARED if share and not of_type and not is_larger([schema, resources]) else 0
         self.repeats = False
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}

@@ -107,7 +107,7 @@ def type_of(value: Any, where: Where, keyword: str) -> int:
 def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) -> Hashable:
     """Return a key that is equal for equal JSON values: 1 and 1.0 are one, true is no number, order of keys is free.
 
-    Raises: SchemaError beyond 200 levels.
+    Raises: SchemaError beyond 200 levels, or for a value of a schema that shares parts without measure.
     """
     if depth > MAX_VALUE_NESTING:
         raise SchemaError(where, keyword, f"the value is nested more than {MAX_VALUE_NESTING} levels deep")
@@ -116,6 +116,10 @@ def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) 
         return exact(value, where, keyword)
     if kind == STRING:
         return str(value)
+    if keyword and not depth and kind >= ARRAY and is_larger(value):
+        raise SchemaError(
+            where, keyword, f"the value is nested too deeply, or has more than {MAX_WRITTEN:,} parts"
+        )
     if kind == ARRAY:
         return ("array", *(canonical(item, where, keyword, depth + 1) for item in value))
     if kind == OBJECT:

@@ -218,6 +218,10 @@ def test_parts_in_many_places() -> None:
     """Written out, the schema would have 2^60 parts."""
     shared = nested(60, lambda s: {"type": ["object", "array"], "properties": {"a": s}, "items": s})
     assert sm.Grammar.from_json_schema(shared).rules.rules
+    elsewhere = {"https://example.org/x": shared}
+    assert sm.Grammar.from_json_schema({"$ref": "https://example.org/x"}, resources=elsewhere).rules.rules
+    with pytest.raises(sm.SchemaError, match="parts"):
+        sm.Grammar.from_json_schema({"const": nested(60, lambda v: [v, v], [1])})
 
 
 def test_a_schema_that_holds_itself() -> None:
