@@ -46,9 +46,13 @@ from stackmask.grammar.json_schema.values import (
     OBJECT,
     STRING,
     canonical,
+    is_larger,
     shown,
 )
 
+MAX_NAMES_WITHIN: Final = (
+    100  # `propertyNames` in `propertyNames`, and subschemas between, which count a third
+)
 MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf` in `allOf`, references)
 MAX_STATES: Final = 20_000
 MAX_COMPARED: Final = 32_000_000  # bytes of subschemas, to find equal ones
@@ -89,7 +93,7 @@ class Algebra:
         self.index: dict[tuple[int, int, tuple[Resource, ...]], int] = {}
         # nodes by what they say; how many more bytes may be compared
         self.contents: dict[tuple[bytes, Resource, tuple[Resource, ...]], int] = {}
-        self.room = MAX_COMPARED if share and not of_type else 0
+        self.room = MAX_COMPARED if share and not of_type and not is_larger([schema, resources]) else 0
         self.repeats = False
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
@@ -97,7 +101,7 @@ class Algebra:
         self.known_clashes: dict[State, bool] = {}
         self.steps = 0
         self.combinations = 0  # states of more than one literal
-        self.depth = 0
+        self.depth = self.nesting = 0  # nesting: of scalar values within one another
         self.start = self.literal_in(schema, root, (), root.where)
 
     # -- nodes -------------------------------------------------------------------------------------------
@@ -371,12 +375,14 @@ class Algebra:
             if node.parts:
                 self.check_cycles(node)
             found = self._own_scalars(node)
+            self.nesting += 1
             try:
                 for part in node.parts:
                     found = found.meet(self._part_scalars(part))
             except UnsupportedNumber as error:
                 self.unsupported(node.where, "multipleOf", str(error))
                 found = LOOSE
+            self.nesting -= 1
             node.scalars = found
         scalars: Scalars = found
         if literal > 0:
@@ -389,6 +395,15 @@ class Algebra:
                 node.opposite = LOOSE
         opposite: Scalars = node.opposite
         return opposite
+
+    def names(self, literal: int, where: Where) -> Scalars:
+        """Return the scalar values of names. Raises: UnsupportedSchemaError if names of names nest too deeply."""
+        if self.nesting > MAX_IN_PLACE:
+            raise UnsupportedSchemaError(where, "propertyNames", "subschemas of names are nested too deeply")
+        self.nesting += 3  # as many calls as for that many subschemas
+        result = self.scalars(frozenset((literal,)))
+        self.nesting -= 3
+        return result
 
     def _own_scalars(self, node: Node) -> Scalars:
         mask = node.mask

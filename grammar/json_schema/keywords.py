@@ -400,7 +400,7 @@ def _additional_properties(algebra: Algebra, node: Node, schema: dict[str, Any],
 
 def _property_names(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
     literal = algebra.literal(value, node, (node.where, "propertyNames"))
-    scalars = algebra.scalars(frozenset((literal,)))
+    scalars = algebra.names(literal, node.where)
     texts = scalars.text
     node.loose = node.loose or scalars.loose
     if texts is ALL:

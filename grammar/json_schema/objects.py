@@ -38,7 +38,8 @@ class Member:
 class KeyClass:
     """The other keys of one kind: ``texts`` (names are to be left out of it), the state of their values.
 
-    ``inside``: which sets of keys (by identity) they lie in.
+    ``inside``: which sets of keys (by identity) they, or some of them, lie in: all lie in the same of those that must
+    be found.
     """
 
     __slots__ = ("inside", "state", "texts")
@@ -204,7 +205,8 @@ def _classes(
         if known is None:
             joined[key] = KeyClass(cell, state, inside)
         else:
-            joined[key] = KeyClass(known.texts.join(cell), state, known.inside & inside)
+            # the first cell stands for all: whether keys that must be found lie in it is the same for each of them
+            joined[key] = KeyClass(known.texts.join(cell), state, known.inside)
     if whole and len(joined) == 1:
         (only,) = joined.values()
         return [KeyClass(ALL, only.state, only.inside)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
-from stackmask.grammar.json_schema.numbers import INTEGERS, UnsupportedNumber, finite
+from stackmask.grammar.json_schema.numbers import INTEGERS, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.strings import lift, literal, string
 from stackmask.grammar.json_schema.texts import ALL, finite_words
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE, canonical
@@ -33,6 +33,8 @@ _MAY_CLOSE: Final = ir.KeyTest("close")
 _MAY_GO_ON: Final = ir.KeyTest("continue")
 _UNDECLARED: Final = ir.KeyTest("undeclared")
 _CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
+
+_PLAIN: Final = "integers are digits alone, and other numbers have no exponent"
 
 _OpenSet = frozenset[Hashable]
 
@@ -216,12 +218,10 @@ class LeftOver:
         options: list[ir.Expr] = [
             ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used
         ]
-        numbers = value.number
         taken = [item for item in used if not isinstance(item, str | tuple)]
-        if taken:
-            numbers = numbers - finite(taken)
+        numbers = value.number - finite(taken) if taken else value.number
         if not numbers.is_empty():
-            options.append(numbers.expr(zero_fractions=not value.whole))
+            options.append(self.spelled(numbers, taken))
         if self.body is not None:
             words = tuple(literal(word) for word in sorted(item for item in used if isinstance(item, str)))
             body = self.body
@@ -231,6 +231,17 @@ class LeftOver:
                 )
             options.append(string(body))
         return options[0] if len(options) == 1 else ir.Choice(tuple(options))
+
+    def spelled(self, numbers: NumberSet, taken: list[Any]) -> ir.Expr:
+        """Return the spellings of numbers: those of the schema but for the ones ``taken``."""
+        zeros = not self.value.whole
+        try:
+            return numbers.expr(zero_fractions=zeros)
+        except (
+            UnsupportedNumber
+        ):  # with these left out it is too large for one expression: leave their texts out
+            texts = finite(taken).expr()
+            return ir.Intersection((self.value.number.expr(zero_fractions=zeros), ir.Complement(texts)))
 
 
 def _left_over(lowering: Lowering, form: ArrayForm, value: Value) -> ir.Expr:
@@ -466,6 +477,8 @@ def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | N
             if zero is not None:
                 singles.append(zero)
             endless.append(others)
+            algebra = lowering.algebra
+            algebra.report.add("narrowed", algebra.where(state), "uniqueItems", _PLAIN)
     strings: ir.Expr | None = None
     if not text.is_empty():
         words = None if text is ALL or value is None else _words(value)

@@ -13,6 +13,8 @@ from stackmask.grammar.json_schema.loading import MAX_EXPONENT
 
 MAX_VALUE_NESTING: Final = 200  # of `const` and `enum` values
 
+MAX_WRITTEN: Final = 2_000_000  # parts of a schema, those in several places counted each time
+
 NULL: Final = 1
 TRUE: Final = 2
 FALSE: Final = 4
@@ -51,6 +53,30 @@ def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
     raise SchemaError(where, keyword, f"must be a number, not {shown(value)}")
 
 
+def is_larger(value: Any, most: int = MAX_WRITTEN) -> bool:
+    """Tell whether a value, written out, has more than so many parts: parts that it shares with itself count each
+    time, and one that holds itself has no end. Cost: linear in the parts that there are.
+    """
+    sizes: dict[int, int] = {}
+    begun: set[int] = set()
+    todo: list[tuple[Any, bool]] = [(value, False)]
+    while todo:
+        item, is_done = todo.pop()
+        key = id(item)
+        parts = item.values() if isinstance(item, dict) else item if isinstance(item, list | tuple) else ()
+        if is_done:
+            sizes[key] = 1 + sum([sizes.get(id(part), 1) for part in parts])
+            if sizes[key] > most:
+                return True
+        elif key not in sizes:
+            if key in begun:
+                return True
+            begun.add(key)
+            todo.append((item, True))
+            todo.extend([(part, False) for part in parts if isinstance(part, dict | list | tuple)])
+    return False
+
+
 def shown(value: Any) -> str:
     """Return a value for a message."""
     if isinstance(value, dict | list):
@@ -81,7 +107,7 @@ def type_of(value: Any, where: Where, keyword: str) -> int:
 def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) -> Hashable:
     """Return a key that is equal for equal JSON values: 1 and 1.0 are one, true is no number, order of keys is free.
 
-    Raises: SchemaError beyond 200 levels.
+    Raises: SchemaError beyond 200 levels, or for a value of a schema that shares parts without measure.
     """
     if depth > MAX_VALUE_NESTING:
         raise SchemaError(where, keyword, f"the value is nested more than {MAX_VALUE_NESTING} levels deep")
@@ -90,6 +116,10 @@ def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) 
         return exact(value, where, keyword)
     if kind == STRING:
         return str(value)
+    if keyword and not depth and kind >= ARRAY and is_larger(value):
+        raise SchemaError(
+            where, keyword, f"the value is nested too deeply, or has more than {MAX_WRITTEN:,} parts"
+        )
     if kind == ARRAY:
         return ("array", *(canonical(item, where, keyword, depth + 1) for item in value))
     if kind == OBJECT:

@@ -70,6 +70,8 @@ UNSUPPORTED: list[tuple[Any, str]] = [
     ({"minLength": 10**12}, "minLength"),
     (nested(10_000, lambda s: {"anyOf": [s, {"type": "null"}]}), "allOf"),
     (nested(10_000, lambda s: {"not": s}), "allOf"),
+    (nested(10_000, lambda s: {"propertyNames": s}), "propertyNames"),
+    (nested(1_000, lambda s: {"propertyNames": {"anyOf": [s, {"const": "a"}]}}), "propertyNames"),
     ({"allOf": [{"anyOf": [{"required": [f"a{i}"]}, {"required": [f"b{i}"]}]} for i in range(30)]}, "allOf"),
     (
         {"oneOf": [{"properties": {f"k{j}": {"type": "null"} for j in range(i, i + 20)}} for i in range(30)]},
@@ -210,6 +212,24 @@ def test_the_message_says_which_parts_clash() -> None:
 )
 def test_ten_thousand_levels(wrap: Any) -> None:
     assert len(sm.Grammar.from_json_schema(nested(10_000, wrap)).rules.rules) > 10_000
+
+
+def test_parts_in_many_places() -> None:
+    """Written out, the schema would have 2^60 parts."""
+    shared = nested(60, lambda s: {"type": ["object", "array"], "properties": {"a": s}, "items": s})
+    assert sm.Grammar.from_json_schema(shared).rules.rules
+    elsewhere = {"https://example.org/x": shared}
+    assert sm.Grammar.from_json_schema({"$ref": "https://example.org/x"}, resources=elsewhere).rules.rules
+    with pytest.raises(sm.SchemaError, match="parts"):
+        sm.Grammar.from_json_schema({"const": nested(60, lambda v: [v, v], [1])})
+
+
+def test_a_schema_that_holds_itself() -> None:
+    schema: dict[str, Any] = {"type": ["object", "integer"], "properties": {}, "additionalProperties": False}
+    schema["properties"].update(a=schema, b=schema)
+    matcher = COMPILER.compile(sm.Grammar.from_json_schema(schema)).matcher()
+    assert matcher.accept_string('{"a": {"a": 1, "b": {}}, "b": 2')
+    assert not matcher.accept_string(', "c"')
 
 
 def test_relaxed_places_are_listed() -> None:
