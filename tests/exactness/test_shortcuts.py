@@ -121,3 +121,12 @@ def test_items_that_end_inside_of_characters() -> None:
         matcher.fill_next_token_bitmask(mask)
         allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
         assert sorted(tokens[token] for token in allowed) == sorted(expected)
+
+
+def test_searches_for_bounded_runs(vocabulary: sm.Vocabulary) -> None:
+    """What such a search simplifies to is looked for once, not again inside of itself."""
+    matcher = sm.Compiler(vocabulary).compile(regex(".{1,256}[a-z]{3}|bb", search=True)).matcher()
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    matcher.fill_next_token_bitmask(mask)
+    assert matcher.accept_string("1abb") and matcher.is_accepting()
+    matcher.fill_next_token_bitmask(mask)
