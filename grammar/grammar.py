@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stackmask.grammar import ir
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError, GrammarFileError
+from stackmask.grammar.diagnostics import Diagnostic, GrammarError, GrammarFileError, StackmaskError
 from stackmask.grammar.dump import dump
 from stackmask.grammar.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
@@ -200,11 +200,21 @@ class Grammar:
     def from_choices(cls, strings: Iterable[str | bytes]) -> Grammar:
         """Return the grammar of exactly these strings.
 
-        Raises: GrammarError if one holds a lone surrogate; when it is compiled (G103), if there are none.
+        Raises: StackmaskError if ``strings`` is one string, or holds something else; GrammarError if one holds a
+            lone surrogate; when it is compiled (G103), if there are none.
         Cost: linear in the bytes, after sorting.
         """
+        if not isinstance(strings, Iterable) or isinstance(strings, str | bytes | bytearray | memoryview):
+            raise StackmaskError(f"choices are a list of strings, not {type(strings).__name__}")
+        words = set()
         try:
-            words = {string.encode() if isinstance(string, str) else bytes(string) for string in strings}
+            for string in strings:
+                if isinstance(string, str):
+                    words.add(string.encode())
+                elif isinstance(string, bytes | bytearray | memoryview):
+                    words.add(bytes(string))
+                else:  # bytes(3) would be three null bytes
+                    raise StackmaskError(f"a choice is str or bytes, not {type(string).__name__}: {string!r}")
         except UnicodeEncodeError as error:
             problem = f"a choice holds half a character (a surrogate): {error.object!r}"
             raise GrammarError([Diagnostic("G006", problem)]) from None

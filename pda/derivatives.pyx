@@ -37,7 +37,9 @@ from stackmask.pda.errors import BudgetError
 
 cdef enum:
     MAX_SIMPLE = 600    # derivatives looked at to see that a term means no more than a repetition
+    MAX_SEARCHES = 1    # at once
 
+cdef int searches = 0   # of ``simplified``: inside of one, derivatives would begin others, without end
 
 cdef class TermMoves(TermAlgebra):
     """Where terms lead."""
@@ -234,21 +236,28 @@ cdef class TermMoves(TermAlgebra):
         Cost: a search of at most MAX_SIMPLE derivatives.
         """
         cdef vector[int32_t] items
+        global searches
         cdef int32_t found, x
         if self.terms[t].kind == K_REP or self.terms[t].flags & F_IMPURE:
             return t
         found = map_get(&self.simple, t)
         if found != NO_VALUE:
             return found
+        if searches >= MAX_SEARCHES:
+            return t
         map_put(&self.simple, t, t)
         x = self.star_in(t)
         if x < 0:
             return t
         items.push_back(t)
         items.push_back(self.mk_not(x))
-        if self.is_empty_soon(self.mk_and(items)):
-            map_put(&self.simple, t, x)
-            return x
+        searches += 1
+        try:
+            if self.is_empty_soon(self.mk_and(items)):
+                map_put(&self.simple, t, x)
+                return x
+        finally:
+            searches -= 1
         return t
 
     cdef int32_t star_in(self, int32_t t) except -2:

@@ -199,7 +199,8 @@ cdef class Runs:
                 at.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
             elif byte >= 0xC0:
                 at.leads |= <uint64_t>1 << (byte - 0xC0)
-            if trie.end[i] - i >= WORTH_A_LOOK and not all_below[i].broken:
+            # behind a part of a character what follows is no character, though X may end here
+            if trie.end[i] - i >= WORTH_A_LOOK and not all_below[i].broken and state[i] == 0:
                 self.below_of[i] = <int32_t>self.below.size()
                 self.below.push_back(all_below[i])
         return 0

@@ -41,7 +41,7 @@ def regex_expr(
     JSON Schema's ``pattern`` has it; otherwise the whole text is the match. A pattern of bytes gives a
     language of byte strings.
     Raises: GrammarError with all problems, each with its place (G005 to G009, G015); StackmaskError for a
-        flavour that is not there.
+        flavour that is not there, or a pattern or flags that are no text.
     Cost: about 1 µs a character; assertions in loops more, within limits.
     """
     reader, text = _reader(pattern, flavor, flags)
@@ -91,6 +91,10 @@ def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, s
     """Return the reader of a pattern, and the pattern as text."""
     if flavor not in _FLAVORS:
         raise StackmaskError(f"no regex flavour `{flavor}`; there are: {', '.join(_FLAVORS)}")
+    if not isinstance(pattern, str | bytes):
+        raise StackmaskError(f"a pattern is str or bytes, not {type(pattern).__name__}")
+    if not isinstance(flags, str):
+        raise StackmaskError(f"flags are letters in a str, not {type(flags).__name__}")
     reader, known, value = _FLAVORS[flavor]
     as_bytes = isinstance(pattern, bytes)
     text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern

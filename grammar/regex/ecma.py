@@ -37,7 +37,7 @@ _LINE_END: Final[Pairs] = tuple((left, (LINE_ENDS, True)) for (left, _) in LINE_
 _CONTROLS: Final = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
 _SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
 _MODIFIERS: Final = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]*)?:")
-_NAME: Final = re.compile(r"\(\?<([^\W\d]|\$)[\w$\u200c\u200d]*>")
+_NAME: Final = re.compile(r"\(\?<((?:[^\W\d]|\$)[\w$\u200c\u200d]*)>")
 _GROUPS: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?)|\(\?<(?![=!]))", re.DOTALL)
 _OCTAL: Final = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
 
@@ -58,6 +58,7 @@ class EcmaReader(Reader):
 
     quantifier: ClassVar = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
     class_end: ClassVar = re.compile(r"\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+    repeats_names: ClassVar = True
 
     def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
         super().__init__(text, flags, as_bytes)
@@ -111,7 +112,7 @@ class EcmaReader(Reader):
             kind = text[start + 2 : start + 4]
             self.position = start + 4
         elif name := _NAME.match(text, start):
-            self.position = name.end()
+            self.name_group(name)
         elif modifiers := _MODIFIERS.match(text, start):
             flags = self.modified(modifiers, flags)
             self.position = modifiers.end()

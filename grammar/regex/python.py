@@ -96,7 +96,7 @@ class PythonReader(Reader):
             kind = text[start + 2 : start + 4]
             self.position = start + 4
         elif name := _NAME.match(text, start):
-            self.position = name.end()
+            self.name_group(name)
         elif text.startswith("?#", start + 1):
             close = text.find(")", start)
             if close < 0:

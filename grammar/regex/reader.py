@@ -74,6 +74,7 @@ class Reader:
     class_cache: dict[tuple[str, str, int], Ranges]
     stacks_quantifiers: ClassVar[bool] = False  # `a**`
     possessive: ClassVar[bool] = False
+    repeats_names: ClassVar[bool] = False  # `(?<x>a)|(?<x>b)`
     quantifies_anchors: ClassVar[bool] = False
 
     def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
@@ -84,6 +85,7 @@ class Reader:
         self.asserted = 0  # assertions read so far
         self.lazy: dict[int, ir.Repeat] = {}  # lazy repetitions by identity
         self.too_deep = False
+        self.names: dict[str, list[dict[Frame, int]]] = {}  # of groups -> the alternatives they stand in
 
     # what a flavour says
 
@@ -94,6 +96,19 @@ class Reader:
     def open(self) -> None:
         """Read the beginning of a group."""
         raise AssertionError
+
+    def name_group(self, name: re.Match[str]) -> None:
+        """Take the name of a group, and go behind it; a name is given once, or once in every alternative."""
+        place = {frame: len(frame.alternatives) for frame in self.stack}
+        before = self.names.setdefault(name[1], [])
+        for other in before:
+            apart = any(other.get(frame, number) != number for frame, number in place.items())
+            if not (self.repeats_names and apart):
+                problem = f"there is a group named `{name[1]}` already"
+                self.problems.add("G008", problem, name.start(1), name.end(1))
+                break
+        before.append(place)
+        self.position = name.end()
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         """Read the class at ``start``; return its characters and the offset behind it."""

@@ -154,7 +154,7 @@ class RustReader(Reader):
         if not text.startswith("?", start + 1):
             self.position = start + 1
         elif name := _NAME.match(text, start):
-            self.position = name.end()
+            self.name_group(name)
         elif letters := _FLAGS.match(text, start):
             flags = self.modified(letters, flags)
             self.position = letters.end()

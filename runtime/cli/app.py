@@ -171,7 +171,8 @@ def compare(
         int, typer.Option("--memory", min=1, help="MiB that the tables of a finite-state machine may take.")
     ] = 512,
     limit: Annotated[
-        float, typer.Option("--limit", min=0.1, help="Seconds that one engine may take for everything.")
+        float,
+        typer.Option("--limit", min=0.1, max=86_400, help="Seconds that one engine may take for everything."),
     ] = 60.0,
     peers: Annotated[
         bool, typer.Option("--peers/--no-peers", help="Also the other libraries that are installed.")

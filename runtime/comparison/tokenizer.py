@@ -32,10 +32,16 @@ class Encoder:
     backend: Any
 
     def __call__(self, text: bytes) -> list[int]:
-        """Return the tokens of a text."""
+        """Return the tokens of a text. Raises: ComparisonError if it is not UTF-8."""
         # SentencePiece adds special tokens only when asked, and does not know the option
         asked = {} if hasattr(self.backend, "id_to_piece") else {"add_special_tokens": False}
-        encoded = self.backend.encode(text.decode(), **asked)
+        try:
+            characters = text.decode()
+        except UnicodeDecodeError as error:
+            raise ComparisonError(
+                f"the text is not UTF-8 (byte {error.start}), and a tokenizer cuts only whole characters"
+            ) from None
+        encoded = self.backend.encode(characters, **asked)
         return list(getattr(encoded, "ids", encoded))
 
 
@@ -108,7 +114,12 @@ def _fast(name: str, file: Path) -> Tokenizer:
     """Read a ``tokenizer.json``; the configuration beside it says which tokens stop."""
     with require("hf"):
         from tokenizers import Tokenizer as Backend
-    data = lzma.decompress(file.read_bytes()) if file.suffix == ".xz" else file.read_bytes()
+    data = file.read_bytes()
+    if file.suffix == ".xz":
+        try:
+            data = lzma.decompress(data)
+        except lzma.LZMAError as error:
+            raise ComparisonError(f"cannot load the tokenizer {name}: {error}") from None
     try:
         backend = Backend.from_str(data.decode())
     except Exception as error:  # noqa: BLE001  # tokenizers raises nothing narrower
@@ -164,6 +175,8 @@ def _tiktoken(name: str, path: Path) -> Tokenizer:
     except ModuleNotFoundError:
         raise ComparisonError(f"{path} needs tiktoken, which is not installed") from None
     ranks = load_tiktoken_bpe(str(path))
+    if not ranks:
+        raise ComparisonError(f"cannot load the tokenizer {name}: no tokens in it")
     size = max(ranks.values()) + 1
     tokens: list[bytes | None] = [None] * (size + 1)
     for text, rank in ranks.items():

@@ -72,7 +72,7 @@ cdef class Exploration:
                 self.memory, held * states // max(done, 1), states, "the finite automaton does not fit"
             )
         if monotonic() > self.deadline:
-            raise BudgetError("max_seconds", int(self.seconds), "seconds to build the finite automaton")
+            raise BudgetError("max_seconds", self.seconds, "seconds to build the finite automaton")
         return 0
 
     cdef int visit_all(self, int32_t start, list symbols) except -1:

@@ -127,7 +127,7 @@ cdef class TokenIndex:
             estimate = max(held, held * blocks // max(done, 1))
             raise FsmBudgetError(memory, estimate, self.dfa.states, "the token index does not fit")
         if monotonic() > deadline:
-            raise BudgetError("max_seconds", int(seconds), "seconds to build the token index")
+            raise BudgetError("max_seconds", seconds, "seconds to build the token index")
 
     cdef int add_specials(self, int32_t state, special_ids) except -1:
         """Give a state a row with the special tokens that may come there, if there are any."""

@@ -45,7 +45,7 @@ cdef void write_signature(Dfa dfa, int32_t state, const vector[int32_t]& block, 
 cdef int check_time(double deadline, double seconds) except -1:
     PyErr_CheckSignals()
     if monotonic() > deadline:
-        raise BudgetError("max_seconds", int(seconds), "seconds to build the token index")
+        raise BudgetError("max_seconds", seconds, "seconds to build the token index")
     return 0
 
 

@@ -102,3 +102,31 @@ def test_every_bit(vocabulary: sm.Vocabulary, name: str) -> None:
         again.fill_next_token_bitmask(mask)
         assert (mask == row).all()
         again.accept_string(bytes([byte]))
+
+
+def test_items_that_end_inside_of_characters() -> None:
+    """Bytes: an item may be a letter and the first half of a character, though a token has the other half too."""
+    halves = [b"a\xc3" + bytes([byte]) for byte in range(0x80, 0xC0)]  # all below one node are characters
+    others = [bytes([letter, byte]) for letter in b"xyz" for byte in range(256)]  # enough for runs to be cut
+    tokens = [*(bytes([byte]) for byte in range(256)), *halves, *others]
+    vocabulary = sm.Vocabulary([*tokens, None], stop_ids=[len(tokens)])
+    grammar = sm.Grammar.from_regex(rb"(?:[a-z]\xC3)*;", flavor="python")
+    matcher = sm.Compiler(vocabulary).compile(grammar).matcher()
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    for text, expected in (
+        (b"", [*(bytes([byte]) for byte in b";abcdefghijklmnopqrstuvwxyz"), b"x\xc3", b"y\xc3", b"z\xc3"]),
+        (b"a", [b"\xc3"]),
+    ):
+        assert matcher.accept_string(text)
+        matcher.fill_next_token_bitmask(mask)
+        allowed = np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little"))
+        assert sorted(tokens[token] for token in allowed) == sorted(expected)
+
+
+def test_searches_for_bounded_runs(vocabulary: sm.Vocabulary) -> None:
+    """What such a search simplifies to is looked for once, not again inside of itself."""
+    matcher = sm.Compiler(vocabulary).compile(regex(".{1,256}[a-z]{3}|bb", search=True)).matcher()
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    matcher.fill_next_token_bitmask(mask)
+    assert matcher.accept_string("1abb") and matcher.is_accepting()
+    matcher.fill_next_token_bitmask(mask)

@@ -33,6 +33,15 @@ def test_half_a_character_is_refused() -> None:
         Grammar.from_choices(["a", "\ud800"])
 
 
+def test_wrong_types_are_named() -> None:
+    for strings in ("abc", b"abc", None, 3):
+        with pytest.raises(StackmaskError, match="choices are a list of strings, not"):
+            Grammar.from_choices(strings)  # type: ignore[arg-type]
+    for string in (3, None, ["a"]):
+        with pytest.raises(StackmaskError, match="a choice is str or bytes, not"):
+            Grammar.from_choices(["a", string])  # type: ignore[list-item]
+
+
 def test_a_hundred_thousand() -> None:
     rng = random.Random(16)
     words = {"".join(rng.choices("abcdefghij", k=rng.randint(4, 12))) for _ in range(100_000)}

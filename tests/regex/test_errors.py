@@ -32,6 +32,10 @@ CASES: list[tuple[str, str, str, str, str]] = [
     ("ecma", "v", "[a(b]", "G007", "("),
     ("ecma", "v", r"[\q{ab}]", "G009", r"\q{ab}"),
     ("ecma", "v", r"\p{RGI_Emoji}", "G007", r"\p{RGI_Emoji}"),
+    ("ecma", "", "(?<x>a)(?<x>b)", "G008", "x"),
+    ("ecma", "", "(?<x>a|(?<x>b))", "G008", "x"),
+    ("python", "", "(?P<x>a)|(?P<x>b)", "G008", "x"),
+    ("rust", "", "(?<x>a)|(?P<x>b)", "G008", "x"),
     ("python", "", r"\q", "G006", r"\q"),
     ("python", "", r"\p{L}", "G006", r"\p"),
     ("python", "", r"\x4", "G006", r"\x4"),
@@ -101,3 +105,16 @@ def test_flags_are_checked() -> None:
         regex_expr("a", flavor="python", flags="v")
     with pytest.raises(StackmaskError, match="there are: ecma, python, rust"):
         regex_expr("a", flavor="perl")  # type: ignore[arg-type]
+
+
+def test_wrong_types_are_named() -> None:
+    for pattern in (None, 3, ["a"]):
+        with pytest.raises(StackmaskError, match="a pattern is str or bytes, not"):
+            Grammar.from_regex(pattern)  # type: ignore[arg-type]
+    with pytest.raises(StackmaskError, match="flags are letters in a str, not NoneType"):
+        Grammar.from_regex("a", flags=None)  # type: ignore[arg-type]
+
+
+def test_names_of_groups_may_repeat_in_other_alternatives() -> None:
+    for pattern in ("(?<x>a)|(?<x>b)", "(?:(?<x>a)|b(?<x>c))(?<y>d)", "(?<$é>a)"):
+        regex_expr(pattern)

@@ -89,6 +89,8 @@ def test_kind_can_be_forced() -> None:
         (["a", "--tokenizer", "no/such/tokenizer.json"], "no such tokenizer: no/such/tokenizer.json"),
         (["a", "--json", "no/such/folder/x.json"], "no such folder"),
         (["ab*", "--text", "aXb"], "the text is not in the language"),
+        (["é+", "--text", "é\udcc3"], "the text is not UTF-8"),
+        (["a", "--limit", "inf"], "Invalid value for '--limit'"),
     ],
 )
 def test_bad_input_is_one_clear_error(arguments: list[str], message: str) -> None:
@@ -158,6 +160,9 @@ def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
         file.write_text(content)
         with pytest.raises(ComparisonError, match="cannot load the tokenizer"):
             load_tokenizer(str(file))
+    (tmp_path / "tokenizer.json.xz").write_bytes(b"nonsense")
+    with pytest.raises(ComparisonError, match="cannot load the tokenizer"):
+        load_tokenizer(str(tmp_path / "tokenizer.json.xz"))
     LETTERS.__class__([b"a"]).save(tmp_path / "endless.vocabulary")
     with pytest.raises(ComparisonError, match="does not say which token ends a text"):
         load_tokenizer(str(tmp_path / "endless.vocabulary"))
