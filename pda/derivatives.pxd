@@ -6,6 +6,8 @@ from stackmask.pda.interning cimport CallSite, Term
 
 
 cdef class TermMoves(TermAlgebra):
+    cdef bint searching     # for what a term simplifies to
+
     cdef int32_t classes_of(self, int32_t t) except -1
     cdef int32_t classes_of_kids(self, Term u) except -1
     cdef int32_t derive(self, int32_t t, int32_t symbol) except -1

@@ -37,9 +37,7 @@ from stackmask.pda.errors import BudgetError
 
 cdef enum:
     MAX_SIMPLE = 600    # derivatives looked at to see that a term means no more than a repetition
-    MAX_SEARCHES = 1    # at once
 
-cdef int searches = 0   # of ``simplified``: inside of one, derivatives would begin others, without end
 
 cdef class TermMoves(TermAlgebra):
     """Where terms lead."""
@@ -236,14 +234,14 @@ cdef class TermMoves(TermAlgebra):
         Cost: a search of at most MAX_SIMPLE derivatives.
         """
         cdef vector[int32_t] items
-        global searches
         cdef int32_t found, x
         if self.terms[t].kind == K_REP or self.terms[t].flags & F_IMPURE:
             return t
         found = map_get(&self.simple, t)
         if found != NO_VALUE:
             return found
-        if searches >= MAX_SEARCHES:
+        if self.searching:
+            # its derivatives would begin others, without end
             return t
         map_put(&self.simple, t, t)
         x = self.star_in(t)
@@ -251,13 +249,13 @@ cdef class TermMoves(TermAlgebra):
             return t
         items.push_back(t)
         items.push_back(self.mk_not(x))
-        searches += 1
+        self.searching = True
         try:
             if self.is_empty_soon(self.mk_and(items)):
                 map_put(&self.simple, t, x)
                 return x
         finally:
-            searches -= 1
+            self.searching = False
         return t
 
     cdef int32_t star_in(self, int32_t t) except -2:
