@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.grammar import Grammar
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.limits import Limits
 from stackmask.pda.store import Store, TokenInfo
@@ -20,12 +21,11 @@ from stackmask.runtime.finite.index import TokenIndex
 from stackmask.runtime.finite.matcher import FsmMatcher
 from stackmask.runtime.finite.paths import Paths
 from stackmask.runtime.finite.recursion import write_out
+from stackmask.runtime.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from stackmask.grammar.grammar import Grammar
     from stackmask.grammar.ir import RuleSet
     from stackmask.runtime.finite.dfa import Dfa
-    from stackmask.runtime.vocabulary import Vocabulary
 
 DEFAULT_MEMORY = 32 << 20  # a schema of twenty fields takes a quarter of it
 BYTES_PER_STATE = 300  # that a state takes while the automaton is built: term, configuration, row, step
@@ -116,6 +116,11 @@ def compile(
     Cost: about a microsecond per state and byte class, and one walk of the vocabulary per state.
     """
     _check_arguments(memory, depth)
+    if not isinstance(grammar, Grammar):
+        raise FsmError(f"the grammar is {grammar!r:.100}: it must be a Grammar")
+    if not isinstance(limits, Limits | None):
+        raise FsmError(f"limits is {limits!r:.100}: it must be a Limits, or None")
+    _check_vocabulary(vocabulary)
     info = token_info(vocabulary)
     limits = limits or Limits()
     rules = grammar.normalized
@@ -138,13 +143,19 @@ def load(path: str | os.PathLike[str], vocabulary: Vocabulary) -> CompiledFsm:
     Raises: FsmFileError if the file is damaged, of another version or vocabulary, or something else; OSError if it
         cannot be read.
     """
+    _check_vocabulary(vocabulary)
     info = token_info(vocabulary)
     index, counts = read_index(Path(path), vocabulary)
     return CompiledFsm(None, vocabulary, info, index, counts)
 
 
+def _check_vocabulary(vocabulary: Vocabulary) -> None:
+    if not isinstance(vocabulary, Vocabulary):
+        raise FsmError(f"the vocabulary is {vocabulary!r:.100}: it must be a Vocabulary")
+
+
 def _check_arguments(memory: int, depth: int | None) -> None:
-    if not isinstance(memory, int) or memory <= 0:
+    if not isinstance(memory, int) or isinstance(memory, bool) or memory <= 0:
         raise FsmError(f"memory is {memory!r}: it must be a positive number of bytes")
     if depth is not None and (not isinstance(depth, int) or depth < 0):
         raise FsmError(f"depth is {depth!r}: it must be 0 or more, or None")

@@ -162,11 +162,24 @@ def test_errors_of_grammars_and_vocabularies_are_those_of_the_compiler() -> None
 
 @pytest.mark.parametrize(
     ("how", "message"),
-    [({"memory": 0}, "memory is 0"), ({"memory": 1.5}, "memory is 1.5"), ({"depth": -1}, "depth is -1")],
+    [
+        ({"memory": True}, "memory is True"),
+        ({"limits": 3}, "limits is 3"),
+        ({"memory": 0}, "memory is 0"),
+        ({"memory": 1.5}, "memory is 1.5"),
+        ({"depth": -1}, "depth is -1"),
+    ],
 )
 def test_wrong_arguments(how: dict[str, Any], message: str) -> None:
     with pytest.raises(sm.fsm.FsmError, match=message):
         fsm('root ::= "a"', **how)
+    wrong: Any = None
+    with pytest.raises(sm.fsm.FsmError, match="the grammar is None"):
+        sm.fsm.compile(wrong, VOCABULARY)
+    with pytest.raises(sm.fsm.FsmError, match="the vocabulary is None"):
+        sm.fsm.compile(sm.Grammar.from_regex("a"), wrong)
+    with pytest.raises(sm.fsm.FsmError, match="the vocabulary is None"):
+        sm.fsm.load("nowhere.fsm", wrong)
 
 
 @pytest.mark.parametrize("pattern", ["a{1000}{1000}", "(.{100}){100}", "(.*a.{22})", "(a|b)*a(a|b){30}"])
