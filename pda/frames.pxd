@@ -21,7 +21,8 @@ cdef struct Edge:
 cdef struct Frame:
     int32_t first       # edges[first:first + count], sorted, distinct
     int32_t count
-    bint forbids        # a return from here or from below may be forbidden by an action
+    bint keys_forbid    # a return from here or from below may be forbidden by the keys of an object
+    bint action_forbids     # ... by an action
 
 
 cdef class FrameSpace:

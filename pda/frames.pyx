@@ -94,16 +94,17 @@ cdef class FrameSpace:
         id = <int32_t>self.frames.size()
         frame.first = <int32_t>self.edges.size()
         frame.count = <int32_t>n
-        frame.forbids = False
+        frame.keys_forbid = frame.action_forbids = False
         for i in range(n):
             e = items[i]
             self.edges.push_back(e)
             if e.action >= 0 and self.semantics.may_forbid(e.action):
-                frame.forbids = True
-            if e.parent >= 0 and self.frames[e.parent].forbids:
-                frame.forbids = True
+                frame.action_forbids = True
             if e.rest >= 0 and not self.semantics.keys.always_lives(e.rest):
-                frame.forbids = True
+                frame.keys_forbid = True
+            if e.parent >= 0:
+                frame.keys_forbid |= self.frames[e.parent].keys_forbid
+                frame.action_forbids |= self.frames[e.parent].action_forbids
         self.frames.push_back(frame)
         ids_put(&self.frame_index, pos, tag, id)
         return id

@@ -33,7 +33,7 @@ cdef class MaskStore(Simulation):
     cdef vector[Part] joined_parts
     cdef vector[Joined] joined              # masks of several parts that were put together before
     cdef IdTable joined_index
-    cdef KeyMap joined_before               # hash of a list of parts -> 1: it was asked for before
+    cdef KeyMap joined_before               # hash of a list of parts -> rows that it has cost so far
     cdef uint64_t weighed                   # walks when that was looked at last
     # scratch of one fill
     cdef vector[Visit] visits
@@ -56,6 +56,7 @@ cdef class MaskStore(Simulation):
     cdef int try_unsure(self, uint32_t* words) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
+    cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept
     cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1
     cdef int32_t child_of(
         self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys

@@ -23,7 +23,6 @@ from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, Group, Include, Mask
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
-from stackmask.pda.walks cimport NOT_JOINT
 from stackmask.pda.tables cimport (
     NO_VALUE,
     ids_free,
@@ -36,6 +35,7 @@ from stackmask.pda.tables cimport (
     map_put,
     mix,
 )
+from stackmask.pda.walks cimport NOT_JOINT
 
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
@@ -113,6 +113,10 @@ cdef class MaskStore(Simulation):
         self.visits.push_back(v)
         return 0
 
+    cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept:
+        """Tell whether a return from a frame, or from below it, may be forbidden."""
+        return family.frames[frame].keys_forbid or (not self.sure and family.frames[frame].action_forbids)
+
     cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1:
         """Tell whether the frame is alive under one of the guards."""
         cdef int32_t g
@@ -182,7 +186,7 @@ cdef class MaskStore(Simulation):
             if edge.action == ACTION_NONE and (
                 at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
             ):
-                j = self.joint_mask(joint, edge.rest, not self.sure and family.frames[edge.parent].forbids)
+                j = self.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
             if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
                 self.simulate_all = True
                 return 0
@@ -195,7 +199,7 @@ cdef class MaskStore(Simulation):
         """Return the mask of what a group leaves over when it returns along an edge, and the keys there."""
         cdef int32_t sem = self.groups[group].sem, found
         cdef int32_t known = self.semantics.keys_at(sem)
-        cdef bint strict = not self.sure and family.frames[edge.parent].forbids
+        cdef bint strict = self.is_strict(family, edge.parent)
         keys[0] = at.keys
         if edge.action <= ACTION_SCOPE:
             keys[0] = self.semantics.keys_at(edge.saved)
@@ -319,7 +323,7 @@ cdef class MaskStore(Simulation):
         for i in range(first, first + family.configs[config].count):
             m = family.members[i]
             keys = self.semantics.keys_at(m.sem)
-            mask = self.root_of(m.state, keys, not self.sure and family.frames[m.frame].forbids)
+            mask = self.root_of(m.state, keys, self.is_strict(family, m.frame))
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
                 texts.clear()
                 where = self.semantics.rest_of_keys(m.sem, texts)
@@ -391,7 +395,7 @@ cdef class MaskStore(Simulation):
     cdef int32_t join(self) except -3:
         """Return the row that holds all parts found, made or remembered; -1 if it is not worth a row."""
         cdef size_t i, n = self.parts_found.size()
-        cdef int32_t heavy = 0, light = 0, before, row, id
+        cdef int32_t heavy = 0, light = 0, spent, row, id
         cdef Part part
         cdef Joined found
         cdef uint64_t h = 53
@@ -426,10 +430,12 @@ cdef class MaskStore(Simulation):
                         return found.row
             pos = (pos + 1) & self.joined_index.mask
         # a row is fresh memory, which costs more than or-ing many parts: most lists are met a few times only
-        before = map_get(&self.joined_before, h)
-        light = (0 if before == NO_VALUE else before) + heavy + light // MANY_TOKENS
-        if light < WORTH_A_ROW:
-            map_put(&self.joined_before, h, light + 1)
+        spent = map_get(&self.joined_before, h)
+        if spent == NO_VALUE:
+            spent = 0
+        spent += heavy + light // MANY_TOKENS
+        if spent < WORTH_A_ROW:
+            map_put(&self.joined_before, h, spent + 1)
             return -1
         row = self.new_row()
         self.joins += 1

@@ -12,7 +12,7 @@
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 
 from stackmask.pda.frames cimport BOTTOM
-from stackmask.pda.interning cimport EPS, K_ALT, K_AND, K_EPS, K_LIT, K_REP, K_SEQ, K_SET, NEVER, Term
+from stackmask.pda.interning cimport EPS, F_KEYS, K_ALT, K_AND, K_EPS, K_LIT, K_REP, K_SEQ, K_SET, NEVER, Term
 from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
@@ -105,7 +105,7 @@ cdef class Shortcuts(RunCuts):
         cdef Term t = self.terms.terms[term]
         cdef const int16_t* table = &self.runs.table[self.runs.codes[code].first_row]
         cdef uint64_t out = 0, more, key = (<uint64_t>term << 32) | <uint64_t>code
-        cdef int32_t k, s, known, b, high
+        cdef int32_t k, s, known, b, next
         if states == 1:
             known = map_get(&self.follow_index, key)
             if known != NO_VALUE:
@@ -124,10 +124,10 @@ cdef class Shortcuts(RunCuts):
                         continue
                     for s in range(64):
                         if (out >> s) & 1:
-                            high = table[256 * s + b]
-                            if high < 0 or high > 62:
+                            next = table[256 * s + b]
+                            if next < 0 or next > 62:
                                 return DEAD_END
-                            more |= <uint64_t>1 << high
+                            more |= <uint64_t>1 << next
                 out = more
         elif depth >= MAX_NESTING:
             out = DEAD_END
@@ -235,6 +235,9 @@ cdef class Shortcuts(RunCuts):
         cdef Term r = self.terms.terms[t.a] if t.kind == K_SEQ else t
         cdef int32_t code, run, k, bytes = 0
         if r.kind != K_REP or (r.c >= 0 and r.c < LEAST_BYTES):
+            return -1
+        if t.flags & F_KEYS:
+            # what follows may be dead, while other alternatives keep the state alive
             return -1
         code = self.runs.code_of(r.a)
         if code == NOT_A_CODE:

@@ -10,9 +10,11 @@ One walk of the vocabulary trie from a local state, with the frame below it unkn
 - those that run into a question to the semantic state (a dynamic rule, an action that may forbid): kept as
   the places where the question comes up.
 
-Two things keep walks short. Remainders are merged (``remainders``), so that a return state is walked over a
-small trie. And runs of one kind of character are looked up (``run_cuts``): a mask *includes* the masks of the
-run and of what follows it.
+Four things keep walks short. Remainders are merged (``remainders``), so that a return state is walked over
+a small trie; where they are larger than the vocabulary, the walk is repeated with the return state known
+instead (``joint_mask``). Runs of one kind of character are looked up (``run_cuts``): a mask *includes* the
+masks of the run and of what follows it. And tokens that are decided without a walk are left aside
+(``shortcuts``).
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -35,8 +37,8 @@ from stackmask.pda.mask_table cimport (
 )
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.run_cuts cimport Later, RunPart
-from stackmask.pda.shortcuts cimport Loose
 from stackmask.pda.semantics cimport KEY_OF_ONE, SEM_SYMBOL
+from stackmask.pda.shortcuts cimport Loose
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
@@ -103,9 +105,8 @@ cdef class MaskWalks(Shortcuts):
 
         ``below``: the places. ``run`` and ``origin``: the same remainders, as a group is to name them if the
         start returns before it consumes anything. ``with_tokens``: special tokens may come first (the walk
-        starts at a token boundary). ``strict``: a return below may be forbidden by an action. ``includes``:
-        what is part of the mask besides. ``again``: how the walk could be repeated with the frame known, or
-        NULL.
+        starts at a token boundary). ``strict``: a return below may be forbidden. ``includes``: what is part
+        of the mask besides. ``again``: how the walk could be repeated with the frame known, or NULL.
         """
         cdef ConfigSpace space = self.space
         cdef int32_t i, k, c, n, p, t, depth, stop, kid_end, above, single, symbol, place, in_forest
@@ -315,7 +316,7 @@ cdef class MaskWalks(Shortcuts):
         NOT_JOINT if too many frames are known already.
         """
         cdef uint64_t key = (<uint64_t>number << 33) | (<uint64_t>rest << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.joint_index, key), k, frame = BOTTOM, start
+        cdef int32_t found = map_get(&self.joint_index, key), k, first, frame = BOTTOM, start
         cdef Joint again = self.joints[number]
         cdef vector[int32_t] below
         cdef vector[Include] nothing_else
@@ -325,11 +326,11 @@ cdef class MaskWalks(Shortcuts):
             return found
         if again.rest_count >= MAX_JOINT:
             return NOT_JOINT
-        k = again.rest_first
-        again.rest_first = <int32_t>self.rests.size()
-        for k in range(k, k + again.rest_count):
-            self.rests.push_back(self.rests[k])
+        first = <int32_t>self.rests.size()
+        for k in range(again.rest_count):
+            self.rests.push_back(self.rests[again.rest_first + k])
         self.rests.push_back(rest)
+        again.rest_first = first
         again.rest_count += 1
         edge.action = ACTION_NONE
         edge.saved = 0
@@ -418,7 +419,7 @@ cdef class MaskWalks(Shortcuts):
         """Return the mask of a local state in an object whose keys are known as far as walks see them."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.keyed_roots, key)
-        cdef int32_t start = self.space.raw(state, BOTTOM, sem), run, place = 0
+        cdef int32_t start, run, place = 0
         cdef Loose loose
         cdef Joint again
         cdef vector[int32_t] whole
@@ -426,6 +427,7 @@ cdef class MaskWalks(Shortcuts):
         cdef Include piece
         if found != NO_VALUE:
             return found
+        start = self.space.raw(state, BOTTOM, sem)
         piece.ends = 1
         piece.filter = NO_FILTER
         if not self.terms.terms[state].flags & (F_TOKEN | F_CALL | F_KEYS):
