@@ -521,6 +521,7 @@ cdef class MaskStore(Simulation):
             "joined_masks": self.joins,
             "repeated_walks": self.joint_index.count,
             "shortened_walks": self.shortened,
+            "subtrees_taken": self.taken,
             "simulations": self.simulations,
             "tried_tokens": self.tried,
             "most_visits": self.most_visits,

@@ -12,6 +12,8 @@ cdef struct RunPart:
     int32_t low
     int32_t high            # -1 without bound
     int32_t rest            # the configuration of what follows the run
+    int32_t state           # ... its state
+    int32_t sem
     uint64_t ends
 
 
@@ -38,6 +40,7 @@ cdef struct ByteSet:
 cdef class RunCuts(MaskTable):
     cdef KeyMap part_index                  # semantic state << 32 | state -> part
     cdef vector[RunPart] parts
+    cdef KeyMap met_codes                   # code -> states met that its tables could serve
     cdef KeyMap slice_index                 # run << 16 | characters -> mask
     cdef KeyMap filter_index                # run << 32 | low << 16 | high -> row
     cdef KeyMap both_index                  # filter << 32 | filter -> row
@@ -52,6 +55,7 @@ cdef class RunCuts(MaskTable):
 
     cdef int drop(self) except -1
     cdef int first_of(self, int32_t config, uint64_t* words) except -1
+    cdef int32_t times_met(self, int32_t code) except -1
     cdef int32_t part_of(self, int32_t state, int32_t sem) except -3
     cdef int split(self, int32_t config) except -3
     cdef int32_t plain_state(self, int32_t state) except -3

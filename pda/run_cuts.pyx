@@ -22,12 +22,17 @@ from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.runs cimport NOT_A_CODE, Run
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
 
+cdef enum:
+    PAYS_OFF = 4            # states that tables of X serve
+    ALWAYS = 1 << 20
+
 
 cdef class RunCuts(MaskTable):
     """How configurations are cut into runs, and the rows that come of it."""
 
     def __cinit__(self):
         map_init(&self.part_index)
+        map_init(&self.met_codes)
         map_init(&self.slice_index)
         map_init(&self.filter_index)
         map_init(&self.both_index)
@@ -35,6 +40,7 @@ cdef class RunCuts(MaskTable):
 
     def __dealloc__(self):
         map_free(&self.part_index)
+        map_free(&self.met_codes)
         map_free(&self.slice_index)
         map_free(&self.filter_index)
         map_free(&self.both_index)
@@ -51,6 +57,8 @@ cdef class RunCuts(MaskTable):
         self.plain_of.clear()
         map_free(&self.part_index)
         map_init(&self.part_index)
+        map_free(&self.met_codes)
+        map_init(&self.met_codes)
         map_free(&self.slice_index)
         map_init(&self.slice_index)
         map_free(&self.filter_index)
@@ -90,8 +98,21 @@ cdef class RunCuts(MaskTable):
             words[k] = self.first[config].words[k]
         return 0
 
+    cdef int32_t times_met(self, int32_t code) except -1:
+        """Return of how many states it was asked whether tables of X would serve, this one included.
+
+        A walk passes most runs in one step each, so tables pay off for X of many states only, as those of a
+        count are, or where they are there already.
+        """
+        cdef int32_t met = map_get(&self.met_codes, code)
+        met = 1 if met == NO_VALUE else met + 1
+        if self.runs.is_made(code):
+            met = ALWAYS
+        map_put(&self.met_codes, code, met)
+        return met
+
     cdef int32_t part_of(self, int32_t state, int32_t sem) except -3:
-        """Return how a state may be cut into a run and a rest (see RunPart), or -1. Remembered.
+        """Return how a state may be cut into a run and a rest (see RunPart), or -1.
 
         It may if the end of the run can be seen from the next byte: X is a prefix code, and neither the rest
         nor what follows a return can begin like X.
@@ -113,11 +134,15 @@ cdef class RunCuts(MaskTable):
             part.code = self.runs.code_of(r.a)
             part.low = r.b
             part.high = r.c
+            if part.code != NOT_A_CODE and self.times_met(part.code) < PAYS_OFF:
+                return -1
             if part.code != NOT_A_CODE:
                 part.ends = 1
                 if self.terms.guard_sets.size() > 1:
                     part.ends = self.space.member_ends(state, BOTTOM)
-                part.rest = self.space.closed(t.b if t.kind == K_SEQ else EPS, BOTTOM, sem)
+                part.state = t.b if t.kind == K_SEQ else EPS
+                part.sem = sem
+                part.rest = self.space.closed(part.state, BOTTOM, sem)
                 if part.rest > DEAD and part.ends:
                     found = 0
                     rest = self.space.configs[part.rest]

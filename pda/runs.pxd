@@ -1,5 +1,5 @@
 # Runs of one kind of character at the beginning of tokens. See runs.pyx.
-from libc.stdint cimport int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.remainders cimport Forest
@@ -16,14 +16,6 @@ cdef struct Code:
     uint64_t first[4]   # the bytes that X can begin with
     uint64_t single[2]  # ASCII characters of X
     uint64_t leads      # bytes from 0xC0 with which X has all longer characters
-
-
-cdef struct Below:
-    # what is below a node of the vocabulary
-    uint64_t ascii[2]       # the ASCII bytes
-    uint64_t leads          # the bytes from 0xC0, which longer characters begin with
-    int32_t characters      # from the root to the node
-    bint broken             # a byte that no text in UTF-8 goes on with
 
 
 cdef struct Exit:
@@ -51,9 +43,6 @@ cdef class Runs:
     cdef KeyMap code_index          # term -> code or NOT_A_CODE
     cdef vector[Code] codes
     cdef vector[int16_t] table      # next state, or -1
-    cdef vector[int32_t] below_of   # node of the vocabulary -> what is below it, -1 if that is little
-    cdef vector[Below] below
-    cdef vector[uint16_t] characters    # token, in the order of the trie -> its characters
     cdef KeyMap run_index           # code << 32 | place -> run
     cdef vector[Run] runs
     cdef vector[int32_t] tokens
@@ -68,9 +57,9 @@ cdef class Runs:
     cdef vector[int32_t] found_exits
     cdef vector[int32_t] found_before
 
-    cdef int look_below(self) except -1
     cdef uint64_t whole_leads(self, const int16_t* table)
     cdef int32_t code_of(self, int32_t item) except -2
+    cdef bint is_made(self, int32_t code) noexcept
     cdef int32_t run_of(self, int32_t code, int32_t place) except -1
     cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1
     cdef size_t nbytes(self) noexcept

@@ -12,10 +12,10 @@ way.
 """
 
 cimport cython
-from libc.stdint cimport int8_t
-from libc.string cimport memset
+from libc.stdint cimport uint16_t
 from libcpp.algorithm cimport sort
 
+from stackmask.pda.below cimport Below, utf8_step
 from stackmask.pda.interning cimport EMPTY, EPS, F_BOOL, F_IMPURE
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
@@ -25,32 +25,6 @@ cdef enum:
     MAX_CODE_STATES = 64    # characters have a few; longer items are no characters
     LARGE = 4096            # nodes; a larger subtree is walked where it is instead of being merged
     UTF8_STATES = 8
-    WORTH_A_LOOK = 8        # nodes; what is below smaller subtrees is not kept
-
-
-cdef int32_t utf8_step(int32_t state, uint8_t byte) noexcept nogil:
-    """Return the state after a byte, or -1; 0 is between characters, others are what may still come."""
-    if state == 0:
-        if byte < 0x80:
-            return 0
-        if byte < 0xC2 or byte > 0xF4:
-            return -1
-        if byte < 0xE0:
-            return 1
-        if byte < 0xF0:
-            return 4 if byte == 0xE0 else 5 if byte == 0xED else 2
-        return 6 if byte == 0xF0 else 7 if byte == 0xF4 else 3
-    if byte < 0x80 or byte > 0xBF:
-        return -1
-    if state <= 3:
-        return state - 1
-    if state == 4:
-        return 1 if byte >= 0xA0 else -1
-    if state == 5:
-        return 1 if byte < 0xA0 else -1
-    if state == 6:
-        return 2 if byte >= 0x90 else -1
-    return 2 if byte < 0x90 else -1
 
 
 cdef bint exit_less(const Exit& x, const Exit& y) noexcept nogil:
@@ -165,45 +139,9 @@ cdef class Runs:
                 found |= <uint64_t>1 << (lead - 0xC0)
         return found
 
-    cdef int look_below(self) except -1:
-        """Find out what is below the nodes of the vocabulary. Cost: a few nanoseconds a node."""
-        cdef Trie trie = self.forest.trie
-        cdef vector[Below] all_below
-        cdef vector[int8_t] state
-        cdef int32_t i, t, parent
-        cdef uint8_t byte
-        cdef Below* at
-        if self.below_of.size():
-            return 0
-        all_below.resize(trie.nodes)
-        memset(all_below.data(), 0, sizeof(Below) * <size_t>trie.nodes)
-        self.characters.resize(trie.token_count)
-        self.below_of.resize(trie.nodes, -1)
-        state.resize(trie.nodes, 0)
-        for i in range(1, trie.nodes):
-            parent = trie.parent[i]
-            state[i] = -1
-            if state[parent] >= 0:
-                state[i] = <int8_t>utf8_step(state[parent], trie.byte[i])
-            all_below[i].characters = all_below[parent].characters + (state[i] == 0)
-            for t in range(trie.token_first[i], trie.token_first[i + 1]):
-                self.characters[t] = <uint16_t>(all_below[i].characters + (state[i] > 0))
-        for i in range(trie.nodes - 1, 0, -1):
-            at = &all_below[trie.parent[i]]
-            at.ascii[0] |= all_below[i].ascii[0]
-            at.ascii[1] |= all_below[i].ascii[1]
-            at.leads |= all_below[i].leads
-            at.broken |= all_below[i].broken or state[i] < 0
-            byte = trie.byte[i]
-            if byte < 0x80:
-                at.ascii[byte >> 6] |= <uint64_t>1 << (byte & 63)
-            elif byte >= 0xC0:
-                at.leads |= <uint64_t>1 << (byte - 0xC0)
-            # behind a part of a character what follows is no character, though X may end here
-            if trie.end[i] - i >= WORTH_A_LOOK and not all_below[i].broken and state[i] == 0:
-                self.below_of[i] = <int32_t>self.below.size()
-                self.below.push_back(all_below[i])
-        return 0
+    cdef bint is_made(self, int32_t code) noexcept:
+        """Tell whether there is the run table of the whole vocabulary."""
+        return map_get(&self.run_index, <uint64_t>code << 32) != NO_VALUE
 
     cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
         """Return the run table of the tokens strictly below a place. Remembered.
@@ -217,7 +155,7 @@ cdef class Runs:
         cdef int32_t node = place >> 2, kept, i, t
         cdef vector[int32_t] offset
         cdef Exit exit
-        cdef bint look
+        cdef Trie trie = self.forest.trie
         cdef size_t k
         if found != NO_VALUE:
             return found
@@ -228,9 +166,6 @@ cdef class Runs:
         self.found_before.clear()
         run.code = code
         run.place = place
-        look = place == 0 and self.forest.max_depth < 0x10000
-        if look:
-            self.look_below()
         cut(
             n,
             node,
@@ -240,9 +175,9 @@ cdef class Runs:
             self.found_needs,
             self.found_exits,
             self.found_before,
-            self.below_of.data() if look else NULL,
-            self.below.data(),
-            self.characters.data(),
+            trie.below_of.data() if place == 0 else NULL,
+            trie.below.data(),
+            trie.characters.data(),
             self.codes[code],
         )
         kept = <int32_t>self.found_tokens.size()
@@ -325,7 +260,6 @@ cdef class Runs:
         """Return the bytes held, the forest included."""
         cdef size_t held = 8 * self.tokens.size() + sizeof(Exit) * self.exits.size() + 2 * self.table.size()
         held += 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
-        held += sizeof(Below) * self.below.size() + 2 * self.characters.size() + 4 * self.below_of.size()
         held += 13 * self.forest.byte.size() + 4 * self.forest.tokens.size()
         return held
 

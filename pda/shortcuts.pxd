@@ -18,6 +18,17 @@ cdef struct Loose:
     int32_t bytes       # tokens of up to so many bytes; 0: there is none
 
 
+cdef struct Stay:
+    # where characters lead from a configuration that stays what it is, but for a count
+    bint known
+    int32_t met         # how often it was asked for before it was known
+    bint closed         # there is no more room
+    uint64_t ascii[2]   # the characters that lead to the next
+    uint64_t leads      # bytes from 0xC0 of which all characters do
+    int32_t next        # a configuration, perhaps the same
+    int32_t room        # as many of these characters may follow each other
+
+
 cdef class Shortcuts(RunCuts):
     cdef KeyMap length_index                # term -> lengths
     cdef vector[Length] lengths
@@ -25,6 +36,7 @@ cdef class Shortcuts(RunCuts):
     cdef vector[uint64_t] followed
     cdef KeyMap short_rows                  # bytes -> row of the tokens of at most so many
     cdef KeyMap long_places                 # bytes -> place of the trie of the longer ones
+    cdef vector[Stay] stay_of               # configuration -> what leads back to it
     cdef KeyMap unsettled                   # run -> place of the trie of the tokens that are no runs, or -1
 
     cdef int drop(self) except -1
@@ -38,3 +50,10 @@ cdef class Shortcuts(RunCuts):
     cdef int32_t settles(self, int32_t state) except -2
     cdef int32_t settled_run(self, int32_t state) except -2
     cdef int32_t unsettled_place(self, int32_t run) except -2
+    cdef bint stays(self, int32_t config, int32_t below) except -1
+    cdef int find_stay(self, int32_t config) except -1
+    cdef int32_t find_room(self, int32_t config, int32_t want) except -1
+    cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept
+    cdef bint are_alike(self, int32_t a, int32_t b) noexcept
+    cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1
+    cdef int places_below(self, int32_t node, vector[int32_t]& places) except -1

@@ -1,7 +1,8 @@
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 from libcpp.vector cimport vector
 
+from stackmask.pda.below cimport Below
 from stackmask.pda.token_bytes cimport TokenBytes
 
 
@@ -21,6 +22,10 @@ cdef class Trie:
     cdef vector[int32_t] kid_first
     cdef vector[int32_t] kid_node
     cdef vector[uint8_t] kid_byte
+    # what the texts below a node are made of: below[below_of[n]]; -1 where that is not kept
+    cdef vector[int32_t] below_of
+    cdef vector[Below] below
+    cdef vector[uint16_t] characters    # of the tokens, in their order here; a part of one counts
     cdef readonly int32_t nodes
     cdef readonly int32_t token_count
     cdef readonly int32_t max_depth

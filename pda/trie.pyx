@@ -8,6 +8,7 @@ from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from stackmask.pda.below cimport look_below
 from stackmask.pda.token_bytes cimport block_owner, block_view
 
 from stackmask.pda.errors import VocabularyError
@@ -130,6 +131,16 @@ cdef class Trie:
             raise VocabularyError("not the trie of this vocabulary")
         with nogil:
             self.link_kids()
+            look_below(
+                self.nodes,
+                self.parent,
+                self.end,
+                self.token_first,
+                self.byte,
+                self.below_of,
+                self.below,
+                self.characters,
+            )
 
     cdef int lay_out(self) except -1:
         """Find the arrays in the block; nothing in them is read yet."""

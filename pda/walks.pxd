@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.config_table cimport Config
 from stackmask.pda.mask_table cimport Include
-from stackmask.pda.run_cuts cimport Later
+from stackmask.pda.run_cuts cimport Later, RunPart
 from stackmask.pda.shortcuts cimport Shortcuts
 from stackmask.pda.tables cimport KeyMap
 
@@ -41,6 +41,7 @@ cdef class MaskWalks(Shortcuts):
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
     cdef readonly uint64_t shortened        # walks that left settled or short tokens aside
+    cdef readonly uint64_t taken            # subtrees of the vocabulary that were taken whole
 
     cdef int drop(self) except -1
     cdef int32_t walk(
@@ -55,15 +56,11 @@ cdef class MaskWalks(Shortcuts):
         Joint* again,
     ) except -3
     cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3
-    cdef bint is_too_much(
-        self,
-        vector[uint64_t]& keys,
-        vector[vector[int32_t]]& by_group,
-        vector[int32_t]& has_run,
-        int32_t sem,
-    ) noexcept
     cdef bint opens_key(self, Config config) noexcept
-    cdef int32_t behind(self, int32_t run, int32_t config, bint strict) except -3
+    cdef int32_t behind(self, int32_t run, RunPart part, bint strict) except -3
+    cdef int may_repeat(
+        self, Joint* again, int32_t state, int32_t sem, vector[int32_t]& below
+    ) except -1
     cdef int include_run(self, Later later, bint strict, vector[Include]& out) except -3
     cdef bint asks(self, int32_t mask) noexcept
     cdef int32_t root(self, int32_t state, bint strict) except -3

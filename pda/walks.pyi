@@ -14,3 +14,7 @@ class MaskWalks(Shortcuts):
     @property
     def shortened(self) -> int:
         """Walks that left settled or short tokens aside."""
+
+    @property
+    def taken(self) -> int:
+        """Subtrees of the vocabulary that were taken whole."""

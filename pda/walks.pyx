@@ -60,6 +60,7 @@ cdef class MaskWalks(Shortcuts):
         self.walks = 0
         self.visited_nodes = 0
         self.shortened = 0
+        self.taken = 0
 
     def __dealloc__(self):
         map_free(&self.keyed_roots)
@@ -120,6 +121,8 @@ cdef class MaskWalks(Shortcuts):
         cdef vector[vector[int32_t]] by_group
         cdef vector[int32_t] group_has_run
         cdef vector[int32_t] own_groups
+        cdef vector[int32_t] all_below      # nodes below which there are returns everywhere
+        cdef vector[int32_t] groups_below
         cdef vector[uint64_t] late_ends
         cdef vector[vector[int32_t]] late_tokens
         cdef vector[int32_t] readers
@@ -130,7 +133,11 @@ cdef class MaskWalks(Shortcuts):
         cdef vector[int32_t] few
         cdef uint32_t* bits = NULL
         cdef int32_t* stack = self.stack.data()
+        cdef const int32_t* below_of = self.trie.below_of.data()
         cdef uint64_t visited = 0
+        cdef int64_t merged = 0     # nodes of what the groups are merged from
+        cdef bint repeats = False   # the walk is repeated with the frame known, so nothing is merged
+        cdef bint stays
         self.walks += 1
         if start == READS_STATE:
             for r in range(below.size()):
@@ -141,6 +148,8 @@ cdef class MaskWalks(Shortcuts):
                 g = group_number(group_keys, by_group, group_has_run, space.pops[p].guard, space.pops[p].sem)
                 group_has_run[g] = run != NO_RUN
                 by_group[g].insert(by_group[g].end(), origin.begin(), origin.end())
+                for r in range(origin.size()):
+                    merged += self.forest.size_of(origin[r])
             for r in range(below.size()):
                 jobs.push_back(below[r])
                 job_configs.push_back(start)
@@ -185,8 +194,13 @@ cdef class MaskWalks(Shortcuts):
                         continue
                     visited += 1
                     config = &space.configs[c]
+                    stays = False
+                    if not in_forest and below_of[i] >= 0 and config.count:
+                        stays = self.stays(c, below_of[i])
+                        self.taken += stays
+                        config = &space.configs[c]
                     t = nodes.token_first[i]
-                    stop = nodes.token_first[i + 1]
+                    stop = nodes.token_first[nodes.end[i] if stays else i + 1]
                     if t < stop:
                         if strict and not config.count:
                             # tokens that only a return keeps alive: an action below may forbid that return
@@ -210,11 +224,35 @@ cdef class MaskWalks(Shortcuts):
                     if nodes.kid_first[i] == nodes.kid_first[i + 1]:
                         continue
                     for p in range(config.pop_first, config.pop_first + config.pop_count):
+                        if repeats:
+                            if space.pops[p].sem == again.sem:
+                                continue
+                            # a return that a repeated walk would not make
+                            return self.walk(
+                                start, below, run, origin, with_tokens, strict, includes, NULL
+                            )
                         g = group_number(
                             group_keys, by_group, group_has_run, space.pops[p].guard, space.pops[p].sem
                         )
+                        merged += nodes.end[i] - i
                         by_group[g].push_back((i << 2) | in_forest)
-                    if not config.count:
+                        if stays:
+                            merged += self.trie.below[below_of[i]].nested
+                            all_below.push_back(i)
+                            groups_below.push_back(<int32_t>g)
+                    if (
+                        merged > self.trie.nodes // MERGE_COST
+                        and again != NULL
+                        and can_repeat(group_keys, group_has_run, again.sem)
+                    ):
+                        # merging costs more than walking the vocabulary again
+                        repeats = True
+                        merged = 0
+                        group_keys.clear()
+                        by_group.clear()
+                        group_has_run.clear()
+                        all_below.clear()
+                    if stays or not config.count:
                         continue
                     if nodes.end[i] - i > RUN_NODES:
                         c = self.cut_here(c, (i << 2) | in_forest, for_later, jobs, job_configs)
@@ -266,7 +304,9 @@ cdef class MaskWalks(Shortcuts):
         mask.key_first = <int32_t>self.key_starts.size()
         mask.key_count = <int32_t>key_starts.size()
         self.key_starts.insert(self.key_starts.end(), key_starts.begin(), key_starts.end())
-        if again != NULL and self.is_too_much(group_keys, by_group, group_has_run, again.sem):
+        for r in range(all_below.size()):
+            self.places_below(all_below[r], by_group[groups_below[r]])
+        if repeats:
             mask.joint = <int32_t>self.joints.size()
             self.joints.push_back(again[0])
         else:
@@ -292,23 +332,6 @@ cdef class MaskWalks(Shortcuts):
             return NO_TOKENS
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
-
-    cdef bint is_too_much(
-        self,
-        vector[uint64_t]& keys,
-        vector[vector[int32_t]]& by_group,
-        vector[int32_t]& has_run,
-        int32_t sem,
-    ) noexcept:
-        """Tell whether merging the remainders of a walk costs more than walking the vocabulary again."""
-        cdef size_t g, k
-        cdef int64_t nodes = 0
-        for g in range(keys.size()):
-            if has_run[g] or <int32_t><uint32_t>keys[g] != sem:
-                return False
-            for k in range(by_group[g].size()):
-                nodes += self.forest.size_of(by_group[g][k])
-        return nodes > self.trie.nodes // MERGE_COST
 
     cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3:
         """Return the mask of a walk repeated over a frame with one return state.
@@ -358,25 +381,41 @@ cdef class MaskWalks(Shortcuts):
                 return True
         return False
 
-    cdef int32_t behind(self, int32_t run, int32_t config, bint strict) except -3:
-        """Return the mask of a configuration over what the runs of a run table leave behind."""
-        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>config) << 1) | <uint64_t>strict
+    cdef int32_t behind(self, int32_t run, RunPart part, bint strict) except -3:
+        """Return the mask of what follows the runs of a run table, over what they leave behind."""
+        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>part.rest) << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.rest_index, key), b, k, at
         cdef vector[int32_t] below
         cdef vector[int32_t] nowhere
         cdef vector[Include] nothing_else
+        cdef Joint again
         cdef uint64_t words[4]
         if found != NO_VALUE:
             return found
-        self.first_of(config, words)
+        self.first_of(part.rest, words)
         for b in range(256):
             if (words[b >> 6] >> (b & 63)) & 1:
                 at = self.runs.remainders_of(run, <uint8_t>b)
                 for k in range(self.runs.remainders[at]):
                     below.push_back(self.runs.remainders[at + 1 + k])
-        found = self.walk(config, below, run, nowhere, False, strict, nothing_else, NULL)
+        self.may_repeat(&again, part.state, part.sem, below)
+        again.closed = True
+        found = self.walk(part.rest, below, run, nowhere, False, strict, nothing_else, &again)
         map_put(&self.rest_index, key, found)
         return found
+
+    cdef int may_repeat(
+        self, Joint* again, int32_t state, int32_t sem, vector[int32_t]& below
+    ) except -1:
+        """Note what a walk of some places begins with, so that it can be repeated with the frame known."""
+        again.state = state
+        again.sem = sem
+        again.closed = again.with_tokens = False
+        again.rest_first = again.rest_count = 0
+        again.below_first = <int32_t>self.walked_places.size()
+        again.below_count = <int32_t>below.size()
+        self.walked_places.insert(self.walked_places.end(), below.begin(), below.end())
+        return 0
 
     cdef int include_run(self, Later later, bint strict, vector[Include]& out) except -3:
         """Include what run tables tell: the run itself, and what follows a run that is long enough."""
@@ -389,7 +428,7 @@ cdef class MaskWalks(Shortcuts):
         if piece.mask != NO_TOKENS:
             out.push_back(piece)
         piece.ends = 1
-        piece.mask = self.behind(run, part.rest, strict)
+        piece.mask = self.behind(run, part, strict)
         if part.low <= later.least:
             part.low = 0
         piece.filter = self.filter_both(later.filter, self.filter_of(run, part.low, part.high))
@@ -447,24 +486,9 @@ cdef class MaskWalks(Shortcuts):
         if place:
             self.shortened += 1
         whole.push_back(place)
-        again.state = state
-        again.sem = sem
-        again.closed = False
+        self.may_repeat(&again, state, sem, whole)
         again.with_tokens = (self.terms.terms[state].flags & F_TOKEN) != 0
-        again.rest_first = again.rest_count = 0
-        again.below_first = <int32_t>self.walked_places.size()
-        again.below_count = 1
-        self.walked_places.push_back(place)
-        found = self.walk(
-            start,
-            whole,
-            NO_RUN,
-            whole,
-            again.with_tokens,
-            strict,
-            includes,
-            &again,
-        )
+        found = self.walk(start, whole, NO_RUN, whole, again.with_tokens, strict, includes, &again)
         map_put(&self.keyed_roots, key, found)
         return found
 
@@ -513,14 +537,8 @@ cdef class MaskWalks(Shortcuts):
                             at = self.runs.remainders_of(g.run, <uint8_t>b)
                             for k in range(self.runs.remainders[at]):
                                 below.push_back(self.runs.remainders[at + 1 + k])
-                again.state = rest
-                again.sem = sem
+                self.may_repeat(&again, rest, sem, below)
                 again.closed = True
-                again.with_tokens = False
-                again.rest_first = again.rest_count = 0
-                again.below_first = <int32_t>self.walked_places.size()
-                again.below_count = <int32_t>below.size()
-                self.walked_places.insert(self.walked_places.end(), below.begin(), below.end())
                 found = self.walk(start, below, g.run, origin, False, strict, nothing_else, &again)
         map_put(&self.children, key, found)
         return found
@@ -543,6 +561,15 @@ cdef size_t group_number(
     by_group.resize(keys.size())
     has_run.push_back(False)
     return keys.size() - 1
+
+
+cdef bint can_repeat(vector[uint64_t]& keys, vector[int32_t]& has_run, int32_t sem) noexcept:
+    """Tell whether all returns of a walk are such as a repeated walk makes."""
+    cdef size_t g
+    for g in range(keys.size()):
+        if has_run[g] or <int32_t><uint32_t>keys[g] != sem:
+            return False
+    return True
 
 
 cdef size_t late_number(vector[uint64_t]& keys, vector[vector[int32_t]]& tokens, uint64_t ends) noexcept:

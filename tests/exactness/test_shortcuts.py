@@ -1,4 +1,4 @@
-"""Shortcuts of walks: settled runs, short tokens without a count, walks repeated with the return state known.
+"""Shortcuts of walks: settled runs, short tokens without a count, tokens that stay, repeated walks.
 
 They need a vocabulary of natural words, in which most tokens are runs; the embedded model's is one. At every place of
 a text, every bit of the mask is compared with whether the matcher accepts the token, and the text is then gone back over
@@ -34,7 +34,26 @@ def regex(pattern: str, *, search: bool = False) -> sm.Grammar:
 CASES = {
     "search": (regex("[A-Z]{2}", search=True), "the quick Brown fox, an OX and é more"),
     "search twice": (regex("fox.*dog", search=True), 'a fox "and" a do dog there'),
-    "not a run": (regex("([a-z ]*[0-9])?[^q]*"), "many words 9 and others"),
+    "settled by a class": (
+        regex("(some words are 9)?[^qé]*!"),  # every letter of them makes a state
+        "some words are 8",
+    ),
+    "stays": (regex("[a-z ]+"), "some words"),
+    "stays in all scripts": (regex("[^q\u4e00-\u9fff]*"), "words 9, and é"),
+    "stays for a while": (regex("[a-z ]{3,7}"), "words x"),
+    "stays for a while, then other letters": (regex("[A-Za-zé]{0,26}[0-9]?"), "wordsXab"),
+    "stays before something": (regex("[a-z]{0,30}[0-9]{0,3}"), "wordsa12"),
+    "stays in two ways": (regex("(a[a-z ]*|[b-z][a-m ]*n?)[!]?"), "bee a"),
+    "stays and returns": (
+        sm.Grammar.from_ebnf('root ::= item ("." item)* end?\nitem ::= [a-z]{1,40}\nend ::= [a-z0-9]+ "!"'),
+        "one.two3!",
+    ),
+    "stays and returns twice as a name": (
+        sm.Grammar.from_ebnf(
+            'root ::= "<" name ("/" name)* ">"\nname ::= part ("-" part)*\npart ::= [a-zé]+ | "(" name ")"'
+        ),
+        "<one-(two)/three>",
+    ),
     "bounded search": (regex("(.{0,400}x)?.*"), "letters and x again"),
     "words within a length": (
         sm.Grammar.from_json_schema(
@@ -94,9 +113,8 @@ def test_every_bit(vocabulary: sm.Vocabulary, name: str) -> None:
                 assert accepted == bool(allowed[token]), (spelled, matcher.describe())
         assert matcher.accept_string(bytes([byte]))
     stats = compiled.stats()
-    assert stats["repeated_walks" if "name" in name else "shortened_walks"], (
-        "the case does not test what it is for"
-    )
+    kind = "repeated_walks" if "name" in name else "subtrees_taken" if "stays" in name else "shortened_walks"
+    assert stats[kind], "the case does not test what it is for"
     again = compiled.matcher()
     for byte, row in zip(text.encode(), first, strict=True):
         again.fill_next_token_bitmask(mask)
