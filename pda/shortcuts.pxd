@@ -48,7 +48,7 @@ cdef class Shortcuts(RunCuts):
     cdef int32_t short_row(self, int32_t bytes) except -1
     cdef int32_t long_place(self, int32_t bytes) except -1
     cdef int32_t settles(self, int32_t state) except -2
-    cdef int32_t settled_run(self, int32_t state) except -2
+    cdef int32_t settled_run(self, int32_t term, int depth) except -2
     cdef int32_t unsettled_place(self, int32_t run) except -2
     cdef bint stays(self, int32_t config, int32_t below) except -1
     cdef int find_stay(self, int32_t config) except -1

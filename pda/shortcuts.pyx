@@ -32,6 +32,7 @@ cdef enum:
     MAX_NESTING = 100       # of terms whose lengths are looked at
     MANY_BYTES = 128        # first bytes of X from which its runs may be most of a vocabulary
     PAYS_OFF = 5            # states that X settles, after which a trie of the others is made
+    MOST = 8                # of so many tokens all but one
     LEAST_BYTES = 4         # nearly all tokens are longer than this
 
 
@@ -240,43 +241,54 @@ cdef class Shortcuts(RunCuts):
 
     # -- settled tokens --------------------------------------------------------------------------------
 
-    cdef int32_t settled_run(self, int32_t state) except -2:
-        """Return the run table of X if a state is X* rest, or X{m,n} rest with n out of reach; else -1."""
+    cdef int32_t settles(self, int32_t state) except -2:
+        """Return a run table of which all runs may come in a state, whatever is below it; or -1.
+
+        That is so if the state, or an alternative of it, begins with X*, or with X{m,n} and n out of reach.
+        """
         cdef Term t = self.terms.terms[state]
-        cdef Term r = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        cdef int32_t k, run
+        if t.kind == K_ALT:
+            for k in range(t.b):
+                run = self.settles(self.terms.kids[t.a + k])
+                if run >= 0:
+                    return run
+            return -1
+        if self.terms.guard_sets.size() > 1 and not self.space.member_ends(state, BOTTOM) & 1:
+            return -1
+        return self.settled_run(state, 0)
+
+    cdef int32_t settled_run(self, int32_t term, int depth) except -2:
+        """Return the run table for a term that more may follow; -1 if there is none."""
+        cdef Term t = self.terms.terms[term]
         cdef int32_t code, run, k, bytes = 0
-        if r.kind != K_REP or (r.c >= 0 and r.c < LEAST_BYTES):
+        if t.kind == K_SEQ:
+            # what follows may be dead by the keys of an object, while other alternatives keep the state alive
+            if self.terms.terms[t.b].flags & F_KEYS and not self.semantics.keys.always_lives(t.b):
+                return -1
+            return self.settled_run(t.a, depth)
+        if t.kind == K_ALT and depth < MAX_NESTING and self.terms.guard_sets.size() == 1:
+            for k in range(t.b):
+                run = self.settled_run(self.terms.kids[t.a + k], depth + 1)
+                if run >= 0:
+                    return run
             return -1
-        if t.flags & F_KEYS:
-            # what follows may be dead, while other alternatives keep the state alive
+        if t.kind != K_REP or t.flags & F_KEYS or (t.c >= 0 and t.c < LEAST_BYTES):
             return -1
-        code = self.runs.code_of(r.a)
+        code = self.runs.code_of(t.a)
         if code == NOT_A_CODE:
             return -1
         for k in range(256):
             bytes += (self.runs.codes[code].first[k >> 6] >> (k & 63)) & 1
         if bytes < MANY_BYTES or self.times_met(code) < PAYS_OFF:
             return -1
-        if self.terms.guard_sets.size() > 1 and not self.space.member_ends(state, BOTTOM) & 1:
-            return -1
         run = self.runs.run_of(code, 0)
-        if r.c >= 0 and r.c < self.runs.runs[run].most_needed:
+        if t.c >= 0 and t.c < self.runs.runs[run].most_needed:
             return -1
-        if 2 * self.runs.runs[run].token_count < self.trie.token_count:
+        # the trie of the others is walked without knowing what is below its nodes, so it must be small
+        if MOST * (self.trie.token_count - self.runs.runs[run].token_count) > self.trie.token_count:
             return -1
         return run
-
-    cdef int32_t settles(self, int32_t state) except -2:
-        """Return a run table of which all runs may come in a state, whatever is below it; or -1."""
-        cdef Term t = self.terms.terms[state]
-        cdef int32_t k, run
-        if t.kind != K_ALT:
-            return self.settled_run(state)
-        for k in range(t.b):
-            run = self.settled_run(self.terms.kids[t.a + k])
-            if run >= 0:
-                return run
-        return -1
 
     cdef int32_t unsettled_place(self, int32_t run) except -2:
         """Return the place of the trie of the tokens that are not runs."""
