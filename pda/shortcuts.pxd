@@ -18,15 +18,32 @@ cdef struct Loose:
     int32_t bytes       # tokens of up to so many bytes; 0: there is none
 
 
+cdef struct Settled:
+    int32_t code        # of X, or NOT_A_CODE
+    int32_t high        # as many characters of X may come
+
+
+cdef struct Characters:
+    uint64_t ascii[2]
+    uint64_t leads      # bytes from 0xC0, for all characters that begin with them
+
+
 cdef struct Stay:
     # where characters lead from a configuration that stays what it is, but for a count
     bint known
     int32_t met         # how often it was asked for before it was known
     bint closed         # there is no more room
-    uint64_t ascii[2]   # the characters that lead to the next
-    uint64_t leads      # bytes from 0xC0 of which all characters do
+    Characters all      # those that lead to the next
     int32_t next        # a configuration, perhaps the same
     int32_t room        # as many of these characters may follow each other
+    Characters part     # those that may come by one member, whatever else there is
+    int32_t high        # as many of them
+
+
+cdef enum:
+    LEAVES = 0
+    STAYS = 1
+    SETTLED = 2
 
 
 cdef class Shortcuts(RunCuts):
@@ -48,9 +65,11 @@ cdef class Shortcuts(RunCuts):
     cdef int32_t short_row(self, int32_t bytes) except -1
     cdef int32_t long_place(self, int32_t bytes) except -1
     cdef int32_t settles(self, int32_t state) except -2
-    cdef int32_t settled_run(self, int32_t term, int depth) except -2
+    cdef Settled settled(self, int32_t state, int32_t frame) except *
+    cdef int find_settled(self, int32_t term, int32_t depth, Settled* found) except -1
     cdef int32_t unsettled_place(self, int32_t run) except -2
-    cdef bint stays(self, int32_t config, int32_t below) except -1
+    cdef int stays(self, int32_t config, int32_t below) except -1
+    cdef int find_part(self, int32_t config) except -1
     cdef int find_stay(self, int32_t config) except -1
     cdef int32_t find_room(self, int32_t config, int32_t want) except -1
     cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept

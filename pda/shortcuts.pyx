@@ -8,17 +8,18 @@
   pattern may need to end. They are decided by the pattern alone, whose states are few; the state with its
   count, which is new with every character, is walked over the longer tokens.
 - Tokens that *stay*. Where all characters below a node lead a configuration back to itself, or to what
-  differs by a count only that is out of reach, everything below the node is allowed.
+  differs by a count only that is out of reach, everything below the node is allowed; also where that is so
+  for an alternative X* rest of it.
 """
 
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from stackmask.pda.below cimport Below, utf8_step
-from stackmask.pda.config_table cimport DEAD, NO_ROW, UNKNOWN, Config
+from stackmask.pda.config_table cimport DEAD, NO_ROW, UNKNOWN, Config, Member
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport EPS, F_KEYS, K_ALT, K_AND, K_EPS, K_LIT, K_REP, K_SEQ, K_SET, NEVER, Term
-from stackmask.pda.runs cimport NOT_A_CODE
+from stackmask.pda.runs cimport NOT_A_CODE, Code
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef uint64_t DEAD_END = <uint64_t>1 << 63
@@ -242,53 +243,59 @@ cdef class Shortcuts(RunCuts):
     # -- settled tokens --------------------------------------------------------------------------------
 
     cdef int32_t settles(self, int32_t state) except -2:
-        """Return a run table of which all runs may come in a state, whatever is below it; or -1.
-
-        That is so if the state, or an alternative of it, begins with X*, or with X{m,n} and n out of reach.
-        """
-        cdef Term t = self.terms.terms[state]
-        cdef int32_t k, run
-        if t.kind == K_ALT:
-            for k in range(t.b):
-                run = self.settles(self.terms.kids[t.a + k])
-                if run >= 0:
-                    return run
-            return -1
-        if self.terms.guard_sets.size() > 1 and not self.space.member_ends(state, BOTTOM) & 1:
-            return -1
-        return self.settled_run(state, 0)
-
-    cdef int32_t settled_run(self, int32_t term, int depth) except -2:
-        """Return the run table for a term that more may follow; -1 if there is none."""
-        cdef Term t = self.terms.terms[term]
-        cdef int32_t code, run, k, bytes = 0
-        if t.kind == K_SEQ:
-            # what follows may be dead by the keys of an object, while other alternatives keep the state alive
-            if self.terms.terms[t.b].flags & F_KEYS and not self.semantics.keys.always_lives(t.b):
-                return -1
-            return self.settled_run(t.a, depth)
-        if t.kind == K_ALT and depth < MAX_NESTING and self.terms.guard_sets.size() == 1:
-            for k in range(t.b):
-                run = self.settled_run(self.terms.kids[t.a + k], depth + 1)
-                if run >= 0:
-                    return run
-            return -1
-        if t.kind != K_REP or t.flags & F_KEYS or (t.c >= 0 and t.c < LEAST_BYTES):
-            return -1
-        code = self.runs.code_of(t.a)
-        if code == NOT_A_CODE:
+        """Return a run table of which all runs may come in a state, whatever is below it; or -1."""
+        cdef Settled found = self.settled(state, BOTTOM)
+        cdef int32_t run, k, bytes = 0
+        if found.code == NOT_A_CODE:
             return -1
         for k in range(256):
-            bytes += (self.runs.codes[code].first[k >> 6] >> (k & 63)) & 1
-        if bytes < MANY_BYTES or self.times_met(code) < PAYS_OFF:
+            bytes += (self.runs.codes[found.code].first[k >> 6] >> (k & 63)) & 1
+        if bytes < MANY_BYTES or self.times_met(found.code) < PAYS_OFF:
             return -1
-        run = self.runs.run_of(code, 0)
-        if t.c >= 0 and t.c < self.runs.runs[run].most_needed:
+        run = self.runs.run_of(found.code, 0)
+        if found.high < self.runs.runs[run].most_needed:
             return -1
         # the trie of the others is walked without knowing what is below its nodes, so it must be small
         if MOST * (self.trie.token_count - self.runs.runs[run].token_count) > self.trie.token_count:
             return -1
         return run
+
+    cdef Settled settled(self, int32_t state, int32_t frame) except *:
+        """Return X{0,high} of which all runs may come in a state, whatever is below the frame.
+
+        That is so if the state, or an alternative of it, begins with X* or X{m,n}.
+        """
+        cdef Term t = self.terms.terms[state]
+        cdef Settled found
+        cdef int32_t k
+        found.code = NOT_A_CODE
+        found.high = 0
+        if t.kind == K_ALT:
+            for k in range(t.b):
+                found = self.settled(self.terms.kids[t.a + k], frame)
+                if found.code != NOT_A_CODE:
+                    return found
+        elif self.terms.guard_sets.size() == 1 or self.space.member_ends(state, frame) & 1:
+            self.find_settled(state, 0, &found)
+        return found
+
+    cdef int find_settled(self, int32_t term, int32_t depth, Settled* found) except -1:
+        """Find X{m,n} at the beginning of a term that more may follow."""
+        cdef Term t = self.terms.terms[term]
+        cdef int32_t k
+        if t.kind == K_SEQ:
+            # what follows may be dead by the keys of an object, while other alternatives keep the state alive
+            if not self.terms.terms[t.b].flags & F_KEYS or self.semantics.keys.always_lives(t.b):
+                return self.find_settled(t.a, depth, found)
+        elif t.kind == K_ALT and depth < MAX_NESTING and self.terms.guard_sets.size() == 1:
+            for k in range(t.b):
+                self.find_settled(self.terms.kids[t.a + k], depth + 1, found)
+                if found.code != NOT_A_CODE:
+                    return 0
+        elif t.kind == K_REP and not t.flags & F_KEYS and (t.c < 0 or t.c >= LEAST_BYTES):
+            found.code = self.runs.code_of(t.a)
+            found.high = NO_END if t.c < 0 else t.c
+        return 0
 
     cdef int32_t unsettled_place(self, int32_t run) except -2:
         """Return the place of the trie of the tokens that are not runs."""
@@ -306,10 +313,11 @@ cdef class Shortcuts(RunCuts):
 
     # -- tokens that stay ------------------------------------------------------------------------------
 
-    cdef bint stays(self, int32_t config, int32_t below) except -1:
-        """Tell whether a configuration stays what it is on all texts below a node of the vocabulary.
+    cdef int stays(self, int32_t config, int32_t below) except -1:
+        """Tell whether a configuration goes on in one way on all texts below a node of the vocabulary.
 
-        It is looked at when it is met again, since most are met once.
+        STAYS: it stays what it is. SETTLED: a part of it does, so that everything below is allowed. It is
+        looked at when it is met again, since most are met once.
         """
         cdef Below* at = &self.trie.below[below]
         cdef Stay* stay
@@ -319,12 +327,41 @@ cdef class Shortcuts(RunCuts):
         if not stay.known:
             stay.met += 1
             if stay.met < MET_AGAIN:
-                return False
+                return LEAVES
             self.find_stay(config)
+            self.find_part(config)
             stay = &self.stay_of[config]
-        if at.ascii[0] & ~stay.ascii[0] or at.ascii[1] & ~stay.ascii[1] or at.leads & ~stay.leads:
-            return False
-        return at.height <= stay.room or (not stay.closed and at.height <= self.find_room(config, at.height))
+        if at.height <= stay.high and is_within(at, stay.part):
+            return SETTLED
+        if not is_within(at, stay.all):
+            return LEAVES
+        if at.height <= stay.room or (not stay.closed and at.height <= self.find_room(config, at.height)):
+            return STAYS
+        return LEAVES
+
+    cdef int find_part(self, int32_t config) except -1:
+        """Find a member of a configuration that allows all runs of X."""
+        cdef Stay stay = self.stay_of[config]
+        cdef Settled found
+        cdef Member m
+        cdef Code code
+        cdef int32_t i
+        for i in range(self.space.configs[config].count):
+            m = self.space.members[self.space.configs[config].first + i]
+            if self.semantics.keeps_bytes(m.sem) or self.space.configs[config].capturing:
+                continue
+            if self.space.frames[m.frame].keys_forbid or self.space.frames[m.frame].action_forbids:
+                continue
+            found = self.settled(m.state, m.frame)
+            if found.code != NOT_A_CODE:
+                code = self.runs.codes[found.code]
+                stay.high = found.high
+                stay.part.ascii[0] = code.single[0]
+                stay.part.ascii[1] = code.single[1]
+                stay.part.leads = code.leads
+                self.stay_of[config] = stay
+                break
+        return 0
 
     cdef int find_stay(self, int32_t config) except -1:
         """Find where most characters lead, which do, and whether that is the configuration itself."""
@@ -367,7 +404,7 @@ cdef class Shortcuts(RunCuts):
             found.room = NO_END if found.closed else 0
             for b in range(128):
                 if targets[self.terms.maps[map].of[b]] == found.next:
-                    found.ascii[b >> 6] |= <uint64_t>1 << (b & 63)
+                    found.all.ascii[b >> 6] |= <uint64_t>1 << (b & 63)
             for k in range(8):
                 met[k] = DEAD
             for b in range(0xC0, 0x100):
@@ -379,7 +416,7 @@ cdef class Shortcuts(RunCuts):
                     met[state] = target
                     leads[state] = self.leads_to(found.next, config, state, target)
                 if leads[state]:
-                    found.leads |= <uint64_t>1 << (b - 0xC0)
+                    found.all.leads |= <uint64_t>1 << (b - 0xC0)
         if <size_t>config >= self.stay_of.size():
             self.stay_of.resize(self.space.configs.size())
         self.stay_of[config] = found
@@ -416,9 +453,9 @@ cdef class Shortcuts(RunCuts):
     cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept:
         """Tell whether some characters that lead on from one configuration may not from another."""
         return (
-            stay.ascii[0] & ~other.ascii[0] != 0
-            or stay.ascii[1] & ~other.ascii[1] != 0
-            or stay.leads & ~other.leads != 0
+            stay.all.ascii[0] & ~other.all.ascii[0] != 0
+            or stay.all.ascii[1] & ~other.all.ascii[1] != 0
+            or stay.all.leads & ~other.all.leads != 0
         )
 
     cdef bint are_alike(self, int32_t a, int32_t b) noexcept:
@@ -486,3 +523,12 @@ cdef class Shortcuts(RunCuts):
             if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
                 places.push_back(i << 2)
         return 0
+
+
+cdef inline bint is_within(const Below* below, const Characters& all) noexcept:
+    """Tell whether all characters below a node are of some."""
+    return (
+        not below.ascii[0] & ~all.ascii[0]
+        and not below.ascii[1] & ~all.ascii[1]
+        and not below.leads & ~all.leads
+    )

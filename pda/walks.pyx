@@ -38,7 +38,7 @@ from stackmask.pda.mask_table cimport (
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.run_cuts cimport Later, RunPart
 from stackmask.pda.semantics cimport KEY_OF_ONE, SEM_SYMBOL
-from stackmask.pda.shortcuts cimport Loose
+from stackmask.pda.shortcuts cimport LEAVES, SETTLED, STAYS, Loose
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
@@ -137,7 +137,7 @@ cdef class MaskWalks(Shortcuts):
         cdef uint64_t visited = 0
         cdef int64_t merged = 0     # nodes of what the groups are merged from
         cdef bint repeats = False   # the walk is repeated with the frame known, so nothing is merged
-        cdef bint stays
+        cdef int stays
         self.walks += 1
         if start == READS_STATE:
             for r in range(below.size()):
@@ -194,13 +194,13 @@ cdef class MaskWalks(Shortcuts):
                         continue
                     visited += 1
                     config = &space.configs[c]
-                    stays = False
+                    stays = LEAVES
                     if not in_forest and below_of[i] >= 0 and config.count:
                         stays = self.stays(c, below_of[i])
-                        self.taken += stays
+                        self.taken += stays != LEAVES
                         config = &space.configs[c]
                     t = nodes.token_first[i]
-                    stop = nodes.token_first[nodes.end[i] if stays else i + 1]
+                    stop = nodes.token_first[i + 1 if stays == LEAVES else nodes.end[i]]
                     if t < stop:
                         if strict and not config.count:
                             # tokens that only a return keeps alive: an action below may forbid that return
@@ -221,7 +221,7 @@ cdef class MaskWalks(Shortcuts):
                                 bits[n >> 5] |= <uint32_t>1 << (n & 31)
                     if config.capturing and self.opens_key(config[0]):
                         key_starts.push_back((i << 2) | in_forest)
-                    if nodes.kid_first[i] == nodes.kid_first[i + 1]:
+                    if stays == SETTLED or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                         continue
                     for p in range(config.pop_first, config.pop_first + config.pop_count):
                         if repeats:
@@ -236,7 +236,7 @@ cdef class MaskWalks(Shortcuts):
                         )
                         merged += nodes.end[i] - i
                         by_group[g].push_back((i << 2) | in_forest)
-                        if stays:
+                        if stays == STAYS:
                             merged += self.trie.below[below_of[i]].nested
                             all_below.push_back(i)
                             groups_below.push_back(<int32_t>g)
@@ -252,7 +252,7 @@ cdef class MaskWalks(Shortcuts):
                         by_group.clear()
                         group_has_run.clear()
                         all_below.clear()
-                    if stays or not config.count:
+                    if stays == STAYS or not config.count:
                         continue
                     if nodes.end[i] - i > RUN_NODES:
                         c = self.cut_here(c, (i << 2) | in_forest, for_later, jobs, job_configs)
