@@ -21,6 +21,7 @@ cdef struct Loose:
 cdef struct Settled:
     int32_t code        # of X, or NOT_A_CODE
     int32_t high        # as many characters of X may come
+    int32_t bytes       # that X can begin with
 
 
 cdef struct Characters:

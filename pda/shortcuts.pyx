@@ -245,12 +245,8 @@ cdef class Shortcuts(RunCuts):
     cdef int32_t settles(self, int32_t state) except -2:
         """Return a run table of which all runs may come in a state, whatever is below it; or -1."""
         cdef Settled found = self.settled(state, BOTTOM)
-        cdef int32_t run, k, bytes = 0
-        if found.code == NOT_A_CODE:
-            return -1
-        for k in range(256):
-            bytes += (self.runs.codes[found.code].first[k >> 6] >> (k & 63)) & 1
-        if bytes < MANY_BYTES or self.times_met(found.code) < PAYS_OFF:
+        cdef int32_t run
+        if found.bytes < MANY_BYTES or self.times_met(found.code) < PAYS_OFF:
             return -1
         run = self.runs.run_of(found.code, 0)
         if found.high < self.runs.runs[run].most_needed:
@@ -263,38 +259,45 @@ cdef class Shortcuts(RunCuts):
     cdef Settled settled(self, int32_t state, int32_t frame) except *:
         """Return X{0,high} of which all runs may come in a state, whatever is below the frame.
 
-        That is so if the state, or an alternative of it, begins with X* or X{m,n}.
+        That is so if the state, or an alternative of it, begins with X* or X{m,n}. Of several X that with
+        the most characters.
         """
         cdef Term t = self.terms.terms[state]
         cdef Settled found
         cdef int32_t k
         found.code = NOT_A_CODE
-        found.high = 0
-        if t.kind == K_ALT:
-            for k in range(t.b):
-                found = self.settled(self.terms.kids[t.a + k], frame)
-                if found.code != NOT_A_CODE:
-                    return found
-        elif self.terms.guard_sets.size() == 1 or self.space.member_ends(state, frame) & 1:
+        found.high = found.bytes = 0
+        if self.terms.guard_sets.size() == 1:
             self.find_settled(state, 0, &found)
+        elif t.kind == K_ALT:
+            for k in range(t.b):
+                if self.space.member_ends(self.terms.kids[t.a + k], frame) & 1:
+                    self.find_settled(self.terms.kids[t.a + k], MAX_NESTING, &found)
+        elif self.space.member_ends(state, frame) & 1:
+            self.find_settled(state, MAX_NESTING, &found)
         return found
 
     cdef int find_settled(self, int32_t term, int32_t depth, Settled* found) except -1:
         """Find X{m,n} at the beginning of a term that more may follow."""
         cdef Term t = self.terms.terms[term]
-        cdef int32_t k
+        cdef int32_t k, code, bytes = 0
         if t.kind == K_SEQ:
             # what follows may be dead by the keys of an object, while other alternatives keep the state alive
             if not self.terms.terms[t.b].flags & F_KEYS or self.semantics.keys.always_lives(t.b):
-                return self.find_settled(t.a, depth, found)
-        elif t.kind == K_ALT and depth < MAX_NESTING and self.terms.guard_sets.size() == 1:
+                self.find_settled(t.a, depth, found)
+        elif t.kind == K_ALT and depth < MAX_NESTING:
             for k in range(t.b):
                 self.find_settled(self.terms.kids[t.a + k], depth + 1, found)
-                if found.code != NOT_A_CODE:
-                    return 0
         elif t.kind == K_REP and not t.flags & F_KEYS and (t.c < 0 or t.c >= LEAST_BYTES):
-            found.code = self.runs.code_of(t.a)
-            found.high = NO_END if t.c < 0 else t.c
+            code = self.runs.code_of(t.a)
+            if code == NOT_A_CODE:
+                return 0
+            for k in range(256):
+                bytes += (self.runs.codes[code].first[k >> 6] >> (k & 63)) & 1
+            if bytes > found.bytes:
+                found.code = code
+                found.bytes = bytes
+                found.high = NO_END if t.c < 0 else t.c
         return 0
 
     cdef int32_t unsettled_place(self, int32_t run) except -2:
