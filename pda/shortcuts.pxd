@@ -24,27 +24,8 @@ cdef struct Settled:
     int32_t bytes       # that X can begin with
 
 
-cdef struct Characters:
-    uint64_t ascii[2]
-    uint64_t leads      # bytes from 0xC0, for all characters that begin with them
-
-
-cdef struct Stay:
-    # where characters lead from a configuration that stays what it is, but for a count
-    bint known
-    int32_t met         # how often it was asked for before it was known
-    bint closed         # there is no more room
-    Characters all      # those that lead to the next
-    int32_t next        # a configuration, perhaps the same
-    int32_t room        # as many of these characters may follow each other
-    Characters part     # those that may come by one member, whatever else there is
-    int32_t high        # as many of them
-
-
 cdef enum:
-    LEAVES = 0
-    STAYS = 1
-    SETTLED = 2
+    NO_END = 1 << 30
 
 
 cdef class Shortcuts(RunCuts):
@@ -54,7 +35,6 @@ cdef class Shortcuts(RunCuts):
     cdef vector[uint64_t] followed
     cdef KeyMap short_rows                  # bytes -> row of the tokens of at most so many
     cdef KeyMap long_places                 # bytes -> place of the trie of the longer ones
-    cdef vector[Stay] stay_of               # configuration -> what leads back to it
     cdef KeyMap unsettled                   # run -> place of the trie of the tokens that are no runs, or -1
 
     cdef int drop(self) except -1
@@ -69,11 +49,3 @@ cdef class Shortcuts(RunCuts):
     cdef Settled settled(self, int32_t state, int32_t frame) except *
     cdef int find_settled(self, int32_t term, int32_t depth, Settled* found) except -1
     cdef int32_t unsettled_place(self, int32_t run) except -2
-    cdef int stays(self, int32_t config, int32_t below) except -1
-    cdef int find_part(self, int32_t config) except -1
-    cdef int find_stay(self, int32_t config) except -1
-    cdef int32_t find_room(self, int32_t config, int32_t want) except -1
-    cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept
-    cdef bint are_alike(self, int32_t a, int32_t b) noexcept
-    cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1
-    cdef int places_below(self, int32_t node, vector[int32_t]& places) except -1

@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.config_table cimport Config
 from stackmask.pda.mask_table cimport Include
 from stackmask.pda.run_cuts cimport Later, RunPart
-from stackmask.pda.shortcuts cimport Shortcuts
+from stackmask.pda.stays cimport Stays
 from stackmask.pda.tables cimport KeyMap
 
 
@@ -26,7 +26,7 @@ cdef struct Joint:
     int32_t below_count
 
 
-cdef class MaskWalks(Shortcuts):
+cdef class MaskWalks(Stays):
     cdef vector[int32_t] roots              # state -> mask, or -1
     cdef vector[int32_t] strict_roots       # likewise, where a return below may be forbidden
     cdef KeyMap keyed_roots                 # semantic state << 32 | state << 1 | strict -> mask

@@ -1,6 +1,6 @@
-from stackmask.pda.shortcuts import Shortcuts
+from stackmask.pda.stays import Stays
 
-class MaskWalks(Shortcuts):
+class MaskWalks(Stays):
     """The masks of local states, made when they are first asked for."""
 
     @property

@@ -10,11 +10,11 @@ One walk of the vocabulary trie from a local state, with the frame below it unkn
 - those that run into a question to the semantic state (a dynamic rule, an action that may forbid): kept as
   the places where the question comes up.
 
-Four things keep walks short. Remainders are merged (``remainders``), so that a return state is walked over
+Five things keep walks short. Remainders are merged (``remainders``), so that a return state is walked over
 a small trie; where they are larger than the vocabulary, the walk is repeated with the return state known
 instead (``joint_mask``). Runs of one kind of character are looked up (``run_cuts``): a mask *includes* the
 masks of the run and of what follows it. And tokens that are decided without a walk are left aside
-(``shortcuts``).
+(``shortcuts``), or taken with the whole subtree (``stays``).
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -38,7 +38,8 @@ from stackmask.pda.mask_table cimport (
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.run_cuts cimport Later, RunPart
 from stackmask.pda.semantics cimport KEY_OF_ONE, SEM_SYMBOL
-from stackmask.pda.shortcuts cimport LEAVES, SETTLED, STAYS, Loose
+from stackmask.pda.shortcuts cimport Loose
+from stackmask.pda.stays cimport LEAVES, SETTLED, STAYS
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
@@ -47,7 +48,7 @@ cdef enum:
     MERGE_COST = 8      # nodes that are walked in the time that merging one takes, less what sharing saves
 
 
-cdef class MaskWalks(Shortcuts):
+cdef class MaskWalks(Stays):
     """The masks of local states, and of remainders in return states, made when they are first asked for."""
 
     def __cinit__(self):
@@ -87,7 +88,7 @@ cdef class MaskWalks(Shortcuts):
         self.joints.clear()
         self.rests.clear()
         self.walked_places.clear()
-        return Shortcuts.drop(self)
+        return Stays.drop(self)
 
     # -- one walk ------------------------------------------------------------------------------------
 

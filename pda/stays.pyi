@@ -1,0 +1,3 @@
+from stackmask.pda.shortcuts import Shortcuts
+
+class Stays(Shortcuts): ...
