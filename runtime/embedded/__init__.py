@@ -6,6 +6,8 @@ It is made by ``python -m training`` in the repository; docs/embedded-model.md t
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ __all__ = ["EmbeddedModelError", "bundled_database", "load_embedded", "prompt_fo
 
 FOLDER = Path(__file__).resolve().parent
 END, PAD = "<|endoftext|>", "<|pad|>"
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 MAX_QUESTION = 400  # characters: beyond it nothing of the training data is left to compare with
 
 
@@ -44,6 +47,18 @@ def prompt_for(question: str) -> str:
             f"the question has {len(line)} characters; the model reads at most {MAX_QUESTION}"
         )
     return line + "\n"
+
+
+def schema_lines_text(tables: Iterable[tuple[str, Iterable[str]]]) -> str:
+    """Return a schema as the embedded model reads it: a line for each table, its name and those of its columns."""
+    return "".join(
+        "".join(f" {_spelled(name)}" for name in (table, *columns)) + "\n" for table, columns in tables
+    )
+
+
+def _spelled(name: str) -> str:
+    """Return a name as SQL would need it."""
+    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
 def load_embedded() -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
