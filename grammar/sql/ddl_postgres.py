@@ -94,6 +94,8 @@ class _Reader:
         self.text = text
         self.tables: dict[Key, Table] = {}
         self.path: tuple[str, ...] = (PUBLIC,)
+        self.parents: set[Key] = set()  # tables that others take their columns from, also later ones
+        self.attached = False  # whether tables were attached to others afterwards
         self.place = (0, 1)  # of the statement being read: offset and length of its first word
 
     def read(self, tokens: list[Token]) -> None:
@@ -107,8 +109,10 @@ class _Reader:
             raise self.error("tables inside of CREATE SCHEMA are not read: write them as statements of their own")
         elif verb == "DROP" and kinds & {"TABLE", "VIEW"}:
             self.drop(self.parse(tokens))
-        elif verb == "ALTER" and words[1:2] and words[1] in ALTERED and self.changes_names(words):
-            self.alter(self.parse(tokens))
+        elif verb == "ALTER" and words[1:2] and words[1] in ALTERED:
+            self.attached |= bool({"ATTACH", "INHERIT"} & set(words))
+            if self.changes_names(words):
+                self.alter(self.parse(tokens))
         elif verb == "SET" and "SEARCH_PATH" in words[1:3]:
             listed = [t for t, w in zip(tokens, words, strict=True) if w not in ("=", "TO", ",")]
             names = tuple(t.text for t in listed if t.text.upper() not in ("SET", "SESSION", "LOCAL", "SEARCH_PATH"))
@@ -200,6 +204,7 @@ class _Reader:
             if isinstance(mark, exp.PartitionedOfProperty):
                 parents = [mark.this]
             for parent in parents:
+                self.parents.add(self.find(parent))
                 for column in self.tables[self.find(parent)].columns:
                     columns.setdefault(column.name, column)
         for definition in definitions:
@@ -282,6 +287,11 @@ class _Reader:
             if statement.args.get("exists"):
                 return
             raise
+        changes_columns = not all(
+            isinstance(action, exp.AlterRename | exp.AddConstraint) for action in statement.args["actions"]
+        )
+        if changes_columns and (self.attached or key in self.parents):
+            raise self.error("columns of a table that others inherit from: write its CREATE statement with them")
         table = self.tables.pop(key)
         columns = {column.name: column for column in table.columns}
         for action in statement.args["actions"]:

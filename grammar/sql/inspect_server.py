@@ -145,7 +145,7 @@ def _read_postgres(connection: Connection) -> Schema:
         if column is not None:
             columns.append(Column(column, spelled))
     tables = tuple(
-        Table(name, tuple(columns), schema, kind == "v", () if kind == "v" else SYSTEM_COLUMNS)
+        Table(name, tuple(columns), schema, kind in ("v", "m"), () if kind == "v" else SYSTEM_COLUMNS)
         for (schema, name), (kind, columns) in found.items()
     )
     path = connection.exec_driver_sql("SELECT unnest(current_schemas(true))").scalars()

@@ -63,7 +63,10 @@ def read_connection(connection: sqlite3.Connection) -> Schema:
     """
     if sqlite3.sqlite_version_info < OLDEST:
         raise SQLError(f"SQLite {sqlite3.sqlite_version} is too old to list its tables; 3.37 is needed")
-    cursor = connection.cursor()
+    try:
+        cursor = connection.cursor()
+    except sqlite3.Error as error:
+        raise SQLError(f"cannot read the tables of the database: {error}") from None
     cursor.row_factory = None
     text_factory, connection.text_factory = connection.text_factory, str
     try:

@@ -16,6 +16,7 @@ from rich.spinner import Spinner
 from rich.syntax import Syntax
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.runtime.cli.checking import compile_for_text, explain, judge
 from stackmask.runtime.cli.console import messages, output, show_error
 from stackmask.runtime.cli.database import Database, QueryError, Rows, open_database
 from stackmask.runtime.cli.describing import Prompt, make_embedded_prompt, make_prompt
@@ -50,7 +51,11 @@ def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) 
             model, tokenizer = load_model(model_name)
         prompt = _prompt(question, database, model, tokenizer, how, embedded=model_name is None, known=known)
         query = _write(prompt, model, tokenizer, grammar, how)
-        return FAILED if query is None else _answer(database, query, how)
+        if query is None:
+            return FAILED
+        if not how.constrained and not only_reads(query, database.dialect):
+            return FAILED
+        return _answer(database, query, how)
 
 
 def find_database(db: str | None) -> tuple[str | Path, bool]:
@@ -136,6 +141,20 @@ def bare_query(text: str) -> str:
     """Return what a model wrote, without the fence that models without a grammar like to put around SQL."""
     found = _FENCED.search(text)
     return (found[1] if found else text).strip()
+
+
+def only_reads(query: str, dialect: str) -> bool:
+    """Say whether a text written without a grammar is one query without side effects; if not, show why.
+
+    The database refuses writes by itself. It does not refuse functions that stop other sessions or read files.
+    """
+    grammar = Grammar.from_sql(dialect, functions="any", allow_comments=True)
+    data = query.encode("utf-8", "surrogateescape")
+    verdict = judge(compile_for_text(grammar), data)
+    if not verdict.accepted:
+        _, _, place = explain(verdict, data, "<query>").partition("\n")
+        show_error(f"error: refused, and not run: this is no query that only reads\n{place}")
+    return verdict.accepted
 
 
 def _answer(database: Database, query: str, how: Asking) -> int:

@@ -21,7 +21,7 @@ SELECT n.nspname, c.relname, array_agg(a.attname::text ORDER BY k.place)
 FROM pg_constraint AS o JOIN pg_class AS c ON c.oid = o.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL unnest(o.conkey) WITH ORDINALITY AS k (number, place)
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.number
-WHERE o.contype = 'p' GROUP BY n.nspname, c.relname
+WHERE o.contype = 'p' AND n.nspname !~ '^pg_' GROUP BY n.nspname, c.relname
 """
 _FOREIGN = """
 SELECT n.nspname, c.relname, o.conname, array_agg(a.attname::text ORDER BY k.place), tn.nspname, t.relname
@@ -29,7 +29,7 @@ FROM pg_constraint AS o JOIN pg_class AS c ON c.oid = o.conrelid JOIN pg_namespa
 JOIN pg_class AS t ON t.oid = o.confrelid JOIN pg_namespace AS tn ON tn.oid = t.relnamespace
 CROSS JOIN LATERAL unnest(o.conkey) WITH ORDINALITY AS k (number, place)
 JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.number
-WHERE o.contype = 'f' GROUP BY n.nspname, c.relname, o.oid, o.conname, tn.nspname, t.relname ORDER BY o.oid
+WHERE o.contype = 'f' AND n.nspname !~ '^pg_' GROUP BY n.nspname, c.relname, o.oid, o.conname, tn.nspname, t.relname ORDER BY o.oid
 """
 
 
@@ -88,9 +88,10 @@ class ServerDatabase:
         return Rows(columns, rows[:limit], len(rows) > limit)
 
     def plan(self, query: str, *, timeout: float) -> list[str]:
-        """Return the server's plan. The list of options keeps a text from asking for ANALYZE, which would run it."""
+        """Return the server's plan. As the body of a cursor, only queries have one, and ANALYZE is no word of theirs."""
+        explained = f"EXPLAIN (FORMAT TEXT) DECLARE answer CURSOR FOR {query}"
         with self._reading(timeout), self._driver.cursor() as cursor:
-            cursor.execute(f"EXPLAIN (FORMAT TEXT) {query}", prepare=True)  # the protocol of one statement
+            cursor.execute(explained, prepare=True)  # the protocol of one statement
             return [line for (line,) in cursor.fetchall()]
 
     def _prepare(self) -> None:
