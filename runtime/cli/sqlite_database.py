@@ -66,6 +66,8 @@ class SQLiteDatabase:
         for node, parent, _, detail in rows:
             depths[node] = depths.get(parent, -1) + 1
             lines.append("  " * depths[node] + str(detail))
+        if not lines:
+            raise QueryError("refused: this is no query, and has no plan")
         return lines
 
     def _fetch(self, query: str, timeout: float, limit: int | None) -> tuple[list[str], list[Any]]:
