@@ -83,7 +83,11 @@ class Asker:
 
     def number(self) -> str:
         rng = self.rng
-        return str(rng.choice((rng.randint(1, 20), rng.randint(1, 999), rng.randint(1, 40) * 50, rng.randint(1, 99) * 1000)))
+        return str(
+            rng.choice(
+                (rng.randint(1, 20), rng.randint(1, 999), rng.randint(1, 40) * 50, rng.randint(1, 99) * 1000)
+            )
+        )
 
     def day(self) -> str:
         rng = self.rng
@@ -107,12 +111,14 @@ class Asker:
             column, value = self.one_of(t.dates), self.day()
             c = self.said(column)
             words, sign = rng.choice(((AFTER, ">"), (BEFORE, "<")))
-            return self.pick(f"{c} ", f"that were {c} ", f"{c} ", f"with {c} ") + f"{rng.choice(words)} {value}", (
-                f"{column} {sign} '{value}'"
-            )
+            return self.pick(
+                f"{c} ", f"that were {c} ", f"{c} ", f"with {c} "
+            ) + f"{rng.choice(words)} {value}", (f"{column} {sign} '{value}'")
         column, value = self.one_of(t.numbers), self.number()
         c = self.said(column)
-        words, sign = rng.choice(((ABOVE, ">"), (ABOVE, ">"), (BELOW, "<"), (BELOW, "<"), (LEAST, ">="), (MOST, "<=")))
+        words, sign = rng.choice(
+            ((ABOVE, ">"), (ABOVE, ">"), (BELOW, "<"), (BELOW, "<"), (LEAST, ">="), (MOST, "<="))
+        )
         how = rng.choice(words)
         said = self.pick(
             f"with a {c} {how} {value}", f"with {c} {how} {value}", f"whose {c} is {how} {value}",
@@ -198,7 +204,11 @@ class Asker:
         date = column in t.dates
         down = rng.random() < 0.65
         order = f"ORDER BY {column}{' DESC' if down else ''}"
-        word = rng.choice((("latest", "most recent", "newest") if down else ("earliest", "oldest")) if date else (HIGH if down else LOW))
+        word = rng.choice(
+            (("latest", "most recent", "newest") if down else ("earliest", "oldest"))
+            if date
+            else (HIGH if down else LOW)
+        )
         if rng.random() < 0.5:
             return self.pick(
                 f"Which {t.one} has the {word} {c}?", f"What is the {t.one} with the {word} {c}?",
@@ -268,7 +278,10 @@ class Asker:
         question = self.rng.choice(questions)
         if len(owners) > 1 and t.one not in question:
             raise Impossible
-        return question, f"SELECT {column} FROM {t.name} WHERE {t.label} = '{value.replace(chr(39), chr(39) * 2)}'"
+        return (
+            question,
+            f"SELECT {column} FROM {t.name} WHERE {t.label} = '{value.replace(chr(39), chr(39) * 2)}'",
+        )
 
     def above_average(self) -> Question:
         t = self.table()
@@ -347,7 +360,10 @@ class Asker:
             )  # fmt: skip
         if "(" in value and value != "COUNT(*)" and any(value[4:-1] == c for c in p.columns):
             raise Impossible
-        return question, f"SELECT {p.name}.{p.label}, {value} FROM {p.name} JOIN {t.name} ON {key} = {p.name}.id GROUP BY {p.name}.id"
+        return (
+            question,
+            f"SELECT {p.name}.{p.label}, {value} FROM {p.name} JOIN {t.name} ON {key} = {p.name}.id GROUP BY {p.name}.id",
+        )
 
     def childless(self) -> Question:
         t, key, p = self._family()

@@ -29,7 +29,10 @@ from training.train import TARGET, WORK, encode, optimizer_for, save
 
 MINUTES = 60.0
 MAX_STEPS = 20_000
-SCHEMAS, QUESTIONS = 8, 6  # of a step: the questions of one schema share its tokens, and do not see each other
+SCHEMAS, QUESTIONS = (
+    8,
+    6,
+)  # of a step: the questions of one schema share its tokens, and do not see each other
 SHOP = 8  # questions about the shop in a step
 PEAK_RATE = 1.2e-3
 WARMUP = 200
@@ -100,7 +103,9 @@ def shop_batches(tokenizer: Tokenizer, steps: int, seed: int) -> Iterator[tuple[
         yield tokens, targets
 
 
-def loss_of(model: LlamaForCausalLM, tokens: torch.Tensor, targets: torch.Tensor, **more: torch.Tensor) -> torch.Tensor:
+def loss_of(
+    model: LlamaForCausalLM, tokens: torch.Tensor, targets: torch.Tensor, **more: torch.Tensor
+) -> torch.Tensor:
     """Return the summed loss over the targets."""
     hidden = model.model(input_ids=tokens, use_cache=False, **more).last_hidden_state
     wanted = targets[:, 1:] != -100

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from stackmask.grammar.diagnostics import line_and_column
 from stackmask.grammar.sql.errors import SQLError
 from stackmask.grammar.sql.schema import Column, Schema, Table
 
 if TYPE_CHECKING:
     from sqlglot import exp
-    from sqlglot.tokens import Token
+
+    Token = Any  # sqlglot's, which moves between its modules from version to version
 
 NAME_BYTES: Final = 63  # longer names are cut by the server
 SYSTEM_COLUMNS: Final = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
@@ -26,8 +26,10 @@ NO_COLUMN: Final = CONSTRAINTS | {"DEFAULT", "IDENTITY", "EXPRESSION", "GENERATE
 
 Key = tuple[str, str]  # schema, table
 
-_COPY = re.compile(r"^(COPY\s[^;]*\sFROM\s+STDIN[^;]*;)(.*?)^\\\.[ \t]*$", re.I | re.M | re.S)
-_META = re.compile(r"^\\\S.*$", re.M)  # commands of psql, as dumps have them
+_COPY = re.compile(
+    r"^(COPY\s[^;]*\sFROM\s+STDIN[^;]*;)(.*?)^\\\.[ \t]*$", re.IGNORECASE | re.MULTILINE | re.DOTALL
+)
+_META = re.compile(r"^\\\S.*$", re.MULTILINE)  # commands of psql, as dumps have them
 _VISIBLE = re.compile(r"\S")
 _PLACE = re.compile(r"from (?:line )?(\d+):(\d+)")
 
@@ -106,7 +108,9 @@ class _Reader:
         if verb == "CREATE" and kinds & {"TABLE", "VIEW"} and words[1] not in ("INDEX", "RULE", "TRIGGER"):
             self.create(self.parse(tokens))
         elif verb == "CREATE" and words[1:2] == ["SCHEMA"] and {"TABLE", "VIEW"} & set(words):
-            raise self.error("tables inside of CREATE SCHEMA are not read: write them as statements of their own")
+            raise self.error(
+                "tables inside of CREATE SCHEMA are not read: write them as statements of their own"
+            )
         elif verb == "DROP" and kinds & {"TABLE", "VIEW"}:
             self.drop(self.parse(tokens))
         elif verb == "ALTER" and words[1:2] and words[1] in ALTERED:
@@ -115,7 +119,9 @@ class _Reader:
                 self.alter(self.parse(tokens))
         elif verb == "SET" and "SEARCH_PATH" in words[1:3]:
             listed = [t for t, w in zip(tokens, words, strict=True) if w not in ("=", "TO", ",")]
-            names = tuple(t.text for t in listed if t.text.upper() not in ("SET", "SESSION", "LOCAL", "SEARCH_PATH"))
+            names = tuple(
+                t.text for t in listed if t.text.upper() not in ("SET", "SESSION", "LOCAL", "SEARCH_PATH")
+            )
             self.path = tuple(name for name in names if name not in ("$user", "pg_catalog")) or self.path
 
     @staticmethod
@@ -228,7 +234,9 @@ class _Reader:
             if column.name in columns and not inherited:
                 raise self.error(f"the column {column.name!r} is there twice")
             columns[column.name] = column
-        elif not isinstance(definition, exp.Constraint | exp.Expression):
+        elif not isinstance(
+            definition, exp.Constraint | exp.PrimaryKey | exp.ForeignKey | exp.ColumnConstraintKind
+        ):
             raise self.error("this definition of a column is not understood")
 
     def columns_of(self, query: exp.Query, view: str) -> list[str]:
@@ -241,20 +249,21 @@ class _Reader:
             f"the columns of {view!r} do not follow from its text: write them, CREATE VIEW {view} (a, b) AS …"
         )
         if any(isinstance(e, exp.Star) or e.is_star for e in query.selects):
-            known: dict[str, dict[str, dict[str, str]]] = {}
+            known: dict[str, Any] = {}
             for (schema, name), table in self.tables.items():
                 known.setdefault(schema, {})[name] = {c.name: c.type or "text" for c in table.columns}
             try:
-                query = qualify(
+                expanded: Any = qualify(
                     query.copy(),
                     dialect="postgres",
                     db=self.path[0],
                     schema=known,
                     validate_qualify_columns=False,
                     quote_identifiers=False,
-                )  # type: ignore[assignment]
+                )
             except SqlglotError:
                 raise unclear from None
+            query = expanded
         names = []
         for e in query.selects:
             inner: Any = e
@@ -291,7 +300,9 @@ class _Reader:
             isinstance(action, exp.AlterRename | exp.AddConstraint) for action in statement.args["actions"]
         )
         if changes_columns and (self.attached or key in self.parents):
-            raise self.error("columns of a table that others inherit from: write its CREATE statement with them")
+            raise self.error(
+                "columns of a table that others inherit from: write its CREATE statement with them"
+            )
         table = self.tables.pop(key)
         columns = {column.name: column for column in table.columns}
         for action in statement.args["actions"]:
@@ -305,7 +316,8 @@ class _Reader:
                 if old not in columns:
                     raise self.error(f"there is no column {old!r}")
                 columns = {
-                    (new if n == old else n): Column(new, c.type) if n == old else c for n, c in columns.items()
+                    (new if n == old else n): Column(new, c.type) if n == old else c
+                    for n, c in columns.items()
                 }
             elif isinstance(action, exp.AlterRename) and not statement.args.get("options"):
                 key = (key[0], _name(action.this.this))

@@ -75,7 +75,9 @@ def make_engine(url: str | URL, **options: Any) -> Engine:
         parsed = sqlalchemy.make_url(url)
     except (ArgumentError, ValueError):
         shown = str(url).partition("://")[0]
-        raise SQLError(f"the URL {shown:.{SHOWN}}://… cannot be read: scheme://user:password@host/database") from None
+        raise SQLError(
+            f"the URL {shown:.{SHOWN}}://… cannot be read: scheme://user:password@host/database"
+        ) from None
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername=DRIVER)
     if parsed.drivername == DRIVER:

@@ -13,7 +13,9 @@ from stackmask.grammar.sql.schema import Column, Schema, Table, fold
 ROWID: Final = ("rowid", "oid", "_rowid_")
 OLDEST: Final = (3, 37, 0)  # `pragma_table_list`
 NO_KEY: Final = "file is not a database"  # also what an encrypted file looks like
-HIDDEN: Final = 1  # of table_xinfo: a hidden column of a virtual table; 2 and 3 are generated ones, which `*` has
+HIDDEN: Final = (
+    1  # of table_xinfo: a hidden column of a virtual table; 2 and 3 are generated ones, which `*` has
+)
 
 _TABLES = """
 SELECT l.schema, l.name, l.type, l.wr FROM pragma_table_list AS l JOIN pragma_database_list AS d ON d.name = l.schema
@@ -76,7 +78,9 @@ def read_connection(connection: sqlite3.Connection) -> Schema:
         databases.sort(key=lambda name: name != "temp")
         # in each the order in which they were made
         found.sort(key=lambda row: databases.index(row[0]))
-        tables = [table for row in _in_order(cursor, found) if (table := _read_table(cursor, *row)) is not None]
+        tables = [
+            table for row in _in_order(cursor, found) if (table := _read_table(cursor, *row)) is not None
+        ]
     except sqlite3.Error as error:
         raise SQLError(f"cannot read the tables of the database: {error}") from None
     finally:
@@ -92,7 +96,9 @@ def _in_order(
     places: dict[tuple[str, str], int] = {}
     for database in dict.fromkeys(row[0] for row in found):
         master = "sqlite_temp_master" if database == "temp" else f"{quoted(database)}.sqlite_master"
-        for place, (name,) in enumerate(cursor.execute(f"SELECT name FROM {master} ORDER BY rowid").fetchall()):
+        for place, (name,) in enumerate(
+            cursor.execute(f"SELECT name FROM {master} ORDER BY rowid").fetchall()
+        ):
             places[database, name] = place
     order = list(dict.fromkeys(row[0] for row in found))
     return sorted(found, key=lambda row: (order.index(row[0]), places.get((row[0], row[1]), len(places))))

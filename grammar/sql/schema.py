@@ -146,7 +146,9 @@ def schema_from_names(names: Mapping[Any, Iterable[str] | Mapping[str, str]], di
         if not isinstance(name, str) or not (schema is None or isinstance(schema, str)):
             raise SQLError(f"schema: {key!r:.{SHOWN}} is no name of a table")
         if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-            raise SQLError(f"schema: table {name!r:.{SHOWN}} needs a list of columns, or a dict of their types")
+            raise SQLError(
+                f"schema: table {name!r:.{SHOWN}} needs a list of columns, or a dict of their types"
+            )
         if isinstance(given, Mapping):
             columns = tuple(Column(column, kind or "") for column, kind in given.items())
         else:
@@ -180,7 +182,9 @@ def check_schema(schema: Schema) -> None:
         for name, kind in [(c.name, c.type) for c in table.columns] + [(name, "") for name in table.implicit]:
             _check_name(name, f"a column of {where}", sqlite)
             if not isinstance(kind, str):
-                raise SQLError(f"schema: {where}: the type of {name!r:.{SHOWN}} is no text: {kind!r:.{SHOWN}}")
+                raise SQLError(
+                    f"schema: {where}: the type of {name!r:.{SHOWN}} is no text: {kind!r:.{SHOWN}}"
+                )
             if fold(name, sqlite) in columns:
                 raise SQLError(f"schema: {where} has the column {name!r:.{SHOWN}} twice")
             columns.add(fold(name, sqlite))

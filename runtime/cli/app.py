@@ -98,15 +98,23 @@ def sql(
     ] = False,
     output_format: Annotated[
         Literal["table", "csv", "json"],
-        typer.Option("--format", help="How rows go to standard output; with csv and json the SQL goes to standard error."),
+        typer.Option(
+            "--format",
+            help="How rows go to standard output; with csv and json the SQL goes to standard error.",
+        ),
     ] = "table",
     grammar: Annotated[
-        bool, typer.Option("--grammar/--no-grammar", help="Without: let the model write what it likes, to compare.")
+        bool,
+        typer.Option(
+            "--grammar/--no-grammar", help="Without: let the model write what it likes, to compare."
+        ),
     ] = True,
     timeout: Annotated[
         float, typer.Option("--timeout", min=0.001, help="Stop the query after so many seconds.")
     ] = 10.0,
-    rows: Annotated[int, typer.Option("--rows", min=1, max=1_000_000, help="Fetch at most so many rows.")] = 50,
+    rows: Annotated[
+        int, typer.Option("--rows", min=1, max=1_000_000, help="Fetch at most so many rows.")
+    ] = 50,
     max_new_tokens: MaxNewTokens = 256,
 ) -> None:
     """Answer a question: write the SQL, run it (read-only), show the rows."""

@@ -122,7 +122,9 @@ class ServerDatabase:
         except psycopg.errors.QueryCanceled:
             raise QueryError(f"the query took longer than {timeout:g} s and was stopped") from None
         except psycopg.errors.ReadOnlySqlTransaction as error:
-            raise QueryError(f"refused: this is more than reading the database ({first_line(error)})") from None
+            raise QueryError(
+                f"refused: this is more than reading the database ({first_line(error)})"
+            ) from None
         except (psycopg.Error, UnicodeEncodeError, ValueError) as error:
             raise QueryError(f"PostgreSQL: {first_line(error)}") from None
         finally:

@@ -42,7 +42,9 @@ def make_table(rows: Rows) -> Table:
         numbers = bool(values) and all(isinstance(value, int | float | Decimal) for value in values)
         table.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
     for row in rows.rows:
-        table.add_row(*(Text("NULL", style="dim") if value is None else Text(text_of(value)) for value in row))
+        table.add_row(
+            *(Text("NULL", style="dim") if value is None else Text(text_of(value)) for value in row)
+        )
     return table
 
 

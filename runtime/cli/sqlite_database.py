@@ -17,7 +17,12 @@ READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
 UNSAFE: Final = frozenset({"load_extension", "fts3_tokenizer", "edit", "readfile", "writefile"})
-REFUSED: Final = ("not authorized", "authorization denied", "prohibited", "attempt to write a readonly database")
+REFUSED: Final = (
+    "not authorized",
+    "authorization denied",
+    "prohibited",
+    "attempt to write a readonly database",
+)
 
 
 class SQLiteDatabase:

@@ -133,7 +133,10 @@ def test_queries_are_run(database: Any) -> None:
         True,
     )
     for query, wanted in (
-        ("WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3) SELECT max(i) FROM n;", [(3,)]),
+        (
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n LIMIT 3) SELECT max(i) FROM n;",
+            [(3,)],
+        ),
         ("SELECT count(*) FROM notes WHERE notes MATCH 'fox' AND rank < 0", [(1,)]),
         ("SELECT high FROM boxes WHERE low <= 2", [(3.0,)]),
         ("VALUES (1)", [(1,)]),
@@ -148,12 +151,13 @@ def test_what_would_write_is_refused(file: Path, query: str, tmp_path: Path) -> 
     other = tmp_path / "other.db"
     database = open_database(file)
     try:
-        for run in (database.plan, lambda q, timeout: database.run(q, timeout=timeout, limit=9)):
-            try:
-                found = run(query.replace("{other}", str(other)), timeout=5)
-            except QueryError:
-                continue
-            assert query == "" and not getattr(found, "rows", found)  # nothing at all is nothing to run
+        text = query.replace("{other}", str(other))
+        with pytest.raises(QueryError):
+            database.plan(text, timeout=5)
+        with contextlib.suppress(QueryError):
+            assert (
+                query == "" and not database.run(text, timeout=5, limit=9).rows
+            )  # nothing is nothing to run
     finally:
         database.close()
     assert hashlib.sha256(file.read_bytes()).hexdigest() == before
@@ -244,7 +248,9 @@ def test_the_query_and_the_rows(file: Path, writes: Callable[[str], None]) -> No
     cut = call("what is there?", "--db", str(file), "--model", "any", "--max-new-tokens", "3")
     assert cut.exit_code == 1 and "max_new_tokens was reached" in cut.stderr
     writes("SELECT nope FROM item")
-    failed = call("what is there?", "--db", f"sqlite:///{file.parent}/../{file.parent.name}/none", "--model", "any")
+    failed = call(
+        "what is there?", "--db", f"sqlite:///{file.parent}/../{file.parent.name}/none", "--model", "any"
+    )
     assert failed.exit_code == 2
     failed = call("what is there?", "--db", str(file), "--model", "any")
     assert failed.exit_code == 1 and "SQLite: no such column: nope" in failed.stderr
@@ -281,7 +287,13 @@ def test_explain_shows_the_plan_and_runs_nothing(
 
 @pytest.mark.parametrize(
     "text",
-    ["DELETE FROM item", "SELECT 1; DROP TABLE item", "Sure! Here it is:", "SELECT load_extension('x')", "PRAGMA x"],
+    [
+        "DELETE FROM item",
+        "SELECT 1; DROP TABLE item",
+        "Sure! Here it is:",
+        "SELECT load_extension('x')",
+        "PRAGMA x",
+    ],
 )
 def test_without_a_grammar_only_queries_run(file: Path, writes: Callable[[str], None], text: str) -> None:
     before = file.read_bytes()
@@ -315,7 +327,7 @@ def test_a_terminal_sees_the_text_as_it_comes() -> None:
 def test_values_for_json() -> None:
     for value, wanted in (
         (Decimal("1.50"), 1.5),
-        (Decimal("12345678901234567890"), 12345678901234567890),
+        (Decimal(12345678901234567890), 12345678901234567890),
         (Decimal("0.12345678901234567890"), "0.12345678901234567890"),
         (Decimal("NaN"), "NaN"),
         (float("inf"), "inf"),
@@ -397,7 +409,9 @@ def test_the_default_run_needs_no_database_library() -> None:
     )  # fmt: skip
     rows = list(csv.reader(io.StringIO(done.stdout)))
     assert len(rows) == 6 and rows[0][0] == "name"
-    assert float(done.stderr.split()[-1]) < 30  # processor seconds; the aim is 10, on a machine that does nothing else
+    assert (
+        float(done.stderr.split()[-1]) < 30
+    )  # processor seconds; the aim is 10, on a machine that does nothing else
 
 
 @pytest.mark.parametrize(

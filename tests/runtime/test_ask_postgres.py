@@ -172,11 +172,15 @@ def test_the_command(server: Server, monkeypatch: pytest.MonkeyPatch, model: Any
         {"name": "Bob", "pay": 20, "born": None},
     ]
     assert "A PostgreSQL database" in prompts[0]
-    assert "CREATE TABLE people (id integer PRIMARY KEY, name text, born date, pay numeric(9,2));" in prompts[0]
+    assert (
+        "CREATE TABLE people (id integer PRIMARY KEY, name text, born date, pay numeric(9,2));" in prompts[0]
+    )
     assert "person integer REFERENCES people" in prompts[0] and "PRIMARY KEY (person, at)" in prompts[0]
     assert "on people" in call("--explain").stdout
     query = "SELECT pg_terminate_backend(1)"
     refused = call("--no-grammar")
     assert refused.exit_code == 1 and "refused, and not run" in refused.stderr
     wrong = CliRunner().invoke(app, ["sql", "who?", "--db", server.url.replace("stackmask@", "nobody:pw@")])
-    assert wrong.exit_code == 2 and 'role "nobody" does not exist' in wrong.stderr and "pw" not in wrong.stderr
+    assert (
+        wrong.exit_code == 2 and 'role "nobody" does not exist' in wrong.stderr and "pw" not in wrong.stderr
+    )

@@ -75,7 +75,12 @@ def test_the_same_from_other_sources(file: Path, way: str) -> None:
     wanted = read_schema(file, "sqlite")
     with closing(sqlite3.connect(file)) as connection:
         connection.row_factory, connection.text_factory = sqlite3.Row, bytes
-        source: Any = {"connection": connection, "text": str(file), "url": f"sqlite:///{file}", "ddl": SCRIPT}[way]
+        source: Any = {
+            "connection": connection,
+            "text": str(file),
+            "url": f"sqlite:///{file}",
+            "ddl": SCRIPT,
+        }[way]
         assert read_schema(source, "sqlite") == wanted
         assert connection.text_factory is bytes
 
@@ -93,7 +98,7 @@ def test_every_name_it_reports_can_be_used(file: Path) -> None:
 def test_attached_and_temporary_tables() -> None:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(
-            "CREATE TABLE t (a); CREATE TEMP TABLE t (b); ATTACH ':memory:' AS \"o \"\"d\";"
+            'CREATE TABLE t (a); CREATE TEMP TABLE t (b); ATTACH \':memory:\' AS "o ""d";'
             'CREATE TABLE "o ""d".t (c); CREATE TABLE "o ""d".u (d)'
         )
         schema = read_schema(connection, "sqlite")
@@ -223,9 +228,21 @@ def test_urls_that_lead_nowhere(url: str, message: str) -> None:
 
 def test_without_the_extra() -> None:
     for module, source, message in (
-        ("sqlalchemy", "postgresql://h/d", "needs SQLAlchemy, which is not installed: pip install 'stackmask[sql]'"),
-        ("psycopg", "postgresql://h/d", "needs psycopg, which is not installed (pip install 'stackmask[sql]')"),
-        ("sqlglot", "CREATE TABLE t (a int)", "needs sqlglot, which is not installed: pip install 'stackmask[sql]'"),
+        (
+            "sqlalchemy",
+            "postgresql://h/d",
+            "needs SQLAlchemy, which is not installed: pip install 'stackmask[sql]'",
+        ),
+        (
+            "psycopg",
+            "postgresql://h/d",
+            "needs psycopg, which is not installed (pip install 'stackmask[sql]')",
+        ),
+        (
+            "sqlglot",
+            "CREATE TABLE t (a int)",
+            "needs sqlglot, which is not installed: pip install 'stackmask[sql]'",
+        ),
     ):
         script = f"""
 import sys
@@ -268,7 +285,9 @@ def test_statements_stay_in_memory(tmp_path: Path) -> None:
     for statement in (f"ATTACH '{other}' AS o", f"VACUUM INTO '{other}'"):
         refused(f"CREATE TABLE t (a);\n{statement};", "only statements about this one database")
     assert not other.exists()
-    dump = "PRAGMA foreign_keys=OFF; BEGIN TRANSACTION; CREATE TABLE t (a); INSERT INTO t VALUES (';'); COMMIT;"
+    dump = (
+        "PRAGMA foreign_keys=OFF; BEGIN TRANSACTION; CREATE TABLE t (a); INSERT INTO t VALUES (';'); COMMIT;"
+    )
     assert names(read_schema(dump, "sqlite")) == {"t": ["a"]}
 
 

@@ -95,7 +95,9 @@ def test_an_engine_and_a_connection(server: Server) -> None:
         connection.exec_driver_sql("SET search_path TO sales, public, nowhere")
         connection.exec_driver_sql("CREATE TEMP TABLE brief (a int)")
         here = read_schema(connection, "postgres")
-        assert here.default_schemas[1:] == ("sales", "public") and here.default_schemas[0].startswith("pg_temp")
+        assert here.default_schemas[1:] == ("sales", "public") and here.default_schemas[0].startswith(
+            "pg_temp"
+        )
         assert [t.name for t in here.tables if t.schema == here.default_schemas[0]] == ["brief"]
     engine.dispose()
     for url in (server.url.replace("+psycopg", ""), server.url.replace("postgresql+psycopg", "postgres")):
@@ -128,7 +130,9 @@ def test_a_thousand_tables(server: Server) -> None:
     with pytest.raises(SQLError, match="has no tables that may be read"):
         read_schema(many, "postgres")
     text = "".join(f"CREATE TABLE t{i} (id int, c{i} text);" for i in range(1000))
-    with psycopg.connect(server.conninfo.replace("dbname=postgres", "dbname=many"), autocommit=True) as connection:
+    with psycopg.connect(
+        server.conninfo.replace("dbname=postgres", "dbname=many"), autocommit=True
+    ) as connection:
         connection.execute(text)
     assert found(read_schema(many, "postgres")) == found(read_schema(text, "postgres"))
 
@@ -151,7 +155,9 @@ def test_a_dump_of_psql() -> None:
         "COPY public.t (a) FROM stdin;\n1\n'); CREATE TABLE x (\n\\.\n\n"
         "ALTER TABLE ONLY public.t\n    ADD CONSTRAINT k PRIMARY KEY (a);\n\\unrestrict abc\n"
     )
-    assert [(t.schema, t.name, len(t.columns)) for t in read_schema(dump, "postgres").tables] == [("public", "t", 1)]
+    assert [(t.schema, t.name, len(t.columns)) for t in read_schema(dump, "postgres").tables] == [
+        ("public", "t", 1)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -169,7 +175,11 @@ def test_a_dump_of_psql() -> None:
         ("ALTER TABLE a ADD COLUMN b int", "line 1, column 1", "there is no table 'a'"),
         ("CREATE TABLE a (x int); ALTER TABLE a RENAME COLUMN y TO z", "line 1, column 25", "no column 'y'"),
         ("DROP TABLE a", "line 1, column 1", "there is no table 'a'"),
-        ("CREATE TABLE p (x int); CREATE TABLE c () INHERITS (p); ALTER TABLE p ADD y int", "column 57", "inherit"),
+        (
+            "CREATE TABLE p (x int); CREATE TABLE c () INHERITS (p); ALTER TABLE p ADD y int",
+            "column 57",
+            "inherit",
+        ),
         ("CREATE SCHEMA s CREATE TABLE t (a int)", "line 1, column 1", "CREATE SCHEMA"),
     ],
 )
