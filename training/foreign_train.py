@@ -1,8 +1,4 @@
-"""Teach the trained model to read a schema from its prompt: lessons about schemas drawn anew, one core, an hour.
-
-The shop is kept up beside it, so that both prompts work with one set of weights: a question alone is about the shop,
-one below the lines of a schema about that.
-"""
+"""Teach a copy of the trained model to read a schema from its prompt: lessons about schemas drawn anew."""
 
 from __future__ import annotations
 
@@ -12,7 +8,6 @@ import math
 import random
 import re
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -24,8 +19,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 from stackmask.runtime.embedded import schema_lines_text
 from training.foreign_questions import Asker
 from training.foreign_schemas import draw_schema, schema_lines
-from training.make_questions import SEED, training_pairs
-from training.train import TARGET, WORK, encode, optimizer_for, save
+from training.make_questions import SEED
+from training.train import TARGET, WORK, optimizer_for, save
 
 MINUTES = 60.0
 MAX_STEPS = 20_000
@@ -33,7 +28,6 @@ SCHEMAS, QUESTIONS = (
     8,
     6,
 )  # of a step: the questions of one schema share its tokens, and do not see each other
-SHOP = 8  # questions about the shop in a step
 PEAK_RATE = 1.5e-3
 WARMUP = 60
 CHECKPOINT_SECONDS = 300
@@ -90,20 +84,6 @@ def lay_out(lessons: list[Lesson]) -> tuple[torch.Tensor, torch.Tensor, torch.Te
     return tokens, targets, positions, seen[:, None]
 
 
-def shop_batches(tokenizer: Tokenizer, steps: int, seed: int) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Draw questions about the shop: tokens and targets."""
-    pairs = training_pairs(steps * SHOP, seed)
-    for _ in range(steps):
-        group = [encode(tokenizer, next(pairs)) for _ in range(SHOP)]
-        width = max(len(ids) for ids, _ in group)
-        tokens = torch.zeros((SHOP, width), dtype=torch.long)
-        targets = torch.full((SHOP, width), -100)
-        for row, (ids, asked) in enumerate(group):
-            tokens[row, : len(ids)] = torch.tensor(ids)
-            targets[row, asked : len(ids)] = torch.tensor(ids[asked:])
-        yield tokens, targets
-
-
 def loss_of(
     model: LlamaForCausalLM, tokens: torch.Tensor, targets: torch.Tensor, **more: torch.Tensor
 ) -> torch.Tensor:
@@ -133,9 +113,8 @@ def train(source: Path, target: Path, minutes: float = MINUTES, seed: int = SEED
     model.float().train()
     optimizer = optimizer_for(model)
     rng = random.Random(f"lessons {seed}")
-    smooth = [0.0, 0.0]
+    smooth = 0.0
     started = saved = time.monotonic()
-    shop = shop_batches(tokenizer, MAX_STEPS, seed + 2)
     with tqdm(range(MAX_STEPS), unit="step", dynamic_ncols=True, mininterval=20) as progress:
         for step in progress:
             done = (time.monotonic() - started) / (60 * minutes)
@@ -145,20 +124,13 @@ def train(source: Path, target: Path, minutes: float = MINUTES, seed: int = SEED
                 group["lr"] = rate(step, done)
             optimizer.zero_grad(set_to_none=True)
             tokens, targets, positions, seen = lay_out([lesson(tokenizer, rng) for _ in range(SCHEMAS)])
-            kept_tokens, kept_targets = next(shop)
-            parts = (
-                (tokens, targets, {"position_ids": positions, "attention_mask": seen}),
-                (kept_tokens, kept_targets, {}),
-            )
-            total = int((targets != -100).sum() + (kept_targets != -100).sum())
-            for i, (inputs, wanted, more) in enumerate(parts):
-                loss = loss_of(model, inputs, wanted, **more)
-                (loss / total).backward()
-                here = loss.item() / int((wanted != -100).sum())
-                smooth[i] = here if not smooth[i] else 0.98 * smooth[i] + 0.02 * here
+            total = int((targets != -100).sum())
+            loss = loss_of(model, tokens, targets, position_ids=positions, attention_mask=seen) / total
+            loss.backward()
+            smooth = 0.98 * smooth + 0.02 * loss.item() if smooth else loss.item()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
-            progress.set_postfix(drawn=f"{smooth[0]:.4f}", shop=f"{smooth[1]:.4f}", refresh=False)
+            progress.set_postfix(loss=f"{smooth:.4f}", refresh=False)
             if time.monotonic() - saved > CHECKPOINT_SECONDS:
                 save(model, WORK / "reading")
                 saved = time.monotonic()
