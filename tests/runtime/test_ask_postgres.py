@@ -48,7 +48,7 @@ WRITES = [
     "SELECT 1; DELETE FROM people",
     "SELECT 1; COMMIT; SET default_transaction_read_only = off; DELETE FROM people",
     "DO $$ BEGIN DELETE FROM people; END $$",
-    "COPY people TO '/tmp/people'",
+    "COPY people TO '/people'",
     "CALL spoil()",
     "EXECUTE spoil",
     "PREPARE p AS DELETE FROM people",

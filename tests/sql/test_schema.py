@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import sys
@@ -335,3 +336,14 @@ def test_the_inspector_reads_what_has_no_reader_of_its_own() -> None:
     engine.dispose()
     assert [(t.name, t.is_view) for t in found.tables] == [("t", False), ("v", True)]
     assert found.tables[0].columns == (Column("a", "INTEGER"), Column("b", "VARCHAR(3)"))
+
+
+def test_examples_of_the_page() -> None:
+    page = Path(__file__).resolve().parents[2] / "docs" / "sql-database.md"
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+    assert blocks
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), {})  # noqa: S102
+    shown = refused("CREATE TABLE a (x,\n y FOO (3) NOT NUL);", "near")
+    assert "\n".join("    " + line for line in shown.splitlines()) in text
