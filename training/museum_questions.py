@@ -1,7 +1,7 @@
 """Questions about the museum, written by hand before any answer was seen, with the queries that answer them.
 
-They are of the kinds that lessons about drawn schemas are of. No sentence is one of the frames in
-``foreign_questions.py``; a test compares them.
+They are of the kinds that lessons about drawn schemas are of (``foreign_questions.py``), in other words: a test sees to it that
+no lesson would ask one of them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 BY_ARTIST = "WHERE artist_id = (SELECT id FROM artists WHERE name = '{}')"
 MOST = "SELECT {0}.{1} FROM {0} JOIN {2} ON {3} = {0}.id GROUP BY {0}.id ORDER BY COUNT(*)"
 
-# the names are ones of the database: artists and paintings with rows
+ARTIST, PAINTING = "Fred Shaw", "Distant Window"  # of the database
 MUSEUM = (
     ("How many paintings does the museum own?", "SELECT COUNT(*) FROM paintings"),
     ("How many artists do we know?", "SELECT COUNT(*) FROM artists"),
@@ -74,9 +74,7 @@ MUSEUM = (
 )  # fmt: skip
 
 
-def museum_questions(artist: str, painting: str) -> list[tuple[str, str]]:
-    """Return the questions, about an artist and a painting of the database."""
-    return [
-        (question.format(artist=artist, painting=painting), sql.format(artist=artist, painting=painting))
-        for question, sql in MUSEUM
-    ]
+def museum_questions() -> list[tuple[str, str]]:
+    """Return (question, SQL) pairs."""
+    names = {"artist": ARTIST, "painting": PAINTING}
+    return [(question.format(**names), sql.format(**names)) for question, sql in MUSEUM]

@@ -15,6 +15,10 @@ from stackmask.grammar.sql.schema import Schema
 
 MAX_DDL: Final = 20_000_000  # characters
 MAX_SECONDS: Final = 30.0  # for running statements: a dump may also insert rows
+MAX_SCANNED: Final = (
+    2_000_000_000  # characters: a `;` inside of a quote has SQLite look at its statement again
+)
+MAX_TRIES: Final = 1_000  # places that are tried as the one that an error is about
 STEPS_BETWEEN_CHECKS: Final = 10_000  # virtual machine steps of SQLite; about a millisecond
 
 _NEAR: Final = 'near "'
@@ -80,9 +84,10 @@ def _allow(action: int, first: str | None, *_: str | None) -> int:
 
 def split_statements(text: str) -> Iterator[tuple[int, str]]:
     """Yield (offset, statement) as SQLite's shell splits: at a `;` that ends a statement, triggers included."""
-    start = 0
+    start = scanned = 0
     at = text.find(";")
-    while at >= 0:
+    while at >= 0 and scanned < MAX_SCANNED:
+        scanned += at + 1 - start
         if sqlite3.complete_statement(text[start : at + 1]):
             yield _stripped(start, text[start : at + 1])
             start = at + 1
@@ -123,7 +128,9 @@ def _locate(statement: str, message: str) -> tuple[int, int]:
         return 0, len(statement.split(None, 1)[0]) if statement.split() else 1
     with closing(sqlite3.connect(":memory:")) as empty:
         at = statement.find(word)
-        while word and at >= 0:
+        for _ in range(MAX_TRIES):
+            if not word or at < 0:
+                break
             try:
                 empty.execute("EXPLAIN " + statement[: at + len(word)])
             except sqlite3.Error as error:

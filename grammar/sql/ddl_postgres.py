@@ -19,6 +19,9 @@ NAME_BYTES: Final = 63  # longer names are cut by the server
 SYSTEM_COLUMNS: Final = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 PUBLIC: Final = "public"
 TEMPORARY: Final = "pg_temp"
+MODIFIERS: Final = frozenset(
+    "OR REPLACE GLOBAL LOCAL TEMP TEMPORARY UNLOGGED FOREIGN MATERIALIZED RECURSIVE".split()  # noqa: SIM905
+)
 ALTERED: Final = {"TABLE", "VIEW", "MATERIALIZED", "FOREIGN"}
 # what may follow ADD and DROP in ALTER TABLE without being a column
 CONSTRAINTS: Final = {"CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK", "EXCLUDE", "NOT"}
@@ -104,15 +107,21 @@ class _Reader:
         """Apply one statement; one that is about no table changes nothing."""
         self.place = (tokens[0].start, len(tokens[0].text))
         words = [token.text.upper() for token in tokens]
-        verb, kinds = words[0], set(words[1:6])
-        if verb == "CREATE" and kinds & {"TABLE", "VIEW"} and words[1] not in ("INDEX", "RULE", "TRIGGER"):
+        verb = words[0]
+        kind = next((word for word in words[1:] if word not in MODIFIERS), "")
+        if verb == "CREATE" and kind in ("TABLE", "VIEW"):
             self.create(self.parse(tokens))
         elif verb == "CREATE" and words[1:2] == ["SCHEMA"] and {"TABLE", "VIEW"} & set(words):
             raise self.error(
                 "tables inside of CREATE SCHEMA are not read: write them as statements of their own"
             )
-        elif verb == "DROP" and kinds & {"TABLE", "VIEW"}:
+        elif verb == "DROP" and kind in ("TABLE", "VIEW"):
             self.drop(self.parse(tokens))
+        elif words[:2] in (["DROP", "SCHEMA"], ["ALTER", "SCHEMA"]):
+            if {table.schema for table in self.tables.values()} & {token.text for token in tokens[2:]}:
+                raise self.error(
+                    "a schema with tables in it that changes: write its tables as they are in the end"
+                )
         elif verb == "ALTER" and words[1:2] and words[1] in ALTERED:
             self.attached |= bool({"ATTACH", "INHERIT"} & set(words))
             if self.changes_names(words):
@@ -282,10 +291,16 @@ class _Reader:
     def drop(self, statement: exp.Drop) -> None:
         for table in statement.args["tables"]:
             try:
-                del self.tables[self.find(table)]
+                key = self.find(table)
             except SQLError:
                 if not statement.args.get("exists"):
                     raise
+                continue
+            if statement.args.get("cascade") and (
+                key in self.parents or any(t.is_view for t in self.tables.values())
+            ):
+                raise self.error("what else CASCADE drops is not followed: drop it by name")
+            del self.tables[key]
 
     def alter(self, statement: exp.Alter) -> None:
         from sqlglot import exp

@@ -38,6 +38,8 @@ ALTER TABLE likes ALTER COLUMN extra SET DEFAULT 3;
 ALTER TABLE ONLY likes RENAME COLUMN z TO "ZZ";
 ALTER TABLE likes ADD CONSTRAINT c CHECK (id > 0), ADD UNIQUE (extra);
 ALTER TABLE made RENAME TO renamed;
+DROP TABLE IF EXISTS never CASCADE;
+CREATE TYPE view AS ENUM ('x');
 CREATE TABLE gone (a int);
 DROP TABLE IF EXISTS gone, never;
 INSERT INTO parent (name) VALUES ('x;'), ('create table q (a int);');
@@ -180,6 +182,12 @@ def test_a_dump_of_psql() -> None:
             "column 57",
             "inherit",
         ),
+        (
+            "CREATE TABLE a (x int); CREATE VIEW v AS SELECT x FROM a; DROP TABLE a CASCADE",
+            "column 60",
+            "CASCADE",
+        ),
+        ("CREATE TABLE s.a (x int); DROP SCHEMA s CASCADE", "column 27", "a schema with tables"),
         ("CREATE SCHEMA s CREATE TABLE t (a int)", "line 1, column 1", "CREATE SCHEMA"),
     ],
 )
