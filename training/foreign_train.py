@@ -7,6 +7,7 @@ import json
 import math
 import random
 import re
+import shutil
 import time
 from pathlib import Path
 
@@ -134,7 +135,8 @@ def train(source: Path, target: Path, minutes: float = MINUTES, seed: int = SEED
             if time.monotonic() - saved > CHECKPOINT_SECONDS:
                 save(model, WORK / "reading")
                 saved = time.monotonic()
-    save(model, target)
+    save(model, WORK / "reading")
+    shutil.copyfile(WORK / "reading" / "model.safetensors", target / "reader.safetensors")
 
 
 def main() -> None:

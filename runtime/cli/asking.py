@@ -48,7 +48,7 @@ def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) 
             prompt_for(question)  # and so do those of the question
         grammar = make_grammar(database) if how.constrained else None
         with messages().status("loading the model"):
-            model, tokenizer = load_model(model_name)
+            model, tokenizer = load_model(model_name, reading=not known)
         prompt = _prompt(question, database, model, tokenizer, how, embedded=model_name is None, known=known)
         query = _write(prompt, model, tokenizer, grammar, how)
         if query is None:

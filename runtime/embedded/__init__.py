@@ -76,13 +76,17 @@ def _spelled(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
 
 
-def load_embedded() -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
+def load_embedded(*, reading: bool = False) -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
     """Return (model, tokenizer): float32 on the CPU, in evaluation mode.
+
+    ``reading``: the weights that read a schema from the prompt, and not those that know the shop by heart.
 
     Raises: MissingExtraError without the extra ``hf``; EmbeddedModelError if a file is missing.
     Cost: the import of transformers; the files themselves load in milliseconds.
     """
-    weights, configuration, vocabulary = map(_file, ("model.safetensors", "config.json", "tokenizer.json"))
+    weights, configuration, vocabulary = map(
+        _file, ("reader.safetensors" if reading else "model.safetensors", "config.json", "tokenizer.json")
+    )
     with require("hf"):
         import torch
         from safetensors.torch import load_file

@@ -159,7 +159,7 @@ def test_the_command(server: Server, monkeypatch: pytest.MonkeyPatch, model: Any
         assert grammar is None or isinstance(grammar, Grammar)
         return generate(model, tokenizer, asked, Grammar.from_ebnf(f'root ::= "{query}"'), **options)
 
-    monkeypatch.setattr(asking, "load_model", lambda name: (model, tokenizer))
+    monkeypatch.setattr(asking, "load_model", lambda name, **_: (model, tokenizer))
     monkeypatch.setattr("stackmask.runtime.generation.generate", narrowed)
 
     def call(*options: str) -> Any:
