@@ -184,7 +184,7 @@ def test_a_dump_of_psql() -> None:
         ),
         (
             "CREATE TABLE a (x int); CREATE VIEW v AS SELECT x FROM a; DROP TABLE a CASCADE",
-            "column 60",
+            "column 59",
             "CASCADE",
         ),
         ("CREATE TABLE s.a (x int); DROP SCHEMA s CASCADE", "column 27", "a schema with tables"),
