@@ -1,4 +1,7 @@
-"""Teach a copy of the trained model to read a schema from its prompt: lessons about schemas drawn anew."""
+"""Teach a copy of the trained model to read a schema from its prompt: lessons about schemas drawn anew.
+
+One core, for as long as ``--minutes`` says; the longer, the better. What is there is gone on from with ``--source``.
+"""
 
 from __future__ import annotations
 

@@ -79,7 +79,9 @@ def _prompt(
     if embedded and known:
         return prompt_for(question)
     if embedded:
-        show_error("note: the model that comes with stackmask reads small schemas only; see --model")
+        show_error(
+            "note: the model that comes with stackmask is often wrong about other databases than the shop; see --model"
+        )
         made: Prompt = make_embedded_prompt(question, database.schema, tokenizer, how.max_new_tokens)
     else:
         chat = bool(getattr(tokenizer, "chat_template", None))

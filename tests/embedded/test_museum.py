@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
 import stackmask
-from stackmask.runtime.embedded import EmbeddedModelError, bundled_database, bundled_names, prompt_for
+from stackmask.grammar.sql.schema import read_schema
+from stackmask.runtime.embedded import (
+    EmbeddedModelError,
+    bundled_database,
+    bundled_names,
+    load_embedded,
+    prompt_for,
+)
 
 DIGEST = "9f1119ecf9955161114e4a20684ab66eb511c72eeffbef735ee86907dce93269"
 SHARED = {"id", "name", "title"}  # what every schema has
@@ -122,3 +131,31 @@ def test_lessons_are_right_sql() -> None:
 def test_a_prompt_with_a_schema() -> None:
     prompt = prompt_for(" How many\nx? ", [("a b", ["id", 'c"d']), ("t", ["SELECT", "é"])])
     assert prompt == ' "a b" id "c""d"\n t SELECT "é"\nHow many x?\n'
+
+
+def test_reported_answers() -> None:
+    """What the page says is what the run found."""
+    repo = Path(__file__).resolve().parents[2]
+    result = json.loads(
+        (repo / "benchmarks" / "results" / "embedded_museum.json").read_text(encoding="utf-8")
+    )
+    page = (repo / "docs" / "embedded-model.md").read_text(encoding="utf-8")
+    for way, said in (
+        ("stackmask_sql", "in the grammar of `stackmask sql`"),
+        ("sql_ebnf", "in `sql.ebnf`"),
+        ("without_grammar", "without a grammar"),
+    ):
+        found = result[way]
+        assert found["questions"] == 60
+        assert f"| {said} | {found['right']} | {found['does_not_run']} |" in page
+
+
+def test_the_reader_finds_names_in_the_prompt(museum: sqlite3.Connection) -> None:
+    model, tokenizer = load_embedded(reading=True)
+    schema = read_schema(museum, "sqlite")
+    tables = [(table.name, [column.name for column in table.columns]) for table in schema.tables]
+    prompt = prompt_for("Please list the names of our galleries", tables)
+    (answer,) = stackmask.generate(
+        model, tokenizer, [prompt], stackmask.Grammar.from_sql("sqlite"), max_new_tokens=60, do_sample=False
+    )
+    assert answer.finished and "FROM galleries" in answer.text
