@@ -11,7 +11,7 @@ from stackmask.grammar.diagnostics import StackmaskError
 EXTRAS = {
     "cli": frozenset({"typer", "rich"}),
     "hf": frozenset({"torch", "transformers", "safetensors", "tokenizers", "tqdm", "typer", "rich"}),
-    "sql": frozenset({"sqlalchemy", "psycopg"}),
+    "sql": frozenset({"sqlalchemy", "psycopg", "sqlglot"}),
     "bench": frozenset({"matplotlib"}),
     "gpu": frozenset({"torch", "triton"}),
 }

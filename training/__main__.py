@@ -1,7 +1,7 @@
 """Make everything anew: ``python -m training`` writes the database, the model, the held-out questions.
 
 Steps can be left out: ``python -m training database questions`` (the others: ``train``, ``evaluate``).
-Evaluation needs stackmask itself installed; everything else needs torch, transformers, tokenizers, safetensors
+Reading and evaluation need stackmask itself installed; everything else needs torch, transformers, tokenizers, safetensors
 and tqdm.
 """
 
@@ -10,12 +10,13 @@ from __future__ import annotations
 import argparse
 
 from training.make_database import content_digest, make_database
+from training.make_museum import make_museum
 from training.make_questions import held_out_pairs, skeletons, write_held_out
 from training.train import BATCH, STEPS, TARGET, train
 
-DATABASE = TARGET / "shop.sqlite"
+DATABASE, MUSEUM = TARGET / "shop.sqlite", TARGET / "museum.sqlite"
 HELD_OUT_QUESTIONS = 200
-ALL = ("database", "train", "questions", "evaluate")
+ALL = ("database", "train", "read", "questions", "evaluate")
 
 
 def main() -> None:
@@ -25,9 +26,15 @@ def main() -> None:
     steps = parser.parse_args().steps or ALL
     if "database" in steps:
         make_database(DATABASE)
-        print(f"{DATABASE.name}: content {content_digest(DATABASE)}")
+        make_museum(MUSEUM)
+        for path in (DATABASE, MUSEUM):
+            print(f"{path.name}: content {content_digest(path)}")
     if "train" in steps:
         print(train())
+    if "read" in steps:
+        from training.foreign_train import train as teach_to_read
+
+        teach_to_read(TARGET, TARGET)
     if "questions" in steps:
         # every wording of the very stream that training draws is excluded
         seen = skeletons(STEPS * BATCH)

@@ -85,19 +85,43 @@ def generate(
 def sql(
     question: Annotated[str, typer.Argument(help="A question about the data, in plain words.")],
     db: Annotated[
-        Path | None, typer.Option("--db", help="A SQLite file; by default the bundled shop.")
+        str | None,
+        typer.Option(
+            "--db",
+            help="A SQLite file, a URL (postgresql://user@host/database), or the name of a bundled database; by "
+            "default the bundled shop.",
+        ),
     ] = None,
     model: Model = None,
-    max_new_tokens: MaxNewTokens = 256,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show the database's plan; the query does not run.")
+    ] = False,
+    output_format: Annotated[
+        Literal["table", "csv", "json"],
+        typer.Option(
+            "--format",
+            help="How rows go to standard output; with csv and json the SQL goes to standard error.",
+        ),
+    ] = "table",
+    grammar: Annotated[
+        bool,
+        typer.Option(
+            "--grammar/--no-grammar", help="Without: let the model write what it likes, to compare."
+        ),
+    ] = True,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.0, help="Stop the query after so many seconds.")
+        float, typer.Option("--timeout", min=0.001, help="Stop the query after so many seconds.")
     ] = 10.0,
-    rows: Annotated[int, typer.Option("--rows", min=1, help="Show at most so many rows.")] = 50,
+    rows: Annotated[
+        int, typer.Option("--rows", min=1, max=1_000_000, help="Fetch at most so many rows.")
+    ] = 50,
+    max_new_tokens: MaxNewTokens = 256,
 ) -> None:
     """Answer a question: write the SQL, run it (read-only), show the rows."""
-    from stackmask.runtime.cli.asking import run_sql
+    from stackmask.runtime.cli.asking import Asking, run_sql
 
-    raise typer.Exit(run_sql(question, db, model, max_new_tokens=max_new_tokens, timeout=timeout, shown=rows))
+    how = Asking(max_new_tokens, timeout, rows, output_format, explain=explain, constrained=grammar)
+    raise typer.Exit(run_sql(question, db, model, how))
 
 
 @app.command()

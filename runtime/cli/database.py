@@ -1,23 +1,20 @@
-"""Run one query on a SQLite file, without any way to change it."""
+"""Databases that questions are asked of: whatever a model writes, nothing but reading happens."""
 
 from __future__ import annotations
 
-import sqlite3
-import time
 from collections.abc import Sequence
-from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-from urllib.parse import quote
+from typing import Any, Protocol
 
 from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.grammar.sql.schema import Schema, is_url
 
-STEPS_BETWEEN_CHECKS = 10_000  # virtual machine steps of SQLite; about a millisecond
+TableKey = tuple[str | None, str]  # schema, table
 
 
 class QueryError(StackmaskError):
-    """A database that cannot be opened, or a query that SQLite refuses or that takes too long."""
+    """A query that the database refuses, that takes too long, or that would do more than read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,50 +26,62 @@ class Rows:
     more: bool
 
 
-def connect(path: Path) -> sqlite3.Connection:
-    """Open a SQLite file for reading only.
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A foreign key: its columns, and the table they refer to."""
 
-    Raises: QueryError if there is no such file, or it is no SQLite database.
+    columns: tuple[str, ...]
+    table: TableKey
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What a model should know about tables beyond their columns."""
+
+    primary: dict[TableKey, tuple[str, ...]] = field(default_factory=dict)
+    foreign: dict[TableKey, tuple[Reference, ...]] = field(default_factory=dict)
+
+
+class Database(Protocol):
+    """An open database. ``dialect`` is one of ``Grammar.from_sql``, ``product`` is for people."""
+
+    dialect: str
+    product: str
+    schema: Schema
+
+    def keys(self) -> Keys:
+        """Return the primary and foreign keys."""
+
+    def run(self, query: str, *, timeout: float, limit: int) -> Rows:
+        """Run one query, read-only, and fetch up to ``limit`` rows; ``timeout`` in seconds.
+
+        Raises: QueryError, in the database's own words.
+        """
+
+    def plan(self, query: str, *, timeout: float) -> list[str]:
+        """Return how the database would run a query, line by line. The query itself does not run.
+
+        Raises: QueryError.
+        """
+
+    def close(self) -> None:
+        """Let go of the database."""
+
+
+def open_database(source: str | Path) -> Database:
+    """Open a SQLite file, or what a URL names.
+
+    Raises: SQLError if it cannot be opened or has no tables: missing, locked, of another kind, not to be reached,
+    a driver not installed. Messages show no password.
     """
-    if not path.is_file():
-        raise QueryError(f"no such database: {path}" if not path.exists() else f"not a database file: {path}")
-    connection = sqlite3.connect(f"file:{quote(str(path.resolve()))}?mode=ro", uri=True)
-    try:
-        connection.execute("PRAGMA query_only = ON")
-        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.Error as error:
-        connection.close()
-        raise QueryError(f"cannot open the database {path}: {error}") from None
-    return connection
+    if is_url(source) and not str(source).startswith("sqlite:"):
+        from stackmask.runtime.cli.server_database import ServerDatabase
 
+        return ServerDatabase(str(source))
+    from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
 
-def read_schema(path: Path) -> str:
-    """Return the statements that made the tables and views of a database."""
-    with closing(connect(path)) as connection:
-        found = connection.execute(
-            "SELECT sql FROM sqlite_master WHERE type IN ('table', 'view') AND sql IS NOT NULL "
-            "AND name NOT LIKE 'sqlite_%' ORDER BY rowid"
-        )
-        return "\n".join(f"{statement};" for (statement,) in found)
+    if is_url(source):
+        from stackmask.grammar.sql.inspect_server import sqlite_path
 
-
-def run_query(path: Path, query: str, *, timeout: float, limit: int) -> Rows:
-    """Run a query and fetch up to ``limit`` rows; ``timeout`` in seconds.
-
-    Raises: QueryError with SQLite's own words.
-    """
-    with closing(connect(path)) as connection:
-        deadline = time.monotonic() + timeout
-        connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_CHECKS)
-        connection.text_factory = lambda data: data.decode("utf-8", "replace")
-        try:
-            cursor = connection.execute(query)
-            fetched = cursor.fetchmany(limit + 1)
-        except sqlite3.OperationalError as error:
-            if "interrupted" in str(error):
-                raise QueryError(f"the query took longer than {timeout:g} s and was stopped") from None
-            raise QueryError(f"SQLite: {error}") from None
-        except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError) as error:
-            raise QueryError(f"SQLite: {error}") from None
-        columns = [column[0] for column in cursor.description or ()]
-    return Rows(columns, fetched[:limit], len(fetched) > limit)
+        return SQLiteDatabase(sqlite_path(str(source)))
+    return SQLiteDatabase(Path(source))

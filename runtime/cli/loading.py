@@ -9,8 +9,10 @@ from stackmask.runtime.extras import require
 from stackmask.runtime.generation.errors import GenerationError
 
 
-def load_model(name: str | None) -> tuple[Any, Any]:
+def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
     """Return (model, tokenizer): the embedded ones without a name, else those of a transformers model.
+
+    ``reading``: of the embedded ones, those that read a schema from the prompt.
 
     Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
     """
@@ -19,7 +21,7 @@ def load_model(name: str | None) -> tuple[Any, Any]:
         import transformers  # noqa: F401  # both are there: what follows needs them, but not all of their parts
     if name is None:
         torch.set_num_threads(1)  # with four million weights, threads cost more than they save
-        return load_embedded()
+        return load_embedded(reading=reading)
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils import logging
 

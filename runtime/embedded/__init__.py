@@ -6,6 +6,8 @@ It is made by ``python -m training`` in the repository; docs/embedded-model.md t
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,10 +17,13 @@ from stackmask.runtime.extras import require
 if TYPE_CHECKING:
     from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
-__all__ = ["EmbeddedModelError", "bundled_database", "load_embedded", "prompt_for"]
+__all__ = ["EmbeddedModelError", "bundled_database", "bundled_names", "load_embedded", "prompt_for"]
 
 FOLDER = Path(__file__).resolve().parent
 END, PAD = "<|endoftext|>", "<|pad|>"
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+DATABASES = ("shop", "museum")  # the first is the one that the model was trained on
+CONTEXT = 512  # tokens that the model reads and writes
 MAX_QUESTION = 400  # characters: beyond it nothing of the training data is left to compare with
 
 
@@ -26,13 +31,26 @@ class EmbeddedModelError(StackmaskError):
     """The embedded model's files are missing, or the question is none it can be asked."""
 
 
-def bundled_database() -> Path:
-    """Return the path of the SQLite database that the embedded model was trained on."""
-    return _file("shop.sqlite")
+def bundled_names() -> tuple[str, ...]:
+    """Return the names of the databases that come with stackmask, first the one that the model was trained on."""
+    return DATABASES
 
 
-def prompt_for(question: str) -> str:
+def bundled_database(name: str = DATABASES[0]) -> Path:
+    """Return the path of a bundled SQLite database.
+
+    Raises: EmbeddedModelError if there is none of this name, or its file is missing.
+    """
+    if name not in DATABASES:
+        raise EmbeddedModelError(f"no bundled database `{name}`; there are {', '.join(DATABASES)}")
+    return _file(f"{name}.sqlite")
+
+
+def prompt_for(question: str, tables: Iterable[tuple[str, Iterable[str]]] | None = None) -> str:
     """Return the prompt that the embedded model continues with SQL: the question on one line.
+
+    A question alone is about the shop. For another database give its tables, (name, columns) each: they go before
+    the question.
 
     Raises: EmbeddedModelError for an empty question, or one longer than ``MAX_QUESTION`` characters.
     """
@@ -43,16 +61,32 @@ def prompt_for(question: str) -> str:
         raise EmbeddedModelError(
             f"the question has {len(line)} characters; the model reads at most {MAX_QUESTION}"
         )
-    return line + "\n"
+    return (schema_lines_text(tables) if tables is not None else "") + line + "\n"
 
 
-def load_embedded() -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
+def schema_lines_text(tables: Iterable[tuple[str, Iterable[str]]]) -> str:
+    """Return a schema as the embedded model reads it: a line for each table, its name and those of its columns."""
+    return "".join(
+        "".join(f" {_spelled(name)}" for name in (table, *columns)) + "\n" for table, columns in tables
+    )
+
+
+def _spelled(name: str) -> str:
+    """Return a name as SQL would need it."""
+    return name if _PLAIN.fullmatch(name) else '"' + name.replace('"', '""') + '"'
+
+
+def load_embedded(*, reading: bool = False) -> tuple[LlamaForCausalLM, PreTrainedTokenizerFast]:
     """Return (model, tokenizer): float32 on the CPU, in evaluation mode.
+
+    ``reading``: the weights that read a schema from the prompt, and not those that know the shop by heart.
 
     Raises: MissingExtraError without the extra ``hf``; EmbeddedModelError if a file is missing.
     Cost: the import of transformers; the files themselves load in milliseconds.
     """
-    weights, configuration, vocabulary = map(_file, ("model.safetensors", "config.json", "tokenizer.json"))
+    weights, configuration, vocabulary = map(
+        _file, ("reader.safetensors" if reading else "model.safetensors", "config.json", "tokenizer.json")
+    )
     with require("hf"):
         import torch
         from safetensors.torch import load_file

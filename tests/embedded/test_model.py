@@ -28,7 +28,8 @@ def loaded() -> tuple[Any, Any]:
 
 def test_files_are_small() -> None:
     folder = Path(embedded.__file__).parent
-    assert (folder / "model.safetensors").stat().st_size <= 12_000_000
+    for name in ("model.safetensors", "reader.safetensors"):
+        assert (folder / name).stat().st_size <= 12_000_000
     assert (folder / "tokenizer.json").stat().st_size <= 1_000_000
 
 

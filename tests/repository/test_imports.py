@@ -44,6 +44,7 @@ def test_importing_is_quick_and_brings_nothing_heavy() -> None:
         "rich",
         "tqdm",
         "sqlalchemy",
+        "sqlglot",
     }
     assert runs[0][1] & heavy == set()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
@@ -18,7 +17,6 @@ from stackmask.grammar.files import bundled_names
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.checking import compile_for_text, explain, judge
-from stackmask.runtime.cli.database import QueryError, read_schema, run_query
 from stackmask.runtime.cli.listing import describe
 
 MAIN = "from stackmask.runtime.cli import main; main()"
@@ -222,86 +220,6 @@ def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     assert_refused(
         call("generate", "p", "--grammar", "json", "--model", str(tmp_path / "nothing")),
         "cannot load the model",
-    )
-
-
-# sql ---------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def database(tmp_path: Path) -> Path:
-    path = tmp_path / "odd name?#.sqlite"
-    with sqlite3.connect(path) as connection:
-        connection.executescript(
-            "CREATE TABLE item (id INTEGER PRIMARY KEY, name TEXT, price REAL, data BLOB);"
-            "INSERT INTO item (name, price, data) VALUES ('[red]', 1.5, x'ff00'), (NULL, 2, NULL), ('é', 3, NULL);"
-        )
-    connection.close()
-    return path
-
-
-def test_queries_are_run_read_only(database: Path) -> None:
-    rows = run_query(database, "SELECT name, price FROM item ORDER BY id", timeout=5, limit=2)
-    assert (list(rows.columns), list(rows.rows), rows.more) == (
-        ["name", "price"],
-        [("[red]", 1.5), (None, 2.0)],
-        True,
-    )
-    before = database.read_bytes()
-    for query in (
-        "DELETE FROM item",
-        "CREATE TABLE t (a)",
-        "PRAGMA user_version = 3",
-        "INSERT INTO item (name) SELECT name FROM item",
-    ):
-        with pytest.raises(QueryError, match=r"readonly|read-only|query_only|attempt to write"):
-            run_query(database, query, timeout=5, limit=2)
-    assert database.read_bytes() == before
-    with pytest.raises(QueryError, match="SQLite: no such column: nope"):
-        run_query(database, "SELECT nope FROM item", timeout=5, limit=2)
-
-
-def test_queries_have_a_time_limit(database: Path) -> None:
-    endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
-    started = time.monotonic()
-    with pytest.raises(QueryError, match=r"longer than 0.2 s"):
-        run_query(database, endless, timeout=0.2, limit=1)
-    assert time.monotonic() - started < 5
-
-
-def test_schema(database: Path) -> None:
-    assert read_schema(database).startswith("CREATE TABLE item (id INTEGER PRIMARY KEY")
-
-
-def test_sql_with_bad_databases(tmp_path: Path) -> None:
-    text = tmp_path / "text"
-    text.write_text("not a database at all, but long enough to have a header" * 20)
-    assert_refused(call("sql", "q", "--db", str(tmp_path / "none")), "no such database")
-    assert_refused(call("sql", "q", "--db", str(tmp_path)), "not a database file")
-    assert_refused(call("sql", "q", "--db", str(text)), "cannot open the database")
-
-
-def test_sql_shows_query_and_rows(
-    database: Path, monkeypatch: pytest.MonkeyPatch, model: Any, tokenizer: Any
-) -> None:
-    """Any model will do: the query's grammar is narrowed to one sentence."""
-    query = "SELECT name, price, data FROM item"
-    monkeypatch.setattr("stackmask.runtime.cli.asking.load_model", lambda name: (model, tokenizer))
-    monkeypatch.setattr(
-        "stackmask.runtime.cli.asking.Grammar.bundled", lambda name: Grammar.from_ebnf(f'root ::= "{query}"')
-    )
-    result = call("sql", "what is there?", "--db", str(database), "--model", "any", "--rows", "2")
-    assert result.exit_code == 0, result.stderr
-    assert result.stdout.startswith(query + "\n\n")
-    assert "[red]" in result.stdout and "ff00" in result.stdout and "NULL" in result.stdout
-    assert "é" not in result.stdout and "only the first 2 rows" in result.stderr
-
-    cut = call("sql", "what is there?", "--db", str(database), "--model", "any", "--max-new-tokens", "3")
-    assert cut.exit_code == 1 and "max_new_tokens was reached" in cut.stderr
-    query = "SELECT nope FROM item"
-    failed = call("sql", "what is there?", "--db", str(database), "--model", "any")
-    assert (
-        failed.exit_code == 1 and query in failed.stdout and "SQLite: no such column: nope" in failed.stderr
     )
 
 

@@ -1,0 +1,148 @@
+"""A PostgreSQL database, asked in transactions that cannot write and are always rolled back."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import Any, Final
+
+from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.inspect_server import DRIVER, connected, first_line, make_engine, read_connection
+from stackmask.runtime.cli.database import Keys, QueryError, Reference, Rows, TableKey
+
+SCHEMA_SECONDS: Final = 30  # for reading the catalogue
+GRACE_SECONDS: Final = 2.0  # after the server's own time limit, the client cancels
+# shown as the server writes them: Python's own types cannot hold all of their values
+AS_TEXT: Final = ("date", "time", "timetz", "timestamp", "timestamptz", "interval", "json", "jsonb")
+
+_PRIMARY = """
+SELECT n.nspname, c.relname, array_agg(a.attname::text ORDER BY k.place)
+FROM pg_constraint AS o JOIN pg_class AS c ON c.oid = o.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+CROSS JOIN LATERAL unnest(o.conkey) WITH ORDINALITY AS k (number, place)
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.number
+WHERE o.contype = 'p' AND n.nspname !~ '^pg_' GROUP BY n.nspname, c.relname
+"""
+_FOREIGN = """
+SELECT n.nspname, c.relname, o.conname, array_agg(a.attname::text ORDER BY k.place), tn.nspname, t.relname
+FROM pg_constraint AS o JOIN pg_class AS c ON c.oid = o.conrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+JOIN pg_class AS t ON t.oid = o.confrelid JOIN pg_namespace AS tn ON tn.oid = t.relnamespace
+CROSS JOIN LATERAL unnest(o.conkey) WITH ORDINALITY AS k (number, place)
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = k.number
+WHERE o.contype = 'f' AND n.nspname !~ '^pg_' GROUP BY n.nspname, c.relname, o.oid, o.conname, tn.nspname, t.relname ORDER BY o.oid
+"""
+
+
+class ServerDatabase:
+    """A connection whose transactions are read-only, by the session's default and each by itself.
+
+    A query is the body of a cursor, sent by the protocol that takes one statement: what is not a query, a query that
+    writes in a WITH, and a second statement are refused by the server before anything runs. The transaction has
+    read before, so it cannot be turned into one that writes; it is rolled back in any case.
+    """
+
+    dialect = "postgres"
+    product = "PostgreSQL"
+
+    def __init__(self, url: str) -> None:
+        """Connect and read the schema. Raises: SQLError."""
+        engine = make_engine(url)
+        if engine.dialect.name != "postgresql":
+            raise SQLError(
+                f"questions are answered from SQLite files and PostgreSQL; {engine.url.drivername}:// is neither"
+            )
+        if engine.url.drivername != DRIVER:
+            raise SQLError(f"queries run with the driver psycopg alone: write {DRIVER}://, or postgresql://")
+        self._open = contextlib.ExitStack()
+        try:
+            self._connection = self._open.enter_context(connected(engine))
+            self._driver: Any = self._connection.connection.driver_connection
+            self._prepare()
+            self.schema = read_connection(self._connection)
+            if not self.schema.tables:
+                raise SQLError("the database has no tables that may be read")
+            self._keys = self._read_keys()
+            self._connection.rollback()
+        except BaseException as error:
+            self._open.close()
+            import psycopg
+
+            if isinstance(error, psycopg.Error):
+                raise SQLError(f"cannot read the tables of the database: {first_line(error)}") from None
+            raise
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._open.close()
+
+    def keys(self) -> Keys:
+        """Return the primary and foreign keys."""
+        return self._keys
+
+    def run(self, query: str, *, timeout: float, limit: int) -> Rows:
+        """Run one query; see :class:`Database`."""
+        with self._reading(timeout), self._driver.cursor(name="answer") as cursor:
+            cursor.execute(query)
+            rows = cursor.fetchmany(limit + 1)
+            columns = [column.name for column in cursor.description or ()]
+        return Rows(columns, rows[:limit], len(rows) > limit)
+
+    def plan(self, query: str, *, timeout: float) -> list[str]:
+        """Return the server's plan. As the body of a cursor, only queries have one, and ANALYZE is no word of theirs."""
+        explained = f"EXPLAIN (FORMAT TEXT) DECLARE answer CURSOR FOR {query}"
+        with self._reading(timeout), self._driver.cursor() as cursor:
+            cursor.execute(explained, prepare=True)  # the protocol of one statement
+            return [line for (line,) in cursor.fetchall()]
+
+    def _prepare(self) -> None:
+        from psycopg.types.string import TextLoader
+
+        self._driver.read_only = True  # every transaction begins as READ ONLY
+        for name in AS_TEXT:
+            self._driver.adapters.register_loader(name, TextLoader)
+        with self._driver.cursor() as cursor:
+            cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
+            cursor.execute(f"SET statement_timeout = {SCHEMA_SECONDS * 1000}")
+        self._driver.commit()
+
+    @contextlib.contextmanager
+    def _reading(self, timeout: float) -> Iterator[None]:
+        """Hold a transaction that can only read, for a limited time."""
+        import psycopg
+
+        watchdog = threading.Timer(timeout + GRACE_SECONDS, self._cancel)
+        watchdog.daemon = True
+        watchdog.start()
+        try:
+            with self._driver.cursor() as cursor:
+                cursor.execute("SET TRANSACTION READ ONLY")
+                cursor.execute(f"SET LOCAL statement_timeout = {max(1, int(timeout * 1000))}")
+                cursor.execute("SELECT 1")  # from here on, the transaction cannot be made one that writes
+            yield
+        except psycopg.errors.QueryCanceled:
+            raise QueryError(f"the query took longer than {timeout:g} s and was stopped") from None
+        except psycopg.errors.ReadOnlySqlTransaction as error:
+            raise QueryError(
+                f"refused: this is more than reading the database ({first_line(error)})"
+            ) from None
+        except (psycopg.Error, UnicodeEncodeError, ValueError) as error:
+            raise QueryError(f"PostgreSQL: {first_line(error)}") from None
+        finally:
+            watchdog.cancel()
+            with contextlib.suppress(psycopg.Error):
+                self._driver.rollback()
+
+    def _cancel(self) -> None:
+        with contextlib.suppress(Exception):  # the connection may be gone: then there is nothing to cancel
+            self._driver.cancel_safe(timeout=GRACE_SECONDS)
+
+    def _read_keys(self) -> Keys:
+        execute = self._connection.exec_driver_sql
+        primary: dict[TableKey, tuple[str, ...]] = {}
+        foreign: dict[TableKey, tuple[Reference, ...]] = {}
+        for schema, table, columns in execute(_PRIMARY):
+            primary[schema, table] = tuple(columns)
+        for schema, table, _, columns, other_schema, other in execute(_FOREIGN):
+            reference = Reference(tuple(columns), (other_schema, other))
+            foreign[schema, table] = (*foreign.get((schema, table), ()), reference)
+        return Keys(primary, foreign)

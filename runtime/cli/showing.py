@@ -1,0 +1,85 @@
+"""Show rows: as a table for people, as CSV or JSON for programs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import sys
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any, Literal
+
+from rich.table import Table
+from rich.text import Text
+
+from stackmask.runtime.cli.console import output
+from stackmask.runtime.cli.database import Rows
+
+Format = Literal["table", "csv", "json"]
+
+
+def show_rows(rows: Rows, form: Format) -> None:
+    """Write rows to standard output."""
+    if form == "table":
+        output().print(make_table(rows))
+    elif form == "csv":
+        writer = csv.writer(sys.stdout, lineterminator="\n")
+        writer.writerow(rows.columns)
+        writer.writerows(["" if value is None else text_of(value) for value in row] for row in rows.rows)
+    else:
+        names = unique_names(rows.columns)
+        found = [dict(zip(names, map(json_value, row), strict=True)) for row in rows.rows]
+        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+    sys.stdout.flush()
+
+
+def make_table(rows: Rows) -> Table:
+    """Lay out the rows; numbers to the right, NULL set apart from the text "NULL"."""
+    table = Table()
+    for i, name in enumerate(rows.columns):
+        values = [row[i] for row in rows.rows if row[i] is not None]
+        numbers = bool(values) and all(isinstance(value, int | float | Decimal) for value in values)
+        table.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
+    for row in rows.rows:
+        table.add_row(
+            *(Text("NULL", style="dim") if value is None else Text(text_of(value)) for value in row)
+        )
+    return table
+
+
+def text_of(value: Any) -> str:
+    """Return a value as text; bytes in hexadecimal."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value.hex() if isinstance(value, bytes | bytearray | memoryview) else str(value)
+
+
+def json_value(value: Any) -> Any:
+    """Return a value as JSON has it: numbers where they are exact, else text; bytes in hexadecimal."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            return str(value)
+        if value == value.to_integral_value():
+            return int(value)
+        return float(value) if Decimal(repr(float(value))) == value else str(value)
+    if isinstance(value, list | tuple):
+        return [json_value(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): json_value(item) for key, item in value.items()}
+    return text_of(value)
+
+
+def unique_names(names: Sequence[str]) -> list[str]:
+    """Return names for the keys of an object: the second ``n`` is ``n_2``."""
+    found: list[str] = []
+    for name in names:
+        wanted, number = name, 2
+        while wanted in found:
+            wanted, number = f"{name}_{number}", number + 1
+        found.append(wanted)
+    return found

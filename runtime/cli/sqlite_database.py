@@ -1,0 +1,126 @@
+"""A SQLite file, opened so that no statement can change it or reach another one."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from pathlib import Path
+from typing import Any, Final
+
+from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.inspect_sqlite import open_file, read_connection
+from stackmask.runtime.cli.database import Keys, QueryError, Reference, Rows, TableKey
+
+STEPS_BETWEEN_CHECKS: Final = 10_000  # virtual machine steps of SQLite; about a millisecond
+LONGEST_VALUE: Final = 100_000_000  # bytes: one step of the machine can make a value, and no clock stops it
+READING: Final = frozenset(
+    {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
+)
+UNSAFE: Final = frozenset({"load_extension", "fts3_tokenizer", "edit", "readfile", "writefile"})
+REFUSED: Final = (
+    "not authorized",
+    "authorization denied",
+    "prohibited",
+    "attempt to write a readonly database",
+)
+
+
+class SQLiteDatabase:
+    """Three locks, each of them enough: the file is open for reading, the connection is told so
+    (``query_only``), and an authorizer lets statements do nothing but select, read and call harmless functions.
+    """
+
+    dialect = "sqlite"
+    product = "SQLite"
+
+    def __init__(self, path: Path) -> None:
+        """Open a file and read its schema. Raises: SQLError."""
+        self._connection = open_file(path)
+        try:
+            # virtual tables connect when the schema is read: some of them prepare writes there, though they make none
+            self.schema = read_connection(self._connection)
+            if not self.schema.tables:
+                raise SQLError(f"the database {path} has no tables")
+            self._keys = self._read_keys()
+        except BaseException:
+            self._connection.close()
+            raise
+        self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
+        if hasattr(self._connection, "setlimit"):  # Python 3.11
+            self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        self._connection.set_authorizer(_authorize)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def keys(self) -> Keys:
+        """Return the primary and foreign keys."""
+        return self._keys
+
+    def run(self, query: str, *, timeout: float, limit: int) -> Rows:
+        """Run one query; see :class:`Database`."""
+        columns, rows = self._fetch(query, timeout, limit + 1)
+        return Rows(columns, rows[:limit], len(rows) > limit)
+
+    def plan(self, query: str, *, timeout: float) -> list[str]:
+        """Return SQLite's plan as an indented tree."""
+        _, rows = self._fetch(f"EXPLAIN QUERY PLAN {query}", timeout, None)
+        depths: dict[int, int] = {}
+        lines = []
+        for node, parent, _, detail in rows:
+            depths[node] = depths.get(parent, -1) + 1
+            lines.append("  " * depths[node] + str(detail))
+        if not lines:
+            raise QueryError("refused: this is no query, and has no plan")
+        return lines
+
+    def _fetch(self, query: str, timeout: float, limit: int | None) -> tuple[list[str], list[Any]]:
+        deadline = time.monotonic() + timeout
+        self._connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_CHECKS)
+        try:
+            cursor = self._connection.execute(query)
+            try:
+                rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
+                return [column[0] for column in cursor.description or ()], rows
+            finally:
+                cursor.close()
+        except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError, ValueError) as error:
+            text = str(error)
+            if text == "interrupted":
+                raise QueryError(f"the query took longer than {timeout:g} s and was stopped") from None
+            if any(words in text for words in REFUSED):
+                raise QueryError(f"refused: this is more than reading the database ({text})") from None
+            raise QueryError(f"SQLite: {text}") from None
+        finally:
+            self._connection.set_progress_handler(None, 0)
+
+    def _read_keys(self) -> Keys:
+        primary: dict[TableKey, tuple[str, ...]] = {}
+        foreign: dict[TableKey, tuple[Reference, ...]] = {}
+        execute = self._connection.execute
+        for table in self.schema.tables:
+            key, names = (table.schema, table.name), (table.name, table.schema)
+            if table.is_view:
+                continue
+            found = execute("SELECT name FROM pragma_table_info(?, ?) WHERE pk > 0 ORDER BY pk", names)
+            primary[key] = tuple(name for (name,) in found)
+            references: dict[int, tuple[str, list[str]]] = {}
+            listed = 'SELECT id, "table", "from" FROM pragma_foreign_key_list(?, ?) ORDER BY id, seq'
+            for number, target, column in execute(listed, names):
+                references.setdefault(number, (target, []))[1].append(column)
+            foreign[key] = tuple(
+                Reference(tuple(columns), (table.schema, target)) for target, columns in references.values()
+            )
+        return Keys(primary, foreign)
+
+
+def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:
+    """Allow what reads. ``PRAGMA data_version``, which reads a counter, is what full-text tables ask themselves."""
+    if action == sqlite3.SQLITE_PRAGMA:
+        allowed = (first or "").lower() == "data_version" and second is None
+    elif action == sqlite3.SQLITE_FUNCTION:
+        allowed = (second or "").lower() not in UNSAFE
+    else:
+        allowed = action in READING
+    return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY

@@ -1,0 +1,186 @@
+"""``stackmask sql`` on a PostgreSQL server that runs for these tests."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from postgres_server import NoServer, Server, postgres_server
+from typer.testing import CliRunner
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.sql.errors import SQLError
+from stackmask.runtime.cli import asking
+from stackmask.runtime.cli.app import app
+from stackmask.runtime.cli.database import Database, QueryError, Reference, open_database
+
+SETUP = """
+CREATE TABLE people (id serial PRIMARY KEY, name text, born date, pay numeric(9,2));
+INSERT INTO people (name, born, pay) VALUES ('Ann', '1990-05-06', 10.50), ('Bob', NULL, 20), (NULL, 'infinity', NULL);
+CREATE TABLE visits (person int REFERENCES people, at timestamptz, PRIMARY KEY (person, at));
+CREATE FUNCTION spoil() RETURNS int LANGUAGE plpgsql AS $$ BEGIN DELETE FROM people; RETURN 1; END $$;
+CREATE FUNCTION unlock() RETURNS int LANGUAGE plpgsql AS $$
+BEGIN SET transaction_read_only = off; DELETE FROM people; RETURN 1; END $$;
+"""
+WRITES = [
+    "DELETE FROM people",
+    "INSERT INTO people (name) VALUES ('x')",
+    "UPDATE people SET name = 'x'",
+    "TRUNCATE people",
+    "DROP TABLE people CASCADE",
+    "CREATE TABLE t (a int)",
+    "CREATE TEMP TABLE t (a int)",
+    "WITH d AS (DELETE FROM people RETURNING *) SELECT * FROM d",
+    "SELECT * INTO t FROM people",
+    "SELECT * FROM people FOR UPDATE",
+    "SELECT nextval('people_id_seq')",
+    "SELECT setval('people_id_seq', 99)",
+    "SELECT spoil()",
+    "SELECT unlock()",
+    "SELECT set_config('transaction_read_only', 'off', false)",
+    "SET TRANSACTION READ WRITE",
+    "SET SESSION CHARACTERISTICS AS TRANSACTION READ WRITE",
+    "COMMIT",
+    "COMMIT; DELETE FROM people",
+    "SELECT 1; DELETE FROM people",
+    "SELECT 1; COMMIT; SET default_transaction_read_only = off; DELETE FROM people",
+    "DO $$ BEGIN DELETE FROM people; END $$",
+    "COPY people TO '/people'",
+    "CALL spoil()",
+    "EXECUTE spoil",
+    "PREPARE p AS DELETE FROM people",
+    "EXPLAIN ANALYZE DELETE FROM people",
+    "ANALYZE DELETE FROM people",
+    "LOCK TABLE people",
+    "VACUUM",
+    "",
+    "Sure, here is the query",
+]
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    try:
+        with postgres_server() as running:
+            import psycopg
+
+            with psycopg.connect(running.conninfo, autocommit=True) as connection:
+                connection.execute(SETUP)
+            yield running
+    except NoServer as reason:
+        pytest.skip(str(reason))
+
+
+@pytest.fixture
+def database(server: Server) -> Iterator[Database]:
+    opened = open_database(server.url)
+    yield opened
+    opened.close()
+
+
+def state(server: Server) -> Any:
+    """Return what a change would change."""
+    import psycopg
+
+    with psycopg.connect(server.conninfo) as connection:
+        return (
+            connection.execute("SELECT * FROM people WHERE isfinite(born) ORDER BY id").fetchall(),
+            connection.execute("SELECT last_value, is_called FROM people_id_seq").fetchall(),
+            connection.execute("SELECT relname FROM pg_class WHERE relname !~ '^pg_' ORDER BY 1").fetchall(),
+        )
+
+
+@pytest.mark.parametrize("query", WRITES)
+def test_what_would_write_is_refused(server: Server, database: Database, query: str) -> None:
+    before = state(server)
+    with pytest.raises(QueryError):
+        database.run(query, timeout=5, limit=9)
+    if "(" not in query and "FOR UPDATE" not in query:  # a plan calls no functions, and locks no rows
+        with pytest.raises(QueryError):
+            database.plan(query, timeout=5)
+    assert database.run("SELECT 1", timeout=5, limit=9).rows == [(1,)]  # and the connection is still good
+    assert state(server) == before
+
+
+def test_queries_are_run(database: Database) -> None:
+    rows = database.run("SELECT name, born, pay FROM people ORDER BY id;", timeout=5, limit=2)
+    assert [str(value) for value in rows.rows[0]] == ["Ann", "1990-05-06", "10.50"]
+    assert (list(rows.columns), len(rows.rows), rows.more) == (["name", "born", "pay"], 2, True)
+    odd = "SELECT '100%' LIKE '%s%%' AS \"a b\", born, now(), '{\"a\": 1}'::jsonb FROM people WHERE born = 'infinity'"
+    assert database.run(odd, timeout=5, limit=2).rows[0][1] == "infinity"
+    assert database.run("VALUES (1), (2) -- two", timeout=5, limit=5).rows == [(1,), (2,)]
+    assert database.keys().primary["public", "visits"] == ("person", "at")
+    assert database.keys().foreign["public", "visits"] == (Reference(("person",), ("public", "people")),)
+    with pytest.raises(QueryError, match='PostgreSQL: column "nope" does not exist'):
+        database.run("SELECT nope FROM people", timeout=5, limit=1)
+    with pytest.raises(QueryError, match="PostgreSQL"):
+        database.run("SELECT '\ud800'", timeout=5, limit=1)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT pg_sleep(30)",
+        "SELECT count(*) FROM generate_series(1, 100000000000)",
+        "SELECT set_config('statement_timeout', '0', false), pg_sleep(30)",
+    ],
+)
+def test_queries_have_a_time_limit(database: Database, query: str) -> None:
+    started = time.monotonic()
+    with pytest.raises(QueryError, match=r"longer than 0.2 s"):
+        database.run(query, timeout=0.2, limit=1)
+    assert time.monotonic() - started < 20
+    assert database.run("SELECT 1", timeout=5, limit=1).rows == [(1,)]
+
+
+def test_plans(database: Database) -> None:
+    assert any("Seq Scan on people" in line for line in database.plan("SELECT * FROM people", timeout=5))
+    started = time.monotonic()
+    database.plan("SELECT pg_sleep(60) FROM people", timeout=30)
+    assert time.monotonic() - started < 30
+
+
+def test_only_the_driver_that_sends_one_statement() -> None:
+    for url, message in (("sqlite+pysqlite:///x.db", "is neither"), ("foo://h/d", "no database is known")):
+        with pytest.raises(SQLError, match=message):
+            open_database(url)
+
+
+def test_the_command(server: Server, monkeypatch: pytest.MonkeyPatch, model: Any, tokenizer: Any) -> None:
+    query = "SELECT name, pay, born FROM people ORDER BY id LIMIT 2"
+    prompts = []
+    generate = __import__("stackmask").generate
+
+    def narrowed(model: Any, tokenizer: Any, asked: Any, grammar: Any, **options: Any) -> Any:
+        prompts.append(asked[0])
+        assert grammar is None or isinstance(grammar, Grammar)
+        return generate(model, tokenizer, asked, Grammar.from_ebnf(f'root ::= "{query}"'), **options)
+
+    monkeypatch.setattr(asking, "load_model", lambda name, **_: (model, tokenizer))
+    monkeypatch.setattr("stackmask.runtime.generation.generate", narrowed)
+
+    def call(*options: str) -> Any:
+        return CliRunner().invoke(app, ["sql", "who?", "--db", server.url, "--model", "any", *options])
+
+    result = call("--format", "json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout) == [
+        {"name": "Ann", "pay": 10.5, "born": "1990-05-06"},
+        {"name": "Bob", "pay": 20, "born": None},
+    ]
+    assert "A PostgreSQL database" in prompts[0]
+    assert (
+        "CREATE TABLE people (id integer PRIMARY KEY, name text, born date, pay numeric(9,2));" in prompts[0]
+    )
+    assert "person integer REFERENCES people" in prompts[0] and "PRIMARY KEY (person, at)" in prompts[0]
+    assert "on people" in call("--explain").stdout
+    query = "SELECT pg_terminate_backend(1)"
+    refused = call("--no-grammar")
+    assert refused.exit_code == 1 and "refused, and not run" in refused.stderr
+    wrong = CliRunner().invoke(app, ["sql", "who?", "--db", server.url.replace("stackmask@", "nobody:pw@")])
+    assert (
+        wrong.exit_code == 2 and 'role "nobody" does not exist' in wrong.stderr and "pw" not in wrong.stderr
+    )
