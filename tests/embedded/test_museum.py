@@ -14,6 +14,7 @@ import pytest
 
 import stackmask
 from stackmask.grammar.sql.schema import read_schema
+from stackmask.runtime import embedded
 from stackmask.runtime.embedded import (
     EmbeddedModelError,
     bundled_database,
@@ -151,6 +152,8 @@ def test_reported_answers() -> None:
 
 
 def test_the_reader_finds_names_in_the_prompt(museum: sqlite3.Connection) -> None:
+    if not (Path(embedded.__file__).parent / "reader.safetensors").exists():
+        pytest.skip("the weights that read a schema are not part of the package yet")
     model, tokenizer = load_embedded(reading=True)
     schema = read_schema(museum, "sqlite")
     tables = [(table.name, [column.name for column in table.columns]) for table in schema.tables]
