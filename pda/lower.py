@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from stackmask.grammar import ir
+from stackmask.grammar.collection import without_collection
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.keys import KeyStates
 from stackmask.pda.literal_trie import literal_trie
@@ -64,13 +64,8 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
     Invariant: ``rules`` is normalised (productive, no left recursion, regular operands of ``&`` and ``!``).
     """
     lowering = Lowering(tables)
-    collecting = gc.isenabled()
-    gc.disable()  # nothing here is garbage that only it finds, but all that lives would be visited
-    try:
+    with without_collection():
         start = lowering.run(rules.rules, rules.start)
-    finally:
-        if collecting:
-            gc.enable()
     if strip_first_space:
         terms = tables.terms
         blank = 1 << 0x20
