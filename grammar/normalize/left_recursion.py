@@ -66,6 +66,7 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
     for name, rule in ruleset.rules.items():
         for other in facts(rule.body).names:
             users[other].add(name)
+    tails = frozenset(name for name in bodies if _BETWEEN in name)
     for cycle in cycles:
         splits = {}
         for name in cycle:
@@ -83,7 +84,9 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
             continue
         try:
             called = _called(cycle, splits, ruleset.start, users)
-            bodies |= _rewritten(cycle, splits, ends, called, bodies, ruleset)
+            made = _rewritten(cycle, splits, ends, called, bodies, tails, ruleset)
+            tails |= {name for name in made if name not in ruleset.rules}
+            bodies |= made
         except TooLarge:
             problems.append(_too_large(cycle, ruleset))
     if problems:
@@ -122,12 +125,13 @@ def _rewritten(
     ends: dict[str, Ends],
     called: list[str],
     bodies: dict[str, Expr],
+    tails: frozenset[str],
     ruleset: RuleSet,
 ) -> dict[str, Expr]:
     """Return what ``_rewrite_cycle`` does, or did for the same bodies with the same things around them."""
     members = [ruleset.rules[name].body for name in cycle]
     around = {other: ends[other] for body in members for other in facts(body).names}
-    taken = frozenset(name for name in bodies if _BETWEEN in name)
+    taken = tails if len(cycle) > 1 else None
     key = (tuple(cycle), tuple(map(id, members)), tuple(around.items()), tuple(called), taken)
     answer = partial(_rewrite_cycle, cycle, splits, ends, called, bodies)
     return remembered(_rewrite_cycle, members[0], key, answer, members)
