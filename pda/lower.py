@@ -38,7 +38,9 @@ class Tables:
     # what a rule is → its number, or the numbers of its component
     rules: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
     token_classes: dict[tuple[int, ...], int] = field(default_factory=dict)
-    # id of a pure object → (the object, its term)
+    # number of the tables, where the nodes of expressions keep their terms for them; 0 for tables of a moment
+    tag: int = 0
+    # id of a pure object → (the object, its term), where other tables came later
     pure: dict[int, tuple[ir.Expr, int]] = field(default_factory=dict)
     # id of a rule's body → what lowering found out about it: see Lowering.remember
     bodies: dict[int, tuple[Any, ...]] = field(default_factory=dict)
