@@ -39,6 +39,7 @@ from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
 from stackmask.grammar.json_schema.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, Scalars
+from stackmask.grammar.json_schema.sizes import is_larger
 from stackmask.grammar.json_schema.texts import NONE, Texts
 from stackmask.grammar.json_schema.values import (
     ARRAY,
@@ -46,7 +47,6 @@ from stackmask.grammar.json_schema.values import (
     OBJECT,
     STRING,
     canonical,
-    is_larger,
     shown,
 )
 
