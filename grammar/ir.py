@@ -94,14 +94,14 @@ class Span:
     source: int = 0
 
 
-# Expressions are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as
-# long to make, and schemas are thousands of them.
+# Rules are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as long to
+# make.
 if TYPE_CHECKING:
 
     @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-    def _expression(cls: type[_T]) -> type[_T]: ...
+    def _immutable(cls: type[_T]) -> type[_T]: ...
 else:
-    _expression = dataclass(slots=True, unsafe_hash=True)
+    _immutable = dataclass(slots=True, unsafe_hash=True)
 
 
 Action: TypeAlias = _L["push", "key"] | Callable[[Hashable, bytes], Hashable | None]
@@ -140,7 +140,7 @@ def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callabl
     return mark
 
 
-@_expression
+@_immutable
 class KeySpec:
     """What the keys of one object must satisfy.
 
@@ -202,7 +202,7 @@ ANY_CHAR = CharClass(((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT
 ANY_TEXT = Repeat(ANY_CHAR, 0, None)
 
 
-@dataclass(frozen=True, slots=True)
+@_immutable
 class Rule:
     name: str
     body: Expr
