@@ -6,7 +6,7 @@ def components(graph):
 
     Source: R. E. Tarjan, Depth-first search and linear graph algorithms, 1972; with an explicit stack.
     """
-    # a name's number is its place in the order of discovery; `low` counts down to the first name of its component,
+    # a name's number is its place in the order of discovery; `low` leads to the first name of its component,
     # and is -1 once that is complete
     cdef dict number = {}
     cdef list low = [], open_names = [], path = [], result = [], component

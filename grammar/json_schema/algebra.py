@@ -102,7 +102,11 @@ class Algebra:
         self.steps = 0
         self.combinations = 0  # states of more than one literal
         self.depth = self.nesting = 0  # nesting: of scalar values within one another
+        room = self.room
+        if isinstance(schema, dict) and "properties" in schema:
+            self.room = 0  # no part of it says the same as all of it: that is not worth writing down
         self.start = self.literal_in(schema, root, (), root.where)
+        self.room = room
 
     # -- nodes -------------------------------------------------------------------------------------------
 
@@ -131,6 +135,9 @@ class Algebra:
                 return EVERYTHING
             draft = resource.draft
             if draft.id_keyword in schema:
+                identifier = schema[draft.id_keyword]
+                if not isinstance(identifier, str) and not (draft.ref_alone and "$ref" in schema):
+                    raise SchemaError(where, draft.id_keyword, f"must be a string, not {shown(identifier)}")
                 inner = self.registry.enter(schema, resource, where)
                 if inner is not resource:
                     resource, scope = inner, self._entered(inner, scope)
