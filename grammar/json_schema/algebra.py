@@ -8,6 +8,7 @@ off one at a time, after everything that follows without a choice, and branches 
 from __future__ import annotations
 
 import marshal
+from collections.abc import Collection
 from typing import Any, Final
 
 from stackmask.grammar.json_schema import arrays, objects
@@ -97,6 +98,7 @@ class Algebra:
         self.repeats = False
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
+        self.singles: dict[int, State] = {NOTHING: NO_STATE}
         self.complements: dict[int, tuple[Texts, Texts]] = {}
         self.known_clashes: dict[State, bool] = {}
         self.steps = 0
@@ -448,8 +450,14 @@ class Algebra:
 
     # -- states ------------------------------------------------------------------------------------------
 
-    def state(self, literals: Any) -> State:
+    def state(self, literals: Collection[int]) -> State:
         """Return the conjunction of literals; contradictions are ``NO_STATE``."""
+        if len(literals) == 1:  # nearly always: one object for one literal, which knows its hash
+            (literal,) = literals
+            found = self.singles.get(literal)
+            if found is None:
+                found = self.singles[literal] = ANY_STATE if literal == EVERYTHING else frozenset((literal,))
+            return found
         state = frozenset(literals)
         if EVERYTHING in state:
             state -= {EVERYTHING}
@@ -484,7 +492,7 @@ class Algebra:
             if possible & OBJECT:
                 for atoms in self.expand(state, OBJECT):
                     found.objects.extend(objects.forms(self, atoms))
-                if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
+                if found.objects and any([len(state) > 1 or self.node(x).parts for x in state]):
                     self.order_members(state, found.objects)
         return found
 
