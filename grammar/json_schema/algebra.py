@@ -492,7 +492,7 @@ class Algebra:
             if possible & OBJECT:
                 for atoms in self.expand(state, OBJECT):
                     found.objects.extend(objects.forms(self, atoms))
-                if found.objects and any([len(state) > 1 or self.node(x).parts for x in state]):
+                if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
                     self.order_members(state, found.objects)
         return found
 
