@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 # where subschemas are: the value itself, the items of a list, the values of an object
 _VALUE: Final = {"additionalItems", "additionalProperties", "not"}
