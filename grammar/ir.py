@@ -27,10 +27,54 @@ may occur as letters of their own:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from typing import Literal as _L
+
+from stackmask.grammar.expressions import (
+    ByteClass,
+    Capture,
+    CharClass,
+    Choice,
+    Complement,
+    Dynamic,
+    Intersection,
+    Keyed,
+    KeyTest,
+    Literal,
+    NotFollowedBy,
+    Repeat,
+    RuleRef,
+    Scope,
+    Sequence,
+    Slot,
+    TokenTerminal,
+    children,
+    walk,
+)
+
+__all__ = [  # the nodes, which are extension types, are named here
+    "ByteClass",
+    "Capture",
+    "CharClass",
+    "Choice",
+    "Complement",
+    "Dynamic",
+    "Intersection",
+    "KeyTest",
+    "Keyed",
+    "Literal",
+    "NotFollowedBy",
+    "Repeat",
+    "RuleRef",
+    "Scope",
+    "Sequence",
+    "Slot",
+    "TokenTerminal",
+    "children",
+    "walk",
+]
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
@@ -50,93 +94,14 @@ class Span:
     source: int = 0
 
 
-# Expressions are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as
-# long to make, and schemas are thousands of them.
+# Rules are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as long to
+# make.
 if TYPE_CHECKING:
 
     @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-    def _expression(cls: type[_T]) -> type[_T]: ...
+    def _immutable(cls: type[_T]) -> type[_T]: ...
 else:
-    _expression = dataclass(slots=True, unsafe_hash=True)
-
-
-@_expression
-class Literal:
-    data: bytes
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class CharClass:
-    """Invariant: ranges are inclusive, sorted, disjoint, not adjacent, and hold no surrogates."""
-
-    ranges: tuple[tuple[int, int], ...]
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class ByteClass:
-    mask: int
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class Sequence:
-    items: tuple[Expr, ...]
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class Choice:
-    items: tuple[Expr, ...]
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class Repeat:
-    """Invariant: 0 <= min, and min <= max where max is given."""
-
-    item: Expr
-    min: int
-    max: int | None
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class Intersection:
-    items: tuple[Expr, ...]
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class Complement:
-    item: Expr
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class RuleRef:
-    name: str
-    nonempty: bool = False
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class TokenTerminal:
-    """Special tokens by name (``<|tool|>``) or by id range; resolved against a vocabulary at compile."""
-
-    names: tuple[str, ...] = ()
-    id_ranges: tuple[tuple[int, int], ...] = ()
-    negated: bool = False
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class NotFollowedBy:
-    """Invariant: of the bytes 0x80–0xFF the mask holds all or none."""
-
-    mask: int
-    span: Span | None = field(default=None, compare=False, repr=False)
+    _immutable = dataclass(slots=True, unsafe_hash=True)
 
 
 Action: TypeAlias = _L["push", "key"] | Callable[[Hashable, bytes], Hashable | None]
@@ -175,28 +140,7 @@ def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callabl
     return mark
 
 
-@_expression
-class Capture:
-    """Invariant: item is not nullable."""
-
-    item: Expr
-    action: Action = "push"
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class Scope:
-    item: Expr
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class Dynamic:
-    resolver: Resolver = "top"
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
+@_immutable
 class KeySpec:
     """What the keys of one object must satisfy.
 
@@ -232,34 +176,6 @@ class KeySpec:
 KeyTestKind: TypeAlias = _L["close", "continue", "undeclared"]
 
 
-@_expression
-class Keyed:
-    """Invariant: a satisfiable spec that the slots and tests of the item fit."""
-
-    item: Expr
-    spec: KeySpec
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class Slot:
-    """Invariant: an item of a sequence, and what follows in the sequence is not nullable."""
-
-    index: int
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
-@_expression
-class KeyTest:
-    """``"close"``: the object may end. ``"continue"``: another key may come. ``"undeclared"``: one without a slot.
-
-    Invariant: an item of a sequence, and what follows in the sequence is not nullable.
-    """
-
-    kind: KeyTestKind
-    span: Span | None = field(default=None, compare=False, repr=False)
-
-
 Expr: TypeAlias = (
     Literal
     | CharClass
@@ -274,10 +190,10 @@ Expr: TypeAlias = (
     | NotFollowedBy
     | Capture
     | Scope
-    | Dynamic
     | Keyed
     | Slot
     | KeyTest
+    | Dynamic
 )
 
 EPSILON = Literal(b"")
@@ -286,31 +202,7 @@ ANY_CHAR = CharClass(((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT
 ANY_TEXT = Repeat(ANY_CHAR, 0, None)
 
 
-def children(expr: Expr) -> tuple[Expr, ...]:
-    """Return the direct subexpressions, in order."""
-    if isinstance(expr, Sequence | Choice | Intersection):
-        return expr.items
-    if isinstance(expr, Repeat | Complement | Capture | Scope | Keyed):
-        return (expr.item,)
-    return ()
-
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    """Yield the expression and all its subexpressions, parents first. Cost: linear, no recursion.
-
-    What occurs several times as the same object is yielded once.
-    """
-    stack: list[Expr] = [expr]
-    seen: set[int] = set()
-    while stack:
-        current = stack.pop()
-        if id(current) not in seen:
-            seen.add(id(current))
-            yield current
-            stack.extend(reversed(children(current)))
-
-
-@dataclass(frozen=True, slots=True)
+@_immutable
 class Rule:
     name: str
     body: Expr

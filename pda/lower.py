@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from stackmask.grammar import ir
+from stackmask.grammar.collection import without_collection
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.keys import KeyStates
 from stackmask.pda.literal_trie import literal_trie
@@ -38,7 +38,9 @@ class Tables:
     # what a rule is → its number, or the numbers of its component
     rules: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
     token_classes: dict[tuple[int, ...], int] = field(default_factory=dict)
-    # id of a pure object → (the object, its term)
+    # number of the tables, where the nodes of expressions keep their terms for them; 0 for tables of a moment
+    tag: int = 0
+    # id of a pure object → (the object, its term), where other tables came later
     pure: dict[int, tuple[ir.Expr, int]] = field(default_factory=dict)
     # id of a rule's body → what lowering found out about it: see Lowering.remember
     bodies: dict[int, tuple[Any, ...]] = field(default_factory=dict)
@@ -64,13 +66,8 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
     Invariant: ``rules`` is normalised (productive, no left recursion, regular operands of ``&`` and ``!``).
     """
     lowering = Lowering(tables)
-    collecting = gc.isenabled()
-    gc.disable()  # nothing here is garbage that only it finds, but all that lives would be visited
-    try:
+    with without_collection():
         start = lowering.run(rules.rules, rules.start)
-    finally:
-        if collecting:
-            gc.enable()
     if strip_first_space:
         terms = tables.terms
         blank = 1 << 0x20

@@ -11,9 +11,46 @@ be as deep as the expressions are nested, and slow; this is the one part of lowe
 """
 
 cimport cython
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
+from stackmask.grammar.expressions cimport (
+    BYTES,
+    CAPTURE,
+    CHARS,
+    CHOICE,
+    COMPLEMENT,
+    DYNAMIC,
+    FOLLOW,
+    INTERSECTION,
+    KEY_TEST,
+    KEYED,
+    LITERAL,
+    REFERENCE,
+    REPEAT,
+    SCOPE,
+    SEQUENCE,
+    SLOT,
+    TESTS_KEYS,
+    TOKEN,
+    ByteClass,
+    Capture,
+    CharClass,
+    Choice,
+    Complement,
+    Dynamic,
+    Expression,
+    Intersection,
+    Keyed,
+    KeyTest,
+    Literal,
+    NotFollowedBy,
+    Repeat,
+    RuleRef,
+    Scope,
+    Sequence,
+    Slot,
+)
 from stackmask.pda.interning cimport EPS, F_IMPURE
 from stackmask.pda.literal_trie cimport literal_trie
 from stackmask.pda.semantics cimport Semantics
@@ -25,28 +62,6 @@ from stackmask.pda.errors import BudgetError
 from stackmask.pda.utf8 import class_term
 
 cdef enum:
-    LITERAL
-    CHARS
-    BYTES
-    SEQUENCE
-    CHOICE
-    REPEAT
-    INTERSECTION
-    COMPLEMENT
-    REFERENCE
-    TOKEN
-    FOLLOW
-    CAPTURE
-    SCOPE
-    KEYED
-    SLOT
-    KEY_TEST
-    DYNAMIC
-
-cdef enum:
-    PURE = 0
-    IMPURE = 1
-    TESTS_KEYS = 2
     MAX_DEPTH = 5000            # nesting of one expression; each level takes some of the C stack
     MAX_PURE = 100_000          # remembered objects, then they are forgotten
     MAX_BODIES = 20_000
@@ -56,25 +71,7 @@ cdef enum:
     KEYED_ACTION = -3           # minus the number of the key spec
     TEST_RULE = -(1 << 30)      # minus the number of the test
 
-cdef dict KINDS = {
-    ir.Literal: LITERAL,
-    ir.CharClass: CHARS,
-    ir.ByteClass: BYTES,
-    ir.Sequence: SEQUENCE,
-    ir.Choice: CHOICE,
-    ir.Repeat: REPEAT,
-    ir.Intersection: INTERSECTION,
-    ir.Complement: COMPLEMENT,
-    ir.RuleRef: REFERENCE,
-    ir.TokenTerminal: TOKEN,
-    ir.NotFollowedBy: FOLLOW,
-    ir.Capture: CAPTURE,
-    ir.Scope: SCOPE,
-    ir.Keyed: KEYED,
-    ir.Slot: SLOT,
-    ir.KeyTest: KEY_TEST,
-    ir.Dynamic: DYNAMIC,
-}
+cdef int64_t runs = 0           # lowerings and scans begun so far
 TEST_KINDS = ("close", "continue", "undeclared")  # then the slots
 ALL_BYTES = (1 << 256) - 1
 
@@ -90,15 +87,15 @@ cdef class Lowering:
     cdef dict bodies            # name -> expression; what calls need a rule for is named by its id
     cdef list added             # names of bodies that the expression at hand brought in
     cdef dict refs              # name -> names it refers to
-    cdef dict impure            # id -> flags, of objects met in this grammar
     cdef dict nullable          # name -> mask of bytes before which the rule can be empty
     cdef dict heights
     cdef readonly dict numbers
-    cdef dict known             # id -> term, of objects met in this grammar
+    cdef int64_t tag            # of the tables: nodes know their terms there
+    cdef int64_t run_number     # nodes with references know their terms in this lowering
+    cdef int64_t scan_number
     cdef set keyed              # rules that test keys of the object that they are called in
     cdef readonly dict token_classes
     cdef readonly bint stacked
-    cdef int depth
 
     def __cinit__(self, tables):
         self.tables = tables
@@ -108,58 +105,45 @@ cdef class Lowering:
         self.bodies = {}
         self.added = []
         self.refs = {}
-        self.impure = {}
         self.nullable = {}
         self.heights = {}
         self.numbers = {}
-        self.known = {}
+        self.tag = tables.tag
+        self.run_number = next_number()
+        self.scan_number = 0
         self.keyed = set()
         self.token_classes = {}
         self.stacked = False
-        self.depth = 0
 
     # -- scanning ------------------------------------------------------------------------------------
 
-    cdef int scan(self, object expr, dict refs, set seen) except -1:
-        """Return what an expression holds; note the rules that it refers to in ``refs``."""
-        cdef int kind, flags = PURE
-        cdef object key = id(expr), item
-        if key in self.pure:
-            return PURE
-        found = self.impure.get(key)
-        if found is not None and (found == PURE or key in seen):
-            return found
-        kind = KINDS[type(expr)]
-        if kind <= BYTES:
-            return PURE
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
+    cdef int scan(self, Expression expr, dict refs) except -1:
+        """Note in ``refs`` the rules that an expression refers to. Cost: linear in those around them."""
+        cdef tuple items
+        cdef object name
+        cdef Py_ssize_t i
+        if not expr.flags or expr.scanned_by == self.scan_number:
+            return 0
+        expr.scanned_by = self.scan_number
+        if expr.depth > MAX_DEPTH:
             raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
-        if kind == SEQUENCE or kind == CHOICE or kind == INTERSECTION:
-            for item in expr.items:
-                flags |= self.scan(item, refs, seen)
-        elif kind == REPEAT or kind == COMPLEMENT:
-            flags = self.scan(expr.item, refs, seen)
-        elif kind == REFERENCE:
-            refs[expr.name] = True
-            flags = IMPURE
-        elif kind == CAPTURE or kind == SCOPE or kind == KEYED:
-            refs[self.callee(expr.item)] = kind != KEYED or refs.get(self.callee(expr.item), False)
-            flags = IMPURE
-        elif kind == SLOT or kind == KEY_TEST:
-            flags = IMPURE | TESTS_KEYS
-        else:
-            flags = IMPURE
-        self.depth -= 1
-        self.impure[key] = flags
-        if flags:
-            seen.add(key)
-        return flags
+        if expr.kind == SEQUENCE or expr.kind == CHOICE or expr.kind == INTERSECTION:
+            items = items_of(expr)
+            for i in range(len(items)):
+                self.scan(<Expression?>items[i], refs)
+        elif expr.kind == REPEAT or expr.kind == COMPLEMENT:
+            self.scan(item_of(expr), refs)
+        elif expr.kind == REFERENCE:
+            refs[(<RuleRef>expr).name] = True
+        elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
+            name = self.callee(item_of(expr))
+            refs[name] = expr.kind != KEYED or refs.get(name, False)
+        return 0
 
-    cdef object callee(self, object item):
+    cdef object callee(self, Expression item):
         """Return the name of the rule that stands for the item of a capture, scope or object."""
-        if type(item) is ir.RuleRef:
-            return item.name
+        if item.kind == REFERENCE:
+            return (<RuleRef>item).name
         name = id(item)
         if name not in self.bodies:
             self.bodies[name] = item
@@ -170,7 +154,7 @@ cdef class Lowering:
         """Number all rules and return the term that calls ``start``."""
         cdef list todo, fresh = []
         cdef dict refs
-        cdef int flags
+        cdef Expression body
         for name, rule in rules.items():
             self.bodies[name] = rule.body
         todo = list(self.bodies)
@@ -180,10 +164,12 @@ cdef class Lowering:
                 continue
             refs = {}
             self.added.clear()
-            flags = self.scan(self.bodies[name], refs, set())
+            body = self.bodies[name]
+            self.scan_number = next_number()
+            self.scan(body, refs)
             self.refs[name] = refs
             fresh.append(name)
-            if flags & TESTS_KEYS:
+            if body.flags & TESTS_KEYS:
                 self.keyed.add(name)
             for other, same_object in refs.items():
                 users.setdefault(other, []).append((name, same_object))
@@ -265,43 +251,42 @@ cdef class Lowering:
 
     # -- what can be empty, and what is called first -------------------------------------------------
 
-    cdef object empty_before(self, object expr):
+    cdef object empty_before(self, Expression expr):
         """Return the mask of next bytes before which an expression can be empty, or None if it never can."""
-        cdef int kind = KINDS[type(expr)]
         cdef object mask, part
-        if kind == LITERAL:
-            return None if expr.data else ALL_BYTES
-        if kind == CHARS or kind == BYTES:
+        if expr.kind == LITERAL:
+            return None if (<Literal>expr).data else ALL_BYTES
+        if expr.kind == CHARS or expr.kind == BYTES:
             return None
-        if kind != REFERENCE and self.impure.get(id(expr), PURE) == PURE:
+        if not expr.flags:
             return None if self.terms.terms[self.term(expr)].nu < 0 else ALL_BYTES
-        if kind == SEQUENCE or kind == INTERSECTION:
+        if expr.kind == SEQUENCE or expr.kind == INTERSECTION:
             mask = ALL_BYTES
-            for item in expr.items:
+            for item in items_of(expr):
                 part = self.empty_before(item)
                 if part is None:
                     return None
                 mask &= part
             return mask
-        if kind == CHOICE:
+        if expr.kind == CHOICE:
             mask = None
-            for item in expr.items:
+            for item in items_of(expr):
                 part = self.empty_before(item)
                 if part is not None:
                     mask = part if mask is None else mask | part
             return mask
-        if kind == REPEAT:
-            return ALL_BYTES if expr.min == 0 else self.empty_before(expr.item)
-        if kind == COMPLEMENT:
-            return ALL_BYTES if self.empty_before(expr.item) is None else None
-        if kind == REFERENCE:
-            return None if expr.nonempty else self.nullable.get(expr.name)
-        if kind == FOLLOW:
-            return ALL_BYTES & ~expr.mask
-        if kind == SCOPE or kind == KEYED:
-            if type(expr.item) is ir.RuleRef:
-                return self.empty_before(expr.item)
-            return self.nullable.get(id(expr.item))
+        if expr.kind == REPEAT:
+            return ALL_BYTES if (<Repeat>expr).min == 0 else self.empty_before(item_of(expr))
+        if expr.kind == COMPLEMENT:
+            return ALL_BYTES if self.empty_before(item_of(expr)) is None else None
+        if expr.kind == REFERENCE:
+            return None if (<RuleRef>expr).nonempty else self.nullable.get((<RuleRef>expr).name)
+        if expr.kind == FOLLOW:
+            return ALL_BYTES & ~(<NotFollowedBy>expr).mask
+        if expr.kind == SCOPE or expr.kind == KEYED:
+            if item_of(expr).kind == REFERENCE:
+                return self.empty_before(item_of(expr))
+            return self.nullable.get(id(item_of(expr)))
         return None
 
     cdef int find_nullable(self, list names, dict users) except -1:
@@ -316,30 +301,29 @@ cdef class Lowering:
                     todo[user] = None
         return 0
 
-    cdef bint left_calls(self, object expr, dict found) except -1:
+    cdef bint left_calls(self, Expression expr, dict found) except -1:
         """Note the rules that an expression can call first; tell if it may be passed over."""
-        cdef int kind = KINDS[type(expr)]
         cdef bint passes
-        if kind <= BYTES or self.impure.get(id(expr), IMPURE if kind == REFERENCE else PURE) == PURE:
+        if not expr.flags:
             return self.empty_before(expr) is not None
-        if kind == REFERENCE:
-            found[expr.name] = None
-        elif kind == SEQUENCE:
-            for item in expr.items:
+        if expr.kind == REFERENCE:
+            found[(<RuleRef>expr).name] = None
+        elif expr.kind == SEQUENCE:
+            for item in items_of(expr):
                 if not self.left_calls(item, found):
                     return False
             return True
-        elif kind == CHOICE:
+        elif expr.kind == CHOICE:
             passes = False
-            for item in expr.items:
+            for item in items_of(expr):
                 if self.left_calls(item, found):
                     passes = True
             return passes
-        elif kind == REPEAT:
-            return self.left_calls(expr.item, found) or expr.min == 0
-        elif kind == CAPTURE or kind == SCOPE or kind == KEYED:
-            found[self.callee(expr.item)] = None
-        elif kind == SLOT or kind == KEY_TEST:
+        elif expr.kind == REPEAT:
+            return self.left_calls(item_of(expr), found) or (<Repeat>expr).min == 0
+        elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
+            found[self.callee(item_of(expr))] = None
+        elif expr.kind == SLOT or expr.kind == KEY_TEST:
             return True
         return self.empty_before(expr) is not None
 
@@ -411,139 +395,161 @@ cdef class Lowering:
                         self.term(part)
         return 0
 
-    cdef object shape(self, object expr, dict order):
+    cdef object shape(self, Expression expr, dict order):
         """Return the expression with numbers for the names of rules: equal shapes mean the same."""
-        cdef int kind = KINDS[type(expr)]
-        if kind == REFERENCE:
-            if expr.name in order:
-                return (order[expr.name], expr.nonempty)
-            return ("rule", self.numbers[expr.name], expr.nonempty)
-        if kind <= BYTES or self.impure.get(id(expr), PURE) == PURE:
+        cdef Expression item
+        if expr.kind == REFERENCE:
+            if (<RuleRef>expr).name in order:
+                return (order[(<RuleRef>expr).name], (<RuleRef>expr).nonempty)
+            return ("rule", self.numbers[(<RuleRef>expr).name], (<RuleRef>expr).nonempty)
+        if not expr.flags:
             return ("term", self.term(expr))
-        if kind == SEQUENCE or kind == CHOICE:
-            return (kind, *[self.shape(item, order) for item in expr.items])
-        if kind == REPEAT:
-            return (kind, self.shape(expr.item, order), expr.min, expr.max)
-        if kind == CAPTURE or kind == SCOPE or kind == KEYED:
-            name = self.callee(expr.item)
-            nonempty = type(expr.item) is ir.RuleRef and expr.item.nonempty
+        if expr.kind == SEQUENCE or expr.kind == CHOICE:
+            return (expr.kind, *[self.shape(part, order) for part in items_of(expr)])
+        if expr.kind == REPEAT:
+            return (expr.kind, self.shape(item_of(expr), order), (<Repeat>expr).min, (<Repeat>expr).max)
+        if expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
+            item = item_of(expr)
+            name = self.callee(item)
+            nonempty = item.kind == REFERENCE and (<RuleRef>item).nonempty
             number = ("rule", self.numbers[name]) if name not in order else order[name]
-            if kind == CAPTURE:
-                return (kind, number, self.semantics.add_action(expr.action))
-            return (kind, number, nonempty, expr.spec if kind == KEYED else None)
-        if kind == DYNAMIC:
-            return (kind, self.semantics.add_resolver(expr.resolver))
+            if expr.kind == CAPTURE:
+                return (expr.kind, number, self.semantics.add_action((<Capture>expr).action))
+            return (expr.kind, number, nonempty, (<Keyed>expr).spec if expr.kind == KEYED else None)
+        if expr.kind == DYNAMIC:
+            return (expr.kind, self.semantics.add_resolver((<Dynamic>expr).resolver))
         return expr
 
     # -- terms ---------------------------------------------------------------------------------------
 
-    cpdef int32_t term(self, object expr) except -1:
-        """Return the term of an expression."""
-        cdef int kind
+    cpdef int32_t term(self, Expression expr) except -1:
+        """Return the term of an expression.
+
+        A pure node knows its term in the newest tables that asked; older tables look it up.
+        """
         cdef int32_t made
-        cdef object key
-        if type(expr) is ir.Literal:
-            return self.terms.literal(expr.data)
-        key = id(expr)
-        found = self.pure.get(key)
-        if found is not None:
-            return found[1]
-        found = self.known.get(key)
-        if found is not None:
-            return found
-        kind = KINDS[type(expr)]
-        self.depth += 1
-        if self.depth > MAX_DEPTH:
-            raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
-        made = self.make(kind, expr)
-        self.depth -= 1
-        if kind < REFERENCE:
-            if self.impure.get(key, PURE) == PURE and not self.terms.terms[made].flags & F_IMPURE:
-                self.pure[key] = (expr, made)
+        if not expr.flags:
+            if self.tag and expr.owner == self.tag:
+                return expr.term
+            if expr.kind == LITERAL:
+                made = self.terms.literal((<Literal>expr).data)
+            elif self.tag <= expr.owner or not self.tag:
+                found = self.pure.get(id(expr))
+                if found is not None:
+                    return found[1]
+                made = self.make(expr)
+                if self.terms.terms[made].flags & F_IMPURE:
+                    return made
+                self.pure[id(expr)] = (expr, made)
+                return made
             else:
-                self.known[key] = made
+                made = self.make(expr)
+                if self.terms.terms[made].flags & F_IMPURE:
+                    return made
+            if self.tag > expr.owner:
+                expr.term = made
+                expr.owner = self.tag
+            return made
+        if expr.lowered_by == self.run_number:
+            return expr.term_here
+        made = self.make(expr)
+        if expr.kind < REFERENCE:
+            expr.term_here = made
+            expr.lowered_by = self.run_number
         return made
 
-    cdef int32_t make(self, int kind, object expr) except -1:
+    cdef int32_t make(self, Expression expr) except -1:
         """Make the term of an expression that is not known yet."""
         cdef int32_t made = EPS
-        cdef object items
+        cdef tuple items
         cdef Py_ssize_t i
+        cdef int kind = expr.kind
+        if expr.depth > MAX_DEPTH:
+            raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
         if kind == CHARS:
-            found = self.tables.characters.get(expr.ranges)
+            found = self.tables.characters.get((<CharClass>expr).ranges)
             if found is None:
-                found = self.tables.characters[expr.ranges] = class_term(self.terms, expr.ranges)
+                found = class_term(self.terms, (<CharClass>expr).ranges)
+                self.tables.characters[(<CharClass>expr).ranges] = found
             return found
         if kind == BYTES:
-            return self.terms.byte_set(expr.mask)
+            return self.terms.byte_set((<ByteClass>expr).mask)
         if kind == SEQUENCE:
-            items = expr.items
+            items = (<Sequence>expr).items
             for i in range(len(items) - 1, -1, -1):
-                made = self.terms.mk_seq(self.term(items[i]), made)
+                made = self.terms.mk_seq(self.term(<Expression?>items[i]), made)
             return made
         if kind == CHOICE:
-            return self.choice(expr.items)
+            return self.choice((<Choice>expr).items)
         if kind == REPEAT:
-            return self.terms.repeat(self.term(expr.item), expr.min, expr.max)
+            return self.terms.repeat(self.term(item_of(expr)), (<Repeat>expr).min, (<Repeat>expr).max)
         if kind == INTERSECTION:
-            return self.terms.intersection([self.term(item) for item in expr.items])
+            return self.terms.intersection([self.term(item) for item in items_of(expr)])
         if kind == COMPLEMENT:
             self.terms.any_text = self.term(ir.ANY_TEXT)
-            return self.terms.intersection([self.terms.any_text, self.terms.complement(self.term(expr.item))])
+            made = self.terms.complement(self.term(item_of(expr)))
+            return self.terms.intersection([self.terms.any_text, made])
         if kind == REFERENCE:
-            return self.reference(expr.name, NO_ACTION, expr.nonempty)
+            return self.reference((<RuleRef>expr).name, NO_ACTION, (<RuleRef>expr).nonempty)
         if kind == TOKEN:
             ids, number = self.tables.resolve_tokens(expr)
             self.token_classes[ids] = number
             return self.terms.token(number)
         if kind == FOLLOW:
-            return self.terms.guard(ALL_BYTES & ~expr.mask)
+            return self.terms.guard(ALL_BYTES & ~(<NotFollowedBy>expr).mask)
         if kind == CAPTURE:
-            self.stacked |= expr.action == "push"
-            return self.reference(self.callee(expr.item), self.semantics.add_action(expr.action), True)
-        nonempty = (kind == SCOPE or kind == KEYED) and type(expr.item) is ir.RuleRef and expr.item.nonempty
-        if kind == SCOPE:
-            return self.reference(self.callee(expr.item), SCOPE_ACTION, nonempty)
-        if kind == KEYED:
-            spec = self.semantics.keys.add_spec(expr.spec)
-            rule = self.numbers[self.callee(expr.item)]
+            self.stacked |= (<Capture>expr).action == "push"
+            action = self.semantics.add_action((<Capture>expr).action)
+            return self.reference(self.callee(item_of(expr)), action, True)
+        if kind == SCOPE or kind == KEYED:
+            nonempty = item_of(expr).kind == REFERENCE and (<RuleRef>item_of(expr)).nonempty
+            if kind == SCOPE:
+                return self.reference(self.callee(item_of(expr)), SCOPE_ACTION, nonempty)
+            spec = self.semantics.keys.add_spec((<Keyed>expr).spec)
+            rule = self.numbers[self.callee(item_of(expr))]
             return self.terms.call(self.call(rule, KEYED_ACTION - spec), nonempty)
         if kind == SLOT:
-            return self.test(len(TEST_KINDS) + expr.index)
+            return self.test(len(TEST_KINDS) + (<Slot>expr).index)
         if kind == KEY_TEST:
-            return self.test(TEST_KINDS.index(expr.kind))
-        self.stacked |= expr.resolver == "top"
-        return self.terms.call(self.call(-1 - self.semantics.add_resolver(expr.resolver), NO_ACTION))
+            return self.test(TEST_KINDS.index((<KeyTest>expr).test_kind))
+        resolver = (<Dynamic?>expr).resolver
+        self.stacked |= resolver == "top"
+        return self.terms.call(self.call(-1 - self.semantics.add_resolver(resolver), NO_ACTION))
 
-    cdef int32_t choice(self, object items) except -1:
+    cdef int32_t choice(self, tuple items) except -1:
         """Return the term of alternatives; those that begin with text share their beginnings."""
         cdef dict words = {}
         cdef list others = []
-        cdef Py_ssize_t n, size
+        cdef Py_ssize_t n, size, i
         cdef int32_t tail
         cdef vector[int32_t] kids
-        for item in items:
-            if type(item) is ir.Literal:
-                words.setdefault(item.data, []).append(EPS)
-            elif type(item) is ir.Sequence and item.items and type(item.items[0]) is ir.Literal:
-                parts = item.items
-                data = parts[0].data
+        cdef Expression item
+        cdef tuple parts
+        cdef bytes data
+        for i in range(len(items)):
+            item = <Expression?>items[i]
+            if item.kind == LITERAL:
+                words.setdefault((<Literal>item).data, []).append(EPS)
+                continue
+            parts = (<Sequence>item).items if item.kind == SEQUENCE else ()
+            if parts and (<Expression>parts[0]).kind == LITERAL:
+                data = (<Literal>parts[0]).data
                 n = 1
                 size = len(parts)
-                while n < size and type(parts[n]) is ir.Literal:
-                    data += parts[n].data
+                while n < size and (<Expression>parts[n]).kind == LITERAL:
+                    data += (<Literal>parts[n]).data
                     n += 1
                 tail = EPS
                 while size > n:
                     size -= 1
-                    tail = self.terms.mk_seq(self.term(parts[size]), tail)
+                    tail = self.terms.mk_seq(self.term(<Expression>parts[size]), tail)
                 words.setdefault(data, []).append(tail)
             else:
                 others.append(self.term(item))
         if words:
             kids.push_back(literal_trie(self.terms, words))
-        for item in others:
-            kids.push_back(item)
+        for made in others:
+            kids.push_back(made)
         return self.terms.mk_alt(kids, 0)
 
     cdef int32_t reference(self, object name, int32_t action, bint nonempty) except -1:
@@ -562,3 +568,32 @@ cdef class Lowering:
         if found is None:
             found = calls[key] = self.terms.add_call(rule, action)
         return found
+
+
+cdef int64_t next_number() noexcept:
+    """Return a number that no lowering and no scan had before."""
+    global runs
+    runs += 1
+    return runs
+
+
+cdef inline tuple items_of(Expression expr):
+    """Return the items of a sequence, a choice or an intersection."""
+    if expr.kind == SEQUENCE:
+        return (<Sequence>expr).items
+    if expr.kind == CHOICE:
+        return (<Choice>expr).items
+    return (<Intersection>expr).items
+
+
+cdef inline Expression item_of(Expression expr):
+    """Return the item of an expression that has one."""
+    if expr.kind == REPEAT:
+        return (<Repeat>expr).item
+    if expr.kind == COMPLEMENT:
+        return (<Complement>expr).item
+    if expr.kind == CAPTURE:
+        return (<Capture>expr).item
+    if expr.kind == SCOPE:
+        return (<Scope>expr).item
+    return (<Keyed>expr).item

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any
 
 from stackmask.grammar import ir
@@ -52,6 +53,7 @@ _NOT_REGULAR = (
 
 
 DEFAULT_CACHE_BYTES = 1 << 29
+_tags = count(1)  # newer stores have larger ones
 
 
 class Store:
@@ -76,7 +78,7 @@ class Store:
             self.terms, self.semantics, space, info.trie, info.size, max_bytes=cache_bytes // 2
         )
         self.terms.time_calls(self.lock, limits.max_seconds)
-        self.tables = Tables(self.terms, self.semantics, self._token_class)
+        self.tables = Tables(self.terms, self.semantics, self._token_class, tag=next(_tags))
 
     def prepare(self, items: Sequence[ir.Expr]) -> None:
         """Cut the vocabulary into runs of some characters ahead of the first mask that needs it."""

@@ -8,10 +8,11 @@ off one at a time, after everything that follows without a choice, and branches 
 from __future__ import annotations
 
 import marshal
+from collections.abc import Collection
 from typing import Any, Final
 
 from stackmask.grammar.json_schema import arrays, objects
-from stackmask.grammar.json_schema.drafts import Draft
+from stackmask.grammar.json_schema.drafts import Draft, says_only
 from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.keywords import read_constant, read_keywords
@@ -23,13 +24,11 @@ from stackmask.grammar.json_schema.nodes import (
     NOTHING,
     PART_ALL,
     PART_IF,
-    PART_NEEDS,
-    PART_NEEDS_SCHEMA,
     PART_ONE,
     PART_SOME,
-    PART_VALUES,
     PROPERTY,
     Node,
+    in_place,
 )
 from stackmask.grammar.json_schema.numbers import (
     NO_NUMBERS,
@@ -39,6 +38,7 @@ from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
 from stackmask.grammar.json_schema.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, Scalars
+from stackmask.grammar.json_schema.sizes import is_larger
 from stackmask.grammar.json_schema.texts import NONE, Texts
 from stackmask.grammar.json_schema.values import (
     ARRAY,
@@ -46,7 +46,6 @@ from stackmask.grammar.json_schema.values import (
     OBJECT,
     STRING,
     canonical,
-    is_larger,
     shown,
 )
 
@@ -57,9 +56,6 @@ MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf`
 MAX_STATES: Final = 20_000
 MAX_COMPARED: Final = 32_000_000  # bytes of subschemas, to find equal ones
 
-
-# keywords that say nothing of values by themselves
-_WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
 
 ANY_STATE: Final[State] = frozenset()
 NO_STATE: Final[State] = frozenset((NOTHING,))
@@ -97,12 +93,17 @@ class Algebra:
         self.repeats = False
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
+        self.singles: dict[int, State] = {NOTHING: NO_STATE}
         self.complements: dict[int, tuple[Texts, Texts]] = {}
         self.known_clashes: dict[State, bool] = {}
         self.steps = 0
         self.combinations = 0  # states of more than one literal
         self.depth = self.nesting = 0  # nesting: of scalar values within one another
+        room = self.room
+        if isinstance(schema, dict) and "properties" in schema:
+            self.room = 0  # no part of it says the same as all of it: that is not worth writing down
         self.start = self.literal_in(schema, root, (), root.where)
+        self.room = room
 
     # -- nodes -------------------------------------------------------------------------------------------
 
@@ -131,6 +132,9 @@ class Algebra:
                 return EVERYTHING
             draft = resource.draft
             if draft.id_keyword in schema:
+                identifier = schema[draft.id_keyword]
+                if not isinstance(identifier, str) and not (draft.ref_alone and "$ref" in schema):
+                    raise SchemaError(where, draft.id_keyword, f"must be a string, not {shown(identifier)}")
                 inner = self.registry.enter(schema, resource, where)
                 if inner is not resource:
                     resource, scope = inner, self._entered(inner, scope)
@@ -139,9 +143,9 @@ class Algebra:
             found = self.index.get(key)
             if found is not None:
                 return found
-            if "$ref" not in schema or not (draft.ref_alone or _says_only(schema, "$ref", draft)):
+            if "$ref" not in schema or not (draft.ref_alone or says_only(schema, "$ref", draft)):
                 only = schema.get("allOf")
-                if only and isinstance(only, list) and len(only) == 1 and _says_only(schema, "allOf", draft):
+                if only and isinstance(only, list) and len(only) == 1 and says_only(schema, "allOf", draft):
                     if id(schema) in seen:
                         raise SchemaError(
                             where, "$ref", "the reference leads back to itself and never to a schema"
@@ -291,7 +295,7 @@ class Algebra:
         """
         if node.checked:
             return
-        path: list[tuple[Node, list[int]]] = [(node, _in_place(node))]
+        path: list[tuple[Node, list[int]]] = [(node, in_place(node))]
         open_ids = {node.id}
         while path:
             current, rest = path[-1]
@@ -314,7 +318,7 @@ class Algebra:
                     f"more than {MAX_IN_PLACE} subschemas of one value within one another",
                 )
             open_ids.add(inner.id)
-            path.append((inner, _in_place(inner)))
+            path.append((inner, in_place(inner)))
 
     # -- what keywords ask -------------------------------------------------------------------------------
 
@@ -441,8 +445,14 @@ class Algebra:
 
     # -- states ------------------------------------------------------------------------------------------
 
-    def state(self, literals: Any) -> State:
+    def state(self, literals: Collection[int]) -> State:
         """Return the conjunction of literals; contradictions are ``NO_STATE``."""
+        if len(literals) == 1:  # nearly always: one object for one literal, which knows its hash
+            (literal,) = literals
+            found = self.singles.get(literal)
+            if found is None:
+                found = self.singles[literal] = ANY_STATE if literal == EVERYTHING else frozenset((literal,))
+            return found
         state = frozenset(literals)
         if EVERYTHING in state:
             state -= {EVERYTHING}
@@ -497,7 +507,7 @@ class Algebra:
                 continue
             seen.add(literal)
             node = self.node(literal)
-            inside = [x for x in _in_place(node) if x > 0]
+            inside = [x for x in in_place(node) if x > 0]
             inside.reverse()
             if node.parts_first:
                 todo.append(node)
@@ -573,28 +583,3 @@ class Algebra:
         elif not state:
             return [()]
         return Expansion(self, kind).run(state)
-
-
-def _says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
-    """Tell whether no other keyword of the schema has a meaning for validity, or names a resource."""
-    if len(schema) == 1:
-        return True
-    keywords = draft.keywords
-    return all(
-        key == keyword or (key not in keywords and key != draft.id_keyword) or key in _WITHOUT_EFFECT
-        for key in schema
-    )
-
-
-def _in_place(node: Node) -> list[int]:
-    """Return the literals of subschemas for the same value."""
-    found: list[int] = []
-    for part in node.parts:
-        kind = part[0]
-        if kind == PART_IF:
-            found.extend(part[1:])
-        elif kind == PART_NEEDS_SCHEMA:
-            found.append(part[2])
-        elif kind != PART_NEEDS and kind != PART_VALUES:
-            found.extend(part[1])
-    return [x for x in found if abs(x) != 1]

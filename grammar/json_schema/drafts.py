@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 # where subschemas are: the value itself, the items of a list, the values of an object
 _VALUE: Final = {"additionalItems", "additionalProperties", "not"}
@@ -193,3 +193,18 @@ PLACES: Final = (
     | dict.fromkeys(_MAP | {"$defs", "dependentSchemas"}, "map")
     | {"dependencies": "dependencies"}
 )
+
+
+# keywords that say nothing of values by themselves
+_WITHOUT_EFFECT: Final = frozenset(("$defs", "definitions", "$anchor", "$dynamicAnchor"))
+
+
+def says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
+    """Tell whether no other keyword of the schema has a meaning for validity, or names a resource."""
+    if len(schema) == 1:
+        return True
+    keywords = draft.keywords
+    return all(
+        key == keyword or (key not in keywords and key != draft.id_keyword) or key in _WITHOUT_EFFECT
+        for key in schema
+    )

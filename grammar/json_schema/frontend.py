@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 from typing import Any
 
+from stackmask.grammar.collection import without_collection
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.algebra import Algebra
 from stackmask.grammar.json_schema.drafts import BY_NAME
@@ -83,11 +83,10 @@ def schema_rules(
 def _written(algebra: Algebra, blanks: Whitespace, any_order: bool) -> RuleSet:
     """Return the rules. Raises: SchemaError and its subclasses."""
     lowering = Lowering(algebra, blanks, any_order)
-    collecting = gc.isenabled()
-    gc.disable()  # nothing here is garbage that only it finds, but all that lives would be visited
     root = algebra.registry.root.where
     try:
-        return lowering.run()
+        with without_collection():
+            return lowering.run()
     except UnicodeEncodeError as error:
         text = error.object.encode(errors="backslashreplace").decode()
         raise UnsupportedSchemaError(root, "", f"a lone surrogate is no character: {text:.80}") from None
@@ -97,5 +96,3 @@ def _written(algebra: Algebra, blanks: Whitespace, any_order: bool) -> RuleSet:
         raise UnsupportedSchemaError(root, "pattern", str(error)) from None
     finally:
         lowering.forget()
-        if collecting:
-            gc.enable()

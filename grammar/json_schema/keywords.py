@@ -7,6 +7,7 @@ Keywords that modify one another (``items`` and ``prefixItems``) are read togeth
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from stackmask.grammar.json_schema.drafts import DRAFTS, UNDECLARED, Draft
@@ -210,6 +211,11 @@ def _dynamic_ref(algebra: Algebra, node: Node, schema: dict[str, Any], value: An
 
 def _recursive_ref(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
     node.parts.append((PART_ALL, (algebra.reference(value, node, "$recursiveRef"),)))
+
+
+def _identifier(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any, keyword: str) -> None:
+    if not isinstance(value, str):
+        raise SchemaError(node.where, keyword, f"must be a string, not {shown(value)}")
 
 
 # -- numbers ---------------------------------------------------------------------------------------------
@@ -462,6 +468,8 @@ _FUNCTIONS: Final[dict[str, Handler]] = {
     "$ref": _ref,
     "$dynamicRef": _dynamic_ref,
     "$recursiveRef": _recursive_ref,
+    "$anchor": partial(_identifier, keyword="$anchor"),
+    "$dynamicAnchor": partial(_identifier, keyword="$dynamicAnchor"),
     "minimum": _minimum,
     "maximum": _maximum,
     "exclusiveMinimum": _exclusive_minimum,

@@ -131,3 +131,17 @@ class Node:
         self.number = self.number & numbers
         if self.number.is_empty():
             self.mask &= ~NUMBER
+
+
+def in_place(node: Node) -> list[int]:
+    """Return the literals of subschemas for the same value."""
+    found: list[int] = []
+    for part in node.parts:
+        kind = part[0]
+        if kind == PART_IF:
+            found.extend(part[1:])
+        elif kind == PART_NEEDS_SCHEMA:
+            found.append(part[2])
+        elif kind != PART_NEEDS and kind != PART_VALUES:
+            found.extend(part[1])
+    return [x for x in found if abs(x) != 1]

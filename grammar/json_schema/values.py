@@ -10,10 +10,9 @@ from typing import Any, Final
 
 from stackmask.grammar.json_schema.errors import SchemaError, Where
 from stackmask.grammar.json_schema.loading import MAX_EXPONENT
+from stackmask.grammar.json_schema.sizes import MAX_WRITTEN, is_larger
 
 MAX_VALUE_NESTING: Final = 200  # of `const` and `enum` values
-
-MAX_WRITTEN: Final = 2_000_000  # parts of a schema, those in several places counted each time
 
 NULL: Final = 1
 TRUE: Final = 2
@@ -51,30 +50,6 @@ def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
         fraction = Fraction(decimal)
         return fraction.numerator if fraction.denominator == 1 else fraction
     raise SchemaError(where, keyword, f"must be a number, not {shown(value)}")
-
-
-def is_larger(value: Any, most: int = MAX_WRITTEN) -> bool:
-    """Tell whether a value, written out, has more than so many parts: parts that it shares with itself count each
-    time, and one that holds itself has no end. Cost: linear in the parts that there are.
-    """
-    sizes: dict[int, int] = {}
-    begun: set[int] = set()
-    todo: list[tuple[Any, bool]] = [(value, False)]
-    while todo:
-        item, is_done = todo.pop()
-        key = id(item)
-        parts = item.values() if isinstance(item, dict) else item if isinstance(item, list | tuple) else ()
-        if is_done:
-            sizes[key] = 1 + sum([sizes.get(id(part), 1) for part in parts])
-            if sizes[key] > most:
-                return True
-        elif key not in sizes:
-            if key in begun:
-                return True
-            begun.add(key)
-            todo.append((item, True))
-            todo.extend([(part, False) for part in parts if isinstance(part, dict | list | tuple)])
-    return False
 
 
 def shown(value: Any) -> str:

@@ -12,14 +12,17 @@ Invariants of the result, beside "the same language":
 
 from __future__ import annotations
 
+from stackmask.grammar.collection import without_collection
 from stackmask.grammar.ir import Choice, Literal, RuleSet
 from stackmask.grammar.normalize.booleans import expand_booleans
+from stackmask.grammar.normalize.build import with_bodies
 from stackmask.grammar.normalize.captures import check_captures
 from stackmask.grammar.normalize.emptiness import drop_empty_booleans
 from stackmask.grammar.normalize.empty_rules import write_out_empty_rules
 from stackmask.grammar.normalize.inline import inline_rules
 from stackmask.grammar.normalize.keys import check_keys
 from stackmask.grammar.normalize.left_recursion import remove_left_recursion
+from stackmask.grammar.normalize.memo import the_same
 from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
 from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.normalize.restrictions import check_restrictions
@@ -33,21 +36,24 @@ def normalize(ruleset: RuleSet) -> RuleSet:
     """Return a RuleSet of the same language with the invariants above.
 
     Raises: GrammarError with all problems that the first refusing pass has found.
-    Cost: about linear in the size of the grammar, except for left recursion among many rules at once.
+    Cost: about linear in the size of the grammar, except for left recursion among many rules at once; for rules
+        that were made ready before, as objects or as equal expressions of a program, a few µs each.
     """
     if _is_plain_choice(ruleset):
         return ruleset
-    check_wellformed(ruleset)
-    ruleset = remove_useless(ruleset)
-    ruleset = expand_booleans(ruleset)
-    ruleset = drop_empty_booleans(ruleset)
-    check_keys(ruleset)
-    ruleset = write_out_empty_rules(ruleset)
-    check_captures(ruleset)
-    check_stack(ruleset)
-    check_restrictions(ruleset)
-    ruleset = remove_left_recursion(ruleset)
-    return inline_rules(ruleset)
+    with without_collection():
+        ruleset = with_bodies(ruleset, {name: the_same(rule.body) for name, rule in ruleset.rules.items()})
+        check_wellformed(ruleset)
+        ruleset = remove_useless(ruleset)
+        ruleset = expand_booleans(ruleset)
+        ruleset = drop_empty_booleans(ruleset)
+        check_keys(ruleset)
+        ruleset = write_out_empty_rules(ruleset)
+        check_captures(ruleset)
+        check_stack(ruleset)
+        check_restrictions(ruleset)
+        ruleset = remove_left_recursion(ruleset)
+        return inline_rules(ruleset)
 
 
 def _is_plain_choice(ruleset: RuleSet) -> bool:

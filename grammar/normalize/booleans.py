@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import (
@@ -32,6 +33,7 @@ from stackmask.grammar.normalize.graph import (
     references,
 )
 from stackmask.grammar.normalize.left_parts import nonempty_part
+from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.productive import remove_unreachable
 
 MAX_EXPANDED = 1_000_000  # nodes of one operand once its rules are written out
@@ -53,16 +55,15 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
 
     Raises: GrammarError (G107 an operand is recursive, G108 it holds what is not regular, G109 too large).
     """
-    operands = [
-        item
-        for rule in ruleset.rules.values()
-        for expr in _outermost_booleans(rule.body)
-        for item in children(expr)
-    ]
+    outermost = {
+        name: remembered(_outermost_booleans, rule.body, (), partial(_outermost_booleans, rule.body))
+        for name, rule in ruleset.rules.items()
+    }
+    operands = [item for found in outermost.values() for expr in found for item in children(expr)]
     if not operands:
         return ruleset
     graph = reference_graph(ruleset)
-    needed = reachable({ref.name for item in operands for ref in references(item)}, graph)
+    needed = reachable({name for item in operands for name in facts(item).names}, graph)
     inner = {name: targets for name, targets in graph.items() if name in needed}
     problems = _recursive_operands(operands, inner) + _irregular_operands(operands, inner, ruleset)
     if problems:
@@ -80,14 +81,20 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
 
         return rewrite(expr, leaf)
 
+    def size(expr: Expr) -> int:
+        known = tuple([sizes[name] for name in facts(expr).names])
+        return remembered(_size, expr, known, partial(_size, expr, sizes))
+
     for [name] in components(inner):  # callees first; all are single, nothing here is recursive
         body = ruleset.rules[name].body
-        sizes[name] = _size(body, sizes)
+        sizes[name] = size(body)
         if sizes[name] > MAX_EXPANDED:
             raise GrammarError([_too_large(ruleset.rules[name].span)], ruleset.sources)
-        expanded[name] = substitute(body)
+        used = [expanded[other] for other in facts(body).names]
+        written = partial(substitute, body)
+        expanded[name] = remembered(expand_booleans, body, tuple(map(id, used)), written, used)
     for item in operands:
-        if _size(item, sizes) > MAX_EXPANDED:
+        if size(item) > MAX_EXPANDED:
             raise GrammarError([_too_large(item.span)], ruleset.sources)
 
     def outside(expr: Expr) -> Expr:
@@ -96,12 +103,20 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
         items = children(expr)
         return rebuild(expr, tuple(map(outside, items))) if items else expr
 
-    return remove_unreachable(
-        with_bodies(ruleset, {name: outside(rule.body) for name, rule in ruleset.rules.items()})
-    )
+    bodies = {}
+    for name, rule in ruleset.rules.items():
+        bodies[name] = rule.body
+        if outermost[name]:
+            inside = {other: expanded[other] for other in facts(rule.body).names if other in expanded}
+            known = tuple([(other, id(found)) for other, found in inside.items()])
+            bodies[name] = remembered("outside", rule.body, known, partial(outside, rule.body), inside)
+    return remove_unreachable(with_bodies(ruleset, bodies))
 
 
-def _outermost_booleans(body: Expr) -> Iterator[Expr]:
+def _outermost_booleans(body: Expr) -> tuple[Expr, ...]:
+    if facts(body).kinds.isdisjoint({Intersection, Complement}):
+        return ()
+    found: list[Expr] = []
     stack = [body]
     seen: set[int] = set()
     while stack:
@@ -110,9 +125,10 @@ def _outermost_booleans(body: Expr) -> Iterator[Expr]:
             continue
         seen.add(id(expr))
         if isinstance(expr, Intersection | Complement):
-            yield expr
+            found.append(expr)
         else:
             stack.extend(reversed(children(expr)))
+    return tuple(found)
 
 
 def _size(expr: Expr, sizes: dict[str, int]) -> int:
@@ -144,6 +160,8 @@ def _recursive_operands(operands: list[Expr], inner: dict[str, list[str]]) -> li
         for name in component
         if len(component) > 1 or component[0] in inner[component[0]]
     }
+    if not recursive:
+        return []
     problems = []
     for ref, reached in _reached_by(operands, inner):
         if not recursive.isdisjoint(reached):
@@ -165,6 +183,8 @@ def _irregular_operands(
     operands: list[Expr], inner: dict[str, list[str]], ruleset: RuleSet
 ) -> list[Diagnostic]:
     def forbidden(expr: Expr) -> Iterator[Expr]:
+        if facts(expr).kinds.isdisjoint(_FORBIDDEN):
+            return iter(())
         return (e for e in walk(expr) if type(e) in _FORBIDDEN)
 
     problems = [
@@ -173,6 +193,8 @@ def _irregular_operands(
         for e in forbidden(item)
     ]
     offending = {name: e for name in inner if (e := next(forbidden(ruleset.rules[name].body), None))}
+    if not offending:
+        return problems
     for ref, reached in _reached_by(operands, inner):
         name = next((n for n in offending if n in reached), None)
         if name is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import Capture, RuleSet, TokenTerminal, walk
 from stackmask.grammar.normalize.graph import reachable, reference_graph, references
+from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import ends_of, rule_ends
 
 
@@ -13,11 +14,11 @@ def check_captures(ruleset: RuleSet) -> None:
 
     Raises: GrammarError (G110 nullable, G111 a special token inside: it has no text to capture).
     """
+    if not any(Capture in facts(rule.body).kinds for rule in ruleset.rules.values()):
+        return
     captures = [
         expr for rule in ruleset.rules.values() for expr in walk(rule.body) if isinstance(expr, Capture)
     ]
-    if not captures:
-        return
     ends = rule_ends(ruleset)
     graph = reference_graph(ruleset)
     with_token = {

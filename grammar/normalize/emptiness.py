@@ -6,6 +6,10 @@ until one may end.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import (
     EPSILON,
@@ -15,14 +19,16 @@ from stackmask.grammar.ir import (
     Intersection,
     RuleSet,
     children,
-    walk,
 )
 from stackmask.grammar.normalize.build import rebuild, with_bodies
 from stackmask.grammar.normalize.left_parts import nonempty_part
+from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.nullable import ends_of
 from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.regular import is_empty
+
+_BOOLEANS: Final = frozenset({Intersection, Complement})
 
 
 def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
@@ -31,9 +37,7 @@ def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
     Raises: GrammarError (G102, G103 for rules that then derive nothing; G117 where the search is too long).
     Cost: few derivatives where something matches; up to ``Limits.max_explored`` of them where nothing does.
     """
-    if not any(
-        isinstance(e, Intersection | Complement) for r in ruleset.rules.values() for e in walk(r.body)
-    ):
+    if all(facts(rule.body).kinds.isdisjoint(_BOOLEANS) for rule in ruleset.rules.values()):
         return ruleset
     verdicts: dict[Expr, Expr] = {}
     problems: list[Diagnostic] = []
@@ -57,10 +61,26 @@ def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
         items = children(expr)
         return rebuild(expr, tuple(map(prune, items))) if items else expr
 
-    bodies = {name: prune(rule.body) for name, rule in ruleset.rules.items()}
+    def pruned(body: Expr) -> Expr:
+        if facts(body).kinds.isdisjoint(_BOOLEANS):
+            return body
+        before = len(problems)
+        result = prune(body)
+        if len(problems) > before:
+            raise _Refused
+        return result
+
+    bodies = {}
+    for name, rule in ruleset.rules.items():
+        with suppress(_Refused):  # what is refused is not remembered
+            bodies[name] = remembered(drop_empty_booleans, rule.body, (), partial(pruned, rule.body))
     if problems:
         raise GrammarError(problems, ruleset.sources)
-    return remove_useless(with_bodies(ruleset, bodies)) if verdicts else ruleset
+    return remove_useless(with_bodies(ruleset, bodies))
+
+
+class _Refused(Exception):
+    """The problems say why."""
 
 
 def _simplest(expr: Expr) -> Expr:

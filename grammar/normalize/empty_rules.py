@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from stackmask.grammar.ir import (
     Choice,
@@ -21,6 +22,7 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.normalize.build import is_nothing, rewrite, with_bodies
 from stackmask.grammar.normalize.graph import solve
+from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.nullable import ends_expression, rule_ends
 from stackmask.grammar.normalize.productive import remove_unreachable
 
@@ -41,7 +43,11 @@ def write_out_empty_rules(ruleset: RuleSet) -> RuleSet:
             return ends_expression(ends[expr.name])
         return expr
 
-    bodies = {name: rewrite(rule.body, leaf) for name, rule in ruleset.rules.items()}
+    bodies = {}
+    for name, rule in ruleset.rules.items():
+        empty = tuple([(other, ends[other]) for other in facts(rule.body).names if not consumes[other]])
+        written = partial(rewrite, rule.body, leaf)
+        bodies[name] = remembered(write_out_empty_rules, rule.body, empty, written) if empty else rule.body
     return remove_unreachable(with_bodies(ruleset, bodies))
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TypeVar
 
 from stackmask.grammar.components import components
 from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
+from stackmask.grammar.normalize.memo import facts, remembered
 
 __all__ = ["components", "cycle_through", "reachable", "reference_graph", "references", "solve"]
 
@@ -20,10 +22,7 @@ def references(expr: Expr) -> list[RuleRef]:
 
 def reference_graph(ruleset: RuleSet) -> dict[str, list[str]]:
     """Return for each rule the names of the rules that it refers to, each once."""
-    return {
-        name: list(dict.fromkeys(ref.name for ref in references(rule.body)))
-        for name, rule in ruleset.rules.items()
-    }
+    return {name: list(facts(rule.body).names) for name, rule in ruleset.rules.items()}
 
 
 def reachable(start: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[str]:
@@ -57,12 +56,17 @@ def cycle_through(name: str, graph: Mapping[str, Iterable[str]]) -> list[str]:
 
 
 def solve(
-    ruleset: RuleSet, bottom: Value, evaluate: Callable[[Expr, Mapping[str, Value]], Value]
+    ruleset: RuleSet,
+    bottom: Value,
+    evaluate: Callable[[Expr, Mapping[str, Value]], Value],
+    *,
+    remember: bool = True,
 ) -> dict[str, Value]:
     """Return the least fixpoint of ``values[name] = evaluate(body of name, values)``.
 
-    ``evaluate`` must be monotone from ``bottom`` over a lattice without long chains.
-    Cost: one evaluation for a rule outside cycles, a few for those in one.
+    ``evaluate`` must be monotone from ``bottom`` over a lattice without long chains. ``remember``: it depends on its
+    arguments alone, and is the same function each time.
+    Cost: one evaluation for a rule outside cycles, a few for those in one; what was evaluated before is looked up.
     """
     graph = reference_graph(ruleset)
     values = dict.fromkeys(ruleset.rules, bottom)
@@ -71,7 +75,12 @@ def solve(
         while changed:
             changed = False
             for name in reversed(component):
-                value = evaluate(ruleset.rules[name].body, values)
+                body = ruleset.rules[name].body
+                if remember:
+                    known = tuple([values[other] for other in graph[name]])
+                    value = remembered(evaluate, body, known, partial(evaluate, body, values))
+                else:
+                    value = evaluate(body, values)
                 if value != values[name]:
                     values[name] = value
                     changed = True

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
-from stackmask.grammar.ir import Capture, Dynamic, Expr, Keyed, RuleRef, RuleSet, Scope, walk
+from stackmask.grammar.ir import Capture, Dynamic, Expr, Keyed, RuleRef, RuleSet, Scope
 from stackmask.grammar.normalize.build import rewrite, with_bodies
 from stackmask.grammar.normalize.graph import components, reference_graph
 from stackmask.grammar.normalize.left_parts import nonempty_part
+from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.nullable import rule_ends
 from stackmask.grammar.normalize.productive import remove_unreachable
 
@@ -15,6 +17,7 @@ SMALL = 8  # nodes: a class, a literal, a keyword in either case
 MAX_NULLABLE = 200  # nodes of a rule such as skipped text, whose call would end where it began
 GROWTH = 2  # the whole may become so many times as large ...
 FREE_GROWTH = 20_000  # ... or grow by so many nodes
+_STAY = frozenset({RuleRef, Capture, Scope, Dynamic, Keyed})  # rules that hold one of these stay rules
 
 
 def inline_rules(ruleset: RuleSet) -> RuleSet:
@@ -28,34 +31,47 @@ def inline_rules(ruleset: RuleSet) -> RuleSet:
     uses: dict[str, int] = {}
     total = 0
     for rule in ruleset.rules.values():
-        for expr in walk(rule.body):
-            total += 1
-            if isinstance(expr, RuleRef):
-                uses[expr.name] = uses.get(expr.name, 0) + 1
+        known = facts(rule.body)
+        total += known.size
+        for ref in known.references:
+            uses[ref.name] = uses.get(ref.name, 0) + 1
     budget = max(GROWTH * total, total + FREE_GROWTH) - total
     bodies: dict[str, Expr] = {}
     inlined: dict[str, Expr] = {}
 
     for component in components(graph):
         for name in component:
-            bodies[name] = body = _substitute(ruleset.rules[name].body, inlined, ends)
+            bodies[name] = body = _substituted(ruleset.rules[name].body, inlined, ends)
             if isinstance(body, RuleRef):
                 if body.name != name:
                     inlined[name] = body
                 continue
-            size = 0
-            limit = MAX_NULLABLE if ends[name] else SMALL
-            for size, expr in enumerate(walk(body), 1):
-                if size > limit or isinstance(expr, RuleRef | Capture | Scope | Dynamic | Keyed):
-                    break
-            else:
-                growth = (size - 1) * uses.get(name, 0)
+            made = facts(body)
+            if made.size <= (MAX_NULLABLE if ends[name] else SMALL) and made.kinds.isdisjoint(_STAY):
+                growth = (made.size - 1) * uses.get(name, 0)
                 if growth <= budget:
                     budget -= growth
                     inlined[name] = body
     # rules of a cycle were written before some aliases in it were known
-    bodies = {name: _substitute(body, inlined, ends) for name, body in bodies.items()}
+    bodies = {name: _substituted(body, inlined, ends) for name, body in bodies.items()}
     return remove_unreachable(with_bodies(ruleset, bodies))
+
+
+def _substituted(body: Expr, inlined: Mapping[str, Expr], ends: Mapping[str, frozenset[int]]) -> Expr:
+    """Return what ``_substitute`` does, or did for the same body and the same expressions in it."""
+    held: list[Expr] = []
+    known: list[tuple[str, int]] = []
+    for name in facts(body).names:
+        while name in inlined:
+            found = inlined[name]
+            held.append(found)
+            known.append((name, id(found)))
+            if not isinstance(found, RuleRef):
+                break
+            name = found.name  # an alias, which stands for another
+    if not held:
+        return body
+    return remembered(_substitute, body, tuple(known), partial(_substitute, body, inlined, ends), held)
 
 
 def _substitute(body: Expr, inlined: Mapping[str, Expr], ends: Mapping[str, frozenset[int]]) -> Expr:

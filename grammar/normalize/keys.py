@@ -21,9 +21,11 @@ from stackmask.grammar.ir import (
     walk,
 )
 from stackmask.grammar.normalize.graph import solve
+from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import Ends, ends_of, rule_ends
 
 NO_KEYS: Final = -1
+_KINDS: Final = frozenset({Slot, KeyTest, Keyed, Capture})
 
 
 def check_keys(ruleset: RuleSet) -> None:
@@ -31,6 +33,8 @@ def check_keys(ruleset: RuleSet) -> None:
 
     Raises: GrammarError (G119).
     """
+    if all(facts(rule.body).kinds.isdisjoint(_KINDS) for rule in ruleset.rules.values()):
+        return
     parts = [expr for rule in ruleset.rules.values() for expr in walk(rule.body)]
     tests = [expr for expr in parts if isinstance(expr, Slot | KeyTest)]
     keyed = [expr for expr in parts if isinstance(expr, Keyed)]

@@ -16,6 +16,7 @@ composed beforehand. A tail that leads to itself only becomes a loop: Aᵢ ::= b
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
@@ -29,13 +30,14 @@ from stackmask.grammar.normalize.left_parts import (
     nonempty_part,
     split,
 )
+from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.nullable import (
     ALWAYS,
     Ends,
     both,
     ends_expression,
     ends_of,
-    first_calls,
+    first_called,
     left_calls,
     minimal,
     rule_ends,
@@ -43,6 +45,7 @@ from stackmask.grammar.normalize.nullable import (
 from stackmask.grammar.normalize.productive import remove_unreachable
 
 MAX_WRITTEN = 500_000  # nodes of the rules that replace one cycle
+_BETWEEN = " after "  # in the names of tails
 
 
 def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
@@ -53,7 +56,7 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
     Cost: linear but for the cycles; one of n rules with m links is written with at most n(n + m) parts.
     """
     ends = rule_ends(ruleset)
-    graph = {name: list(first_calls(rule.body, ends)) for name, rule in ruleset.rules.items()}
+    graph = {name: list(first_called(rule.body, ends)) for name, rule in ruleset.rules.items()}
     cycles = [c for c in components(graph) if len(c) > 1 or c[0] in graph[c[0]]]
     if not cycles:
         return ruleset
@@ -61,13 +64,16 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
     problems: list[Diagnostic] = []
     users: dict[str, set[str]] = {name: set() for name in ruleset.rules}
     for name, rule in ruleset.rules.items():
-        for ref in references(rule.body):
-            users[ref.name].add(name)
+        for other in facts(rule.body).names:
+            users[other].add(name)
+    tails = frozenset(name for name in bodies if _BETWEEN in name)
     for cycle in cycles:
         splits = {}
         for name in cycle:
             try:
-                splits[name] = split(ruleset.rules[name].body, frozenset(cycle), ends)
+                body = ruleset.rules[name].body
+                known = (tuple(cycle), tuple([ends[other] for other in facts(body).names]))
+                splits[name] = remembered(split, body, known, partial(split, body, frozenset(cycle), ends))
             except LeadingInCapture:
                 problems.append(_refuse("G112", name, graph, "inside a capture or scope", ruleset))
             except LeadingBehindRestriction:
@@ -78,7 +84,9 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
             continue
         try:
             called = _called(cycle, splits, ruleset.start, users)
-            bodies |= _rewrite_cycle(cycle, splits, ends, called, bodies)
+            made = _rewritten(cycle, splits, ends, called, bodies, tails, ruleset)
+            tails |= {name for name in made if name not in ruleset.rules}
+            bodies |= made
         except TooLarge:
             problems.append(_too_large(cycle, ruleset))
     if problems:
@@ -109,6 +117,24 @@ def _refuse(code: str, name: str, graph: dict[str, list[str]], where: str, rules
         f"left recursion: {cycle}",
         "let the rule begin with something else, or write it with repetition",
     )
+
+
+def _rewritten(
+    cycle: list[str],
+    splits: dict[str, Split],
+    ends: dict[str, Ends],
+    called: list[str],
+    bodies: dict[str, Expr],
+    tails: frozenset[str],
+    ruleset: RuleSet,
+) -> dict[str, Expr]:
+    """Return what ``_rewrite_cycle`` does, or did for the same bodies with the same things around them."""
+    members = [ruleset.rules[name].body for name in cycle]
+    around = {other: ends[other] for body in members for other in facts(body).names}
+    taken = tails if len(cycle) > 1 else None
+    key = (tuple(cycle), tuple(map(id, members)), tuple(around.items()), tuple(called), taken)
+    answer = partial(_rewrite_cycle, cycle, splits, ends, called, bodies)
+    return remembered(_rewrite_cycle, members[0], key, answer, members)
 
 
 def _rewrite_cycle(
@@ -146,7 +172,7 @@ def _rewrite_cycle(
             loop = repeat(choice(steps[source].values()), 0, None)
             return sequence((loop, ends_expression(jumps[source][target])))
         if key not in names:
-            names[key] = _fresh(f"{target} after {source}", taken)
+            names[key] = _fresh(f"{target}{_BETWEEN}{source}", taken)
             todo.append((source, names[key]))
         return RuleRef(names[key])
 

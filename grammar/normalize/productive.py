@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import (
@@ -24,6 +25,7 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.normalize.build import is_nothing, rebuild, repeat, with_bodies
 from stackmask.grammar.normalize.graph import reachable, reference_graph, references, solve
+from stackmask.grammar.normalize.memo import remembered
 
 
 def remove_useless(ruleset: RuleSet) -> RuleSet:
@@ -54,7 +56,10 @@ def remove_useless(ruleset: RuleSet) -> RuleSet:
         )
     if problems:
         raise GrammarError(problems, ruleset.sources)
-    bodies = {name: _drop_nothing(rule.body) for name, rule in ruleset.rules.items()}
+    bodies = {
+        name: remembered(_drop_nothing, rule.body, (), partial(_drop_nothing, rule.body))
+        for name, rule in ruleset.rules.items()
+    }
     return remove_unreachable(with_bodies(ruleset, bodies))
 
 

@@ -22,10 +22,10 @@ from stackmask.grammar.ir import (
     Sequence,
     Slot,
     children,
-    walk,
 )
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.normalize.keys import NO_KEYS, key_level, key_levels
+from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import ends_of, rule_ends
 
 
@@ -34,7 +34,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
 
     Raises: GrammarError (G116).
     """
-    kinds = {type(expr) for rule in ruleset.rules.values() for expr in walk(rule.body)}
+    kinds = frozenset().union(*(facts(rule.body).kinds for rule in ruleset.rules.values()))
     if NotFollowedBy not in kinds or kinds.isdisjoint({Dynamic, Slot, KeyTest}):
         return
     ends = rule_ends(ruleset)
@@ -59,7 +59,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
             case _:
                 return any(leaves_pending(item, leaves) for item in children(expr))
 
-    leaves = solve(ruleset, False, leaves_pending)
+    leaves = solve(ruleset, False, leaves_pending, remember=False)
     problems: dict[int, Diagnostic] = {}
     # what is entered with a restriction pending, and what without: a rule is looked at once for each
     seen = {(ruleset.start, False)}

@@ -20,6 +20,7 @@ from stackmask.grammar.ir import (
     walk,
 )
 from stackmask.grammar.normalize.graph import solve
+from stackmask.grammar.normalize.memo import facts
 
 
 def check_stack(ruleset: RuleSet) -> None:
@@ -29,6 +30,8 @@ def check_stack(ruleset: RuleSet) -> None:
 
     Raises: GrammarError (G115).
     """
+    if not any(Dynamic in facts(rule.body).kinds for rule in ruleset.rules.values()):
+        return
     tops = any(
         isinstance(e, Dynamic) and e.resolver == "top" for r in ruleset.rules.values() for e in walk(r.body)
     )

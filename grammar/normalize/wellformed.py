@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import partial
 
 from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import Expr, Repeat, RuleRef, RuleSet, children
+from stackmask.grammar.normalize.memo import facts, remembered
 
 MAX_NESTING = 400  # the front ends stop at 100 levels of text, each at most a few levels of expression
 MAX_NAMES_SHOWN = 400  # in "did you mean": the comparison is quadratic
@@ -16,6 +18,13 @@ def check_wellformed(ruleset: RuleSet) -> None:
 
     Raises: GrammarError (G101, G104, G105, G106).
     """
+    names = ruleset.rules.keys()
+    if ruleset.start in names and all(
+        names >= set(facts(rule.body).names)
+        and remembered(_is_sound, rule.body, (), partial(_is_sound, rule.body))
+        for rule in ruleset.rules.values()
+    ):
+        return
     problems = []
     if ruleset.start not in ruleset.rules:
         problems.append(
@@ -64,6 +73,22 @@ def check_wellformed(ruleset: RuleSet) -> None:
             )
     if problems:
         raise GrammarError(problems, ruleset.sources)
+
+
+def _is_sound(body: Expr) -> bool:
+    """Tell whether the repetitions of a body make sense and its nesting is bounded. Cost: linear, level by level."""
+    level: dict[int, Expr] = {id(body): body}
+    for _ in range(MAX_NESTING):
+        below: dict[int, Expr] = {}
+        for expr in level.values():
+            if isinstance(expr, Repeat) and (expr.min < 0 or (expr.max is not None and expr.max < expr.min)):
+                return False
+            for item in children(expr):
+                below[id(item)] = item
+        if not below:
+            return True
+        level = below
+    return False
 
 
 def _hint(name: str, ruleset: RuleSet) -> str:

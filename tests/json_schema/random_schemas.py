@@ -112,6 +112,10 @@ class SchemaMaker:
     def combination(self, depth: int) -> dict[str, Any]:
         rng = self.rng
         word = rng.choice(("allOf", "anyOf", "oneOf", "not"))
+        if word == "not" and rng.random() < 0.2:
+            patterns = rng.sample(PATTERNS if self.bounded_keys else PATTERNS[:-1], 2)
+            closed = {"patternProperties": {p: self.schema(depth - 1) for p in patterns}}
+            return {word: {**closed, "additionalProperties": False}}
         if word == "not":
             return {word: self.schema(depth - 1)}
         return {word: [self.schema(depth - 1) for _ in range(rng.randint(1, 3))]}

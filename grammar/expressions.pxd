@@ -1,0 +1,142 @@
+# The nodes of expressions. See ir.py for what they mean.
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef enum NodeKind:
+    LITERAL
+    CHARS
+    BYTES
+    SEQUENCE
+    CHOICE
+    REPEAT
+    INTERSECTION
+    COMPLEMENT
+    REFERENCE
+    TOKEN
+    FOLLOW
+    CAPTURE
+    SCOPE
+    KEYED
+    SLOT
+    KEY_TEST
+    DYNAMIC
+
+
+cdef enum:
+    PURE = 0
+    IMPURE = 1          # holds a reference, a token, a restriction, or what depends on the semantic state
+    TESTS_KEYS = 2      # tests keys of the object around it
+
+
+@cython.no_gc
+cdef class Expression:
+    cdef readonly object span
+    cdef Py_hash_t hash_value   # 0 while it was not asked for
+    # a pure node's term, in the tables that asked first; others look it up
+    cdef int64_t owner
+    cdef int32_t term
+    # an impure node's term, in the lowering at hand
+    cdef int32_t term_here
+    cdef int64_t lowered_by
+    cdef int64_t scanned_by
+    cdef int32_t depth          # how deeply parts are nested, 0 for a leaf
+    cdef unsigned char kind
+    cdef unsigned char flags
+
+    cdef tuple content(self)
+    cdef tuple names(self)
+    cdef int take(self, object part) except -1
+    cdef int take_all(self, tuple parts) except -1
+
+
+@cython.final
+cdef class Literal(Expression):
+    cdef readonly bytes data
+
+
+@cython.final
+cdef class CharClass(Expression):
+    cdef readonly tuple ranges
+
+
+@cython.final
+cdef class ByteClass(Expression):
+    cdef readonly object mask
+
+
+@cython.final
+cdef class Sequence(Expression):
+    cdef readonly tuple items
+
+
+@cython.final
+cdef class Choice(Expression):
+    cdef readonly tuple items
+
+
+@cython.final
+cdef class Repeat(Expression):
+    cdef readonly object item
+    cdef readonly object min
+    cdef readonly object max
+
+
+@cython.final
+cdef class Intersection(Expression):
+    cdef readonly tuple items
+
+
+@cython.final
+cdef class Complement(Expression):
+    cdef readonly object item
+
+
+@cython.final
+cdef class RuleRef(Expression):
+    cdef readonly str name
+    cdef readonly bint nonempty
+
+
+@cython.final
+cdef class TokenTerminal(Expression):
+    cdef tuple token_names
+    cdef readonly tuple id_ranges
+    cdef readonly bint negated
+
+
+@cython.final
+cdef class NotFollowedBy(Expression):
+    cdef readonly object mask
+
+
+@cython.final
+cdef class Capture(Expression):
+    cdef readonly object item
+    cdef readonly object action
+
+
+@cython.final
+cdef class Scope(Expression):
+    cdef readonly object item
+
+
+@cython.final
+cdef class Keyed(Expression):
+    cdef readonly object item
+    cdef readonly object spec
+
+
+@cython.final
+cdef class Slot(Expression):
+    cdef readonly object index
+
+
+@cython.final
+cdef class KeyTest(Expression):
+    cdef str test_kind
+
+
+@cython.final
+cdef class Dynamic(Expression):
+    cdef readonly object resolver

@@ -1,0 +1,122 @@
+"""What the passes found out about bodies of rules that they met before.
+
+A pass works body by body, and what it makes of one follows from the body and from few things about the rules that it
+refers to. Grammars are often made from the same bodies again: a dialect with the tables of another database. So
+answers are kept for the process, under the body as an object: passes give back the very objects of the last time,
+and what one pass remembers is found by the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, Final, NamedTuple, TypeVar
+
+from stackmask.grammar.ir import Expr, RuleRef, children, walk
+
+MAX_NODES: Final = 400_000  # of all bodies that are remembered; then all are forgotten
+MAX_ANSWERS: Final = 100_000
+MAX_COMPARED: Final = 100  # levels of expressions that are compared by structure, which is recursive
+
+Answer = TypeVar("Answer")
+
+
+class Facts(NamedTuple):
+    """What a body is made of: its references (parts that occur as one object count once), kinds and size."""
+
+    references: tuple[RuleRef, ...]
+    names: tuple[str, ...]
+    kinds: frozenset[type]
+    size: int
+
+
+_facts: dict[int, tuple[Expr, Facts]] = {}
+# (pass, id of the body) → the body, and by what the answer depends on: the answer, and objects known by their ids
+_answers: dict[tuple[Any, int], tuple[Expr, dict[Hashable, tuple[Any, Any]]]] = {}
+_equal: dict[Expr, Expr] = {}  # bodies that programs made, by structure
+_held = [0, 0]  # nodes, answers
+
+
+def facts(body: Expr) -> Facts:
+    """Return what a body is made of. Cost: linear, once."""
+    known = _facts.get(id(body))
+    if known is not None:
+        return known[1]
+    size = 0
+    kinds: set[type] = set()
+    references: list[RuleRef] = []
+    for expr in walk(body):
+        size += 1
+        kinds.add(type(expr))
+        if isinstance(expr, RuleRef):
+            references.append(expr)
+    found = Facts(tuple(references), tuple({ref.name: None for ref in references}), frozenset(kinds), size)
+    _held[0] += size
+    if _held[0] > MAX_NODES:
+        forget()
+        _held[0] = size
+    _facts[id(body)] = (body, found)
+    return found
+
+
+def the_same(body: Expr) -> Expr:
+    """Return the object that stands for all bodies equal to this one, if it comes from no text.
+
+    Bodies from a text stay themselves: equal ones have their own places, which diagnostics show.
+    Cost: linear for a body that is new.
+    """
+    if id(body) in _facts or not _can_be_compared(body):
+        return body
+    found = _equal.setdefault(body, body)
+    facts(found)  # from now on it is known
+    return found
+
+
+def _can_be_compared(body: Expr) -> bool:
+    """Tell whether no part has a place in a text, and comparing does not go too deep. Cost: linear, by levels."""
+    level: dict[int, Expr] = {id(body): body}
+    for _ in range(MAX_COMPARED):
+        below: dict[int, Expr] = {}
+        for expr in level.values():
+            if expr.span is not None:
+                return False
+            for item in children(expr):
+                below[id(item)] = item
+        if not below:
+            return True
+        level = below
+    return False
+
+
+def remembered(
+    task: Hashable,
+    body: Expr,
+    depends_on: Hashable,
+    answer: Callable[[], Answer],
+    held: Any = None,
+) -> Answer:
+    """Return what ``answer`` says, or said before for the same task, body (as an object) and dependencies.
+
+    ``task`` names the question. ``held``: objects that ``depends_on`` knows by their ids, which must stay theirs.
+    """
+    known = _answers.get((task, id(body)))
+    if known is None:
+        known = _answers[task, id(body)] = (body, {})
+    by_dependency = known[1]
+    found = by_dependency.get(depends_on)
+    if found is None:
+        result = answer()
+        _held[1] += 1
+        if _held[1] > MAX_ANSWERS:
+            forget()
+        by_dependency[depends_on] = (result, held)
+        return result
+    said: Answer = found[0]
+    return said
+
+
+def forget() -> None:
+    """Let go of everything."""
+    _facts.clear()
+    _answers.clear()
+    _equal.clear()
+    _held[:] = [0, 0]
