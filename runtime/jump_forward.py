@@ -42,6 +42,7 @@ MAX_TOKEN = 1 << 10  # bytes before the end in which a token across it may begin
 MAX_LONE = 1024  # tokens in one proposal that is made without a tokenizer
 NEAR = 8  # bytes before the end that are always encoded with what may follow
 BLANK = 0x20
+MARKS = b'"{}[](),:;'
 FEW = 8  # first bytes of which all are tried
 DIGITS = 3  # in a row that a tokenizer may take together
 FOLLOWERS = 1024  # places whose possible next characters are remembered
@@ -229,12 +230,16 @@ class JumpPlanner:
         return max(bound for bound in made.bounds if bound <= max(stable, 0))
 
     def _last_word(self, text: bytes, bounds: list[int], limit: int) -> int:
-        """Return the last boundary up to a place where a word begins with its blank; 0 if there is none.
+        """Return the last boundary before a place where a word begins with its blank, or a mark follows a letter or
+        digit; 0 if there is none.
 
         Pre-tokenizers begin anew there, whatever follows.
         """
         for bound in reversed(bounds):
-            if 0 < bound < limit and text[bound] == BLANK and text[bound - 1] > BLANK:
+            if 0 < bound < limit and (
+                (text[bound] == BLANK and text[bound - 1] > BLANK)
+                or (text[bound] in MARKS and text[bound - 1 : bound].isalnum())
+            ):
                 return bound
         return 0
 
