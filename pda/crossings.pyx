@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Tokens that stand across the end of a text: they begin in it and go on with what may come behind it.
 
-What may come is up to the class that is made of this one: a place is a number, and 0 is where nothing may come.
+What may come is up to the class that is made of this one: a place is a number, and nothing may come at 0.
 """
 
 from stackmask.pda.config_table cimport DEAD
@@ -11,8 +11,8 @@ cdef class Crossings:
     """A vocabulary's trie beside places of a grammar; ``follow`` goes from one to the next."""
 
     cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
-        """Return the place after a byte, or DEAD."""
-        raise NotImplementedError
+        """Return the place after a byte, or DEAD; here nothing may come."""
+        return DEAD
 
     cdef int look_in(self, Trie trie) except -1:
         """Take the trie in which tokens are looked up."""

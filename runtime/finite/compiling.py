@@ -61,7 +61,7 @@ class CompiledFsm:
         self.paths = Paths(index.dfa)
         self.runs = FsmRuns(index, self.paths, info.trie)
         # makes the proposals of all matchers, one after the other
-        self.planner = JumpPlanner(self.runs, info.texts, info.strip_first_space)
+        self.planner = JumpPlanner(self.runs, vocabulary.token_bytes, info.strip_first_space)
         self.jumping = threading.RLock()
         self._counts = counts
 

@@ -6,7 +6,6 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from stackmask.runtime.finite.dfa cimport NO_STATE
-from stackmask.runtime.finite.runs cimport FsmRuns
 from stackmask.runtime.matcher cimport as_id, close_rows, open_rows, row_of
 from stackmask.runtime.token_history cimport TokenHistory
 
@@ -339,7 +338,7 @@ cdef class FsmMatcher:
         return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
 
     cdef tuple lone_tokens(self):
-        """Return the tokens that come one after the other as the only one allowed; that needs no tokenizer."""
+        """Return the tokens that come one after the other as the only one allowed, without a tokenizer."""
         cdef list forced = []
         cdef int32_t state = self.history.back(), token
         cdef set seen = set()
