@@ -19,11 +19,11 @@ import torch
 from transformers import EosTokenCriteria, LogitsProcessorList, MaxLengthCriteria
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
-from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from stackmask.runtime.bitmask import allocate_token_bitmask
 from stackmask.runtime.generation.caches import CacheView
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_rows import JumpRow
-from stackmask.runtime.generation.processor import common_vocabulary, describe_allowed
+from stackmask.runtime.generation.processor import common_vocabulary, describe_allowed, forbid_tokens
 from stackmask.runtime.generation.text import TokenStreamer
 from stackmask.runtime.matcher import fill_next_token_bitmask
 
@@ -338,12 +338,7 @@ class _Run:
                     f"scores have {scores.shape[1]} columns, but the grammar was compiled for a vocabulary of {width}: "
                     f"build it with size={scores.shape[1]}"
                 )
-            apply_token_bitmask_inplace(
-                scores,
-                self.mask.to(scores.device, non_blocking=True),
-                indices=None if len(rows) == len(scores) else rows,
-                vocab_size=width,
-            )
+            forbid_tokens(scores, self.mask, None if len(rows) == len(scores) else rows, width)
         if self.after:
             scores = self.after(self._padded([len(row.ids) for row in self.rows]), scores)
         self._check_not_stuck(scores, rows)
