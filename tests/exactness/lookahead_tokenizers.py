@@ -27,6 +27,8 @@ WORDS = [
     *("12", "345", "1234", "0", "00", '{"', '": ', '", "', "},", "[", "--", "...", "=> "),
     *("  ", "    ", "\n", "\n  ", "\r\n", "\t", "é", "€", "中"),
 ]
+# runs of these are split by what stands behind them
+RUNS = [" ", "  ", "   ", "    ", "\n", "0", "12", "345", "1234", "'", "s", "x", "€"]
 MORE = [" ", "  ", "   ", "x", "7", "s", "ll", "e"]
 CLASSES = ["[a-z]", "[0-9]", "[ ]", r"[ \n]", "[a-z0-9]", "[^<]", "[\"'}]", "[A-Za-z ]"]
 
@@ -90,9 +92,10 @@ def _metaspace(scheme: str, lines: list[str]) -> Tokenizer:
 
 def random_grammar(rng: random.Random) -> str:
     """Return EBNF text: runs of such words, classes and choices, one after the other."""
+    words = RUNS if rng.random() < 0.7 else [*WORDS, *MORE]
 
     def literal(pieces: int) -> str:
-        return json.dumps("".join(rng.choices([*WORDS, *MORE], k=pieces)), ensure_ascii=False)
+        return json.dumps("".join(rng.choices(words, k=pieces)), ensure_ascii=False)
 
     parts = []
     for _ in range(rng.randint(2, 5)):
