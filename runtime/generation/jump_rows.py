@@ -91,27 +91,51 @@ class JumpRow:
         dropped: list[int] = []
         same = len(self.ids)
         if tokens and (not plan.rollback or len(tokens) == end):
+            if not self._follow(matcher, keep, tokens):
+                return len(self.ids), []
             same = keep
-            matcher.rollback(plan.rollback)
             dropped = self.columns[keep:]
-            del self.ids[keep:], self.columns[keep:]
-            for token in tokens:
-                if not matcher.accept_token(token):
-                    raise GenerationError(f"a forced token is refused: {matcher.refusal}")
-            self.ids += tokens
+            del self.columns[keep:]
+            self.ids[keep:] = tokens
             self.forced += len(tokens)
             self.taken_back += plan.rollback
         elif plan.tokens:
             self.note = "the length left is too short for the forced tokens"
         # a grammar may ask for a stop token by name
         self.done = len(self.ids) >= self.room or (same < len(self.ids) and self.ids[-1] in self.stops)
-        if not self.done and matcher.must_stop():
+        if not self.done and self._must_stop(matcher):
             # only a stop token is left: no need to ask the model for it
             matcher.accept_token(self.stops[0])
             self.ids.append(self.stops[0])
             self.forced += 1
             self.done = True
         return same, dropped
+
+    def _follow(self, matcher: Matcher, keep: int, tokens: Sequence[int]) -> bool:
+        """Take the matcher back to the first tokens and then through others; where it was, if it meets a limit."""
+        done = 0
+        matcher.rollback(len(self.ids) - keep)
+        try:
+            for token in tokens:
+                if not matcher.accept_token(token):
+                    raise GenerationError(f"a forced token is refused: {matcher.refusal}")
+                done += 1
+        except BudgetError as error:
+            self.note = str(error)
+            return False
+        finally:
+            if done < len(tokens):
+                matcher.rollback(done)
+                for token in self.ids[keep:]:
+                    matcher.accept_token(token)
+        return True
+
+    def _must_stop(self, matcher: Matcher) -> bool:
+        try:
+            return matcher.must_stop()
+        except BudgetError as error:
+            self.note = str(error)
+            return False
 
     def cut(self, length: int) -> None:
         """End the row after its first tokens."""

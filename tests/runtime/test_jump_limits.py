@@ -27,9 +27,11 @@ from transformers import EosTokenCriteria, LogitsProcessor, MaxLengthCriteria
 
 import stackmask
 from stackmask.grammar.grammar import Grammar
+from stackmask.pda.errors import BudgetError
 from stackmask.runtime.compiler import Compiler
 from stackmask.runtime.generation import JumpDecoding, generate, stream
 from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.jump_rows import JumpRow
 
 __all__ = ["compiler", "model", "tokenizer"]  # fixtures
 
@@ -247,6 +249,44 @@ def test_sampling_follows_the_model_where_it_is_asked(model: Any, tokenizer: Any
             share,
             likely,
         )
+
+
+class Tired:
+    """A matcher that meets a limit in one call; everything else is up to a real one."""
+
+    def __init__(self, matcher: Any, call: str, after: int = 0) -> None:
+        self.matcher, self.call, self.left = matcher, call, after
+
+    def __getattr__(self, name: str) -> Any:
+        def limited(*arguments: Any) -> Any:
+            if name == self.call:
+                self.left -= 1
+                if self.left == -1:
+                    raise BudgetError("max_configurations", 10, "too many configurations")
+            return getattr(self.matcher, name)(*arguments)
+
+        return limited
+
+
+@pytest.mark.parametrize(("call", "after"), [("plan_jump", 0), ("accept_token", 1), ("must_stop", 0)])
+def test_a_limit_met_while_jumping_changes_nothing(
+    tokenizer: Any, compiler: Compiler, call: str, after: int
+) -> None:
+    real = compiler.compile(Grammar.from_ebnf(TAKES_BACK)).matcher()
+    ids = list(tokenizer.convert_tokens_to_ids(["n", "a"]))
+    assert all(real.accept_token(token) for token in ids)
+    if call == "accept_token":
+        # two tokens are taken back, and a longer run is written in their place
+        real = compiler.compile(Grammar.from_ebnf('root ::= ("nb" | "name;;name") [;,]')).matcher()
+        assert all(real.accept_token(token) for token in ids)
+    row = JumpRow([5], Tired(real, call, after), 50, 50, (1,), list(ids), [3, 4])  # type: ignore[arg-type]
+    same, dropped = row.jump(None)
+    assert "max_configurations" in row.note and not row.done
+    if call == "must_stop":
+        assert (same, dropped, row.taken_back) == (0, [3, 4], 2)
+    else:
+        assert (same, dropped, row.ids, row.columns) == (2, [], ids, [3, 4])
+        assert real.accept_calls == 2 and row.jump(None)[0] == 0  # and the next time it works
 
 
 def test_both_engines_jump_alike(model: Any, tokenizer: Any, compiler: Compiler) -> None:
