@@ -116,13 +116,17 @@ class Off(Free):
         self.compiler = sm.Compiler(sm.Vocabulary.from_huggingface(tokenizer, size=width))
         self.row = sm.allocate_token_bitmask(1, width, like="torch")
         self.width = width
+        self.compiled: dict[str, sm.CompiledGrammar] = {}
 
     def begin(self, grammar: Any) -> None:
-        if isinstance(grammar, str):
-            made = sm.Grammar.bundled(grammar)
-        else:
-            made = sm.Grammar.from_json_schema(grammar, whitespace="compact", spelling="plain")
-        self.matcher = self.compiler.compile(made).matcher()
+        key = grammar if isinstance(grammar, str) else json.dumps(grammar)
+        if key not in self.compiled:
+            if isinstance(grammar, str):
+                made = sm.Grammar.bundled(grammar)
+            else:
+                made = sm.Grammar.from_json_schema(grammar, whitespace="compact", spelling="plain")
+            self.compiled[key] = self.compiler.compile(made)
+        self.matcher = self.compiled[key].matcher()
 
     def mask(self, logits: torch.Tensor) -> None:
         if self.matcher.fill_next_token_bitmask(self.row):
