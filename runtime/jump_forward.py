@@ -18,6 +18,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -53,6 +54,8 @@ _KINDS = (
     *(" ", "\n", "\r", "\t", "'", '"{}[](),:;.!?-+*/=<>_\\#@&|%$^~`'),
     *("é", "中", "\u0301", "\u00a0", "٣", "—", "€😀"),
 )
+# the kinds that are tried behind a mark: there others split as one of these does
+_BEHIND_MARKS = tuple(_KINDS[i] for i in (0, 1, 2, 3, 4, 7, 8, 10))
 _ENDINGS = ("ll", "re", "ve")  # contractions of two letters
 
 
@@ -93,7 +96,7 @@ class JumpPlanner:
         self._encoder: Encoder | None = None
         self._problem = ""  # what the tokenizer has raised last
         self._plans: dict[tuple[int, tuple[int, ...], bool], Plan] = {}
-        self._followers: dict[int, list[bytes]] = {}
+        self._followers: dict[tuple[int, bool], list[bytes]] = {}
         self.encodings = 0  # texts that were encoded
 
     def _use(self, encoder: Encoder) -> None:
@@ -219,7 +222,8 @@ class JumpPlanner:
         if cut:
             first = made.bounds.index(cut)
             end = Written(made.ids[first:], [bound - cut for bound in made.bounds[first:]])
-        for follower in self._followers_at(config):
+        kinds = _BEHIND_MARKS if text[-1] in MARKS else _KINDS
+        for follower in self._followers_at(config, kinds):
             if len(follower) == 2 and follower.isalpha() and text[-1:] != b"'":
                 continue
             if mark and _is_mark(follower):
@@ -313,17 +317,18 @@ class JumpPlanner:
         size = len(self._texts)
         return b"".join([self._texts[i] or b"" for i in ids if 0 <= i < size]) == b" a"
 
-    def _followers_at(self, config: int) -> list[bytes]:
+    def _followers_at(self, config: int, kinds: tuple[str, ...]) -> list[bytes]:
         """Return what may come next, for tokenizers that look ahead: a character of each kind, or of each first byte
         where these are few; digits also by two and three, since some tokenizers count them from the right."""
-        found = self._followers.get(config)
+        found = self._followers.get((config, kinds is _KINDS))
         if found is None:
             after = self.forced.after
-            leads = [bytes([lead]) for lead in range(256) if after(config, bytes([lead]))]
+            every = (bytes([lead]) for lead in range(256) if after(config, bytes([lead])))
+            leads = list(islice(every, FEW + 1))
             if len(leads) <= FEW:
                 found = [self._character(config, lead) for lead in leads]
             else:
-                found = [first for kind in _KINDS if (first := self._first_of(config, kind))]
+                found = [first for kind in kinds if (first := self._first_of(config, kind))]
             digits = next((made for made in found if made.isdigit()), b"")
             while digits and len(digits) < DIGITS:
                 more = self._first_of(after(config, digits), _KINDS[2])
@@ -334,7 +339,7 @@ class JumpPlanner:
             found += [ending.encode() for ending in _ENDINGS if after(config, ending.encode())]
             if len(self._followers) >= FOLLOWERS:
                 self._followers.clear()
-            self._followers[config] = found
+            self._followers[config, kinds is _KINDS] = found
         return found
 
     def _first_of(self, config: int, characters: str) -> bytes:
