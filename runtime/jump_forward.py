@@ -237,12 +237,13 @@ class JumpPlanner:
         """Return the last boundary before a place where a word begins with its blank, or a mark follows a letter or
         digit; 0 if there is none.
 
-        Pre-tokenizers begin anew there, whatever follows.
+        Pre-tokenizers begin anew there, whatever follows. A tokenizer that puts a blank before every text can only be
+        asked from a blank on.
         """
         for bound in reversed(bounds):
             if 0 < bound < limit and (
                 (text[bound] == BLANK and text[bound - 1] > BLANK)
-                or (text[bound] in MARKS and text[bound - 1 : bound].isalnum())
+                or (not self._adds_blank and text[bound] in MARKS and text[bound - 1 : bound].isalnum())
             ):
                 return bound
         return 0

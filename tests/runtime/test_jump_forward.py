@@ -246,6 +246,17 @@ def test_two_blanks_where_the_tokenizer_adds_one() -> None:
         assert tokens == tokenizer.encode(" " + text).ids
 
 
+@pytest.mark.parametrize("kind", ["spm", "spm-plain", "llama3"])
+def test_long_runs_without_blanks_are_proposed(kind: str) -> None:
+    # what may follow is judged over the last words; they begin where the tokenizer can be asked
+    tokenizer = random_tokenizer(kind, 0)
+    text = 'ab12{"ab":12,"cd":"ab12",'
+    matcher, _ = matcher_of(tokenizer, f'root ::= \'{text}\' [a-z0-9"]* ";"')
+    back, tokens = matcher.find_jump_forward_tokens()
+    ids = tokenizer.encode(text + "x;", add_special_tokens=False).ids
+    assert back == 0 and tokens == ids[: len(tokens)] and len(tokens) > 0.6 * len(ids)
+
+
 def test_words_that_are_split_by_longest_match() -> None:
     words = ["un", "able", "a", "b", "c", "u", "n", "l", "e", "una"]
     tokens: list[bytes | None] = [word.encode() for word in words]
