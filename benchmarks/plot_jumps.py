@@ -41,7 +41,7 @@ def draw_shares(axes: Any) -> None:
     axes.set_yticks([i + 0.2 for i in range(len(names))], names)
     axes.invert_yaxis()
     axes.set_xlabel("tokens forced, % (MaskBench documents)")
-    axes.legend(frameon=False)
+    axes.legend(frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)
 
 
 def draw_times(axes: Any, model: str, title: str) -> None:
@@ -59,7 +59,8 @@ def draw_times(axes: Any, model: str, title: str) -> None:
     axes.set_xticks([i + 0.32 for i in range(len(tasks))], list(tasks))
     axes.set_ylabel("time, no grammar = 1")
     axes.set_title(title, fontsize=10)
-    axes.legend(frameon=False, fontsize=7)
+    axes.set_ylim(0, 1.65)
+    axes.legend(frameon=False, fontsize=7, loc="upper center", ncols=2)
 
 
 def main() -> None:

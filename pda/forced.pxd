@@ -3,8 +3,8 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.crossings cimport Crossings
 from stackmask.pda.tables cimport KeyMap
-from stackmask.pda.trie cimport Trie
 
 
 cdef enum:
@@ -28,21 +28,16 @@ cdef struct Run:
     int32_t after       # RUN_TOKEN: the configuration after it
 
 
-cdef class ForcedRuns:
+cdef class ForcedRuns(Crossings):
     cdef ConfigSpace family
-    cdef Trie trie                      # of the vocabulary
-    cdef int32_t[256] root_child        # byte -> child of the trie's root, or -1
     cdef vector[int32_t] class_numbers  # token classes of the grammar
     cdef vector[int32_t] class_token    # the token of the class if it is the only one, else -1
     cdef vector[Place] places
     cdef vector[Run] runs
     cdef vector[uint8_t] data
     cdef vector[int32_t] configs
-    cdef vector[int32_t] found          # scratch: tokens
     cdef KeyMap place_of                # configuration -> index in places
 
     cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1
     cdef int32_t find(self, int32_t config) except -1
     cdef bint inside_character(self, int32_t config) except -1
-    cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept
-    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1

@@ -2,10 +2,11 @@ from collections.abc import Mapping
 from typing import final
 
 from stackmask.pda.configurations import ConfigSpace
+from stackmask.pda.crossings import Crossings
 from stackmask.pda.trie import Trie
 
 @final
-class ForcedRuns:
+class ForcedRuns(Crossings):
     """The forced runs of one family of configurations; ``token_classes`` and ``trie`` are those of the grammar.
 
     Hold the store's lock to use it.
@@ -25,17 +26,6 @@ class ForcedRuns:
         the text, 3 more, but the limit of one run was met. The bytes that are no whole character are at most
         three, at the end; all of them, if the place is inside a character that stays unfinished.
         Cost: one lookup once the place is known.
-        """
-
-    def after(self, config: int, text: bytes) -> int:
-        """Return the configuration after a text; 0 if it may not come."""
-
-    def crossings(self, text: bytes, config: int, most: int) -> list[tuple[int, tuple[int, ...]]]:
-        """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
-        go on with what may come in ``config``, which is the place after the text.
-
-        Of tokens with one text one is returned; no tokens mean that there are more than ``most``.
-        Cost: some microseconds: a descent of the trie per length, and the first tokens below that may come.
         """
 
     def stats(self) -> tuple[int, int, int]:

@@ -10,8 +10,10 @@ it is entered.
 cimport cython
 
 from stackmask.pda.config_table cimport DEAD, NO_ROW, UNKNOWN
+from stackmask.pda.crossings cimport Crossings
 from stackmask.pda.interning cimport EMPTY, F_TOKEN, TOKENS
 from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.trie cimport Trie
 
 cdef enum:
     MAX_RUN = 65_536        # bytes of one run; the rest is a run of its own
@@ -24,18 +26,12 @@ cdef enum:
 
 
 @cython.final
-cdef class ForcedRuns:
+cdef class ForcedRuns(Crossings):
     """The forced runs of one family of configurations. Hold the store's lock to use it."""
 
     def __cinit__(self, ConfigSpace family, token_classes, Trie trie):
-        cdef int32_t child = 1, c
         self.family = family
-        self.trie = trie
-        for c in range(256):
-            self.root_child[c] = -1
-        while child < trie.nodes:
-            self.root_child[trie.byte[child]] = child
-            child = trie.end[child]
+        self.look_in(trie)
         for ids, number in token_classes.items():
             self.class_numbers.push_back(number)
             self.class_token.push_back(ids[0] if len(ids) == 1 else -1)
@@ -43,6 +39,9 @@ cdef class ForcedRuns:
 
     def __dealloc__(self):
         map_free(&self.place_of)
+
+    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
+        return self.family.step(config, byte)
 
     def belongs_to(self, ConfigSpace family):
         """Tell whether the runs are those of this family."""
@@ -203,71 +202,6 @@ cdef class ForcedRuns:
         if run.kind == RUN_TOKEN:
             return text, whole, run.kind, run.token, run.after
         return text, whole, run.kind, -1, run.end
-
-    def after(self, int32_t config, bytes text):
-        """Return the configuration after a text; DEAD (0) if it may not come."""
-        cdef unsigned char byte
-        for byte in text:
-            config = self.family.step(config, byte)
-            if config == DEAD:
-                break
-        return config
-
-    cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept:
-        """Return the child of a trie node for a byte, or -1."""
-        cdef int32_t child = node + 1
-        if node == 0:
-            return self.root_child[byte]
-        while child < self.trie.end[node] and self.trie.byte[child] < byte:
-            child = self.trie.end[child]
-        if child < self.trie.end[node] and self.trie.byte[child] == byte:
-            return child
-        return -1
-
-    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1:
-        """Find tokens strictly below a node that may come, where the node's own text has been taken.
-
-        Leaves in ``found`` one token of each text, at most ``most`` + 1 of them.
-        """
-        cdef Trie trie = self.trie
-        cdef vector[int32_t] path
-        cdef int32_t i = node + 1, c, depth, base = trie.depth[node]
-        self.found.clear()
-        path.push_back(config)
-        while i < trie.end[node] and self.found.size() <= most:
-            depth = trie.depth[i] - base
-            path.resize(depth)
-            c = self.family.step(path[depth - 1], trie.byte[i])
-            if c == DEAD:
-                i = trie.end[i]
-                continue
-            if trie.token_first[i] < trie.token_first[i + 1]:
-                self.found.push_back(trie.tokens[trie.token_first[i]])
-            path.push_back(c)
-            i += 1
-        return 0
-
-    def crossings(self, bytes text, int32_t config, size_t most):
-        """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
-        go on with what may come in ``config``, which is the place after the text.
-
-        Of tokens with one text one is returned; no tokens mean that there are more than ``most``.
-        Cost: some microseconds: a descent of the trie per length, and the first tokens below that may come.
-        """
-        cdef list found = []
-        cdef int32_t node, i, n, size = <int32_t>len(text)
-        cdef const unsigned char* data = text
-        for n in range(1, min(size, self.trie.max_depth) + 1):
-            node = 0
-            for i in range(size - n, size):
-                node = self.child_of(node, data[i])
-                if node < 0:
-                    break
-            if node > 0:
-                self.collect(node, config, most)
-                if self.found.size():
-                    found.append((n, tuple(self.found) if self.found.size() <= most else ()))
-        return found
 
     def stats(self):
         """Return the number of runs, of places and of bytes that are remembered."""

@@ -18,6 +18,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -27,6 +28,7 @@ from stackmask.runtime.tokenizers.encoders import Encoder
 if TYPE_CHECKING:
     from stackmask.pda.forced import ForcedRuns
     from stackmask.pda.token_bytes import TokenBytes
+    from stackmask.runtime.finite.runs import FsmRuns
     from stackmask.runtime.matcher import Matcher
     from stackmask.runtime.token_history import TokenHistory
 
@@ -39,21 +41,22 @@ MAX_SEGMENTS = 64  # forced special tokens in one proposal
 MAX_TRIED = 16  # tokens across the end of the forced text that are tried out one by one
 MAX_TOKEN = 1 << 10  # bytes before the end in which a token across it may begin
 MAX_LONE = 1024  # tokens in one proposal that is made without a tokenizer
+NEAR = 8  # bytes before the end that are always encoded with what may follow
+BLANK = 0x20
+MARKS = b'"{}[](),:;'
+FEW = 8  # first bytes of which all are tried
+DIGITS = 3  # in a row that a tokenizer may take together
 FOLLOWERS = 1024  # places whose possible next characters are remembered
 
 # one character of each kind that pre-tokenizers tell apart; the first of each that may come is tried
 _KINDS = (
-    *(
-        "tsrmdlv" + "abcefghijknopquwxyz",
-        "TSRMDLV" + "ABCEFGHIJKNOPQUWXYZ",
-        "0123456789",
-        " ",
-        "\n",
-        "\r",
-        "\t",
-    ),
-    *("'", '"{}[](),:;.!?-+*/=<>_\\#@&|%$^~`', "é", "Ж", "中", "\u0301", "\u00a0", "٣", "—😀"),
+    *("tsrmdlv" + "abcefghijknopquwxyz", "TSRMDLV" + "ABCEFGHIJKNOPQUWXYZ", "0123456789"),
+    *(" ", "\n", "\r", "\t", "'", '"{}[](),:;.!?-+*/=<>_\\#@&|%$^~`'),
+    *("é", "中", "\u0301", "\u00a0", "٣", "—", "€😀"),
 )
+# the kinds that are tried behind a mark: there others split as one of these does
+_BEHIND_MARKS = tuple(_KINDS[i] for i in (0, 1, 2, 3, 4, 7, 8, 10))
+_ENDINGS = ("ll", "re", "ve")  # contractions of two letters
 
 
 class Plan(NamedTuple):
@@ -81,27 +84,30 @@ class Written(NamedTuple):
 
 
 class JumpPlanner:
-    """Make proposals for one family of configurations. Hold the store's lock to use it.
+    """Make proposals for one family of configurations, or one automaton. One thread at a time may use it.
 
     ``texts``: the bytes of the vocabulary's tokens. ``strip``: one blank before the text is not part of it.
     """
 
-    def __init__(self, forced: ForcedRuns, texts: TokenBytes, strip: bool) -> None:
+    def __init__(self, forced: ForcedRuns | FsmRuns, texts: TokenBytes, strip: bool) -> None:
         self.forced = forced
         self._texts = texts
         self._strip = strip
         self._encoder: Encoder | None = None
+        self._problem = ""  # what the tokenizer has raised last
         self._plans: dict[tuple[int, tuple[int, ...], bool], Plan] = {}
-        self._followers: dict[int, list[str]] = {}
+        self._followers: dict[tuple[int, bool], list[bytes]] = {}
         self.encodings = 0  # texts that were encoded
 
     def _use(self, encoder: Encoder) -> None:
         """Take another encoder than before: what is remembered was made with that one."""
-        self._encoder = encoder
         self._encode = encoder.encode
         self._composes = encoder.composes
+        self._looks_around = encoder.looks_around
+        self._problem = ""
         self._adds_blank = self._finds_blank()
         self._plans.clear()
+        self._encoder = encoder
 
     def plan(self, encoder: Encoder, config: int, history: TokenHistory, prompted: bool) -> Plan:
         """Return the proposal at a place, after the tokens of a history; ``prompted``: a prompt stands before them.
@@ -177,9 +183,10 @@ class JumpPlanner:
         here = len(before)
         if len(text) == here:
             return UNDECIDED if run else NOTHING
+        self._problem = ""
         made = self._written(text)
         if made is None:
-            return UNENCODABLE
+            return Plan(0, (), f"the tokenizer fails: {self._problem}") if self._problem else UNENCODABLE
         stable = len(text)
         if not closed:
             stable = self._stable(text, made, here, self.forced.after(config, run[:whole]))
@@ -202,20 +209,49 @@ class JumpPlanner:
             stable = place if place in made.bounds else min(stable, self._agreed(made, text[:place], place))
             if stable <= here:
                 return 0
-        if self._composes and self._may_compose(text, config):
+        mark = self._composes and self._may_compose(text, config)
+        if mark:
             place = len(text) - 1
             while place and text[place] & 0xC0 == 0x80:
                 place -= 1
             stable = min(stable, self._agreed(made, text[:place], place))
-        if stable == len(text):
-            for follower in self._followers_at(config):
-                stable = min(stable, self._agreed(made, text + follower.encode(), stable))
-                if stable <= here:
-                    return 0
+        if stable <= here:
+            return 0
+        end = Written(made.ids, made.bounds)
+        cut = self._last_word(text, made.bounds, min(stable, len(text) - NEAR))
+        if cut:
+            first = made.bounds.index(cut)
+            end = Written(made.ids[first:], [bound - cut for bound in made.bounds[first:]])
+        kinds = _BEHIND_MARKS if text[-1] in MARKS else _KINDS
+        for follower in self._followers_at(config, kinds):
+            if len(follower) == 2 and follower.isalpha() and text[-1:] != b"'":
+                continue
+            if mark and _is_mark(follower):
+                continue
+            stable = min(stable, cut + self._agreed(end, text[cut:] + follower, stable - cut))
+            if stable <= here:
+                return 0
         return max(bound for bound in made.bounds if bound <= max(stable, 0))
+
+    def _last_word(self, text: bytes, bounds: list[int], limit: int) -> int:
+        """Return the last boundary before a place where a word begins with its blank, or a mark follows a letter or
+        digit; 0 if there is none.
+
+        Pre-tokenizers begin anew there, whatever follows. A tokenizer that puts a blank before every text can only be
+        asked from a blank on.
+        """
+        for bound in reversed(bounds):
+            if 0 < bound < limit and (
+                (text[bound] == BLANK and text[bound - 1] > BLANK)
+                or (not self._adds_blank and text[bound] in MARKS and text[bound - 1 : bound].isalnum())
+            ):
+                return bound
+        return 0
 
     def _is_written(self, text: bytes, place: int, tokens: Sequence[int]) -> bool:
         """Tell whether the tokenizer would write one of the tokens at a place of the text."""
+        if self._looks_around:
+            return True
         for token in tokens:
             whole = text[:place] + (self._texts[token] or b"")
             made = None if _is_cut_short(whole) else self._written(whole)
@@ -241,13 +277,15 @@ class JumpPlanner:
 
     def _written(self, text: bytes) -> Written | None:
         """Encode a text; None if it is no UTF-8, or if the tokens do not spell it."""
+        if self._adds_blank and text[:1] == b" ":
+            # with a blank of its own in front of the rest, unless that begins with one
+            return self._spelled(text[1:], text) or self._spelled(text, text)
+        return self._spelled(text, text)
+
+    def _spelled(self, given: bytes, text: bytes) -> Written | None:
+        """Encode what is given for a text; None if the tokens do not spell the text."""
         texts = self._texts
-        cut = 1 if self._adds_blank and text[:1] == b" " else 0
-        try:
-            ids = list(self._encode(text[cut:].decode()))
-        except UnicodeDecodeError:
-            return None
-        self.encodings += 1
+        ids = self._ids_of(given)
         size = len(texts)
         parts = [texts[token] if 0 <= token < size else None for token in ids]
         if None in parts:
@@ -264,27 +302,63 @@ class JumpPlanner:
             bounds.append(place)
         return Written(ids, bounds)
 
+    def _ids_of(self, text: bytes) -> list[int]:
+        """Encode a text; -1 if the tokenizer cannot."""
+        self.encodings += 1
+        try:
+            return list(self._encode(text.decode()))
+        except Exception as error:  # noqa: BLE001  # of whatever kind tokenizers raise where they have no token
+            if not isinstance(error, UnicodeDecodeError):
+                self._problem = f"{type(error).__name__}: {error}"
+            return [-1]
+
     def _finds_blank(self) -> bool:
         """Tell whether the tokenizer puts a blank before every text."""
-        ids = self._encode("a")
+        ids = self._ids_of(b"a")
         size = len(self._texts)
         return b"".join([self._texts[i] or b"" for i in ids if 0 <= i < size]) == b" a"
 
-    def _followers_at(self, config: int) -> list[str]:
-        """Return one character of each kind that may come."""
-        found = self._followers.get(config)
+    def _followers_at(self, config: int, kinds: tuple[str, ...]) -> list[bytes]:
+        """Return what may come next, for tokenizers that look ahead: a character of each kind, or of each first byte
+        where these are few; digits also by two and three, since some tokenizers count them from the right."""
+        found = self._followers.get((config, kinds is _KINDS))
         if found is None:
             after = self.forced.after
-            found = []
-            for kind in _KINDS:
-                for character in kind:
-                    if after(config, character.encode()):
-                        found.append(character)
-                        break
+            every = (bytes([lead]) for lead in range(256) if after(config, bytes([lead])))
+            leads = list(islice(every, FEW + 1))
+            if len(leads) <= FEW:
+                found = [self._character(config, lead) for lead in leads]
+            else:
+                found = [first for kind in kinds if (first := self._first_of(config, kind))]
+            digits = next((made for made in found if made.isdigit()), b"")
+            while digits and len(digits) < DIGITS:
+                more = self._first_of(after(config, digits), _KINDS[2])
+                if not more:
+                    break
+                digits += more
+                found.append(digits)
+            found += [ending.encode() for ending in _ENDINGS if after(config, ending.encode())]
             if len(self._followers) >= FOLLOWERS:
                 self._followers.clear()
-            self._followers[config] = found
+            self._followers[config, kinds is _KINDS] = found
         return found
+
+    def _first_of(self, config: int, characters: str) -> bytes:
+        """Return the first of some characters that may come; nothing if none may."""
+        for character in characters:
+            if self.forced.after(config, character.encode()):
+                return character.encode()
+        return b""
+
+    def _character(self, config: int, text: bytes) -> bytes:
+        """Return a character that may come and begins with a byte; what there is of it, if none is found."""
+        while _is_cut_short(text):
+            here = self.forced.after(config, text)
+            more = next((b for b in range(0x80, 0xC0) if self.forced.after(here, bytes([b]))), None)
+            if more is None:
+                break
+            text += bytes([more])
+        return text
 
     def _may_compose(self, text: bytes, config: int) -> bool:
         """Tell whether a mark that may come could become one character with the last one."""
@@ -325,6 +399,11 @@ def _common(made: Written, bounds: list[int], begins: bool) -> tuple[int, int] |
         if i is not None and (bound or begins):
             return i, back
     return None
+
+
+def _is_mark(text: bytes) -> bool:
+    """Tell whether a character may become one with that before it."""
+    return unicodedata.category(text.decode(errors="replace")[0])[0] == "M"
 
 
 def _is_cut_short(text: bytes) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,8 @@ from stackmask.runtime.finite.index import TokenIndex
 from stackmask.runtime.finite.matcher import FsmMatcher
 from stackmask.runtime.finite.paths import Paths
 from stackmask.runtime.finite.recursion import write_out
+from stackmask.runtime.finite.runs import FsmRuns
+from stackmask.runtime.jump_forward import JumpPlanner
 from stackmask.runtime.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -38,7 +41,9 @@ class CompiledFsm:
     that each state allows. ``paths``: the compressed automaton. ``grammar`` is None if it was loaded from a file.
     """
 
-    __slots__ = ("__weakref__", "_counts", "dfa", "grammar", "index", "info", "paths", "vocabulary")
+    __slots__ = (
+        "__weakref__", "_counts", "dfa", "grammar", "index", "info", "jumping", "paths", "planner", "runs", "vocabulary",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -54,6 +59,10 @@ class CompiledFsm:
         self.index = index
         self.dfa: Dfa = index.dfa
         self.paths = Paths(index.dfa)
+        self.runs = FsmRuns(index, self.paths, info.trie)
+        # makes the proposals of all matchers, one after the other
+        self.planner = JumpPlanner(self.runs, vocabulary.token_bytes, info.strip_first_space)
+        self.jumping = threading.RLock()
         self._counts = counts
 
     def matcher(self) -> FsmMatcher:

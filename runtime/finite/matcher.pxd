@@ -4,18 +4,20 @@ from libcpp.vector cimport vector
 
 from stackmask.runtime.finite.dfa cimport Dfa
 from stackmask.runtime.finite.index cimport TokenIndex
-from stackmask.runtime.finite.paths cimport Paths
+from stackmask.runtime.finite.runs cimport FsmRuns
 from stackmask.runtime.matcher cimport Rows
+from stackmask.runtime.token_history cimport TokenHistory
 
 
 cdef class FsmMatcher:
     cdef readonly object compiled
     cdef Dfa dfa
     cdef TokenIndex index
-    cdef Paths paths
+    cdef FsmRuns runs
     cdef object info                    # what messages say of tokens
     cdef tuple stop_ids
     cdef vector[int32_t] history        # states after each accept call; history[0] is the start
+    cdef TokenHistory tokens            # what each accept call took
     cdef bint terminated
     cdef object refused                 # the last refusal: (state, bytes accepted, token or text)
 
@@ -24,4 +26,6 @@ cdef class FsmMatcher:
     cdef void fill_row(self, int32_t state, uint32_t* words)
     cdef bint every_allowed(self, const uint32_t* words) noexcept nogil
     cdef tuple expected_at(self, int32_t state)
+    cdef void keep(self, size_t places) noexcept
+    cdef tuple lone_tokens(self)
     cdef list fill_tree(self, tokens, parents, Rows* rows)

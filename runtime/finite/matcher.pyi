@@ -113,9 +113,12 @@ class FsmMatcher:
     def find_jump_forward_tokens(
         self, context_ids: Sequence[int] = (), *, max_rollback: int | None = None
     ) -> tuple[int, list[int]]:
-        """Return (how many context tokens to roll back, tokens that must come next).
+        """Return (how many tokens to take back, tokens to append then), such as the tokenizer would write the
+        forced text; (0, []) where nothing is forced, or nothing is sure.
 
-        Proposed are only tokens that are the single allowed one at their position, so nothing is rolled back
-        and nothing else could have been written; the tokenizer is not asked. ``context_ids``: the tokens so
-        far.
+        A token is proposed only if its right edge stays where it is whatever may follow. ``context_ids``: the
+        prompt, if there is one, and the tokens so far; tokens of the prompt are never taken back. With
+        ``max_rollback``, no proposal that takes back more. The vocabulary must know its tokenizer
+        (``Vocabulary.with_encoder``); else only tokens are proposed that are the single one allowed.
+        Raises: MatcherError if the context does not end with the tokens accepted.
         """

@@ -7,12 +7,13 @@ from libc.string cimport memset
 
 from stackmask.runtime.finite.dfa cimport NO_STATE
 from stackmask.runtime.matcher cimport as_id, close_rows, open_rows, row_of
+from stackmask.runtime.token_history cimport TokenHistory
 
 from operator import index
 
 import numpy as np
 
-from stackmask.runtime.jump_forward import NOTHING, Plan
+from stackmask.runtime.jump_forward import FINAL, KEEPS, NOTHING, Plan
 from stackmask.runtime.matcher import MatcherError
 from stackmask.runtime.refusal import describe_refusal
 
@@ -31,15 +32,17 @@ cdef class FsmMatcher:
             raise MatcherError("a matcher can only be copied from one of the same compiled grammar")
         self.compiled = compiled
         self.index = compiled.index
-        self.paths = compiled.paths
+        self.runs = compiled.runs
         self.dfa = self.index.dfa
         self.info = compiled.info
         self.stop_ids = self.info.stop_ids
         if origin is None:
             self.history.push_back(self.dfa.start)
+            self.tokens = TokenHistory(self.index.texts)
             self.terminated = False
         else:
             self.history = origin.history
+            self.tokens = origin.tokens.copy()
             self.terminated = origin.terminated
 
     # -- following ---------------------------------------------------------------------------------
@@ -66,6 +69,7 @@ cdef class FsmMatcher:
             self.terminated = True
             next = state
         self.history.push_back(next)
+        self.tokens.taken.push_back(id)
         self.refused = None
         return True
 
@@ -92,6 +96,7 @@ cdef class FsmMatcher:
                 return False
             state = next
         self.history.push_back(state)
+        self.tokens.push_text()
         self.refused = None
         return True
 
@@ -103,8 +108,7 @@ cdef class FsmMatcher:
         if not 0 <= count < self.history.size():
             raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
         if count:
-            self.history.resize(self.history.size() - <size_t>count)
-            self.terminated = False
+            self.keep(self.history.size() - <size_t>count)
         self.refused = None
 
     def fork(self):
@@ -114,7 +118,12 @@ cdef class FsmMatcher:
     def reset(self):
         """Go back to the start."""
         self.refused = None
-        self.history.resize(1)
+        self.keep(1)
+
+    cdef void keep(self, size_t places) noexcept:
+        """Go back to the first places of the history."""
+        self.history.resize(places)
+        self.tokens.keep(places - 1)
         self.terminated = False
 
     def is_accepting(self):
@@ -270,8 +279,7 @@ cdef class FsmMatcher:
         """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
         if self.terminated or not self.is_accepting():
             return False
-        following, special, _ = self.expected()
-        return not following and not special
+        return bool(self.runs.run(self.history.back() + 1)[2] == FINAL)
 
     def find_jump_forward_bytes(self):
         """Return (the bytes that must come next, as far as they end with a character; those after that).
@@ -279,8 +287,7 @@ cdef class FsmMatcher:
         Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
         the first bytes are the rest of it. Cost: a look at the merged path of the state.
         """
-        cdef bytes text
-        cdef Py_ssize_t whole, back
+        cdef Py_ssize_t whole
         cdef int32_t state = self.history.back(), after
         if self.terminated:
             return b"", b""
@@ -289,17 +296,7 @@ cdef class FsmMatcher:
             after = self.dfa.step(state, 0x20)
             if after != NO_STATE:
                 state = after
-        text = self.paths.forced(state)
-        whole = len(text)
-        for back in range(1, min(4, len(text)) + 1):
-            if text[len(text) - back] >= 0xC0:
-                # a first byte that says how many belong to it
-                first = text[len(text) - back]
-                if back < (4 if first >= 0xF0 else 3 if first >= 0xE0 else 2):
-                    whole = len(text) - back
-                break
-            if text[len(text) - back] < 0x80:
-                break
+        text, whole, _, _, _ = self.runs.run(state + 1)
         return text[:whole], text[whole:]
 
     def find_jump_forward_string(self):
@@ -313,18 +310,35 @@ cdef class FsmMatcher:
         except UnicodeDecodeError:
             return ""
 
+    def find_jump_forward_tokens(self, context_ids=(), *, max_rollback=None):
+        """Return (how many tokens to take back, tokens to append then), such as the tokenizer would write the
+        forced text; (0, []) where nothing is forced, or nothing is sure.
+
+        A token is proposed only if its right edge stays where it is whatever may follow. ``context_ids``: the
+        prompt, if there is one, and the tokens so far; tokens of the prompt are never taken back. With
+        ``max_rollback``, no proposal that takes back more. The vocabulary must know its tokenizer
+        (``Vocabulary.with_encoder``); else only tokens are proposed that are the single one allowed.
+        Raises: MatcherError if the context does not end with the tokens accepted.
+        """
+        plan = self.plan_jump(context_ids, max_rollback)
+        return plan.rollback, list(plan.tokens)
+
     def plan_jump(self, context_ids=(), max_rollback=None):
         """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
-        _, tokens = self.find_jump_forward_tokens(context_ids, max_rollback=max_rollback)
-        return Plan(0, tuple(tokens)) if tokens else NOTHING
+        if self.terminated:
+            return NOTHING
+        prompt = self.tokens.count_before(context_ids) if len(context_ids) else 0
+        if prompt is None:
+            raise MatcherError("the context does not end with the tokens that were accepted last")
+        encoder = self.compiled.vocabulary.encoder
+        if encoder is None:
+            return Plan(0, self.lone_tokens())
+        with self.compiled.jumping:
+            plan = self.compiled.planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
+        return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
 
-    def find_jump_forward_tokens(self, context_ids=(), *, max_rollback=None):
-        """Return (how many context tokens to roll back, tokens that must come next).
-
-        Proposed are only tokens that are the single allowed one at their position, so nothing is rolled back
-        and nothing else could have been written; the tokenizer is not asked. ``context_ids``: the tokens so
-        far.
-        """
+    cdef tuple lone_tokens(self):
+        """Return the tokens that come one after the other as the only one allowed, without a tokenizer."""
         cdef list forced = []
         cdef int32_t state = self.history.back(), token
         cdef set seen = set()
@@ -335,4 +349,4 @@ cdef class FsmMatcher:
             token = self.index.allowed_tokens(state)[0]
             forced.append(token)
             state = self.index.after_token(state, token)
-        return 0, forced
+        return tuple(forced)

@@ -4,21 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stackmask.pda.errors import BudgetError
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.result import JumpReport
+from stackmask.runtime.jump_forward import NOTHING
 
 if TYPE_CHECKING:
     from stackmask.runtime.matcher import Matcher
+
+
+class _Context(Sequence[int]):
+    """The last token of a prompt, if there is one, and the tokens written; nothing is copied."""
+
+    def __init__(self, prompt: list[int], ids: list[int]) -> None:
+        self._prompt, self._ids = prompt[-1:], ids
+
+    def __len__(self) -> int:
+        return len(self._prompt) + len(self._ids)
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._prompt[i] if i < len(self._prompt) else self._ids[i - len(self._prompt)]
 
 
 @dataclass(slots=True)
 class JumpRow:
     """One row. ``ids``: the tokens written; the first ``read`` of them are in the cache, at ``columns``.
 
-    ``room``: how many tokens may be written in all; ``context``: how many a jump may lead to.
+    ``room``: how many tokens may be written in all; ``context``: how many a jump may lead to. ``wrote``: something was
+    written since the row was last asked to jump.
     """
 
     prompt: list[int]
@@ -29,6 +44,7 @@ class JumpRow:
     ids: list[int] = field(default_factory=list)
     columns: list[int] = field(default_factory=list)
     done: bool = False
+    wrote: bool = True
     calls: int = 0
     forced: int = 0
     taken_back: int = 0
@@ -49,45 +65,77 @@ class JumpRow:
         if self.matcher is not None and not self.matcher.accept_token(token):
             raise GenerationError(f"the token chosen is refused: {self.matcher.refusal}")
         self.ids.append(token)
+        self.wrote = True
         self.done = token in self.stops or len(self.ids) >= self.room
 
-    def jump(self, max_rollback: int | None) -> list[int]:
-        """Write what is forced now; return the columns of the cache that are not valid any more."""
+    def jump(self, max_rollback: int | None) -> tuple[int, list[int]]:
+        """Write what is forced now.
+
+        Returns: how many of the first tokens are those that stood there before; the columns of the cache that are not
+            valid any more.
+        """
         matcher = self.matcher
         if matcher is None or self.done:
-            return []
-        context = [*self.prompt[-1:], *self.ids]
+            return len(self.ids), []
         try:
-            plan = matcher.plan_jump(context, max_rollback)
+            plan = matcher.plan_jump(_Context(self.prompt, self.ids), max_rollback)
         except BudgetError as error:
             # what is forced is a question that need not be answered
             self.note = str(error)
-            return []
-        if plan.reason and "nothing" not in plan.reason:
+            return len(self.ids), []
+        if plan.reason not in ("", NOTHING.reason):
             self.note = plan.reason
         keep = len(self.ids) - plan.rollback
-        tokens = plan.tokens[: max(0, min(self.room, self.context) - keep)]
+        end = next((i for i, token in enumerate(plan.tokens, 1) if token in self.stops), len(plan.tokens))
+        tokens = plan.tokens[: min(end, max(0, min(self.room, self.context) - keep))]
         dropped: list[int] = []
-        if tokens and (not plan.rollback or len(tokens) == len(plan.tokens)):
-            matcher.rollback(plan.rollback)
+        same = len(self.ids)
+        if tokens and (not plan.rollback or len(tokens) == end):
+            if not self._follow(matcher, keep, tokens):
+                return len(self.ids), []
+            same = keep
             dropped = self.columns[keep:]
-            del self.ids[keep:], self.columns[keep:]
-            for token in tokens:
-                if not matcher.accept_token(token):
-                    raise GenerationError(f"a forced token is refused: {matcher.refusal}")
-            self.ids += tokens
+            del self.columns[keep:]
+            self.ids[keep:] = tokens
             self.forced += len(tokens)
             self.taken_back += plan.rollback
         elif plan.tokens:
             self.note = "the length left is too short for the forced tokens"
-        self.done = len(self.ids) >= self.room
-        if not self.done and matcher.must_stop():
+        # a grammar may ask for a stop token by name
+        self.done = len(self.ids) >= self.room or (same < len(self.ids) and self.ids[-1] in self.stops)
+        if not self.done and self._must_stop(matcher):
             # only a stop token is left: no need to ask the model for it
             matcher.accept_token(self.stops[0])
             self.ids.append(self.stops[0])
             self.forced += 1
             self.done = True
-        return dropped
+        return same, dropped
+
+    def _follow(self, matcher: Matcher, keep: int, tokens: Sequence[int]) -> bool:
+        """Take the matcher back to the first tokens and then through others; where it was, if it meets a limit."""
+        done = 0
+        matcher.rollback(len(self.ids) - keep)
+        try:
+            for token in tokens:
+                if not matcher.accept_token(token):
+                    raise GenerationError(f"a forced token is refused: {matcher.refusal}")
+                done += 1
+        except BudgetError as error:
+            self.note = str(error)
+            return False
+        finally:
+            if done < len(tokens):
+                matcher.rollback(done)
+                for token in self.ids[keep:]:
+                    matcher.accept_token(token)
+        return True
+
+    def _must_stop(self, matcher: Matcher) -> bool:
+        try:
+            return matcher.must_stop()
+        except BudgetError as error:
+            self.note = str(error)
+            return False
 
     def cut(self, length: int) -> None:
         """End the row after its first tokens."""

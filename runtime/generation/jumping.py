@@ -16,14 +16,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import LogitsProcessorList
+from transformers import EosTokenCriteria, LogitsProcessorList, MaxLengthCriteria
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
-from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from stackmask.runtime.bitmask import allocate_token_bitmask
 from stackmask.runtime.generation.caches import CacheView
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_rows import JumpRow
-from stackmask.runtime.generation.processor import common_vocabulary, describe_allowed
+from stackmask.runtime.generation.processor import common_vocabulary, describe_allowed, forbid_tokens
 from stackmask.runtime.generation.text import TokenStreamer
 from stackmask.runtime.matcher import fill_next_token_bitmask
 
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from stackmask.runtime.compiler import CompiledGrammar
     from stackmask.runtime.generation.result import JumpReport
 
-_NATIVE_CRITERIA = frozenset({"MaxLengthCriteria", "EosTokenCriteria"})
+_PER_TOKEN = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
+_TYPE_NAMES = ("token_type_ids", "mm_token_type_ids")
 _CACHE_NAME = "past_key_values"
 
 
@@ -41,9 +42,11 @@ class JumpDecoding:
     ``grammars``: one compiled grammar for every row, or one (or None, for free text) per prompt. ``jump``: "canonical"
     writes forced text as the tokenizer would, without asking the model; "off" asks it for every token. Everything
     else is up to ``generate``: sampling, processors, stopping criteria, caches. Beams and drafts are not. ``streamer``
-    is given here, since ``generate`` does not hand it on. After a call, ``reports`` has a ``JumpReport`` per row.
+    is given here, since ``generate`` does not hand it on. After a call, ``written`` has the tokens and ``reports`` a
+    ``JumpReport`` of each row; also after one that an error or an interrupt has ended.
 
-    Raises: GenerationError for what it cannot do (encoder-decoder models), and as ``GrammarLogitsProcessor`` does.
+    Raises: GenerationError for what it cannot do (encoder-decoder models, beams, scores per token, prompts without
+        ids), and as ``GrammarLogitsProcessor`` does.
     """
 
     def __init__(
@@ -80,17 +83,27 @@ class JumpDecoding:
             )
         if (getattr(generation_config, "num_beams", 1) or 1) > 1:
             raise GenerationError(f"jump-forward cannot be used with num_beams={generation_config.num_beams}")
+        if not input_ids.shape[1]:
+            raise GenerationError("jump-forward needs the ids of the prompt, not only inputs_embeds")
+        if asked := [name for name in _PER_TOKEN if getattr(generation_config, name, None)]:
+            raise GenerationError(
+                f"{', '.join(asked)} cannot be had with jump-forward: the model is not asked for forced tokens; use "
+                "GrammarLogitsProcessor"
+            )
         if self.streamer is not None and not isinstance(self.streamer, TokenStreamer) and len(input_ids) > 1:
             raise GenerationError(f"a streamer of tokens takes one row, but the batch has {len(input_ids)}")
         for name in ("synced_gpus", "tokenizer", "assistant_tokenizer", "assistant_model", "inputs_tensor"):
             model_kwargs.pop(name, None)
         run = _Run(self, model, input_ids, generation_config, model_kwargs)
         run.prepare(logits_processor or LogitsProcessorList(), stopping_criteria or ())
-        with torch.no_grad(), ThreadPoolExecutor(1, "stackmask-masks") as pool:
-            run.run(pool)
-        note = run.note if self.jump == "canonical" else "jumping is off"
-        self.reports = [row.report(self.jump, note) for row in run.rows]
-        self.written = [row.ids for row in run.rows]
+        try:
+            with torch.no_grad(), ThreadPoolExecutor(1, "stackmask-masks") as pool:
+                run.run(pool)
+        finally:
+            # what was written is there also after an error or an interrupt
+            note = run.note if self.jump == "canonical" else "jumping is off"
+            self.reports = [row.report(self.jump, note) for row in run.rows]
+            self.written = [row.ids for row in run.rows]
         return run.result()
 
 
@@ -121,6 +134,7 @@ class _Run:
         stops = _as_tuple(config.eos_token_id)
         if decoding.vocabulary is not None:
             stops = decoding.vocabulary.stop_ids
+        self.stops = stops
         pad = config.pad_token_id
         self.pad = int(pad) if pad is not None else stops[0] if stops else 0
         self.real = self.attention.sum(1).tolist()
@@ -162,16 +176,22 @@ class _Run:
             (i for i, p in enumerate(processors) if type(p).__name__.endswith("Warper")), len(processors)
         )
         self.before, self.after = LogitsProcessorList(processors[:at]), LogitsProcessorList(processors[at:])
-        self.criteria = [c for c in criteria if type(c).__name__ not in _NATIVE_CRITERIA]
+        self.criteria = [c for c in criteria if not self._is_ours(c)]
+
+    def _is_ours(self, criterion: Any) -> bool:
+        """Tell whether a criterion is one that the rows know: the room they have, and the stop tokens."""
+        if isinstance(criterion, MaxLengthCriteria):
+            return bool(criterion.max_length >= self.config.max_length)
+        if isinstance(criterion, EosTokenCriteria):
+            return set(criterion.eos_token_id.tolist()) <= set(self.stops)
+        return False
 
     # -- the loop ----------------------------------------------------------------------------------
 
     def run(self, pool: ThreadPoolExecutor) -> None:
         if self.streamer is not None:
             self.streamer.put(self.prompt.cpu())
-        for row in self.rows:
-            self._jump(row)
-        self._check_criteria([0] * len(self.rows))
+        self._check_criteria(self._jump_all())
         self._stream()
         first = True
         while any(not row.done for row in self.rows):
@@ -187,8 +207,9 @@ class _Run:
             lengths = [len(row.ids) for row in self.rows]
             for i, token in zip(asked, self._choose(logits, asked), strict=True):
                 self.rows[i].write(token)
-                self._jump(self.rows[i])
-            self._check_criteria(lengths)
+            # before anything is forced: what the model has written may be taken back then
+            self._check_criteria(lengths, everywhere=True)
+            self._check_criteria(self._jump_all())
             self._stream()
         if self.streamer is not None:
             self.streamer.end()
@@ -202,18 +223,22 @@ class _Run:
     def _reads_all(self) -> bool:
         return self.cache.cache is None and not self.kwargs.get("use_cache")
 
-    def _jump(self, row: JumpRow) -> None:
-        if not self.jumps:
-            return
+    def _jump_all(self) -> list[int]:
+        """Let the rows jump; return how many of the first tokens of each are not new."""
+        return [self._jump(i, row) if self.jumps else len(row.ids) for i, row in enumerate(self.rows)]
+
+    def _jump(self, i: int, row: JumpRow) -> int:
+        if row.done or not row.wrote:
+            return len(row.ids)
+        row.wrote = False
         limit = self.limit
         if self.streamer is not None and not self.text_streamer:
             # tokens that were given away stay
-            free = len(row.ids) - self.streamed[self.rows.index(row)]
+            free = len(row.ids) - self.streamed[i]
             limit = free if limit is None else min(limit, free)
-        dropped = row.jump(limit)
+        same, dropped = row.jump(limit)
         if not dropped or self._reads_all():
-            return
-        i = self.rows.index(row)
+            return same
         self.attention[i, dropped] = 0
         surplus = 0
         while not self.attention[:, self.attention.shape[1] - 1 - surplus].any():
@@ -221,6 +246,7 @@ class _Run:
         if surplus:
             self.cache.crop(surplus)
             self.attention = self.attention[:, : self.attention.shape[1] - surplus]
+        return same
 
     def _forward(self, width: int, first: bool) -> torch.Tensor:
         """Let the model read the next tokens of each row, at most ``width``, and return the last logits."""
@@ -258,7 +284,7 @@ class _Run:
                 ids, positions = ids[:, past:], positions[:, past:]
         if not self._reads_all():
             self.attention = attention
-        arguments = dict(self.kwargs)
+        arguments = {**self.kwargs, **self._types(attention.shape[1])}
         if self.takes_positions:
             arguments["position_ids"] = positions.to(self.device)
         if self.cache.cache is not None:
@@ -270,6 +296,15 @@ class _Run:
         self._keep_state(outputs)
         logits: torch.Tensor = outputs.logits[:, -1]
         return logits.to(dtype=torch.float32, device=self.device, copy=True)
+
+    def _types(self, columns: int) -> dict[str, torch.Tensor]:
+        """Return the types of tokens, if the prompt came with any: what is written has that of the last one."""
+        found = {}
+        for name in _TYPE_NAMES:
+            types = self.kwargs.get(name)
+            if types is not None:
+                found[name] = torch.cat([types, types[:, -1:].expand(-1, columns - types.shape[1])], 1)
+        return found
 
     def _keep_state(self, outputs: Any) -> None:
         for name in (_CACHE_NAME, "cache_params"):
@@ -294,8 +329,7 @@ class _Run:
         return bool(rows)
 
     def _choose(self, logits: torch.Tensor, asked: list[int]) -> list[int]:
-        ids = self._padded([len(row.ids) for row in self.rows])
-        scores = self.before(ids, logits) if self.before else logits
+        scores = self._process(logits, asked) if self.before else logits
         rows = self.constrained
         if rows and self.decoding.vocabulary is not None:
             width = self.decoding.vocabulary.size
@@ -304,14 +338,9 @@ class _Run:
                     f"scores have {scores.shape[1]} columns, but the grammar was compiled for a vocabulary of {width}: "
                     f"build it with size={scores.shape[1]}"
                 )
-            apply_token_bitmask_inplace(
-                scores,
-                self.mask.to(scores.device, non_blocking=True),
-                indices=None if len(rows) == len(scores) else rows,
-                vocab_size=width,
-            )
+            forbid_tokens(scores, self.mask, None if len(rows) == len(scores) else rows, width)
         if self.after:
-            scores = self.after(ids, scores)
+            scores = self.after(self._padded([len(row.ids) for row in self.rows]), scores)
         self._check_not_stuck(scores, rows)
         if self.config.do_sample:
             weights = torch.softmax(scores[asked], dim=-1)
@@ -319,6 +348,22 @@ class _Run:
         else:
             chosen = scores[asked].argmax(dim=-1)
         result: list[int] = chosen.tolist()
+        return result
+
+    def _process(self, logits: torch.Tensor, asked: list[int]) -> torch.Tensor:
+        """Ask the processors: once for each length among the rows, since some judge by the number of columns."""
+        lengths = [len(row.ids) for row in self.rows]
+        wanted = sorted({lengths[i] for i in asked})
+        result = logits
+        for length in wanted:
+            ids = self._padded([min(n, length) for n in lengths])
+            scores = self.before(ids, logits if len(wanted) == 1 else logits.clone())
+            if len(wanted) == 1:
+                return scores
+            if result is logits:
+                result = torch.empty_like(scores)
+            rows = [i for i, n in enumerate(lengths) if n == length]
+            result[rows] = scores[rows]
         return result
 
     def _check_not_stuck(self, scores: torch.Tensor, rows: list[int]) -> None:
@@ -343,26 +388,30 @@ class _Run:
 
     # -- stopping and streaming --------------------------------------------------------------------
 
-    def _check_criteria(self, before: Sequence[int]) -> None:
-        """Ask the stopping criteria after every single token, as if the model had written one at a time."""
+    def _check_criteria(self, known: Sequence[int], *, everywhere: bool = False) -> None:
+        """Ask the stopping criteria after every single new token, as if the model had written one at a time.
+
+        ``known``: how many of the first tokens of each row are not new. ``everywhere``: rows without any are asked as
+        well. Criteria see rows of one length at a time, since some judge by the number of columns.
+        """
         if not self.criteria:
             return
-        steps = [max(0, len(row.ids) - n) for row, n in zip(self.rows, before, strict=True)]
-        over = [False] * len(self.rows)
-        for step in range(1, max(steps, default=0) + 1):
-            lengths = [
-                len(row.ids) if over[i] else max(0, len(row.ids) - steps[i]) + min(step, steps[i])
-                for i, row in enumerate(self.rows)
-            ]
-            ids = self._padded(lengths)
-            ended = torch.zeros(len(self.rows), dtype=torch.bool, device=self.device)
-            for criterion in self.criteria:
-                ended |= torch.as_tensor(criterion(ids, None), device=self.device)
-            for i, stop in enumerate(ended.tolist()):
-                if stop and step <= max(1, steps[i]) and not over[i]:
-                    over[i] = True
-                    if steps[i] or not self.rows[i].done:
-                        self.rows[i].cut(lengths[i])
+        counts = [len(row.ids) for row in self.rows]
+        new = [count - n for count, n in zip(counts, known, strict=True)]
+        over = [not n and (row.done or not everywhere) for n, row in zip(new, self.rows, strict=True)]
+        for step in range(1, max(new) + 1):
+            lengths = [count - n + min(step, n) for count, n in zip(counts, new, strict=True)]
+            here = [i for i, n in enumerate(new) if not over[i] and step <= max(1, n)]
+            for length in sorted({lengths[i] for i in here}):
+                ids = self._padded([min(n, length) for n in lengths])
+                ended = torch.zeros(len(self.rows), dtype=torch.bool, device=self.device)
+                for criterion in self.criteria:
+                    ended |= torch.as_tensor(criterion(ids, None), device=self.device)
+                stops = ended.tolist()
+                for i in here:
+                    if lengths[i] == length and stops[i]:
+                        over[i] = True
+                        self.rows[i].cut(length)
 
     def _stream(self) -> None:
         """Give out new tokens; a streamer of tokens gets the last one of an unfinished row with the next."""

@@ -13,6 +13,8 @@ from transformers import LogitsProcessor
 from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.rows import RowTracker, Track
+from stackmask.runtime.kernels.apply import MINUS_INF
+from stackmask.runtime.kernels.forbid import forbid_at
 from stackmask.runtime.matcher import fill_next_token_bitmask
 
 if TYPE_CHECKING:
@@ -78,13 +80,8 @@ class GrammarLogitsProcessor(LogitsProcessor):
         constrained = [row for row, track in enumerate(tracks) if track is not None]
         mask = self._mask_for(rows, pin=scores.is_cuda)
         live = self._fill(tracks, mask.numpy())
-        result = scores.clone()
-        apply_token_bitmask_inplace(
-            result,
-            mask.to(scores.device, non_blocking=True),
-            indices=None if len(constrained) == rows else constrained,
-            vocab_size=vocabulary.size,
-        )
+        result = scores.clone(memory_format=torch.contiguous_format)
+        forbid_tokens(result, mask, None if len(constrained) == rows else constrained, vocabulary.size)
         self._check_not_stuck(result, live, tracks)
         return cast("torch.FloatTensor", result)
 
@@ -134,6 +131,32 @@ class GrammarLogitsProcessor(LogitsProcessor):
                     f"no token is left for row {going[0]}: the grammar allows {shown}, and other "
                     "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
                 )
+
+
+def forbid_tokens(scores: torch.Tensor, mask: torch.Tensor, rows: list[int] | None, columns: int) -> None:
+    """Set the scores of forbidden tokens to -inf, in place; a mask on the CPU goes to where the scores are.
+
+    Shapes: scores (rows, width), mask (rows, ceil(columns / 32)); ``rows``: those to change, None for all.
+    Cost: for single precision on the CPU no checks that were made before; else as ``apply_token_bitmask_inplace``.
+    """
+    if scores.device.type == "cpu" and scores.dtype == torch.float32 and scores.is_contiguous():
+        count, width = scores.shape
+        forbid_at(
+            scores.data_ptr(),
+            mask.data_ptr(),
+            rows=count,
+            columns=columns,
+            width=width,
+            logits_stride=width,
+            words_stride=mask.shape[1],
+            itemsize=4,
+            minus_inf=MINUS_INF["float32"],
+            chosen=None if rows is None else np.asarray(rows, dtype=np.int64),
+        )
+        return
+    apply_token_bitmask_inplace(
+        scores, mask.to(scores.device, non_blocking=True), indices=rows, vocab_size=columns
+    )
 
 
 def describe_allowed(matcher: Matcher, vocabulary: Vocabulary) -> str:

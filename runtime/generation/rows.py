@@ -135,6 +135,8 @@ class RowTracker:
         Cost: independent of ``length``, except for the first step of a call.
         """
         self._drafting |= drafting
+        if batch == 1 and length == self._length + 1 and self._follow_one(length, read):
+            return self._tracks
         same_call = batch == len(self._tracks) and self._start < length <= self._length + 1
         if not (same_call and self._follow(length, read)):
             self._begin(batch, length, read)
@@ -162,6 +164,22 @@ class RowTracker:
             for row, group in enumerate(self._group_of):
                 self._groups[group].append(row)
         self._key_rows = [()] * batch
+
+    def _follow_one(self, length: int, read: Read) -> bool:
+        """Take one more token of the only row, as ``_follow`` does; False, with nothing changed, if that must judge."""
+        track = self._tracks[0] if len(self._tracks) == 1 else None
+        base = length - 1 - self._start
+        if track is None or base < 1:
+            return False
+        recent = min(base, RECENT)
+        (values,) = read([*self._probe_columns, *range(length - 1 - recent, length)]).tolist()
+        if values[: len(self._probe_columns)] != self._probe_values[0]:
+            return False
+        if track.depth != base or track.tokens[-recent:] != values[-1 - recent : -1]:
+            return False
+        track.push(values[-1])
+        self._length = length
+        return True
 
     def _follow(self, length: int, read: Read) -> bool:
         """Bring every track to ``length``; False, with nothing changed, if the rows are not continued."""

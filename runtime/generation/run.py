@@ -75,13 +75,14 @@ def generate(
     streamer = None if on_text is None else TokenStreamer(vocabulary, on_text)
     jumping = _jumping(model, compiled, jump, options, streamer)
     processors = LogitsProcessorList(options.pop("logits_processor", ()))
+    if (stop_strings := options.pop("stop_strings", None)) is not None:
+        # transformers would ask for the tokenizer
+        criteria.append(StopStringCriteria(tokenizer, stop_strings))
     if jumping is None:
         processors.append(GrammarLogitsProcessor(compiled))
     else:
         options["custom_generate"] = jumping
         streamer = None  # not handed on by transformers
-        if (stop_strings := options.pop("stop_strings", None)) is not None:
-            criteria.append(StopStringCriteria(tokenizer, stop_strings))  # nor is the tokenizer
     with ExitStack() as stack:
         if progress:
             criteria.append(stack.enter_context(_ProgressBar(start, max_new_tokens)))
@@ -225,7 +226,8 @@ class _ProgressBar(StoppingCriteria):
         self._bar = tqdm(total=total, desc="generating", unit="token")
 
     def __call__(self, input_ids: torch.LongTensor, scores: Any, **_: Any) -> torch.Tensor:
-        self._bar.update(input_ids.shape[1] - self._start - self._bar.n)
+        # rows of several lengths come one after the other
+        self._bar.update(max(0, input_ids.shape[1] - self._start - self._bar.n))
         return torch.zeros(len(input_ids), dtype=torch.bool, device=input_ids.device)
 
     def __enter__(self) -> _ProgressBar:

@@ -21,10 +21,12 @@ class Encoder:
     """``encode(text)`` returns the ids of a text by itself, without any special token put around it.
 
     ``composes``: the tokenizer may join the last character of a text with what follows (NFC and its like).
+    ``looks_around``: whether it writes a token may depend on the character behind it (whole words only).
     """
 
     encode: Encode
     composes: bool = False
+    looks_around: bool = False
 
 
 def encoder_of(tokenizer: Any) -> Encoder:
@@ -42,7 +44,12 @@ def encoder_of(tokenizer: Any) -> Encoder:
             ids: Sequence[int] = backend.encode(text, add_special_tokens=False).ids
             return ids
 
-        return Encoder(encode_backend, composes=_composes(backend.normalizer))
+        added = backend.get_added_tokens_decoder().values()
+        return Encoder(
+            encode_backend,
+            composes=_composes(backend.normalizer),
+            looks_around=any(token.single_word for token in added),
+        )
     if hasattr(tokenizer, "encode_ordinary"):  # tiktoken
         return Encoder(tokenizer.encode_ordinary)
     if hasattr(tokenizer, "id_to_piece"):  # SentencePiece

@@ -14,14 +14,18 @@ from oracle.earley import Recognizer
 from oracle.masks import Place, advance_token
 from oracle.random_grammars import Features, random_features, random_rule_set
 from oracle.regular import TooLarge
+from tokenizers import Tokenizer
 
 import stackmask as sm
+from exactness.lookahead_tokenizers import KINDS as LOOKAHEAD
+from exactness.lookahead_tokenizers import lookahead_tokenizer, random_grammar
 from exactness.random_tokenizers import KINDS, random_tokenizer
 from exactness.walks import engine_mask
 from stackmask.grammar.ir import Literal, Rule, RuleRef, RuleSet, Sequence, TokenTerminal, walk
 
 TOKENIZERS = 3  # of each kind
 GRAMMARS = range(3000, 3040)
+LOOKAHEAD_GRAMMARS = 100  # of each kind of tokenizer
 PIECES = [
     '{"ab": ',
     '", "',
@@ -106,6 +110,49 @@ def test_proposals_are_the_encoding_of_whatever_follows(kind: str, number: int, 
             rollback, proposed = matcher.find_jump_forward_tokens(ids[:i])
             assert (rollback, proposed) == (0, ids[i : i + len(proposed)]), (text, i)
             assert matcher.accept_token(token)
+
+
+@cache
+def lookahead(kind: str, number: int) -> tuple[Tokenizer, sm.Compiler]:
+    tokenizer = lookahead_tokenizer(kind, number)
+    stop = tokenizer.token_to_id("<stop>")
+    return tokenizer, sm.Compiler(sm.Vocabulary.from_huggingface(tokenizer, stop_ids=[stop]))
+
+
+@pytest.mark.parametrize("kind", LOOKAHEAD)
+def test_tokenizers_that_look_ahead_and_both_engines(kind: str) -> None:
+    proposals = 0
+    for seed in range(LOOKAHEAD_GRAMMARS):
+        tokenizer, made = lookahead(kind, seed % TOKENIZERS)
+        rng = random.Random(f"{kind} {seed}")
+        compiled = made.compile(sm.Grammar.from_ebnf(random_grammar(rng)))
+        finite = sm.fsm.compile(compiled.grammar, compiled.vocabulary)
+        texts = compiled.vocabulary.tokens
+        text = random_text(start_of(compiled), rng)
+        if text is None or not is_utf8(text):
+            continue
+        ids = tokenizer.encode(text.decode(), add_special_tokens=False).ids
+        blank = b" " if compiled.vocabulary.strip_first_space else b""
+        if b"".join(texts[i] or b"" for i in ids) != blank + text:
+            continue
+        one, other = compiled.matcher(), finite.matcher()
+        for i, token in enumerate(ids):
+            plan = one.plan_jump(ids[:i])
+            assert other.plan_jump(ids[:i]) == plan, (seed, text, i)
+            assert (plan.rollback, list(plan.tokens)) == (0, ids[i : i + len(plan.tokens)]), (seed, text, i)
+            assert other.find_jump_forward_bytes() == one.find_jump_forward_bytes()
+            assert other.must_stop() == one.must_stop()
+            proposals += bool(plan.tokens)
+            assert one.accept_token(token) and other.accept_token(token)
+    assert proposals > LOOKAHEAD_GRAMMARS
+
+
+def is_utf8(text: bytes) -> bool:
+    try:
+        text.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def start_of(compiled: sm.CompiledGrammar) -> sm.Matcher:

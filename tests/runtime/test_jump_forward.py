@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import pickle
 import random
 import unicodedata
@@ -11,27 +12,36 @@ from typing import Any
 
 import pytest
 import tiktoken
-from exactness.random_tokenizers import random_tokenizer
-from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
+from exactness.random_tokenizers import GPT2, random_tokenizer
+from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 import stackmask as sm
 from stackmask.runtime.jump_forward import WINDOW
 from stackmask.runtime.tokenizers.encoders import Encoder, encoder_of
 
 
-def byte_level(merges: Sequence[str], *added: AddedToken, normalizer: Any = None) -> Tokenizer:
-    """Return a BPE tokenizer whose merges build the given words, each from its first letters on."""
+def byte_level(
+    merges: Sequence[str], *added: AddedToken, normalizer: Any = None, pattern: str | None = None
+) -> Tokenizer:
+    """Return a BPE tokenizer whose merges build the given words, each from its first letters on.
+
+    ``pattern`` splits texts before that.
+    """
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocab = {piece: i for i, piece in enumerate(alphabet)}
     rules: list[tuple[str, str]] = []
-    for word in merges:
+    for word in [word.replace(" ", "Ġ") for word in merges]:
         for end in range(2, len(word) + 1):
             pair = (word[: end - 1], word[end - 1])
             if word[:end] not in vocab:
                 vocab[word[:end]] = len(vocab)
                 rules.append(pair)
     tokenizer = Tokenizer(models.BPE(vocab=vocab, merges=rules))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    level = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    tokenizer.pre_tokenizer = level
+    if pattern is not None:
+        split = pre_tokenizers.Split(Regex(pattern), "isolated")
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence([split, level])
     tokenizer.decoder = decoders.ByteLevel()
     if normalizer is not None:
         tokenizer.normalizer = normalizer
@@ -157,6 +167,94 @@ def test_sentencepiece_after_a_prompt() -> None:
     prompt = tokenizer.encode("something").ids
     assert matcher.find_jump_forward_tokens(prompt) == (0, [])
     assert "blank" in matcher.plan_jump(prompt).reason
+
+
+def test_what_may_follow_moves_tokens_far_before_the_end() -> None:
+    # the last blank of a run goes to the word behind it, so the run before that is split anew
+    tokenizer = byte_level(["    "], pattern=GPT2)
+    grammar = 'root ::= "a" " "{6} " "{0,2} "0"'
+    for blanks, tokens in ((6, [2, 3, 1]), (7, [2, 2, 2, 1]), (8, [2, 2, 3, 1])):
+        encoded = tokenizer.encode("a" + blanks * " " + "0").tokens
+        assert encoded == ["a", *(n * "Ġ" for n in tokens), "0"]
+    matcher, spell = matcher_of(tokenizer, grammar)
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["a", "  "])
+
+
+def test_digits_that_are_counted_from_the_right() -> None:
+    tokenizer = byte_level(["12"], pattern=r"\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))|\P{N}+")
+    assert tokenizer.encode("a120").tokens == ["a", "12", "0"]
+    assert tokenizer.encode("a1200").tokens == ["a", "1", "2", "0", "0"]
+    matcher, spell = matcher_of(tokenizer, 'root ::= "a12" [0-9] "0"')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["a"])
+    matcher, spell = matcher_of(tokenizer, 'root ::= "a12" [0-9]')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["a", "12"])
+
+
+def test_few_followers_are_all_tried() -> None:
+    # a currency sign takes the blank before it along, which no letter, digit or mark does
+    tokenizer = byte_level(["    "], pattern=r" ?\p{Sc}+|\w+| +(?!\p{Sc})")
+    assert tokenizer.encode("a    €").tokens[:3] != tokenizer.encode("a    x").tokens[:3]
+    matcher, spell = matcher_of(tokenizer, 'root ::= "a    " ("€" | "x")')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["a"])
+    matcher, spell = matcher_of(tokenizer, 'root ::= "a    " ("y" | "x")')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, ["a", "  ", "  "])
+
+
+def test_added_tokens_that_are_whole_words() -> None:
+    state = json.loads(byte_level([]).to_str())
+    state["model"]["vocab"] |= {"ca": 300, "cat": 301, "Ġcat": 302}
+    state["model"]["merges"] = [["c", "a"], ["ca", "t"], ["Ġ", "cat"]]
+    tokenizer = Tokenizer.from_str(json.dumps(state))
+    tokenizer.add_tokens([AddedToken("cat", single_word=True)])
+    assert tokenizer.encode(" cat").tokens == ["Ġ", "cat"]
+    assert tokenizer.encode(" cats").tokens == ["Ġcat", "s"]
+    matcher, spell = matcher_of(tokenizer, 'root ::= " " ("cats" | "x")')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, [])
+    matcher, spell = matcher_of(tokenizer, 'root ::= " " ("cars" | "x")')
+    assert spell(matcher.find_jump_forward_tokens()) == (0, [" "])
+
+
+def test_a_tokenizer_that_raises() -> None:
+    def encode(text: str) -> list[int]:
+        if "b" in text:
+            raise KeyError("b")
+        return [*text.encode()]
+
+    vocabulary = sm.Vocabulary([*(bytes([i]) for i in range(256)), None], stop_ids=[256])
+    compiler = sm.Compiler(vocabulary.with_encoder(encode))
+    matcher = compiler.compile(sm.Grammar.from_ebnf('root ::= "ab" [xy] "cd"')).matcher()
+    plan = matcher.plan_jump()
+    assert plan.tokens == () and plan.reason == "the tokenizer fails: KeyError: 'b'"
+    assert matcher.accept_string("abx")
+    assert matcher.find_jump_forward_tokens() == (0, [*b"cd"])
+
+
+def test_two_blanks_where_the_tokenizer_adds_one() -> None:
+    pieces = ["<unk>", *(f"<0x{i:02X}>" for i in range(256)), "▁", "a", "▁a"]
+    tokenizer = Tokenizer(
+        models.BPE({p: i for i, p in enumerate(pieces)}, [("▁", "a")], unk_token="<unk>", byte_fallback=True)
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="always")
+    tokenizer.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), decoders.Strip(" ", 1, 0)]
+    )
+    tokenizer.add_special_tokens([AddedToken("<stop>", special=True)])
+    for text in ("a", " a", "  a"):
+        matcher, _ = matcher_of(tokenizer, f'root ::= "{text}"')
+        back, tokens = matcher.find_jump_forward_tokens()
+        assert back == 0 and tokenizer.decode(tokens) == text
+        assert tokens == tokenizer.encode(" " + text).ids
+
+
+@pytest.mark.parametrize("kind", ["spm", "spm-plain", "llama3"])
+def test_long_runs_without_blanks_are_proposed(kind: str) -> None:
+    # what may follow is judged over the last words; they begin where the tokenizer can be asked
+    tokenizer = random_tokenizer(kind, 0)
+    text = 'ab12{"ab":12,"cd":"ab12",'
+    matcher, _ = matcher_of(tokenizer, f'root ::= \'{text}\' [a-z0-9"]* ";"')
+    back, tokens = matcher.find_jump_forward_tokens()
+    ids = tokenizer.encode(text + "x;", add_special_tokens=False).ids
+    assert back == 0 and tokens == ids[: len(tokens)] and len(tokens) > 0.6 * len(ids)
 
 
 def test_words_that_are_split_by_longest_match() -> None:

@@ -1,0 +1,13 @@
+class Crossings:
+    """A vocabulary's trie beside places of a grammar: ``ForcedRuns`` and ``FsmRuns`` are made of it."""
+
+    def after(self, config: int, text: bytes) -> int:
+        """Return the place after a text; 0 if it may not come."""
+
+    def crossings(self, text: bytes, config: int, most: int) -> list[tuple[int, tuple[int, ...]]]:
+        """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
+        go on with what may come at ``config``, which is the place after the text.
+
+        Of tokens with one text one is returned; no tokens mean that there are more than ``most``.
+        Cost: some microseconds: a descent of the trie per length, and the first tokens below that may come.
+        """
