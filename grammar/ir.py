@@ -149,7 +149,8 @@ Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
 """``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""
 
 
-_Callable = TypeVar("_Callable", bound=Callable[[Hashable, bytes], Hashable | None])
+_Callable = TypeVar("_Callable", bound=Callable[..., Hashable | None])
+_Resolver = TypeVar("_Resolver", bound=Callable[..., "Expr"])
 
 
 def never_forbids(action: _Callable) -> _Callable:
@@ -173,6 +174,16 @@ def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callabl
         return action
 
     return mark
+
+
+def follows_restrictions(resolver: _Resolver) -> _Resolver:
+    """Mark a resolver of a rule that may stand where a follow restriction is pending.
+
+    What begins with a byte that the restriction rules out is left out there; the grammar must have another way to go
+    on at such a place, as where blanks may come first.
+    """
+    resolver.__dict__["follows_restrictions"] = True
+    return resolver
 
 
 @_expression
