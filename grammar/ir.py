@@ -176,6 +176,19 @@ def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callabl
     return mark
 
 
+def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
+    """Mark an action that needs no more than the first ``count`` bytes of its text: only these are kept and handed over.
+
+    Texts of any length with the same beginning then lead to the same state.
+    """
+
+    def mark(action: _Callable) -> _Callable:
+        action.__dict__["reads_at_most"] = count
+        return action
+
+    return mark
+
+
 def follows_restrictions(resolver: _Resolver) -> _Resolver:
     """Mark a resolver of a rule that may stand where a follow restriction is pending.
 

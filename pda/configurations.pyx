@@ -233,9 +233,9 @@ cdef class ConfigSpace(ConfigTable):
                 if self.is_walk and self.semantics.is_key(self.terms.call_action[node.call]):
                     sem = self.semantics.begin_key(sem)
                 elif self.is_walk and self.semantics.is_update(self.terms.call_action[node.call]):
-                    sem = self.semantics.begin_update(sem)
+                    sem = self.semantics.begin_update(sem, self.terms.call_action[node.call])
                 else:
-                    sem = self.semantics.begin(sem)
+                    sem = self.semantics.begin(sem, self.terms.call_action[node.call])
             elif self.terms.call_action[node.call] <= ACTION_KEYED:
                 spec = ACTION_KEYED - self.terms.call_action[node.call]
                 sem = self.semantics.enter(sem, spec, self.is_walk)

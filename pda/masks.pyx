@@ -508,6 +508,12 @@ cdef class MaskStore(Simulation):
                 family.configs[config].mask_epoch = self.epoch
             return 0
         self.simulate(family, config, words)
+        # what was run on the configuration holds for it alone, and the next fill there is a copy
+        row = self.new_row()
+        self.joins += 1
+        memcpy(self.rows[row], words, 4 * <size_t>self.width)
+        family.configs[config].mask_row = row
+        family.configs[config].mask_epoch = self.epoch
         return 0
 
     def counts(self):

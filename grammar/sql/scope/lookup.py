@@ -76,6 +76,8 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
             if depth == 0 and name in seen_labels(scope):
                 return query
             hidden = any(item.labelled and item.name == name for item in scope.items)
+            if scope.phase in ("on", "from"):  # a later table may have it, but not two
+                query = replace_at(query, depth, scope._replace(need=scope.need | {name}))
         if hidden or (depth == 0 and query.in_aggregate):
             return None
     return None
@@ -165,6 +167,8 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
             source = scope.source(alias)
             if source is not None:
                 return query if name in source.relation.usable else None
+            if scope.phase in ("on", "from"):  # a later table may have this name, and then the column
+                query = replace_at(query, depth, scope.with_need(alias, frozenset({name}), False))
         if depth == 0 and query.in_aggregate:
             return None
     return None

@@ -10,17 +10,21 @@ import re
 from collections.abc import Callable
 from typing import Final, TypeAlias
 
-from stackmask.grammar.ir import never_forbids
+from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.lookup import leave_needs, use_column, use_member, use_text
 from stackmask.grammar.sql.scope.relations import Relation, fold, read_name
 from stackmask.grammar.sql.scope.state import MAX_DEPTH, Item, Query, Source
-from stackmask.grammar.sql.scope.tables import common_columns, must_use, own_cte, readable
+from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_use, own_cte, readable
 
 Action: TypeAlias = Callable[[Query, bytes], Query | None]
 PLACES: Final[dict[str, Action]] = {}
+KEPT: Final = 400  # bytes of an expression that tell whether it is a name or a number
 INTEGER: Final = re.compile(r"\(*\s*[-+]?\s*\(*\s*([0-9]+)\s*\)*")
+LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
 NAMED: Final = re.compile(
     r"[(\s]*(?:[^\W\d][\w$]*|\"[^\"]*\"|`[^`]*`|\[[^\]]*\])(?:\s*\.\s*(?:[^\W\d][\w$]*|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]))?[)\s]*"
+    r"(?:collate\s*\w+[)\s]*)*",
+    re.IGNORECASE,
 )
 
 
@@ -43,12 +47,14 @@ def _inner(query: Query, kind: str, expect: int | None = None) -> Query:
 
 
 @place("QUERY_OPEN")
+@reads_at_most(0)
 def open_query(query: Query, _text: bytes) -> Query | None:
     """Begin a query that gives one column."""
     return _inner(query, "scalar", 1) if query.depth <= MAX_DEPTH else None
 
 
 @place("EXISTS_E", "WITH_W")
+@reads_at_most(0)
 def check_depth(query: Query, _text: bytes) -> Query | None:
     """Begin a word behind which a query comes."""
     return query if query.depth <= MAX_DEPTH else None
@@ -56,12 +62,14 @@ def check_depth(query: Query, _text: bytes) -> Query | None:
 
 @place("EXISTS_OPEN")
 @never_forbids
+@reads_at_most(0)
 def open_exists(query: Query, _text: bytes) -> Query:
     """Begin a query of which only matters whether it gives a row."""
     return _inner(query, "exists")
 
 
 @place("DERIVED_OPEN")
+@reads_at_most(0)
 def open_derived(query: Query, _text: bytes) -> Query | None:
     """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
     if query.link == "natural" or query.depth > MAX_DEPTH:
@@ -93,12 +101,14 @@ def name_cte_column(query: Query, text: bytes) -> Query | None:
 
 @place("CTE_OPEN")
 @never_forbids
+@reads_at_most(0)
 def open_cte(query: Query, _text: bytes) -> Query:
     """Begin the query of a CTE."""
     return _inner(query, "cte", len(query.cte_columns) or None)
 
 
 @place("CLOSE")
+@reads_at_most(0)
 def close_query(query: Query, _text: bytes) -> Query | None:
     """End a query, and hand its columns to the one around."""
     up = query.up
@@ -119,6 +129,7 @@ def close_query(query: Query, _text: bytes) -> Query | None:
 
 
 @place("SELECT_FROM")
+@reads_at_most(0)
 def begin_list(query: Query, _text: bytes) -> Query | None:
     """Begin a select list with FROM behind it."""
     return _begin(query, "list") if query.depth <= MAX_DEPTH else None
@@ -126,6 +137,7 @@ def begin_list(query: Query, _text: bytes) -> Query | None:
 
 @place("SELECT_BARE")
 @never_forbids
+@reads_at_most(0)
 def begin_bare(query: Query, _text: bytes) -> Query:
     """Begin a select list without FROM."""
     return _begin(query, "bare")
@@ -133,6 +145,7 @@ def begin_bare(query: Query, _text: bytes) -> Query:
 
 @place("VALUES_WORD")
 @never_forbids
+@reads_at_most(0)
 def begin_values(query: Query, _text: bytes) -> Query:
     """Begin rows."""
     return _begin(query, "values")
@@ -160,6 +173,7 @@ def next_part(query: Query, text: bytes) -> Query | None:
 
 
 @place("more_value")
+@reads_at_most(0)
 def end_value(query: Query, _text: bytes) -> Query | None:
     """End a value that another one follows."""
     if query.expect is not None and query.cells + 1 >= query.expect:
@@ -168,6 +182,7 @@ def end_value(query: Query, _text: bytes) -> Query | None:
 
 
 @place("last_value")
+@reads_at_most(0)
 def end_values(query: Query, _text: bytes) -> Query | None:
     """End the last value of a row."""
     n = query.cells + 1
@@ -181,6 +196,7 @@ def end_values(query: Query, _text: bytes) -> Query | None:
 
 
 @place("STAR")
+@reads_at_most(0)
 def take_star(query: Query, _text: bytes) -> Query | None:
     """Select all columns."""
     if query.phase != "list" or query.expect is not None:
@@ -189,6 +205,7 @@ def take_star(query: Query, _text: bytes) -> Query | None:
 
 
 @place("STAR_OF")
+@reads_at_most(0)
 def take_star_of(query: Query, _text: bytes) -> Query | None:
     """Select all columns of a table, which must be one of FROM."""
     alias = query.qualifier
@@ -205,11 +222,11 @@ def take_label(query: Query, text: bytes) -> Query:
 
 
 def _end_target(query: Query, text: bytes) -> Query | None:
-    spelled = text.decode()
+    spelled = text.decode("utf-8", "replace")
     name, labelled = query.label, query.label is not None
     if name is None and query.star is None and query.column is not None and NAMED.fullmatch(spelled):
         name = query.column
-    if name is not None and name in query.banned:
+    if name in query.banned or (len(text) >= KEPT and query.banned and name is None):
         return None
     item = Item(name, labelled, query.item_aggregate, query.item_window, query.star)
     return query._replace(
@@ -218,6 +235,7 @@ def _end_target(query: Query, text: bytes) -> Query | None:
 
 
 @place("more_target")
+@reads_at_most(KEPT)
 def end_target(query: Query, text: bytes) -> Query | None:
     """End a selected column that another one follows."""
     if query.expect is not None and len(query.items) + 1 >= query.expect:
@@ -226,6 +244,7 @@ def end_target(query: Query, text: bytes) -> Query | None:
 
 
 @place("last_target")
+@reads_at_most(KEPT)
 def end_targets(query: Query, text: bytes) -> Query | None:
     """End the select list; FROM comes."""
     if query.expect is not None and len(query.items) + 1 != query.expect:
@@ -235,6 +254,7 @@ def end_targets(query: Query, text: bytes) -> Query | None:
 
 
 @place("bare_target")
+@reads_at_most(KEPT)
 def end_bare(query: Query, text: bytes) -> Query | None:
     """End a select list without FROM."""
     if query.phase != "bare" or (query.expect is not None and len(query.items) + 1 != query.expect):
@@ -247,6 +267,7 @@ def end_bare(query: Query, text: bytes) -> Query | None:
 
 @place("LINK_COMMA")
 @never_forbids
+@reads_at_most(0)
 def link_comma(query: Query, _text: bytes) -> Query:
     """Join by a comma."""
     return query._replace(link="comma", using=())
@@ -254,12 +275,14 @@ def link_comma(query: Query, _text: bytes) -> Query:
 
 @place("link_join")
 @never_forbids
+@reads_at_most(0)
 def link_join(query: Query, _text: bytes) -> Query:
     """Join with a condition."""
     return query._replace(link="join", using=())
 
 
 @place("NATURAL_N")
+@reads_at_most(0)
 def check_natural(query: Query, _text: bytes) -> Query | None:
     """Begin NATURAL, if there is a table to join like that."""
     return query if readable(query._replace(link="natural")) else None
@@ -267,6 +290,7 @@ def check_natural(query: Query, _text: bytes) -> Query | None:
 
 @place("link_natural")
 @never_forbids
+@reads_at_most(0)
 def link_natural(query: Query, _text: bytes) -> Query:
     """Join by the columns that both sides have."""
     return query._replace(link="natural", using=())
@@ -307,12 +331,8 @@ def take_alias(query: Query, text: bytes) -> Query | None:
 def _end_source(query: Query) -> Query | None:
     """Check the last table, with its name and condition."""
     last = query.sources[-1]
-    if not last.named and last.alias:
-        if any(source.alias == last.alias for source in query.sources[:-1]):
-            return None
-        needed = query.needs_of(last.alias)
-        if needed is not None and not needed <= last.relation.usable_names:
-            return None
+    if not is_named(query):
+        return None
     if query.link == "natural":
         merged = last.merged
     else:
@@ -328,12 +348,14 @@ def _end_source(query: Query) -> Query | None:
 
 
 @place("more_source", "more_piece")
+@reads_at_most(0)
 def end_source(query: Query, _text: bytes) -> Query | None:
     """End a table that another one follows."""
     return _end_source(query)
 
 
 @place("last_source", "last_piece")
+@reads_at_most(0)
 def end_from(query: Query, _text: bytes) -> Query | None:
     """End FROM: every need is met."""
     ended = _end_source(query)
@@ -364,6 +386,7 @@ def _expanded(query: Query) -> list[Item]:
 
 @place("ON_WORD")
 @never_forbids
+@reads_at_most(0)
 def begin_on(query: Query, _text: bytes) -> Query:
     """Begin the condition of a join."""
     return query._replace(phase="on")
@@ -371,6 +394,7 @@ def begin_on(query: Query, _text: bytes) -> Query:
 
 @place("USING_WORD")
 @never_forbids
+@reads_at_most(0)
 def begin_using(query: Query, _text: bytes) -> Query:
     """Begin the columns of USING."""
     return query
@@ -384,12 +408,14 @@ def take_using(query: Query, text: bytes) -> Query:
 
 
 @place("USING_COMMA")
+@reads_at_most(0)
 def go_on_using(query: Query, _text: bytes) -> Query | None:
     """Go on to another column of USING, if there is one."""
     return query if common_columns(query) else None
 
 
 @place("USING_CLOSE")
+@reads_at_most(0)
 def close_using(query: Query, _text: bytes) -> Query | None:
     """End USING, once all columns that would be ambiguous are in it."""
     return query if must_use(query) <= set(query.using) else None
@@ -424,13 +450,16 @@ def take_member(query: Query, text: bytes) -> Query | None:
 @place("TEXT")
 def take_text(query: Query, text: bytes) -> Query | None:
     """Use a text in double quotes, which must not be a name."""
-    return use_text(query, read_name(text.decode()))
+    name = read_name(text.decode())
+    used = use_text(query, name)
+    return None if used is None else used._replace(column=name)  # of a selected text it is the name all the same
 
 
 # -- behind FROM
 
 
 @place("GROUP_G")
+@reads_at_most(0)
 def begin_group(query: Query, _text: bytes) -> Query | None:
     """Begin GROUP BY."""
     return None if query.recursive else query._replace(phase="group", grouped=True)
@@ -438,6 +467,7 @@ def begin_group(query: Query, _text: bytes) -> Query | None:
 
 @place("HAVING_WORD")
 @never_forbids
+@reads_at_most(0)
 def begin_having(query: Query, _text: bytes) -> Query:
     """Begin HAVING."""
     return query._replace(phase="having")
@@ -445,19 +475,24 @@ def begin_having(query: Query, _text: bytes) -> Query:
 
 @place("ORDER_WORD")
 @never_forbids
+@reads_at_most(0)
 def begin_order(query: Query, _text: bytes) -> Query:
     """Begin ORDER BY of a query that is no set operation."""
     return query if query.phase == "bare" else query._replace(phase="order")
 
 
 def _ordinal(query: Query, text: bytes) -> int | None:
-    found = INTEGER.fullmatch(text.decode().strip())
+    spelled = text.decode("utf-8", "replace").strip()
+    if len(text) >= KEPT:
+        return -1 if LONG_INTEGER.fullmatch(spelled) else None
+    found = INTEGER.fullmatch(spelled)
     if not found:
         return None
-    return -1 if "-" in text.decode() else int(found[1])
+    return -1 if "-" in spelled else int(found[1])
 
 
 @place("group_item")
+@reads_at_most(KEPT)
 def end_group_item(query: Query, text: bytes) -> Query | None:
     """End an expression of GROUP BY; a number is that of a selected column, which must compute no aggregate."""
     n = _ordinal(query, text)
@@ -469,6 +504,7 @@ def end_group_item(query: Query, text: bytes) -> Query | None:
 
 
 @place("order_item")
+@reads_at_most(KEPT)
 def end_order_item(query: Query, text: bytes) -> Query | None:
     """End an expression of ORDER BY; a number is that of a selected column."""
     n = _ordinal(query, text)
@@ -479,12 +515,14 @@ def end_order_item(query: Query, text: bytes) -> Query | None:
 
 
 @never_forbids
+@reads_at_most(0)
 def begin_aggregate(query: Query, _text: bytes) -> Query:
     """Begin the arguments of an aggregate."""
     return query._replace(in_aggregate=query.in_aggregate + 1, aggregates=True, item_aggregate=True)
 
 
 @never_forbids
+@reads_at_most(0)
 def begin_ranking(query: Query, _text: bytes) -> Query:
     """Begin the arguments of a window function, which OVER follows."""
     return query._replace(windows=True, item_window=True)
@@ -492,6 +530,7 @@ def begin_ranking(query: Query, _text: bytes) -> Query:
 
 @place("FILTER_OPEN")
 @never_forbids
+@reads_at_most(0)
 def begin_filter(query: Query, _text: bytes) -> Query:
     """Begin the condition of an aggregate."""
     return query._replace(in_aggregate=query.in_aggregate + 1)
@@ -499,12 +538,14 @@ def begin_filter(query: Query, _text: bytes) -> Query:
 
 @place("AGGREGATE_CLOSE")
 @never_forbids
+@reads_at_most(0)
 def end_aggregate(query: Query, _text: bytes) -> Query:
     """End the arguments, or the condition, of an aggregate."""
     return query._replace(in_aggregate=query.in_aggregate - 1)
 
 
 @place("OVER_O")
+@reads_at_most(0)
 def begin_window(query: Query, _text: bytes) -> Query | None:
     """Begin a window."""
     if not may_window(query):
@@ -514,6 +555,7 @@ def begin_window(query: Query, _text: bytes) -> Query | None:
 
 @place("WINDOW_CLOSE")
 @never_forbids
+@reads_at_most(0)
 def end_window(query: Query, _text: bytes) -> Query:
     """End a window."""
     return query._replace(in_window=query.in_window - 1)

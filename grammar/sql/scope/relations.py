@@ -11,7 +11,7 @@ from stackmask.grammar.sql.schema import Schema
 
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _FOLD: Final = {ord(upper): ord(upper.lower()) for upper in _UPPER}
-QUOTES: Final = {'"': '"', "`": "`", "[": "]"}
+QUOTES: Final = {'"': '"', "`": "`", "[": "]", "'": "'"}
 
 
 def fold(name: str) -> str:

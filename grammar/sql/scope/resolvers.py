@@ -9,7 +9,7 @@ from stackmask.grammar.ir import NOTHING, Choice, Expr
 from stackmask.grammar.sql.scope.lookup import CLOSED, seen_columns, seen_members, seen_qualifiers
 from stackmask.grammar.sql.scope.names import Words, spellings
 from stackmask.grammar.sql.scope.state import Query
-from stackmask.grammar.sql.scope.tables import common_columns, must_use, readable
+from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_use, readable
 
 Resolver: TypeAlias = Callable[[Query], Expr]
 
@@ -36,10 +36,10 @@ def resolvers(words: Words) -> dict[str, Resolver]:
         return spellings(readable(query), words.reserved)
 
     def on_word(query: Query) -> Expr:
-        return words.on if not must_use(query) else NOTHING
+        return words.on if is_named(query) and not must_use(query) else NOTHING
 
     def using_word(query: Query) -> Expr:
-        return words.using if common_columns(query) else NOTHING
+        return words.using if is_named(query) and common_columns(query) else NOTHING
 
     def using_column(query: Query) -> Expr:
         return spellings(spelled(query, common_columns(query)), words.reserved)

@@ -177,6 +177,8 @@ def scopes(query: Query) -> Iterator[tuple[int, Query]]:
     current: Query | None = query
     while current is not None:
         yield depth, current
+        if current.phase in ("group", "order"):  # GROUP BY and ORDER BY see no query around
+            return
         while current is not None and current.kind == "derived":  # does not see what stands beside it
             current = current.up
             depth += 1

@@ -68,3 +68,14 @@ def must_use(query: Query) -> frozenset[str]:
     counts = query._replace(sources=query.sources[:-1]).counts()
     names = query.sources[-1].relation.names
     return frozenset(name for name in query.need | query.texts if counts[name] and name in names)
+
+
+def is_named(query: Query) -> bool:
+    """Tell whether the last table has a name that no other has, and what was needed of that name."""
+    last = query.sources[-1]
+    if last.named or not last.alias:
+        return True
+    needed = query.needs_of(last.alias)
+    return all(source.alias != last.alias for source in query.sources[:-1]) and (
+        needed is None or needed <= last.relation.usable_names
+    )
