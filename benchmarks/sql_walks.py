@@ -33,9 +33,9 @@ from stackmask.grammar.grammar import Grammar
 
 Tables = dict[str, list[str]]
 WALKS = 10_000
-LONG = 60  # tokens from which a walk begins to close
-LIMIT = 400
-TRIES = 500
+LONG = 20  # tokens from which a walk begins to close; some begin at a multiple or a part
+LIMIT = 120
+TRIES = 300
 MASKED = 0.002  # of the steps also make the mask
 BEGIN = {  # where an operand, a table or a query may begin
     "SELECT ": 6, "SELECT DISTINCT ": 1, "(SELECT ": 3, "VALUES (": 0.4, "WITH q AS (": 1.5, "WITH RECURSIVE r(c1) AS (": 0.5,
@@ -142,7 +142,7 @@ class Walker:
         if piece.removesuffix(".") in self.tables and not behind:
             return 20 / len(self.tables)
         if piece.strip('"`') in self.names:
-            return (0.1 if behind else 20) / len(self.names)
+            return (0.005 if behind else 20) / len(self.names)
         return 0.01 if token >= 256 else 0.00003
 
     def _useful(self, text: str) -> dict[int, int]:
@@ -163,7 +163,7 @@ class Walker:
         matcher = self.compiled.matcher()
         text = b""
         behind = False
-        long = self.choice.choice((LONG // 4, LONG // 2, LONG, 2 * LONG))
+        long = self.choice.choice((LONG // 4, LONG // 2, LONG, LONG, 2 * LONG))
         for n in range(LIMIT):
             token = self._next(matcher, n > long, behind, text)
             if token == self.stop:
