@@ -185,7 +185,9 @@ class Walker:
         weights = self.weights[closing, behind]
         if SOURCE.search(text) and self.choice.random() < 0.7:
             useful = self._useful(text.decode("utf-8", "replace"))
-            if useful and matcher.accept_token(token := self.choice.choices(*zip(*useful.items(), strict=True))[0]):
+            if useful and matcher.accept_token(
+                token := self.choice.choices(*zip(*useful.items(), strict=True))[0]
+            ):
                 return token
         for _ in range(TRIES):
             token = bisect.bisect(weights, self.choice.random() * weights[-1])
@@ -199,7 +201,9 @@ class Walker:
 
 def main() -> None:
     """Walk, judge, and print or write the counts."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--walks", type=int, default=WALKS)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--examples", type=int, default=5, help="show so many queries that are not prepared")
@@ -230,7 +234,9 @@ def main() -> None:
                 continue
             done += 1
             counts["walks"] += 1
-            found = [feature for feature, pattern in FEATURES.items() if re.search(pattern, text, re.IGNORECASE)]
+            found = [
+                feature for feature, pattern in FEATURES.items() if re.search(pattern, text, re.IGNORECASE)
+            ]
             features.update(found)
             counts["with a join, subquery or set operation"] += bool(
                 {"join", "subquery", "set operation"} & set(found)
@@ -257,7 +263,11 @@ def main() -> None:
             "reasons": dict(reasons),
             "failures": failures[:20],
         }
-        print(write_result("sql_walks", "python benchmarks/sql_walks.py --write", result, sqlite=sqlite3.sqlite_version))
+        print(
+            write_result(
+                "sql_walks", "python benchmarks/sql_walks.py --write", result, sqlite=sqlite3.sqlite_version
+            )
+        )
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ _NOT_REGULAR = (
 
 
 DEFAULT_CACHE_BYTES = 1 << 29
-MAX_ANSWERS: Final = 65536  # of resolvers, remembered with their terms
+MAX_ANSWERS = 65536  # of resolvers, remembered with their terms
 
 
 class Store:

@@ -9,7 +9,7 @@ from typing import Any, Final
 from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.files import bundled_path, read_text
-from stackmask.grammar.ir import NOTHING, CharClass, Choice, Expr, Literal, Repeat, RuleRef, RuleSet, Sequence
+from stackmask.grammar.ir import NOTHING, Expr, Literal, Repeat, RuleRef, RuleSet
 from stackmask.grammar.normalize.build import rewrite, with_bodies
 from stackmask.grammar.sql.calls import WORD_END, call_rules, numbers_up_to, seq
 from stackmask.grammar.sql.errors import SQLError
@@ -72,7 +72,9 @@ def scoped_sql_rules(
     if dialect != "sqlite":
         raise SQLError(f"schema: queries over a schema are there for sqlite, not for {dialect}")
     if functions == "any":
-        raise SQLError('functions: "any" goes with no schema, whose queries call known functions; list their names')
+        raise SQLError(
+            'functions: "any" goes with no schema, whose queries call known functions; list their names'
+        )
     if escape is not None and (not isinstance(escape, str) or not escape.strip()):
         raise SQLError(f"escape: {escape!r:.60} is no text")
     catalog = read_catalog(read_schema(schema, dialect), dialect, tables, columns)

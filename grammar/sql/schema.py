@@ -50,7 +50,12 @@ def read_schema(source: Any, dialect: str) -> Schema:
         return Schema(
             dialect,
             tuple(
-                Table(name, tuple(Column(c, columns[c]) if isinstance(columns, Mapping) else Column(c) for c in columns))
+                Table(
+                    name,
+                    tuple(
+                        Column(c, columns[c]) if isinstance(columns, Mapping) else Column(c) for c in columns
+                    ),
+                )
                 for name, columns in source.items()
             ),
         )

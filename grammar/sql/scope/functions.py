@@ -4,14 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
-from stackmask.grammar.ir import EPSILON, NOTHING, Capture, Choice, Dynamic, Expr, Repeat, RuleRef, follows_restrictions
+from stackmask.grammar.ir import (
+    EPSILON,
+    NOTHING,
+    Capture,
+    Choice,
+    Dynamic,
+    Expr,
+    Repeat,
+    RuleRef,
+    follows_restrictions,
+)
 from stackmask.grammar.sql.calls import SKIP, WORD_END, ref, seq, sign, words
 from stackmask.grammar.sql.calls import arguments as argument_list
 from stackmask.grammar.sql.functions import Arity, Functions
 from stackmask.grammar.sql.scope.names import caseless
-from stackmask.grammar.sql.scope.places import begin_aggregate, begin_ranking, may_aggregate, may_window
+from stackmask.grammar.sql.scope.places import (
+    Action,
+    begin_aggregate,
+    begin_ranking,
+    may_aggregate,
+    may_window,
+)
 from stackmask.grammar.sql.scope.state import Query
 
 Names = tuple[str, ...]
@@ -31,7 +47,9 @@ def call_rules(functions: Functions) -> dict[str, Expr]:
         aggregates.append(seq(_named(names, True), _OPEN, _aggregate(arity)))
     rankings = []
     for arity, names in functions.of("window").items():
-        rankings.append(seq(_named(names, False), _OPEN, argument_list(arity, "expr"), sign(")"), ref("over")))
+        rankings.append(
+            seq(_named(names, False), _OPEN, argument_list(arity, "expr"), sign(")"), ref("over"))
+        )
     return {
         "scalar": Choice(tuple(scalars)),
         "aggregate": Choice(tuple(aggregates)),
@@ -53,12 +71,12 @@ def _aggregate(arity: Arity) -> Expr:
 
 def _named(names: Names, aggregate: bool) -> Expr:
     resolver = _resolver(names, aggregate)
-    action = begin_aggregate if aggregate else begin_ranking
+    action: Action = begin_aggregate if aggregate else begin_ranking
     return seq(Capture(Dynamic(resolver), action), WORD_END, SKIP)
 
 
 @lru_cache(maxsize=1024)
-def _resolver(names: Names, aggregate: bool) -> Callable[[Query], Expr]:
+def _resolver(names: Names, aggregate: bool) -> Callable[[Any], Expr]:
     listed = Choice(tuple(caseless(name) for name in names))
     test = may_aggregate if aggregate else may_window
 

@@ -96,7 +96,9 @@ def use_text(query: Query, name: str) -> Query | None:
             if scope.counts()[name] or any(item.labelled and item.name == name for item in scope.items):
                 return None
             if scope.phase in ("on", "from"):
-                if name in scope.catalog.all_columns or any(name in relation.names for relation in scope.ctes):
+                if name in scope.catalog.all_columns or any(
+                    name in relation.names for relation in scope.ctes
+                ):
                     return None
                 query = replace_at(query, depth, scope._replace(texts=scope.texts | {name}))
     return query

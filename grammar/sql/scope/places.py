@@ -7,8 +7,8 @@ like this. It then can always go on another way: an expression with an operator,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import Final, TypeAlias
+from collections.abc import Callable, Hashable
+from typing import Any, Final, TypeAlias
 
 from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.lookup import leave_needs, use_column, use_member, use_text
@@ -16,7 +16,7 @@ from stackmask.grammar.sql.scope.relations import Relation, fold, read_name
 from stackmask.grammar.sql.scope.state import MAX_DEPTH, Item, Query, Source
 from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_use, own_cte, readable
 
-Action: TypeAlias = Callable[[Query, bytes], Query | None]
+Action: TypeAlias = Callable[[Any, bytes], Hashable | None]  # of a Query, and to one
 PLACES: Final[dict[str, Action]] = {}
 KEPT: Final = 400  # bytes of an expression that tell whether it is a name or a number
 INTEGER: Final = re.compile(r"\(*\s*[-+]?\s*\(*\s*([0-9]+)\s*\)*")
@@ -152,7 +152,7 @@ def begin_values(query: Query, _text: bytes) -> Query:
 
 
 def _begin(query: Query, phase: str) -> Query:
-    return query.new_part(phase=phase, parts=query.parts + 1, may_recurse=query.may_recurse)
+    return query.new_part()._replace(phase=phase, parts=query.parts + 1, may_recurse=query.may_recurse)
 
 
 @place("SET_LETTER_U", "SET_LETTER_I", "SET_LETTER_E")
@@ -167,8 +167,11 @@ def next_part(query: Query, text: bytes) -> Query | None:
             item._replace(labelled=item.labelled or (item.name is not None and counts[item.name] == 1))
             for item in query.items
         )
-    return query.new_part(
-        head=head, expect=len(head), banned=frozenset(), may_recurse=query.kind == "cte" and text in (b"u", b"U")
+    return query.new_part()._replace(
+        head=head,
+        expect=len(head),
+        banned=frozenset(),
+        may_recurse=query.kind == "cte" and text in (b"u", b"U"),
     )
 
 
@@ -230,7 +233,12 @@ def _end_target(query: Query, text: bytes) -> Query | None:
         return None
     item = Item(name, labelled, query.item_aggregate, query.item_window, query.star)
     return query._replace(
-        items=(*query.items, item), label=None, column=None, star=None, item_aggregate=False, item_window=False
+        items=(*query.items, item),
+        label=None,
+        column=None,
+        star=None,
+        item_aggregate=False,
+        item_window=False,
     )
 
 
@@ -380,7 +388,9 @@ def _expanded(query: Query) -> list[Item]:
         for source in query.sources:
             if item.star in ("*", source.alias):
                 hidden = source.merged if item.star == "*" else frozenset()
-                found += [Item(name) for name in source.relation.columns if name is None or name not in hidden]
+                found += [
+                    Item(name) for name in source.relation.columns if name is None or name not in hidden
+                ]
     return found
 
 
@@ -452,7 +462,9 @@ def take_text(query: Query, text: bytes) -> Query | None:
     """Use a text in double quotes, which must not be a name."""
     name = read_name(text.decode())
     used = use_text(query, name)
-    return None if used is None else used._replace(column=name)  # of a selected text it is the name all the same
+    return (
+        None if used is None else used._replace(column=name)
+    )  # of a selected text it is the name all the same
 
 
 # -- behind FROM
@@ -573,5 +585,8 @@ def may_aggregate(query: Query) -> bool:
 def may_window(query: Query) -> bool:
     """Tell whether a window function may stand here."""
     return (
-        query.phase in ("list", "order") and not query.in_aggregate and not query.in_window and not query.recursive
+        query.phase in ("list", "order")
+        and not query.in_aggregate
+        and not query.in_window
+        and not query.recursive
     )

@@ -93,7 +93,9 @@ class Catalog:
     def __init__(self, relations: Iterable[Relation], dialect: str) -> None:
         self.dialect = dialect
         self.relations = {relation.name: relation for relation in relations}
-        self.columns: frozenset[str] = frozenset[str]().union(*(r.usable_names for r in self.relations.values()))
+        self.columns: frozenset[str] = frozenset[str]().union(
+            *(r.usable_names for r in self.relations.values())
+        )
         self.all_columns: frozenset[str] = frozenset[str]().union(*(r.names for r in self.relations.values()))
         self.spelled: dict[str, str] = {}
         for relation in self.relations.values():
@@ -122,7 +124,7 @@ def read_catalog(
     if tables is not None:
         if isinstance(tables, str | bytes):
             raise SQLError(f"tables: {tables!r:.60} is no list of names")
-        wanted = {}
+        wanted: dict[str, None] = {}
         for table_name in tables:
             wanted[_known(table_name, found, "tables", "table")] = None
         found = {name: relation for name, relation in found.items() if name in wanted}
@@ -133,7 +135,9 @@ def read_catalog(
             relation = found[_known(table_name, found, "columns", "table")]
             if isinstance(listed, str | bytes):
                 raise SQLError(f"columns: {listed!r:.60} is no list of names")
-            kept = {_known(name, relation.usable, f"columns of {table_name}", "column"): None for name in listed}
+            kept = {
+                _known(name, relation.usable, f"columns of {table_name}", "column"): None for name in listed
+            }
             if not kept:
                 del found[relation.name]
                 continue
@@ -148,4 +152,6 @@ def _known(name: object, known: Mapping[str, object], argument: str, kind: str) 
     if isinstance(name, str) and fold(name) in known:
         return fold(name)
     listed = ", ".join(sorted(known)[:8])
-    raise SQLError(f"{argument}: there is no {kind} {name!r:.60}; there are {listed}{', …' if len(known) > 8 else ''}")
+    raise SQLError(
+        f"{argument}: there is no {kind} {name!r:.60}; there are {listed}{', …' if len(known) > 8 else ''}"
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from stackmask.grammar.ir import NOTHING, Choice, Expr
 from stackmask.grammar.sql.scope.lookup import CLOSED, seen_columns, seen_members, seen_qualifiers
@@ -11,7 +11,7 @@ from stackmask.grammar.sql.scope.names import Words, spellings
 from stackmask.grammar.sql.scope.state import Query
 from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_use, readable
 
-Resolver: TypeAlias = Callable[[Query], Expr]
+Resolver: TypeAlias = Callable[[Any], Expr]  # of a Query
 
 
 def resolvers(words: Words) -> dict[str, Resolver]:

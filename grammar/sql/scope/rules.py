@@ -10,7 +10,17 @@ from typing import Final, TypeAlias
 from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.files import bundled_path, read_text
-from stackmask.grammar.ir import Capture, Choice, Dynamic, Expr, Literal, Repeat, RuleRef, RuleSet, follows_restrictions
+from stackmask.grammar.ir import (
+    Capture,
+    Choice,
+    Dynamic,
+    Expr,
+    Literal,
+    Repeat,
+    RuleRef,
+    RuleSet,
+    follows_restrictions,
+)
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.normalize.build import with_bodies
 from stackmask.grammar.sql.calls import WORD_END, numbers_up_to, seq
@@ -74,7 +84,9 @@ def _shared(
 def _dialect(limited: bool) -> RuleSet:
     path = FOLDER / "scoped_sqlite.ebnf"
     text = read_text(path)
-    return load_rules(text, name=f"stackmask/{path.name}", base=path.parent, start="limited" if limited else "root")
+    return load_rules(
+        text, name=f"stackmask/{path.name}", base=path.parent, start="limited" if limited else "root"
+    )
 
 
 @lru_cache(maxsize=1)

@@ -17,7 +17,9 @@ from typing import Final, NamedTuple
 
 from stackmask.grammar.sql.scope.relations import Catalog, Relation
 
-MAX_DEPTH: Final = 8  # queries within queries; SQLite's parser has a stack of 100 entries, and a query takes several
+MAX_DEPTH: Final = (
+    8  # queries within queries; SQLite's parser has a stack of 100 entries, and a query takes several
+)
 NOTHING_NEEDED: Final[frozenset[str]] = frozenset()
 
 
@@ -75,7 +77,9 @@ class Query(NamedTuple):
     need: frozenset[str] = NOTHING_NEEDED  # names that exactly one table must have
     own: frozenset[str] = NOTHING_NEEDED  # of these, those that no query around may supply
     texts: frozenset[str] = NOTHING_NEEDED  # quoted texts that are names, should a table have them
-    qualified: tuple[tuple[str, frozenset[str]], ...] = ()  # columns needed of a table that FROM has not named yet
+    qualified: tuple[
+        tuple[str, frozenset[str]], ...
+    ] = ()  # columns needed of a table that FROM has not named yet
     own_tables: frozenset[str] = NOTHING_NEEDED
     sources: tuple[Source, ...] = ()
     link: str = ""  # how the next table is joined: "", comma, join, natural
@@ -84,9 +88,9 @@ class Query(NamedTuple):
     in_aggregate: int = 0
     in_window: int = 0
 
-    def new_part(self, **changes: object) -> Query:
+    def new_part(self) -> Query:
         """Return the query with a new part begun."""
-        fresh = Query(
+        return Query(
             self.catalog,
             self.up,
             self.kind,
@@ -99,7 +103,6 @@ class Query(NamedTuple):
             banned=self.banned,
             expect=self.expect,
         )
-        return fresh._replace(**changes)
 
     def counts(self) -> Counter[str]:
         """Return how many tables of FROM have each name; columns made one count once."""
@@ -125,7 +128,7 @@ class Query(NamedTuple):
 
     def with_need(self, alias: str, columns: frozenset[str], own: bool) -> Query:
         """Return the query with columns needed of a table."""
-        rest = {name: needed for name, needed in self.qualified}
+        rest = dict(self.qualified)
         rest[alias] = rest.get(alias, frozenset()) | columns
         return self._replace(
             qualified=tuple(sorted(rest.items())),
