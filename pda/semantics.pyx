@@ -318,8 +318,11 @@ cdef class Semantics:
                 base.value = self.value_of(answer)
         sem = self.with_root(s.parent, self.intern(-1, base.value, base.keys, 0))
         if self.in_capture(sem):
-            for i in range(text.size()):
-                sem = self.append(sem, text[i])
+            last = self.sems[sem].text
+            # a bounded text is without those of the captures in it, which have had their own action
+            if self.text_left[last] < 0:
+                for i in range(text.size()):
+                    sem = self.append(sem, text[i])
         return sem
 
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3:

@@ -38,6 +38,7 @@ cdef class MaskWalks(Shortcuts):
     cdef vector[int32_t] rests
     cdef vector[int32_t] walked_places
     cdef KeyMap joint_index                 # (joint << 32 | rest) << 1 | strict -> mask
+    cdef KeyMap grouped_index               # joint << 1 | strict -> mask
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
     cdef readonly uint64_t shortened        # walks that left settled or short tokens aside
@@ -54,6 +55,7 @@ cdef class MaskWalks(Shortcuts):
         vector[Include]& includes,
         Joint* again,
     ) except -3
+    cdef int32_t grouped_mask(self, int32_t number, bint strict) except -3
     cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3
     cdef bint is_too_much(
         self,

@@ -56,6 +56,7 @@ cdef class MaskWalks(Shortcuts):
         map_init(&self.children)
         map_init(&self.rest_index)
         map_init(&self.joint_index)
+        map_init(&self.grouped_index)
         self.entries = 0
         self.walks = 0
         self.visited_nodes = 0
@@ -67,6 +68,7 @@ cdef class MaskWalks(Shortcuts):
         map_free(&self.children)
         map_free(&self.rest_index)
         map_free(&self.joint_index)
+        map_free(&self.grouped_index)
 
     cdef int drop(self) except -1:
         """As the table, and forget which masks are whose."""
@@ -83,6 +85,8 @@ cdef class MaskWalks(Shortcuts):
         map_init(&self.rest_index)
         map_free(&self.joint_index)
         map_init(&self.joint_index)
+        map_free(&self.grouped_index)
+        map_init(&self.grouped_index)
         self.joints.clear()
         self.rests.clear()
         self.walked_places.clear()
@@ -348,6 +352,35 @@ cdef class MaskWalks(Shortcuts):
             start = self.space.raw(again.state, frame, again.sem)
         found = self.walk(start, below, NO_RUN, below, again.with_tokens, strict, nothing_else, &again)
         map_put(&self.joint_index, key, found)
+        return found
+
+    cdef int32_t grouped_mask(self, int32_t number, bint strict) except -3:
+        """Return the mask of a walk that could be repeated, its remainders merged instead."""
+        cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.grouped_index, key), k, frame = BOTTOM, start
+        cdef Joint again = self.joints[number]
+        cdef vector[int32_t] below
+        cdef vector[Include] nothing_else
+        cdef vector[Edge] edges
+        cdef Edge edge
+        if found != NO_VALUE:
+            return found
+        edge.action = ACTION_NONE
+        edge.saved = 0
+        for k in range(again.rest_first + again.rest_count - 1, again.rest_first - 1, -1):
+            edge.rest = self.rests[k]
+            edge.parent = frame
+            edges.clear()
+            edges.push_back(edge)
+            frame = self.space.intern_frame(edges)
+        for k in range(again.below_first, again.below_first + again.below_count):
+            below.push_back(self.walked_places[k])
+        if again.closed:
+            start = self.space.closed(again.state, frame, again.sem)
+        else:
+            start = self.space.raw(again.state, frame, again.sem)
+        found = self.walk(start, below, NO_RUN, below, again.with_tokens, strict, nothing_else, NULL)
+        map_put(&self.grouped_index, key, found)
         return found
 
     cdef bint opens_key(self, Config config) noexcept:

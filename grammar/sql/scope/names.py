@@ -24,6 +24,10 @@ from stackmask.grammar.sql.functions import names_pattern
 from stackmask.grammar.sql.scope.relations import fold
 
 WORD: Final = re.compile(r"[A-Za-z_\x80-\U0010FFFF][A-Za-z0-9_$\x80-\U0010FFFF]*")
+# an alias that is used before FROM gives it: of the others each would have masks of its own at every place
+SHORT: Final = Sequence(
+    (Repeat(CharClass(((65, 90), (97, 122))), 1, 3), Repeat(CharClass(((48, 57),)), 0, 4))
+)
 KEPT_SETS: Final = 4096
 
 
@@ -33,7 +37,7 @@ class Words:
 
     reserved: re.Pattern[str]  # never a name
     no_column: re.Pattern[str]  # no column without a qualifier
-    free: Expr  # any word that may be the name of a table
+    free: Expr  # any short word that may be an alias
 
     on: Expr
     using: Expr
@@ -43,12 +47,11 @@ class Words:
         """Read the words of `sqlite.ebnf`."""
         bodies = {name: rule.body for name, rule in rules.rules.items()}
         reserved, operand = (written_out(RuleRef(name), bodies) for name in ("reserved", "operand_word"))
-        word = written_out(RuleRef("word"), bodies)
         no_column = Choice((reserved, operand))
         return cls(
             names_pattern(reserved, {}),
             names_pattern(no_column, {}),
-            Intersection((word, Complement(no_column))),
+            Intersection((SHORT, Complement(no_column))),
             caseless("ON"),
             caseless("USING"),
         )

@@ -18,14 +18,12 @@ from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_us
 
 Action: TypeAlias = Callable[[Any, bytes], Hashable | None]  # of a Query, and to one
 PLACES: Final[dict[str, Action]] = {}
-KEPT: Final = 400  # bytes of an expression that tell whether it is a name or a number
-INTEGER: Final = re.compile(r"\(*\s*[-+]?\s*\(*\s*([0-9]+)\s*\)*")
+KEPT: Final = 200  # bytes of an expression, without the names in it, that tell whether it is a name or a number
+INTEGER: Final = re.compile(r"[(\s+-]*([0-9]+)[)\s]*")
 LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
-NAMED: Final = re.compile(
-    r"[(\s]*(?:[^\W\d][\w$]*|\"[^\"]*\"|`[^`]*`|\[[^\]]*\])(?:\s*\.\s*(?:[^\W\d][\w$]*|\"[^\"]*\"|`[^`]*`|\[[^\]]*\]))?[)\s]*"
-    r"(?:collate\s*\w+[)\s]*)*",
-    re.IGNORECASE,
-)
+# what is left of a target that is a name, which has had an action of its own
+NAMED: Final = re.compile(r"[(\s]*\.?[)\s]*(?:collate\s*\w+[)\s]*)*(?:as\s*)?", re.IGNORECASE)
+
 
 
 def place(*names: str) -> Callable[[Action], Action]:
@@ -217,7 +215,7 @@ def take_star_of(query: Query, _text: bytes) -> Query | None:
     return query.with_need(alias, frozenset(), True)._replace(star=alias)
 
 
-@place("LABEL", "FREE_LABEL")
+@place("LABEL")
 @never_forbids
 def take_label(query: Query, text: bytes) -> Query:
     """Name a selected column."""
@@ -227,7 +225,8 @@ def take_label(query: Query, text: bytes) -> Query:
 def _end_target(query: Query, text: bytes) -> Query | None:
     spelled = text.decode("utf-8", "replace")
     name, labelled = query.label, query.label is not None
-    if name is None and query.star is None and query.column is not None and NAMED.fullmatch(spelled):
+    computed = query.star is not None or query.item_aggregate or query.item_window
+    if name is None and not computed and query.column is not None and NAMED.fullmatch(spelled):
         name = query.column
     if name in query.banned or (len(text) >= KEPT and query.banned and name is None):
         return None
@@ -490,7 +489,7 @@ def begin_having(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def begin_order(query: Query, _text: bytes) -> Query:
     """Begin ORDER BY of a query that is no set operation."""
-    return query if query.phase == "bare" else query._replace(phase="order")
+    return query._replace(phase="order")
 
 
 def _ordinal(query: Query, text: bytes) -> int | None:
@@ -498,7 +497,7 @@ def _ordinal(query: Query, text: bytes) -> int | None:
     if len(text) >= KEPT:
         return -1 if LONG_INTEGER.fullmatch(spelled) else None
     found = INTEGER.fullmatch(spelled)
-    if not found:
+    if not found or spelled.count("(") != spelled.count(")"):  # a call
         return None
     return -1 if "-" in spelled else int(found[1])
 
