@@ -118,7 +118,7 @@ cdef class RunCuts(MaskTable):
                 if self.terms.guard_sets.size() > 1:
                     part.ends = self.space.member_ends(state, BOTTOM)
                 part.rest = self.space.closed(t.b if t.kind == K_SEQ else EPS, BOTTOM, sem)
-                if part.rest > DEAD and part.ends:
+                if part.rest > DEAD and part.ends and not self.space.configs[part.rest].reads:
                     found = 0
                     rest = self.space.configs[part.rest]
                     begin = &self.runs.codes[part.code].first[0]

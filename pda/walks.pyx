@@ -113,7 +113,7 @@ cdef class MaskWalks(Shortcuts):
         of the mask besides. ``again``: how the walk could be repeated with the frame known, or NULL.
         """
         cdef ConfigSpace space = self.space
-        cdef int32_t i, k, c, n, p, t, depth, stop, kid_end, above, single, symbol, place, in_forest
+        cdef int32_t i, k, c, n, p, t, depth, stop, kid_end, above, single, symbol, place, in_forest, covered
         cdef size_t r, g, most = <size_t>(self.width // SPARSE)
         cdef Config* config
         cdef Config first
@@ -141,6 +141,9 @@ cdef class MaskWalks(Shortcuts):
                 readers.push_back(below[r])
         elif start != DEAD:
             first = space.configs[start]
+            if first.reads:
+                for r in range(below.size()):
+                    readers.push_back(below[r])
             for p in range(first.pop_first, first.pop_first + first.pop_count):
                 g = group_number(group_keys, by_group, group_has_run, space.pops[p].guard, space.pops[p].sem)
                 group_has_run[g] = run != NO_RUN
@@ -156,7 +159,7 @@ cdef class MaskWalks(Shortcuts):
                 in_forest = place & IN_FOREST
                 nodes = self.forest.nodes(place)
                 i = place >> 2
-                depth = 0
+                depth = covered = 0
                 single = place & INCLUSIVE
                 k = kid_end = 0
                 if not single:
@@ -189,6 +192,10 @@ cdef class MaskWalks(Shortcuts):
                         continue
                     visited += 1
                     config = &space.configs[c]
+                    if config.reads and i >= covered:
+                        # what was left out is run on the real configuration; what is here holds without it
+                        readers.push_back((i << 2) | in_forest | INCLUSIVE)
+                        covered = nodes.end[i]
                     t = nodes.token_first[i]
                     stop = nodes.token_first[i + 1]
                     if t < stop:
@@ -239,6 +246,8 @@ cdef class MaskWalks(Shortcuts):
                     continue
                 if c == DEAD:
                     continue
+                if space.configs[c].reads:
+                    mask.reads_tokens = 1
                 for r in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][r]
                     if space.configs[c].ends & 1:
@@ -539,7 +548,7 @@ cdef class MaskWalks(Shortcuts):
                     origin.push_back(self.places[i])
                 if g.run != NO_RUN:
                     words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
-                    if start != READS_STATE:
+                    if start != READS_STATE and not self.space.configs[start].reads:
                         self.first_of(start, words)
                     for b in range(256):
                         if (words[b >> 6] >> (b & 63)) & 1:

@@ -215,7 +215,7 @@ def take_star_of(query: Query, _text: bytes) -> Query | None:
     return query.with_need(alias, frozenset(), True)._replace(star=alias)
 
 
-@place("LABEL")
+@place("LABEL", "FREE_LABEL")
 @never_forbids
 def take_label(query: Query, text: bytes) -> Query:
     """Name a selected column."""
