@@ -187,8 +187,8 @@ cdef class MaskStore(Simulation):
                 at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
             ):
                 j = self.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
-            elif edge.action >= 0 and not self.semantics.is_key(edge.action) and at.keys <= KEYS_UNKNOWN:
-                # what a capture leaves behind is merged after all: its text would make the walk another one each time
+            if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
+                # merged after all: where captures keep texts, all tokens on the real configuration would cost more
                 j = self.grouped_mask(joint, self.is_strict(family, at.frame))
                 self.visit(j, at.frame, at.filter, at.keys, at.unsure)
                 return 0

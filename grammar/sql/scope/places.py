@@ -18,12 +18,13 @@ from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_us
 
 Action: TypeAlias = Callable[[Any, bytes], Hashable | None]  # of a Query, and to one
 PLACES: Final[dict[str, Action]] = {}
-KEPT: Final = 200  # bytes of an expression, without the names in it, that tell whether it is a name or a number
+KEPT: Final = (
+    200  # bytes of an expression, without the names in it, that tell whether it is a name or a number
+)
 INTEGER: Final = re.compile(r"[(\s+-]*([0-9]+)[)\s]*")
 LONG_INTEGER: Final = re.compile(r"[(\s+-]*[0-9]*[)\s]*")
 # what is left of a target that is a name, which has had an action of its own
 NAMED: Final = re.compile(r"[(\s]*\.?[)\s]*(?:collate\s*\w+[)\s]*)*(?:as\s*)?", re.IGNORECASE)
-
 
 
 def place(*names: str) -> Callable[[Action], Action]:
