@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ir import (
     EPSILON,
+    NOTHING,
     CharClass,
     Choice,
     Expr,
@@ -18,6 +19,7 @@ from stackmask.grammar.ir import (
     RuleRef,
     Sequence,
 )
+from stackmask.grammar.normalize.build import rewrite
 from stackmask.grammar.sql.functions import Arity, Functions
 
 SKIP: Final = RuleRef(SKIP_RULE)
@@ -180,3 +182,15 @@ def numbers_up_to(most: int) -> Expr:
 
 def _digit(low: int, high: int) -> Expr:
     return CharClass(((ord("0") + low, ord("0") + high),))
+
+
+def without_empty(bodies: dict[str, Expr]) -> dict[str, Expr]:
+    """Leave out the rules that no function is left for, and the alternatives that use them."""
+    empty = {name for name, body in bodies.items() if body == NOTHING}
+    if not empty:
+        return bodies
+
+    def leaf(expr: Expr) -> Expr:
+        return NOTHING if isinstance(expr, RuleRef) and expr.name in empty else expr
+
+    return {name: rewrite(body, leaf) for name, body in bodies.items() if name not in empty}

@@ -9,9 +9,9 @@ from typing import Any, Final
 from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.files import bundled_path, read_text
-from stackmask.grammar.ir import NOTHING, Expr, Literal, Repeat, RuleRef, RuleSet
-from stackmask.grammar.normalize.build import rewrite, with_bodies
-from stackmask.grammar.sql.calls import WORD_END, call_rules, numbers_up_to, seq
+from stackmask.grammar.ir import Expr, Literal, Repeat, RuleRef, RuleSet
+from stackmask.grammar.normalize.build import with_bodies
+from stackmask.grammar.sql.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.errors import SQLError
 from stackmask.grammar.sql.functions import Functions, chosen_functions, names_pattern, safe_functions
 from stackmask.grammar.sql.schema import read_schema
@@ -48,7 +48,7 @@ def sql_rules(
     if max_limit is not None:
         changes["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
     bodies = {name: rule.body for name, rule in base.rules.items()} | changes
-    return with_bodies(base, _without_empty(bodies))
+    return with_bodies(base, without_empty(bodies))
 
 
 def scoped_sql_rules(
@@ -99,18 +99,6 @@ def _check_limit(max_limit: int | None) -> None:
         isinstance(max_limit, bool) or not isinstance(max_limit, int) or not 0 <= max_limit <= MAX_ROWS
     ):
         raise SQLError(f"max_limit: {max_limit!r:.60} is no number of rows from 0 to {MAX_ROWS:,}")
-
-
-def _without_empty(bodies: dict[str, Expr]) -> dict[str, Expr]:
-    """Leave out the rules that no function is left for, and the alternatives that use them."""
-    empty = {name for name, body in bodies.items() if body == NOTHING}
-    if not empty:
-        return bodies
-
-    def leaf(expr: Expr) -> Expr:
-        return NOTHING if isinstance(expr, RuleRef) and expr.name in empty else expr
-
-    return {name: rewrite(body, leaf) for name, body in bodies.items() if name not in empty}
 
 
 def _functions(dialect: str, functions: Iterable[str] | None, base: RuleSet, read_only: bool) -> Functions:

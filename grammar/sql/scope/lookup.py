@@ -6,6 +6,7 @@ from typing import Final
 
 from stackmask.grammar.sql.scope.relations import Relation
 from stackmask.grammar.sql.scope.state import Query, replace_at, scopes
+from stackmask.grammar.sql.scope.tables import listed_relations, own_cte
 
 CLOSED: Final = frozenset({"where", "group", "having", "order"})
 WITH_TABLES: Final = CLOSED | {"on", "from"}
@@ -37,9 +38,9 @@ def seen_columns(query: Query) -> frozenset[str]:
 def listed_columns(scope: Query) -> frozenset[str]:
     """Return the names that a table of FROM, which is still to come, may supply."""
     found = scope.catalog.columns
-    if scope.ctes:
-        found = found.union(*(relation.usable_names for relation in scope.ctes))
-    return found
+    own = own_cte(scope)
+    ctes = scope.ctes if own is None else (*scope.ctes, own)
+    return found.union(*(relation.usable_names for relation in ctes)) if ctes else found
 
 
 def seen_labels(scope: Query) -> set[str]:
@@ -111,7 +112,7 @@ def seen_qualifiers(query: Query) -> tuple[frozenset[str], bool]:
     for depth, scope in scopes(query):
         if scope.phase == "list":
             if scope.catalog.columns:
-                return frozenset(found | set(scope.visible_relations())), True
+                return frozenset(found | set(listed_relations(scope))), True
         elif scope.phase in WITH_TABLES:
             for source in scope.sources:
                 if source.relation.usable and source.alias not in hidden:
@@ -147,7 +148,7 @@ def seen_members(query: Query) -> dict[str, str]:
 
 def _candidates(scope: Query, alias: str) -> list[Relation]:
     """Return what a table of FROM that is to have this name may be."""
-    relations = scope.visible_relations()
+    relations = listed_relations(scope)
     if alias in relations:
         return [relations[alias]]
     return list(relations.values())

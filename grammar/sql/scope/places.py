@@ -161,9 +161,14 @@ def next_part(query: Query, text: bytes) -> Query | None:
         return None
     head = query.head
     if head is None:
+        # the name of a column can stand for it where it means that very column, not one that USING joined to it
         counts = query.counts()
+        merged = frozenset[str]().union(*(source.merged for source in query.sources))
         head = tuple(
-            item._replace(labelled=item.labelled or (item.name is not None and counts[item.name] == 1))
+            item._replace(
+                labelled=item.labelled
+                or (item.name is not None and counts[item.name] == 1 and item.name not in merged)
+            )
             for item in query.items
         )
     return query.new_part()._replace(

@@ -23,7 +23,7 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.normalize.build import with_bodies
-from stackmask.grammar.sql.calls import WORD_END, numbers_up_to, seq
+from stackmask.grammar.sql.calls import WORD_END, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.functions import Arity, Functions
 from stackmask.grammar.sql.scope.functions import call_rules
 from stackmask.grammar.sql.scope.names import Words
@@ -76,7 +76,7 @@ def _shared(
         bodies["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
     if escape is not None:
         bodies[base.start] = Choice((bodies[base.start], Literal(escape.encode())))
-    written = with_bodies(base, bodies)
+    written = with_bodies(base, without_empty(bodies))
     return written, normalize(written)
 
 

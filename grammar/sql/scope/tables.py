@@ -15,6 +15,15 @@ def own_cte(query: Query) -> Relation | None:
     return Relation.of_query(up.cte_name, up.cte_columns or [item.name for item in query.head])
 
 
+def listed_relations(scope: Query) -> dict[str, Relation]:
+    """Return what FROM, which is still to come, may read from."""
+    relations = scope.visible_relations()
+    own = own_cte(scope)
+    if own is not None:
+        relations[own.name] = own
+    return relations
+
+
 def readable(query: Query) -> frozenset[str]:
     """Return the tables that FROM may name next, as they are spelled.
 
@@ -25,10 +34,7 @@ def readable(query: Query) -> frozenset[str]:
     usable = query.usable()
     star = query.has_star()
     found = set()
-    relations = query.visible_relations()
-    own = own_cte(query)
-    if own is not None:
-        relations[own.name] = own
+    relations = listed_relations(query)
     for relation in relations.values():
         both = relation.names & once
         if both and query.link != "natural":
