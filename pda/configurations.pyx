@@ -260,7 +260,7 @@ cdef class ConfigSpace(ConfigTable):
         return 0
 
     cdef int32_t close(self) except -3:
-        """Close the members in ``work`` and intern the configuration; READS_STATE if a walk can tell nothing."""
+        """Close the members in ``work``, intern the configuration; READS_STATE if a walk can tell nothing."""
         cdef size_t i, n
         cdef Member m
         cdef int32_t nu, alive

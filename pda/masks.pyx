@@ -188,7 +188,7 @@ cdef class MaskStore(Simulation):
             ):
                 j = self.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
             if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
-                # merged after all: where captures keep texts, all tokens on the real configuration would cost more
+                # merged after all: where captures keep texts, running all tokens would cost more
                 j = self.grouped_mask(joint, self.is_strict(family, at.frame))
                 self.visit(j, at.frame, at.filter, at.keys, at.unsure)
                 return 0
