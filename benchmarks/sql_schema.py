@@ -107,9 +107,6 @@ def masks(pack: Path, everything: dict[str, Tables], queries: int) -> dict[str, 
     rows = [row for file in GOLD.values() for row in read_rows(pack, file)]
     random.Random(1).shuffle(rows)
     compiler = sm.Compiler(vocabulary)
-    begin = time.process_time()
-    compiler.compile(Grammar.from_sql("sqlite", schema={"t": ["c"]}))
-    first_ms = (time.process_time() - begin) * 1e3
     compiled: dict[str, Any] = {}
     compiles: list[dict[str, Any]] = []
     largest = max(
@@ -136,7 +133,6 @@ def masks(pack: Path, everything: dict[str, Tables], queries: int) -> dict[str, 
         "tokens": len(cold),
         "warm_us": _figures(np.array(warm)),
         "cold_us": _figures(np.array(cold)),
-        "first of the dialect, ms": round(first_ms, 1),
         "compile": sorted(compiles, key=lambda row: -row["columns"])[:3],
     }
     print(result)

@@ -27,7 +27,7 @@ from stackmask.runtime.refusal import describe_refusal
 
 cdef enum:
     NO_CONFIG = -1
-    SHARED_CONFIGS = 50_000     # a family with more takes no new matchers: some megabytes per grammar
+    SHARED_CONFIGS = 500_000    # a family with more takes no new matchers: some ten megabytes per grammar
 
 
 class MatcherError(StackmaskError):

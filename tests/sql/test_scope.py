@@ -70,6 +70,7 @@ SELECT name FROM singer JOIN concert USING (name)
 SELECT substr(name) FROM singer
 SELECT year(age) FROM singer
 SELECT name FROM singer WHERE rank() OVER (ORDER BY age) = 1
+SELECT lag(rank() OVER ()) OVER () FROM singer
 SELECT name FROM singer WHERE [no column of this name] = 1
 SELECT * 
 SELECT 1 FROM singer WHERE age IN (SELECT year FROM concert GROUP BY singer.name)

@@ -48,7 +48,14 @@ def call_rules(functions: Functions) -> dict[str, Expr]:
     rankings = []
     for arity, names in functions.of("window").items():
         rankings.append(
-            seq(_named(names, False), _OPEN, argument_list(arity, "expr"), sign(")"), ref("over"))
+            seq(
+                _named(names, False),
+                _OPEN,
+                argument_list(arity, "expr"),
+                RuleRef("RANKING_CLOSE"),
+                SKIP,
+                ref("over"),
+            )
         )
     return {
         "scalar": Choice(tuple(scalars)),

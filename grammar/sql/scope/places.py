@@ -541,8 +541,8 @@ def begin_aggregate(query: Query, _text: bytes) -> Query:
 @never_forbids
 @reads_at_most(0)
 def begin_ranking(query: Query, _text: bytes) -> Query:
-    """Begin the arguments of a window function, which OVER follows."""
-    return query._replace(windows=True, item_window=True)
+    """Begin the arguments of a window function, which OVER follows; there is no other one in them."""
+    return query._replace(in_window=query.in_window + 1, windows=True, item_window=True)
 
 
 @place("FILTER_OPEN")
@@ -570,11 +570,11 @@ def begin_window(query: Query, _text: bytes) -> Query | None:
     return query._replace(in_window=query.in_window + 1, windows=True, item_window=True)
 
 
-@place("WINDOW_CLOSE")
+@place("WINDOW_CLOSE", "RANKING_CLOSE")
 @never_forbids
 @reads_at_most(0)
 def end_window(query: Query, _text: bytes) -> Query:
-    """End a window."""
+    """End a window, or the arguments of a window function."""
     return query._replace(in_window=query.in_window - 1)
 
 
