@@ -169,10 +169,14 @@ class Grammar:
         cls,
         dialect: str,
         *,
+        schema: Any = None,
+        tables: Iterable[str] | None = None,
+        columns: Mapping[str, Iterable[str]] | None = None,
         functions: Iterable[str] | Literal["any"] | None = None,
         read_only: bool = True,
         max_limit: int | None = None,
         allow_comments: bool = False,
+        escape: str | None = None,
     ) -> Grammar:
         """Make the grammar of one query (SELECT, VALUES, WITH … SELECT) of a dialect (``docs/sql.md``).
 
@@ -180,12 +184,28 @@ class Grammar:
         the number of arguments that they take; a list allows these; "any" allows all names. ``read_only``: functions
         that write, lock, wait or read files are refused by name, whatever ``functions`` is. ``max_limit``: the
         outermost query ends with a LIMIT of at most so many rows. ``allow_comments``: where blanks may stand.
+        ``schema``: a database, its DDL or its tables with their columns; names are then those that mean something where
+        they stand. ``tables``, ``columns`` (by table) narrow what may be read. ``escape``: a text that may come in place
+        of a query, for what the database cannot answer.
         A grammar is not authorisation: run what it lets through with a role that may only read.
         Raises: SQLError for arguments that mean nothing.
         Cost: about a second for a dialect's first grammar, which is read from its file and made ready.
         """
-        from stackmask.grammar.sql.frontend import sql_rules
+        from stackmask.grammar.sql.frontend import scoped_sql_rules, sql_rules
 
+        if schema is not None:
+            written, ready = scoped_sql_rules(
+                dialect,
+                schema=schema,
+                tables=tables,
+                columns=columns,
+                functions=functions,
+                read_only=read_only,
+                max_limit=max_limit,
+                allow_comments=allow_comments,
+                escape=escape,
+            )
+            return cls(written, normalized=ready)
         return cls(
             sql_rules(
                 dialect,

@@ -114,7 +114,8 @@ Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
 """``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""
 
 
-_Callable = TypeVar("_Callable", bound=Callable[[Hashable, bytes], Hashable | None])
+_Callable = TypeVar("_Callable", bound=Callable[..., Hashable | None])
+_Resolver = TypeVar("_Resolver", bound=Callable[..., "Expr"])
 
 
 def never_forbids(action: _Callable) -> _Callable:
@@ -138,6 +139,30 @@ def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callabl
         return action
 
     return mark
+
+
+def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
+    """Mark an action that needs no more than the first ``count`` bytes of its text: only these are kept and handed over.
+
+    Texts of captures within it are left out: their own actions have had them.
+    Texts of any length with the same beginning then lead to the same state.
+    """
+
+    def mark(action: _Callable) -> _Callable:
+        action.__dict__["reads_at_most"] = count
+        return action
+
+    return mark
+
+
+def follows_restrictions(resolver: _Resolver) -> _Resolver:
+    """Mark a resolver of a rule that may stand where a follow restriction is pending.
+
+    What begins with a byte that the restriction rules out is left out there; the grammar must have another way to go
+    on at such a place, as where blanks may come first.
+    """
+    resolver.__dict__["follows_restrictions"] = True
+    return resolver
 
 
 @_immutable

@@ -6,7 +6,7 @@ What makes them, the closure and the step, is in ``configurations``.
 
 from libcpp.algorithm cimport sort
 
-from stackmask.pda.frames cimport Edge
+from stackmask.pda.frames cimport Edge, Frame
 from stackmask.pda.interning cimport MAP_ONE
 from stackmask.pda.semantics cimport SEM_SYMBOL
 from stackmask.pda.tables cimport (
@@ -63,7 +63,7 @@ cdef class ConfigTable(FrameSpace):
         if n == 0 and p == 0:
             # nothing is one thing, whatever is alive below
             ends = 1 if self.found_accepting else 0
-        h = mix(mix(37, self.found_accepting), ends)
+        h = mix(mix(37, self.found_accepting + 2 * self.found_reads), ends)
         for i in range(n):
             m = self.work[i]
             h = mix(mix(mix(h, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
@@ -79,6 +79,7 @@ cdef class ConfigTable(FrameSpace):
                     c.count == <int32_t>n
                     and c.pop_count == <int32_t>p
                     and c.accepting == self.found_accepting
+                    and c.reads == self.found_reads
                     and c.ends == ends
                 ):
                     i = 0
@@ -110,6 +111,7 @@ cdef class ConfigTable(FrameSpace):
         config.map = MAP_ONE
         config.mask_row = UNKNOWN
         config.capturing = False
+        config.reads = self.found_reads
         for i in range(n):
             if self.work[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.work[i].sem):
                 config.capturing = True
@@ -174,6 +176,7 @@ cdef class ConfigTable(FrameSpace):
         self.work.push_back(m)
         self.found_pops.clear()
         self.found_accepting = False
+        self.found_reads = False
         return self.intern_config(1)
 
     cdef int32_t of_members(self, vector[Member]& members) except -3:
@@ -182,6 +185,7 @@ cdef class ConfigTable(FrameSpace):
         sort(self.work.begin(), self.work.end(), member_less)
         self.found_pops.clear()
         self.found_accepting = False
+        self.found_reads = False
         return self.intern_config(1)
 
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3:
@@ -206,11 +210,13 @@ cdef class ConfigTable(FrameSpace):
                 n += 1
         self.work.resize(n)
         self.found_accepting = self.configs[a].accepting or self.configs[b].accepting
+        self.found_reads = self.configs[a].reads or self.configs[b].reads
         return self.intern_config(1)
 
     cdef size_t nbytes(self) noexcept:
         """Return about how many bytes frames and configurations take."""
         cdef size_t held = sizeof(Config) * self.configs.size() + sizeof(Member) * self.members.size()
         held += 4 * self.rows.size() + sizeof(Pop) * self.pops.size() + 8 * self.config_index.mask
-        held += sizeof(Edge) * self.edges.size() + 12 * self.frames.size() + 8 * self.frame_index.mask
+        held += sizeof(Edge) * self.edges.size() + sizeof(Frame) * self.frames.size()
+        held += 8 * self.frame_index.mask
         return held + 12 * (self.single_steps.mask + self.exits_index.mask)

@@ -60,7 +60,7 @@ cdef class ConfigSpace(ConfigTable):
     cdef int return_from(self, Member m, int32_t guard) except -3:
         """Add what follows the return of a member that may end here.
 
-        Return NEEDS_STATE if an action must know more.
+        In a walk, what follows an action that must know more is left out, and ``found_reads`` says so.
         """
         cdef int32_t e, rest, sem, first = self.frames[m.frame].first
         cdef Edge edge
@@ -84,7 +84,8 @@ cdef class ConfigSpace(ConfigTable):
             if edge.action >= 0:
                 sem = self.semantics.end(sem, edge.action)
                 if sem == NEEDS_STATE:
-                    return NEEDS_STATE
+                    self.found_reads = True
+                    continue
                 if sem == FORBIDDEN:
                     continue
             elif edge.action <= ACTION_SCOPE:
@@ -224,7 +225,8 @@ cdef class ConfigSpace(ConfigTable):
             else:
                 body = self.semantics.resolve(sem, -1 - rule)
                 if body == NEEDS_STATE:
-                    return NEEDS_STATE
+                    self.found_reads = True
+                    continue
             if node.guard != ANY_BYTE:
                 body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
             if body == EMPTY:
@@ -233,9 +235,9 @@ cdef class ConfigSpace(ConfigTable):
                 if self.is_walk and self.semantics.is_key(self.terms.call_action[node.call]):
                     sem = self.semantics.begin_key(sem)
                 elif self.is_walk and self.semantics.is_update(self.terms.call_action[node.call]):
-                    sem = self.semantics.begin_update(sem)
+                    sem = self.semantics.begin_update(sem, self.terms.call_action[node.call])
                 else:
-                    sem = self.semantics.begin(sem)
+                    sem = self.semantics.begin(sem, self.terms.call_action[node.call])
             elif self.terms.call_action[node.call] <= ACTION_KEYED:
                 spec = ACTION_KEYED - self.terms.call_action[node.call]
                 sem = self.semantics.enter(sem, spec, self.is_walk)
@@ -258,12 +260,13 @@ cdef class ConfigSpace(ConfigTable):
         return 0
 
     cdef int32_t close(self) except -3:
-        """Close the members in ``work`` and intern the configuration; READS_STATE if a walk cannot tell."""
+        """Close the members in ``work``, intern the configuration; READS_STATE if a walk can tell nothing."""
         cdef size_t i, n
         cdef Member m
         cdef int32_t nu, alive
         cdef uint64_t ends_here, ends = 0
         self.found_accepting = False
+        self.found_reads = False
         self.found_pops.clear()
         self.nodes.clear()
         self.links.clear()
@@ -289,8 +292,8 @@ cdef class ConfigSpace(ConfigTable):
         while i < self.work.size():
             m = self.work[i]
             nu = self.terms.terms[m.state].nu
-            if nu >= 0 and self.return_from(m, nu) == NEEDS_STATE:
-                return READS_STATE
+            if nu >= 0:
+                self.return_from(m, nu)
             i += 1
         n = 0
         for i in range(self.work.size()):
@@ -334,6 +337,8 @@ cdef class ConfigSpace(ConfigTable):
                     self.found_pops[n] = self.found_pops[i]
                     n += 1
             self.found_pops.resize(n)
+        if self.found_reads and self.work.empty() and self.found_pops.empty():
+            return READS_STATE
         return self.intern_config(ends)
 
     cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3:

@@ -21,6 +21,7 @@ from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, F_KEYS
 from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN
 from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, Group, Include, Mask
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.repeated_walks cimport NOT_JOINT
 from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 from stackmask.pda.tables cimport (
@@ -35,7 +36,6 @@ from stackmask.pda.tables cimport (
     map_put,
     mix,
 )
-from stackmask.pda.walks cimport NOT_JOINT
 
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
@@ -187,6 +187,11 @@ cdef class MaskStore(Simulation):
                 at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
             ):
                 j = self.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
+            if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
+                # merged after all: where captures keep texts, running all tokens would cost more
+                j = self.grouped_mask(joint, self.is_strict(family, at.frame))
+                self.visit(j, at.frame, at.filter, at.keys, at.unsure)
+                return 0
             if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
                 self.simulate_all = True
                 return 0
@@ -508,6 +513,12 @@ cdef class MaskStore(Simulation):
                 family.configs[config].mask_epoch = self.epoch
             return 0
         self.simulate(family, config, words)
+        # what was run on the configuration holds for it alone, and the next fill there is a copy
+        row = self.new_row()
+        self.joins += 1
+        memcpy(self.rows[row], words, 4 * <size_t>self.width)
+        family.configs[config].mask_row = row
+        family.configs[config].mask_epoch = self.epoch
         return 0
 
     def counts(self):

@@ -143,7 +143,7 @@ cdef class RunCuts(MaskTable):
                 part.state = t.b if t.kind == K_SEQ else EPS
                 part.sem = sem
                 part.rest = self.space.closed(part.state, BOTTOM, sem)
-                if part.rest > DEAD and part.ends:
+                if part.rest > DEAD and part.ends and not self.space.configs[part.rest].reads:
                     found = 0
                     rest = self.space.configs[part.rest]
                     begin = &self.runs.codes[part.code].first[0]

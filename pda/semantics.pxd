@@ -43,8 +43,11 @@ cdef class Semantics:
     cdef KeyMap text_index              # text without its last byte << 8 | byte -> text; text 0 is empty
     cdef vector[int32_t] text_parent
     cdef vector[uint8_t] text_byte
+    cdef vector[int32_t] text_left      # bytes that the capture still keeps; -1: all
+    cdef dict bounded                   # most bytes kept -> the empty text of such captures
     cdef list actions
     cdef vector[uint8_t] action_kind    # ACT_CALL, ACT_PUSH or ACT_KEY
+    cdef vector[int32_t] action_text    # the text that its captures begin with
     cdef list resolvers
     cdef object resolve_term            # (resolver answer) -> term
     cdef KeyMap resolved                # resolver << 32 | value -> term
@@ -54,6 +57,7 @@ cdef class Semantics:
 
     cdef int32_t number_of(self, list table, str what, object entry) except -1
     cdef int32_t intern(self, int32_t parent, int32_t value, int32_t keys, int32_t text) except -3
+    cdef int32_t bounded_text(self, object most) except -1
     cdef int32_t longer(self, int32_t text, uint8_t byte) except -1
     cdef int spell(self, int32_t text, vector[uint8_t]& out) except -1
     cdef bytes text_of(self, int32_t text)
@@ -67,9 +71,9 @@ cdef class Semantics:
     cdef int32_t with_root(self, int32_t sem, int32_t root) except -3
     cdef int32_t with_keys(self, int32_t sem, int32_t keys) except -3
     cdef int32_t append(self, int32_t sem, uint8_t byte) except -3
-    cdef int32_t begin(self, int32_t sem) except -3
+    cdef int32_t begin(self, int32_t sem, int32_t action) except -3
     cdef int32_t begin_key(self, int32_t sem) except -3
-    cdef int32_t begin_update(self, int32_t sem) except -3
+    cdef int32_t begin_update(self, int32_t sem, int32_t action) except -3
     cdef bint keeps_bytes(self, int32_t sem) noexcept
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3

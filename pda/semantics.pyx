@@ -67,7 +67,10 @@ cdef class Semantics:
             # 0 is the empty text; then the stand-ins of walks
             self.text_parent.push_back(-1)
             self.text_byte.push_back(0)
+            self.text_left.push_back(0)
+        self.text_left[0] = -1
         self.max_states = max_states
+        self.bounded = {}
         self.actions = []
         self.resolvers = []
         self.numbers = {}
@@ -90,7 +93,19 @@ cdef class Semantics:
             if getattr(action, "never_forbids", False):
                 kind = ACT_UPDATE
             self.action_kind.push_back(kind)
+            self.action_text.push_back(self.bounded_text(getattr(action, "reads_at_most", None)))
         return number
+
+    cdef int32_t bounded_text(self, object most) except -1:
+        """Return the empty text of captures that keep so many bytes, or all if ``most`` is None."""
+        if most is None:
+            return 0
+        if most not in self.bounded:
+            self.bounded[most] = <int32_t>self.text_parent.size()
+            self.text_parent.push_back(-1)
+            self.text_byte.push_back(0)
+            self.text_left.push_back(most)
+        return self.bounded[most]
 
     def add_resolver(self, resolver):
         """Return the number of a resolver: ``"top"`` or a callable."""
@@ -154,17 +169,21 @@ cdef class Semantics:
     cdef int32_t longer(self, int32_t text, uint8_t byte) except -1:
         # texts share their beginnings, so a long capture costs its length, not the square of it
         cdef uint64_t key = (<uint64_t>text << 8) | byte
-        cdef int32_t found = map_get(&self.text_index, key)
+        cdef int32_t found = map_get(&self.text_index, key), left
         if found == NO_VALUE:
             found = <int32_t>self.text_parent.size()
             self.text_parent.push_back(text)
             self.text_byte.push_back(byte)
+            left = self.text_left[text]
+            if left > 0:
+                left -= 1
+            self.text_left.push_back(left)
             map_put(&self.text_index, key, found)
         return found
 
     cdef int spell(self, int32_t text, vector[uint8_t]& out) except -1:
         """Write out a captured text, which is kept as a chain of bytes."""
-        while text:
+        while self.text_parent[text] >= 0:
             out.push_back(self.text_byte[text])
             text = self.text_parent[text]
         reverse(out.begin(), out.end())
@@ -233,28 +252,30 @@ cdef class Semantics:
             return sem
         if s.text and s.text < FIRST_TEXT:
             return self.intern(s.parent, -1, -1, s.text + 1)
+        if self.text_left[s.text] == 0:
+            return sem
         return self.intern(s.parent, -1, -1, self.longer(s.text, byte))
 
-    cdef int32_t begin(self, int32_t sem) except -3:
-        """Return the state with one more open capture."""
-        return self.intern(sem, -1, -1, 0)
+    cdef int32_t begin(self, int32_t sem, int32_t action) except -3:
+        """Return the state with one more open capture, for an action."""
+        return self.intern(sem, -1, -1, self.action_text[action])
 
     cdef int32_t begin_key(self, int32_t sem) except -3:
         """Return the state of a walk with a key begun; its text does not matter to walks, and is not kept."""
         return self.intern(sem, -1, -1, KEY_OF_NONE)
 
-    cdef int32_t begin_update(self, int32_t sem) except -3:
+    cdef int32_t begin_update(self, int32_t sem, int32_t action) except -3:
         """Return the state with one more open capture, of an action that never forbids.
 
         Where the value is not known, the action's answer is neither, and the text need not be kept.
         """
         if self.in_capture(sem) or not self.value_symbolic[self.sems[sem].value]:
-            return self.begin(sem)
+            return self.begin(sem, action)
         return self.intern(sem, -1, -1, KEY_OF_MORE)
 
     cdef bint keeps_bytes(self, int32_t sem) noexcept:
         """Tell whether a capture takes the very bytes that are read."""
-        return self.sems[sem].parent >= 0 and not 0 < self.sems[sem].text < FIRST_TEXT
+        return self.sems[sem].parent >= 0 and self.text_left[self.sems[sem].text] != 0
 
     cdef int32_t end(self, int32_t sem, int32_t action) except -3:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
@@ -297,8 +318,11 @@ cdef class Semantics:
                 base.value = self.value_of(answer)
         sem = self.with_root(s.parent, self.intern(-1, base.value, base.keys, 0))
         if self.in_capture(sem):
-            for i in range(text.size()):
-                sem = self.append(sem, text[i])
+            last = self.sems[sem].text
+            # a bounded text is without those of the captures in it, which have had their own action
+            if self.text_left[last] < 0:
+                for i in range(text.size()):
+                    sem = self.append(sem, text[i])
         return sem
 
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3:

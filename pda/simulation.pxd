@@ -3,10 +3,10 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
-from stackmask.pda.walks cimport MaskWalks
+from stackmask.pda.repeated_walks cimport RepeatedWalks
 
 
-cdef class Simulation(MaskWalks):
+cdef class Simulation(RepeatedWalks):
     # scratch of one fill
     cdef vector[int32_t] to_simulate        # places of the vocabulary
     cdef vector[int32_t] to_try             # tokens

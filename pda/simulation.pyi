@@ -1,6 +1,6 @@
-from stackmask.pda.walks import MaskWalks
+from stackmask.pda.repeated_walks import RepeatedWalks
 
-class Simulation(MaskWalks):
+class Simulation(RepeatedWalks):
     """What one fill must run on its configuration, and how that is done."""
 
     @property

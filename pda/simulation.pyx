@@ -12,7 +12,7 @@ from stackmask.pda.interning cimport TOKENS
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 
 
-cdef class Simulation(MaskWalks):
+cdef class Simulation(RepeatedWalks):
     """What one fill must run on its configuration, and how that is done."""
 
     def __cinit__(self):
@@ -78,7 +78,7 @@ cdef class Simulation(MaskWalks):
         self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
     ) except -3:
         """Or the tokens below a node that may follow, and its own if it is ``inclusive``."""
-        cdef int32_t i, c, t, start = node, stop = self.trie.end[node]
+        cdef int32_t i, c, k, t, last, start = node, stop = self.trie.end[node]
         cdef vector[int32_t] path
         while node:
             path.push_back(node)
@@ -95,14 +95,24 @@ cdef class Simulation(MaskWalks):
             for t in range(self.trie.token_first[start], self.trie.token_first[start + 1]):
                 words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
         i = start + 1
+        t = self.trie.token_first[i] if i < stop else 0
         while i < stop:
+            # what is allowed whatever the state is need not be run
+            if t < self.trie.token_first[i]:
+                t = self.trie.token_first[i]
+            last = self.trie.token_first[self.trie.end[i]]
+            while t < last and (words[self.trie.tokens[t] >> 5] >> (self.trie.tokens[t] & 31)) & 1:
+                t += 1
+            if t >= last:
+                i = self.trie.end[i]
+                continue
             c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
             if c == DEAD:
                 i = self.trie.end[i]
                 continue
             self.stack[self.trie.depth[i]] = c
-            for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
-                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+            for k in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                words[self.trie.tokens[k] >> 5] |= <uint32_t>1 << (self.trie.tokens[k] & 31)
             i += 1
         return 0
 

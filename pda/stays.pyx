@@ -179,7 +179,7 @@ cdef class Stays(Shortcuts):
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
         cdef int32_t k
-        if not x.count or not y.count or x.capturing or y.capturing:
+        if not x.count or not y.count or x.capturing or y.capturing or x.reads != y.reads:
             return False
         if x.ends != y.ends or x.pop_count != y.pop_count:
             return False
@@ -213,6 +213,7 @@ cdef class Stays(Shortcuts):
                 or self.space.configs[target].pop_count
                 or self.space.configs[target].capturing
                 or self.space.configs[target].ends != self.space.configs[config].ends
+                or self.space.configs[target].reads != self.space.configs[config].reads
             ):
                 return False
             for b in range(0x80, 0xC0):

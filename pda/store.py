@@ -53,6 +53,7 @@ _NOT_REGULAR = (
 
 
 DEFAULT_CACHE_BYTES = 1 << 29
+MAX_ANSWERS = 65536  # of resolvers, remembered with their terms
 _tags = count(1)  # newer stores have larger ones
 
 
@@ -63,13 +64,15 @@ class Store:
     Invariant: append-only, but for masks, which can be dropped and come back equal. Hold ``lock`` to use it.
     """
 
-    __slots__ = ("cache_bytes", "info", "limits", "lock", "masks", "semantics", "tables", "terms")
+    __slots__ = ("answers", "cache_bytes", "info", "limits", "lock", "masks", "semantics", "tables", "terms")
 
     def __init__(self, info: TokenInfo, limits: Limits, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
         self.info = info
         self.limits = limits
         self.cache_bytes = cache_bytes
         self.lock = StoreLock()
+        # id of what a resolver answered → (the answer, its term): resolvers answer the same objects again
+        self.answers: dict[int, tuple[Any, int]] = {}
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         keys = KeyStates(self.terms, limits.max_semantic_states)
         self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states)
@@ -124,6 +127,16 @@ class Store:
         Raises: ResolverError if it is neither, can be empty, or needs a byte that is no token by itself: each
             would lead where no token is allowed.
         """
+        known = self.answers.get(id(answer))
+        if known is not None:
+            return known[1]
+        term = self._checked_term(answer)
+        if len(self.answers) >= MAX_ANSWERS:
+            self.answers.clear()
+        self.answers[id(answer)] = (answer, term)
+        return term
+
+    def _checked_term(self, answer: Any) -> int:
         if answer is None:
             return int(self.terms.empty())
         expr = ir.Literal(answer) if isinstance(answer, bytes) else answer

@@ -9,10 +9,6 @@ from stackmask.pda.stays cimport Stays
 from stackmask.pda.tables cimport KeyMap
 
 
-cdef enum:
-    NOT_JOINT = -2      # no mask: too many frames are known already
-
-
 cdef struct Joint:
     # a walk that can be repeated with the frames below its start known: remainders that are larger than the
     # vocabulary cost more to merge than to walk again
@@ -37,7 +33,6 @@ cdef class MaskWalks(Stays):
     cdef vector[Joint] joints
     cdef vector[int32_t] rests
     cdef vector[int32_t] walked_places
-    cdef KeyMap joint_index                 # (joint << 32 | rest) << 1 | strict -> mask
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
     cdef readonly uint64_t shortened        # walks that left settled or short tokens aside
@@ -55,7 +50,6 @@ cdef class MaskWalks(Stays):
         vector[Include]& includes,
         Joint* again,
     ) except -3
-    cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3
     cdef bint opens_key(self, Config config) noexcept
     cdef int32_t behind(self, int32_t run, RunPart part, bint strict) except -3
     cdef int may_repeat(

@@ -12,8 +12,8 @@ One walk of the vocabulary trie from a local state, with the frame below it unkn
 
 Five things keep walks short. Remainders are merged (``remainders``), so that a return state is walked over
 a small trie; where they are larger than the vocabulary, the walk is repeated with the return state known
-instead (``joint_mask``). Runs of one kind of character are looked up (``run_cuts``): a mask *includes* the
-masks of the run and of what follows it. And tokens that are decided without a walk are left aside
+instead (``repeated_walks``). Runs of one kind of character are looked up (``run_cuts``): a mask *includes*
+the masks of the run and of what follows it. And tokens that are decided without a walk are left aside
 (``shortcuts``), or taken with the whole subtree (``stays``).
 """
 
@@ -21,8 +21,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
-from stackmask.pda.frames cimport BOTTOM, Edge
-from stackmask.pda.interning cimport ACTION_NONE, ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
+from stackmask.pda.frames cimport BOTTOM
+from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
 from stackmask.pda.mask_table cimport (
     NO_FILTER,
     NO_RUN,
@@ -44,7 +44,6 @@ from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
     RUN_NODES = 512     # a smaller subtree is walked, not cut into runs
-    MAX_JOINT = 4       # frames that a walk is repeated with
     MERGE_COST = 8      # nodes that are walked in the time that merging one takes, less what sharing saves
 
 
@@ -56,7 +55,6 @@ cdef class MaskWalks(Stays):
         map_init(&self.entry_index)
         map_init(&self.children)
         map_init(&self.rest_index)
-        map_init(&self.joint_index)
         self.entries = 0
         self.walks = 0
         self.visited_nodes = 0
@@ -68,7 +66,6 @@ cdef class MaskWalks(Stays):
         map_free(&self.entry_index)
         map_free(&self.children)
         map_free(&self.rest_index)
-        map_free(&self.joint_index)
 
     cdef int drop(self) except -1:
         """As the table, and forget which masks are whose."""
@@ -83,8 +80,6 @@ cdef class MaskWalks(Stays):
         map_init(&self.children)
         map_free(&self.rest_index)
         map_init(&self.rest_index)
-        map_free(&self.joint_index)
-        map_init(&self.joint_index)
         self.joints.clear()
         self.rests.clear()
         self.walked_places.clear()
@@ -111,7 +106,7 @@ cdef class MaskWalks(Stays):
         of the mask besides. ``again``: how the walk could be repeated with the frame known, or NULL.
         """
         cdef ConfigSpace space = self.space
-        cdef int32_t i, k, c, n, p, t, depth, stop, kid_end, above, single, symbol, place, in_forest
+        cdef int32_t i, k, c, n, p, t, depth, stop, kid_end, above, single, symbol, place, in_forest, covered
         cdef size_t r, g, most = <size_t>(self.width // SPARSE)
         cdef Config* config
         cdef Config first
@@ -145,6 +140,9 @@ cdef class MaskWalks(Stays):
                 readers.push_back(below[r])
         elif start != DEAD:
             first = space.configs[start]
+            if first.reads:
+                for r in range(below.size()):
+                    readers.push_back(below[r])
             for p in range(first.pop_first, first.pop_first + first.pop_count):
                 g = group_number(group_keys, by_group, group_has_run, space.pops[p].guard, space.pops[p].sem)
                 group_has_run[g] = run != NO_RUN
@@ -162,7 +160,7 @@ cdef class MaskWalks(Stays):
                 in_forest = place & IN_FOREST
                 nodes = self.forest.nodes(place)
                 i = place >> 2
-                depth = 0
+                depth = covered = 0
                 single = place & INCLUSIVE
                 k = kid_end = 0
                 if not single:
@@ -200,6 +198,10 @@ cdef class MaskWalks(Stays):
                         stays = self.stays(c, below_of[i])
                         self.taken += stays != LEAVES
                         config = &space.configs[c]
+                    if config.reads and i >= covered and stays != SETTLED:
+                        # what was left out is run on the real configuration; what is here holds without it
+                        readers.push_back((i << 2) | in_forest | INCLUSIVE)
+                        covered = nodes.end[i]
                     t = nodes.token_first[i]
                     stop = nodes.token_first[i + 1 if stays == LEAVES else nodes.end[i]]
                     if t < stop:
@@ -274,6 +276,8 @@ cdef class MaskWalks(Stays):
                     continue
                 if c == DEAD:
                     continue
+                if space.configs[c].reads:
+                    mask.reads_tokens = 1
                 for r in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][r]
                     if space.configs[c].ends & 1:
@@ -333,46 +337,6 @@ cdef class MaskWalks(Stays):
             return NO_TOKENS
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
-
-    cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3:
-        """Return the mask of a walk repeated over a frame with one return state.
-
-        NOT_JOINT if too many frames are known already.
-        """
-        cdef uint64_t key = (<uint64_t>number << 33) | (<uint64_t>rest << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.joint_index, key), k, first, frame = BOTTOM, start
-        cdef Joint again = self.joints[number]
-        cdef vector[int32_t] below
-        cdef vector[Include] nothing_else
-        cdef vector[Edge] edges
-        cdef Edge edge
-        if found != NO_VALUE:
-            return found
-        if again.rest_count >= MAX_JOINT:
-            return NOT_JOINT
-        first = <int32_t>self.rests.size()
-        for k in range(again.rest_count):
-            self.rests.push_back(self.rests[again.rest_first + k])
-        self.rests.push_back(rest)
-        again.rest_first = first
-        again.rest_count += 1
-        edge.action = ACTION_NONE
-        edge.saved = 0
-        for k in range(again.rest_first + again.rest_count - 1, again.rest_first - 1, -1):
-            edge.rest = self.rests[k]
-            edge.parent = frame
-            edges.clear()
-            edges.push_back(edge)
-            frame = self.space.intern_frame(edges)
-        for k in range(again.below_first, again.below_first + again.below_count):
-            below.push_back(self.walked_places[k])
-        if again.closed:
-            start = self.space.closed(again.state, frame, again.sem)
-        else:
-            start = self.space.raw(again.state, frame, again.sem)
-        found = self.walk(start, below, NO_RUN, below, again.with_tokens, strict, nothing_else, &again)
-        map_put(&self.joint_index, key, found)
-        return found
 
     cdef bint opens_key(self, Config config) noexcept:
         """Tell whether a member has just begun to capture."""
@@ -531,7 +495,7 @@ cdef class MaskWalks(Stays):
                     origin.push_back(self.places[i])
                 if g.run != NO_RUN:
                     words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
-                    if start != READS_STATE:
+                    if start != READS_STATE and not self.space.configs[start].reads:
                         self.first_of(start, words)
                     for b in range(256):
                         if (words[b >> 6] >> (b & 63)) & 1:

@@ -27,7 +27,7 @@ from stackmask.runtime.refusal import describe_refusal
 
 cdef enum:
     NO_CONFIG = -1
-    SHARED_CONFIGS = 50_000     # a family with more takes no new matchers: some megabytes per grammar
+    SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
 
 
 class MatcherError(StackmaskError):
@@ -141,7 +141,11 @@ cdef class Matcher:
             if family is not None and family.terms is not self.terms:
                 # the grammar has moved to another store since
                 family = None
-            if family is None or family.configs.size() > min(SHARED_CONFIGS, limits.max_configurations // 4):
+            if (
+                family is None
+                or family.nbytes() > SHARED_BYTES
+                or family.configs.size() > limits.max_configurations // 4
+            ):
                 family = ConfigSpace(
                     self.terms, self.store.semantics, False, limits.max_configurations, limits.max_members
                 )

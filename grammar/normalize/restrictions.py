@@ -86,7 +86,9 @@ def check_restrictions(ruleset: RuleSet) -> None:
                     if (target, pending) not in seen:
                         seen.add((target, pending))
                         todo.append((target, pending))
-                case Dynamic(_, span) if pending:
+                case Dynamic(resolver, span) if pending and not getattr(
+                    resolver, "follows_restrictions", False
+                ):
                     problems[id(expr)] = Diagnostic(
                         "G116",
                         "a dynamic rule cannot follow a restriction directly",

@@ -9,6 +9,7 @@ from typing import Final, TypeAlias
 from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ir import (
     EPSILON,
+    NOTHING,
     CharClass,
     Choice,
     Expr,
@@ -18,6 +19,7 @@ from stackmask.grammar.ir import (
     RuleRef,
     Sequence,
 )
+from stackmask.grammar.normalize.build import rewrite
 from stackmask.grammar.sql.functions import Arity, Functions
 
 SKIP: Final = RuleRef(SKIP_RULE)
@@ -32,7 +34,7 @@ Groups: TypeAlias = Mapping[Arity, tuple[str, ...]]
 def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
     """Return what ``call`` and ``table_call`` of a dialect mean if only these functions may be called."""
     argument = "argument" if dialect == "postgres" else "expr"
-    scalar = _each(functions.of("scalar"), lambda arity: seq(_arguments(arity, argument), sign(")")))
+    scalar = _each(functions.of("scalar"), lambda arity: seq(arguments(arity, argument), sign(")")))
     unlisted = seq(words(functions.unlisted), sign("("), _any_arguments(dialect), sign(")"))
     aggregate = _postgres_aggregate if dialect == "postgres" else _sqlite_aggregate
     calls = [
@@ -40,12 +42,12 @@ def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
         *([seq(unlisted, _opt("filter"), _opt("over"))] if functions.unlisted else []),
         *_each(functions.of("aggregate"), aggregate),
         *_each(functions.of("ordered_set"), _ordered_set),
-        *_each(functions.of("window"), lambda arity: seq(_arguments(arity, "expr"), sign(")"), ref("over"))),
+        *_each(functions.of("window"), lambda arity: seq(arguments(arity, "expr"), sign(")"), ref("over"))),
     ]
     if dialect == "postgres":  # any function may stand in FROM
         tables = [*scalar, ref("special_call")]
     else:
-        tables = _each(functions.of("table"), lambda arity: seq(_arguments(arity, "expr"), sign(")")))
+        tables = _each(functions.of("table"), lambda arity: seq(arguments(arity, "expr"), sign(")")))
     if functions.unlisted:
         tables.append(unlisted)
     rules: dict[str, Expr] = {"call": Choice(tuple(calls)), "table_call": Choice(tuple(tables))}
@@ -64,7 +66,7 @@ def call_rules(dialect: str, functions: Functions) -> dict[str, Expr]:
 
 
 def _sqlite_aggregate(arity: Arity) -> Expr:
-    ways = [seq(_opt_word("ALL"), _arguments(arity, "expr"), sign(")"), _opt("filter"), _opt("over"))]
+    ways = [seq(_opt_word("ALL"), arguments(arity, "expr"), sign(")"), _opt("filter"), _opt("over"))]
     if 0 in arity.counts:
         ways.append(seq(sign("*"), sign(")"), _opt("filter"), _opt("over")))
     if 1 in arity.counts:  # DISTINCT takes one argument, and no window
@@ -78,17 +80,17 @@ def _postgres_aggregate(arity: Arity) -> Expr:
         ways.append(seq(sign("*"), sign(")"), _opt("filter"), _opt("over")))
         arity = Arity(tuple(count for count in arity.counts if count), arity.open)
     # neither DISTINCT nor ORDER BY goes with a window
-    arguments = _arguments(arity, "expr")
+    listed = arguments(arity, "expr")
     end = Choice((seq(sign(")"), _opt("filter"), _opt("over")), seq(ref("order"), sign(")"), _opt("filter"))))
-    ways.append(seq(_opt_word("ALL"), arguments, end))
-    ways.append(seq(ref("DISTINCT"), SKIP, arguments, _opt("order"), sign(")"), _opt("filter")))
+    ways.append(seq(_opt_word("ALL"), listed, end))
+    ways.append(seq(ref("DISTINCT"), SKIP, listed, _opt("order"), sign(")"), _opt("filter")))
     return Choice(tuple(ways))
 
 
 def _ordered_set(arity: Arity) -> Expr:
     within = [part for word in ("WITHIN", "GROUP") for part in (ref(word), SKIP)]
     return seq(
-        _arguments(arity, "expr"), sign(")"), *within, sign("("), ref("order"), sign(")"), _opt("filter")
+        arguments(arity, "expr"), sign(")"), *within, sign("("), ref("order"), sign(")"), _opt("filter")
     )
 
 
@@ -100,7 +102,7 @@ def _any_arguments(dialect: str) -> Expr:
     return _optional(Choice((seq(how, ref("exprs")), sign("*"))))
 
 
-def _arguments(arity: Arity, item: str) -> Expr:
+def arguments(arity: Arity, item: str) -> Expr:
     """Return so many items with commas between them."""
     ways: list[Expr] = [EPSILON] if 0 in arity.counts else []
     for low, high in _runs(arity):
@@ -161,3 +163,34 @@ def _opt(name: str) -> Expr:
 
 def _opt_word(name: str) -> Expr:
     return _optional(seq(ref(name), SKIP))
+
+
+def numbers_up_to(most: int) -> Expr:
+    """Return the decimal numbers from 0 to ``most``, without leading zeros. Cost: linear in the digits."""
+    digits = str(most)
+    ways: list[Expr] = []
+    if len(digits) > 1:
+        ways.append(_digit(0, 0))
+        ways.append(Sequence((_digit(1, 9), Repeat(_digit(0, 9), 0, len(digits) - 2))))
+    for place, char in enumerate(digits):  # as many digits, less at this place for the first time
+        low = 1 if place == 0 and len(digits) > 1 else 0
+        if int(char) > low:
+            rest = Repeat(_digit(0, 9), len(digits) - place - 1, len(digits) - place - 1)
+            ways.append(Sequence((Literal(digits[:place].encode()), _digit(low, int(char) - 1), rest)))
+    return Choice((*ways, Literal(digits.encode())))
+
+
+def _digit(low: int, high: int) -> Expr:
+    return CharClass(((ord("0") + low, ord("0") + high),))
+
+
+def without_empty(bodies: dict[str, Expr]) -> dict[str, Expr]:
+    """Leave out the rules that no function is left for, and the alternatives that use them."""
+    empty = {name for name, body in bodies.items() if body == NOTHING}
+    if not empty:
+        return bodies
+
+    def leaf(expr: Expr) -> Expr:
+        return NOTHING if isinstance(expr, RuleRef) and expr.name in empty else expr
+
+    return {name: rewrite(body, leaf) for name, body in bodies.items() if name not in empty}

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.files import bundled_path, read_text
-from stackmask.grammar.ir import NOTHING, CharClass, Choice, Expr, Literal, Repeat, RuleRef, RuleSet, Sequence
-from stackmask.grammar.normalize.build import rewrite, with_bodies
-from stackmask.grammar.sql.calls import WORD_END, call_rules, seq
+from stackmask.grammar.ir import Expr, Literal, Repeat, RuleRef, RuleSet
+from stackmask.grammar.normalize.build import with_bodies
+from stackmask.grammar.sql.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.errors import SQLError
 from stackmask.grammar.sql.functions import Functions, chosen_functions, names_pattern, safe_functions
+from stackmask.grammar.sql.schema import read_schema
+from stackmask.grammar.sql.scope.relations import read_catalog
+from stackmask.grammar.sql.scope.rules import scoped_rules
 
 DIALECTS: Final = {"sqlite": "sqlite", "postgres": "postgres", "postgresql": "postgres"}
 MAX_ROWS: Final = 10**18  # what a 64-bit count of rows holds, and so what LIMIT takes
@@ -32,13 +35,8 @@ def sql_rules(
 
     Raises: SQLError.
     """
-    if not isinstance(dialect, str) or dialect.lower() not in DIALECTS:
-        raise SQLError(f"dialect: {dialect!r:.60} is none of {', '.join(DIALECTS)}")
-    dialect = DIALECTS[dialect.lower()]
-    if max_limit is not None and (
-        isinstance(max_limit, bool) or not isinstance(max_limit, int) or not 0 <= max_limit <= MAX_ROWS
-    ):
-        raise SQLError(f"max_limit: {max_limit!r:.60} is no number of rows from 0 to {MAX_ROWS:,}")
+    dialect = _dialect(dialect)
+    _check_limit(max_limit)
     base = _dialect_rules(dialect, "root" if max_limit is None else "limited")
     changes: dict[str, Expr] = {}
     if functions != "any":
@@ -50,19 +48,57 @@ def sql_rules(
     if max_limit is not None:
         changes["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
     bodies = {name: rule.body for name, rule in base.rules.items()} | changes
-    return with_bodies(base, _without_empty(bodies))
+    return with_bodies(base, without_empty(bodies))
 
 
-def _without_empty(bodies: dict[str, Expr]) -> dict[str, Expr]:
-    """Leave out the rules that no function is left for, and the alternatives that use them."""
-    empty = {name for name, body in bodies.items() if body == NOTHING}
-    if not empty:
-        return bodies
+def scoped_sql_rules(
+    dialect: str,
+    *,
+    schema: Any,
+    tables: Iterable[str] | None,
+    columns: Mapping[str, Iterable[str]] | None,
+    functions: Iterable[str] | str | None,
+    read_only: bool,
+    max_limit: int | None,
+    allow_comments: bool,
+    escape: str | None,
+) -> tuple[RuleSet, RuleSet]:
+    """Return the rules of ``Grammar.from_sql`` over a schema: as written, and as the automaton needs them.
 
-    def leaf(expr: Expr) -> Expr:
-        return NOTHING if isinstance(expr, RuleRef) and expr.name in empty else expr
+    Raises: SQLError.
+    """
+    dialect = _dialect(dialect)
+    _check_limit(max_limit)
+    if dialect != "sqlite":
+        raise SQLError(f"schema: queries over a schema are there for sqlite, not for {dialect}")
+    if functions == "any":
+        raise SQLError(
+            'functions: "any" goes with no schema, whose queries call known functions; list their names'
+        )
+    if escape is not None and (not isinstance(escape, str) or not escape.strip()):
+        raise SQLError(f"escape: {escape!r:.60} is no text")
+    catalog = read_catalog(read_schema(schema, dialect), dialect, tables, columns)
+    base = _dialect_rules(dialect, "root")
+    return scoped_rules(
+        catalog,
+        _functions(dialect, functions, base, read_only),
+        max_limit=max_limit,
+        allow_comments=allow_comments,
+        escape=escape,
+    )
 
-    return {name: rewrite(body, leaf) for name, body in bodies.items() if name not in empty}
+
+def _dialect(dialect: str) -> str:
+    if not isinstance(dialect, str) or dialect.lower() not in DIALECTS:
+        raise SQLError(f"dialect: {dialect!r:.60} is none of {', '.join(DIALECTS)}")
+    return DIALECTS[dialect.lower()]
+
+
+def _check_limit(max_limit: int | None) -> None:
+    if max_limit is not None and (
+        isinstance(max_limit, bool) or not isinstance(max_limit, int) or not 0 <= max_limit <= MAX_ROWS
+    ):
+        raise SQLError(f"max_limit: {max_limit!r:.60} is no number of rows from 0 to {MAX_ROWS:,}")
 
 
 def _functions(dialect: str, functions: Iterable[str] | None, base: RuleSet, read_only: bool) -> Functions:
@@ -78,22 +114,3 @@ def _dialect_rules(dialect: str, start: str) -> RuleSet:
     path = bundled_path(dialect)
     assert path is not None  # a file of this package
     return load_rules(read_text(path), name=f"stackmask/grammars/{path.name}", base=path.parent, start=start)
-
-
-def numbers_up_to(most: int) -> Expr:
-    """Return the decimal numbers from 0 to ``most``, without leading zeros. Cost: linear in the digits."""
-    digits = str(most)
-    ways: list[Expr] = []
-    if len(digits) > 1:
-        ways.append(_digit(0, 0))
-        ways.append(Sequence((_digit(1, 9), Repeat(_digit(0, 9), 0, len(digits) - 2))))
-    for place, char in enumerate(digits):  # as many digits, less at this place for the first time
-        low = 1 if place == 0 and len(digits) > 1 else 0
-        if int(char) > low:
-            rest = Repeat(_digit(0, 9), len(digits) - place - 1, len(digits) - place - 1)
-            ways.append(Sequence((Literal(digits[:place].encode()), _digit(low, int(char) - 1), rest)))
-    return Choice((*ways, Literal(digits.encode())))
-
-
-def _digit(low: int, high: int) -> Expr:
-    return CharClass(((ord("0") + low, ord("0") + high),))

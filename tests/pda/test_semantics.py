@@ -236,3 +236,59 @@ def test_long_captures_cost_their_length_and_have_a_budget() -> None:
     with pytest.raises(sm.BudgetError, match="max_semantic_states"):
         small.accept_string(f"<{name}")
     assert small.accept_calls == 0
+
+
+def masks_agree_with_attempts(grammar: sm.Grammar, text: bytes) -> None:
+    matcher = matcher_of(grammar)
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    for byte in text:
+        matcher.fill_next_token_bitmask(mask)
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size]
+        tried = [bool(matcher.fork().accept_token(token)) for token in range(VOCABULARY.size)]
+        assert [bool(bit) for bit in bits] == tried, matcher
+        assert matcher.accept_token(byte)
+
+
+def test_an_action_that_reads_a_beginning_gets_no_more() -> None:
+    read: set[bytes] = set()
+
+    @ir.reads_at_most(2)
+    def outer(value: object, text: bytes) -> object:
+        read.add(text)
+        return None if text == b"ab" else value
+
+    def inner(value: object, text: bytes) -> object:
+        return (value, text)
+
+    word = ir.Repeat(letter("ab"), 1, None)
+    within = ir.Sequence((ir.Literal(b"<"), ir.Capture(word, inner), ir.Literal(b">")))
+    body = ir.Sequence((ir.Capture(ir.Choice((word, within)), outer), ir.Literal(b"/")))
+    grammar = sm.Grammar(ir.RuleSet({"root": ir.Rule("root", body)}, "root", ()))
+    matcher = matcher_of(grammar)
+    assert matcher.fork().accept_string("bbabab/") and matcher.fork().accept_string("a/")
+    assert not matcher.fork().accept_string("abbb/")
+    assert matcher.fork().accept_string("<ab>/")  # the text of a capture inside is not part of it
+    assert read == {b"b", b"bb", b"a", b"ab", b"<>"}
+    masks_agree_with_attempts(grammar, b"<ab>")
+    masks_agree_with_attempts(grammar, b"bba")
+
+
+def test_masks_hold_what_does_not_depend_on_the_state_and_what_does() -> None:
+    """After each letter a word may end, which an action decides, or go on, which none does."""
+
+    def even(value: object, text: bytes) -> object:
+        return None if len(text) % 2 else (value, len(text))
+
+    @ir.follows_restrictions
+    def closing(value: object) -> ir.Expr:
+        return ir.Literal(b">") if value != () else ir.NOTHING
+
+    word = ir.Capture(ir.Repeat(letter("ab"), 1, None), even)
+    end = ir.NotFollowedBy(1 << ord("a"))
+    body = ir.Sequence((ir.Literal(b"<"), word, end, ir.Choice((ir.Dynamic(closing), ir.Literal(b"/")))))
+    grammar = sm.Grammar(ir.RuleSet({"root": ir.Rule("root", body)}, "root", ()))
+    masks_agree_with_attempts(grammar, b"<abab>")
+    masks_agree_with_attempts(grammar, b"<ab/")
+    matcher = matcher_of(grammar)
+    assert matcher.accept_string("<ab") and matcher.fork().accept_string(">")
+    assert matcher.accept_string("a") and not matcher.fork().accept_string(">")

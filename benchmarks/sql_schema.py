@@ -1,0 +1,174 @@
+"""Queries over the schema of their own database: gold queries, what models wrote, masks, compile times.
+
+    python benchmarks/sql_schema.py [--write] [--queries N] [--examples N]
+
+*Gold*: queries of Spider and BIRD that SQLite prepares in a database with their tables, under ``from_sql("sqlite",
+schema=…)``. *Models*: what models wrote for BIRD, split by whether SQLite prepares it. *Masks*: fills along gold queries with
+the Llama-3 vocabulary, the first time and later. *Compile*: from tables to a compiled grammar, once the dialect is ready.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sqlite3
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from record import use_checkout, write_result
+
+use_checkout()
+
+import numpy as np
+from datapack import datapack
+from json_grammar import load_tokenizer
+from recognizer import byte_vocabulary
+from sql import _figures, _pass, read_rows
+from sql_walks import Tables, database, schemas
+
+import stackmask as sm
+from stackmask.grammar.grammar import Grammar
+
+GOLD = {"Spider": "spider/dev.jsonl", "BIRD": "bird/dev.jsonl.xz"}
+MODELS = "bird-llm-output/sqlite.jsonl.xz"
+ERRORS = ("no such column", "ambiguous column", "no such table", "no such function", "syntax")
+
+
+class Judges:
+    """For each database, whether SQLite prepares a query, and whether the grammar of its schema takes it."""
+
+    def __init__(self, everything: dict[str, Tables]) -> None:
+        self.everything = everything
+        self.compiler = sm.Compiler(byte_vocabulary())
+        self.compiled: dict[str, Any] = {}
+        self.databases: dict[str, sqlite3.Connection] = {}
+
+    def error(self, name: str, query: str) -> str | None:
+        """Return SQLite's error, None if it prepares the query."""
+        if name not in self.databases:
+            self.databases[name] = database(self.everything[name])
+        try:
+            self.databases[name].execute("EXPLAIN " + query).fetchall()
+        except (sqlite3.Error, sqlite3.Warning) as error:
+            return str(error)
+        return None
+
+    def accepts(self, name: str, query: str) -> bool:
+        """Tell whether the grammar takes the query."""
+        if name not in self.compiled:
+            grammar = Grammar.from_sql("sqlite", schema=self.everything[name])
+            self.compiled[name] = self.compiler.compile(grammar)
+        matcher = self.compiled[name].matcher()
+        return bool(matcher.accept_string(query) and matcher.is_accepting())
+
+
+def coverage(pack: Path, judges: Judges, examples: int) -> list[dict[str, Any]]:
+    """Return how many gold queries pass."""
+    result = []
+    for title, file in GOLD.items():
+        rows = [r for r in read_rows(pack, file) if judges.error(r["db_id"], r["query"]) is None]
+        refused = [r["query"] for r in rows if not judges.accepts(r["db_id"], r["query"])]
+        n = len(rows)
+        result.append(
+            {
+                "set": title,
+                "statements": n,
+                "accepted": n - len(refused),
+                "share": round(1 - len(refused) / n, 4),
+            }
+        )
+        print(result[-1], *refused[:examples], sep="\n    ")
+    return result
+
+
+def models(pack: Path, judges: Judges, examples: int) -> dict[str, Any]:
+    """Return how much of what models wrote passes, of what SQLite prepares and of what it does not."""
+    counts: Counter[tuple[str, bool]] = Counter()
+    for row in read_rows(pack, MODELS):
+        error = judges.error(row["db_id"], row["query"])
+        passes = judges.accepts(row["db_id"], row["query"])
+        kind = "prepared" if error is None else next((e for e in ERRORS if e in error), "other")
+        counts[kind, passes] += 1
+        if error is not None and passes and examples:
+            print("    wrongly accepted:", error, repr(row["query"][:300]))
+    kinds = sorted({kind for kind, _ in counts})
+    result = {kind: {"accepted": counts[kind, True], "refused": counts[kind, False]} for kind in kinds}
+    print(result)
+    return result
+
+
+def masks(pack: Path, everything: dict[str, Tables], queries: int) -> dict[str, Any]:
+    """Return times of fills and compilations, in microseconds and milliseconds."""
+    tokenizer = load_tokenizer(pack / "tokenizers" / "llama3-128k")
+    vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    rows = [row for file in GOLD.values() for row in read_rows(pack, file)]
+    random.Random(1).shuffle(rows)
+    compiler = sm.Compiler(vocabulary)
+    compiled: dict[str, Any] = {}
+    compiles: list[dict[str, Any]] = []
+    largest = max(
+        everything, key=lambda name: (name in {r["db_id"] for r in rows}, _columns(everything[name]))
+    )
+    for name in (largest, *dict.fromkeys(row["db_id"] for row in rows[:queries])):
+        begin = time.process_time()
+        compiled[name] = compiler.compile(Grammar.from_sql("sqlite", schema=everything[name]))
+        ms = round((time.process_time() - begin) * 1e3, 1)
+        compiles.append({"schema": name, "columns": _columns(everything[name]), "ms": ms})
+    cold, warm = [], []
+    count = 0
+    for row in rows[:queries]:
+        ids = tokenizer.encode(row["query"], add_special_tokens=False)
+        try:
+            passes = [_pass(compiled[row["db_id"]], [ids], mask)[0] for _ in range(4)]
+        except AssertionError:  # not of the grammar, see the coverage
+            continue
+        count += 1
+        cold += list(passes[0])
+        warm += list(np.minimum(passes[2], passes[3]))
+    result = {
+        "queries": count,
+        "tokens": len(cold),
+        "warm_us": _figures(np.array(warm)),
+        "cold_us": _figures(np.array(cold)),
+        "compile": sorted(compiles, key=lambda row: -row["columns"])[:3],
+    }
+    print(result)
+    return result
+
+
+def _columns(tables: Tables) -> int:
+    return sum(map(len, tables.values()))
+
+
+def main() -> None:
+    """Run all of it and print or write the counts."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--write", action="store_true", help="write results/sql_schema.json")
+    parser.add_argument("--queries", type=int, default=60, help="so many gold queries for the masks")
+    parser.add_argument("--examples", type=int, default=0, help="show so many statements that differ")
+    options = parser.parse_args()
+    pack = datapack()
+    if pack is None:
+        raise SystemExit("the data pack is not there: set STACKMASK_DATA")
+    everything = schemas(pack)
+    judges = Judges(everything)
+    result = {
+        "gold": coverage(pack, judges, options.examples),
+        "models": models(pack, judges, options.examples),
+        "masks": masks(pack, everything, options.queries),
+    }
+    if options.write:
+        print(
+            write_result(
+                "sql_schema", "python benchmarks/sql_schema.py --write", result, sqlite=sqlite3.sqlite_version
+            )
+        )
+
+
+if __name__ == "__main__":
+    main()

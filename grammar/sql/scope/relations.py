@@ -1,0 +1,157 @@
+"""What a query reads from: tables of the schema, CTEs and queries in FROM, each with the names of its columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from typing import Final
+
+from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema import Schema
+
+_UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_FOLD: Final = {ord(upper): ord(upper.lower()) for upper in _UPPER}
+QUOTES: Final = {'"': '"', "`": "`", "[": "]", "'": "'"}
+
+
+def fold(name: str) -> str:
+    """Return the name as names are compared: without regard to the case of ASCII letters."""
+    return name.translate(_FOLD)
+
+
+def read_name(text: str) -> str:
+    """Return the folded name that a text spells, in quotes or without."""
+    if text[:1] in QUOTES:
+        end = QUOTES[text[0]]
+        return fold(text[1:-1].replace(end + end, end))
+    return fold(text)
+
+
+class Relation:
+    """A name, and columns. Equal relations are equal values, as semantic states must be.
+
+    ``columns``: folded names in order, None for a column that cannot be named. ``usable``: those that a query may
+    name, folded, with their spelling. ``is_whole``: every column may be used, so ``*`` may stand for them.
+    """
+
+    __slots__ = ("__dict__", "_hash", "columns", "name", "spelled", "usable")
+
+    def __init__(
+        self, name: str, columns: tuple[str | None, ...], usable: Mapping[str, str], spelled: str
+    ) -> None:
+        self.name = name
+        self.columns = columns
+        self.usable = dict(usable)
+        self.spelled = spelled
+        self._hash = hash((name, columns, tuple(self.usable.items())))
+
+    @classmethod
+    def of_query(cls, name: str, columns: Iterable[str | None]) -> Relation:
+        """Return what a query gives: of columns with the same name only the first can be named."""
+        found: list[str | None] = []
+        usable: dict[str, str] = {}
+        for column in columns:
+            known = None if column is None else fold(column)
+            if known is None or known in usable:
+                found.append(None)
+            else:
+                found.append(known)
+                usable[known] = column or ""
+        return cls(fold(name), tuple(found), usable, name)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Relation)
+            and self._hash == other._hash
+            and self.name == other.name
+            and self.columns == other.columns
+            and self.usable == other.usable
+        )
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """All names, also those that may not be used."""
+        return frozenset(column for column in self.columns if column is not None)
+
+    @cached_property
+    def usable_names(self) -> frozenset[str]:
+        """The names that may be used."""
+        return frozenset(self.usable)
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Tell whether every column that has a name may be used."""
+        return self.names == self.usable_names
+
+
+class Catalog:
+    """The tables that a query may use. Two catalogs are different values, whatever they hold."""
+
+    def __init__(self, relations: Iterable[Relation], dialect: str) -> None:
+        self.dialect = dialect
+        self.relations = {relation.name: relation for relation in relations}
+        self.columns: frozenset[str] = frozenset[str]().union(
+            *(r.usable_names for r in self.relations.values())
+        )
+        self.all_columns: frozenset[str] = frozenset[str]().union(*(r.names for r in self.relations.values()))
+        self.spelled: dict[str, str] = {}
+        for relation in self.relations.values():
+            self.spelled.setdefault(relation.name, relation.spelled)
+            for name, spelled in relation.usable.items():
+                self.spelled.setdefault(name, spelled)
+
+
+def read_catalog(
+    schema: Schema,
+    dialect: str,
+    tables: Iterable[str] | None,
+    columns: Mapping[str, Iterable[str]] | None,
+) -> Catalog:
+    """Return the tables of a schema, narrowed.
+
+    Raises: SQLError if a table or column to narrow to is not there, or if nothing is left.
+    """
+    found: dict[str, Relation] = {}
+    for table in schema.tables:
+        if not table.columns:
+            continue
+        names = tuple(fold(column.name) for column in table.columns)
+        usable = {fold(column.name): column.name for column in table.columns}
+        found.setdefault(fold(table.name), Relation(fold(table.name), names, usable, table.name))
+    if tables is not None:
+        if isinstance(tables, str | bytes):
+            raise SQLError(f"tables: {tables!r:.60} is no list of names")
+        wanted: dict[str, None] = {}
+        for table_name in tables:
+            wanted[_known(table_name, found, "tables", "table")] = None
+        found = {name: relation for name, relation in found.items() if name in wanted}
+    if columns is not None:
+        if not isinstance(columns, Mapping):
+            raise SQLError(f"columns: {columns!r:.60} is no mapping of tables to lists of columns")
+        for table_name, listed in columns.items():
+            relation = found[_known(table_name, found, "columns", "table")]
+            if isinstance(listed, str | bytes):
+                raise SQLError(f"columns: {listed!r:.60} is no list of names")
+            kept = {
+                _known(name, relation.usable, f"columns of {table_name}", "column"): None for name in listed
+            }
+            if not kept:
+                del found[relation.name]
+                continue
+            usable = {name: spelled for name, spelled in relation.usable.items() if name in kept}
+            found[relation.name] = Relation(relation.name, relation.columns, usable, relation.spelled)
+    if not found:
+        raise SQLError("schema: no table with columns is left to read from")
+    return Catalog(found.values(), dialect)
+
+
+def _known(name: object, known: Mapping[str, object], argument: str, kind: str) -> str:
+    if isinstance(name, str) and fold(name) in known:
+        return fold(name)
+    listed = ", ".join(sorted(known)[:8])
+    raise SQLError(
+        f"{argument}: there is no {kind} {name!r:.60}; there are {listed}{', …' if len(known) > 8 else ''}"
+    )

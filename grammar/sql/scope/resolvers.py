@@ -1,0 +1,68 @@
+"""The dynamic rules of ``scoped_sqlite.ebnf``: which names may stand at a place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from stackmask.grammar.ir import NOTHING, Choice, Expr
+from stackmask.grammar.sql.scope.lookup import CLOSED, seen_columns, seen_members, seen_qualifiers
+from stackmask.grammar.sql.scope.names import Words, spellings
+from stackmask.grammar.sql.scope.state import Query
+from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_use, readable
+
+Resolver: TypeAlias = Callable[[Any], Expr]  # of a Query
+
+
+def resolvers(words: Words) -> dict[str, Resolver]:
+    """Return the dynamic rules by name."""
+
+    def spelled(query: Query, names: frozenset[str]) -> frozenset[str]:
+        known = query.catalog.spelled
+        return frozenset(known.get(name, name) for name in names)
+
+    def column(query: Query) -> Expr:
+        return spellings(spelled(query, seen_columns(query)), words.no_column)
+
+    def qualifier(query: Query) -> Expr:
+        names, free = seen_qualifiers(query)
+        listed = spellings(spelled(query, names), words.no_column)
+        return Choice((listed, words.free)) if free else listed
+
+    def member(query: Query) -> Expr:
+        return spellings(frozenset(seen_members(query).values()), words.reserved)
+
+    def table(query: Query) -> Expr:
+        return spellings(readable(query), words.reserved)
+
+    def on_word(query: Query) -> Expr:
+        return words.on if is_named(query) and not must_use(query) else NOTHING
+
+    def using_word(query: Query) -> Expr:
+        return words.using if is_named(query) and common_columns(query) else NOTHING
+
+    def using_column(query: Query) -> Expr:
+        return spellings(spelled(query, common_columns(query)), words.reserved)
+
+    def order_label(query: Query) -> Expr:
+        if query.phase not in CLOSED:
+            return NOTHING
+        names = frozenset(item.name for item in query.items if item.labelled and item.name is not None)
+        return spellings(spelled(query, names), words.no_column)
+
+    def result_name(query: Query) -> Expr:
+        head = query.head or ()
+        names = frozenset(item.name for item in head if item.labelled and item.name is not None)
+        return Choice((spellings(spelled(query, names), words.no_column), words.numbers(len(head))))
+
+    return {
+        "COLUMN": column,
+        "QUALIFIER": qualifier,
+        "MEMBER": member,
+        "TABLE": table,
+        "ON_WORD": on_word,
+        "USING_WORD": using_word,
+        "USING_COLUMN": using_column,
+        "ORDER_LABEL": order_label,
+        "RESULT_NAME": result_name,
+    }

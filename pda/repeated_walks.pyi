@@ -1,0 +1,3 @@
+from stackmask.pda.walks import MaskWalks
+
+class RepeatedWalks(MaskWalks): ...

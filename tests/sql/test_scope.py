@@ -1,0 +1,254 @@
+"""Queries over a schema: what SQLite prepares and what it does not, and that no allowed text is a dead end."""
+
+from __future__ import annotations
+
+import random
+import sqlite3
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.sql.errors import SQLError
+from stackmask.runtime.bitmask import allocate_token_bitmask
+from stackmask.runtime.compiler import Compiler
+from stackmask.runtime.vocabulary import Vocabulary
+
+BYTES = Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
+TABLES = {
+    "singer": ["singer_id", "name", "Age"],
+    "concert": ["concert_id", "title", "year", "stadium id"],
+    "singer_in_concert": ["singer_id", "concert_id"],
+    "Order": ["id", "select", "name"],
+}
+PREPARED = """
+SELECT name FROM singer
+select NAME, age from SINGER where Age > 30 order by name desc limit 3;
+SELECT T1.name, T2.concert_id FROM singer AS T1 JOIN singer_in_concert AS T2 ON T1.singer_id = T2.singer_id
+SELECT title FROM singer, singer_in_concert JOIN concert USING (concert_id)
+SELECT singer_id FROM singer NATURAL JOIN singer_in_concert
+SELECT singer_id FROM singer JOIN singer_in_concert USING (singer_id)
+SELECT "stadium id", `stadium id`, [stadium id] FROM concert
+SELECT "select" FROM "Order" WHERE "Order".name = "no column of this name"
+SELECT count(*) FROM (SELECT name FROM singer GROUP BY name HAVING count(*) > 1)
+SELECT (SELECT title FROM concert WHERE concert.year = s.age) FROM singer s
+SELECT name FROM singer WHERE EXISTS (SELECT 1 FROM singer_in_concert WHERE singer_id = singer.singer_id)
+SELECT name FROM singer WHERE singer_id IN (SELECT singer_id FROM singer_in_concert UNION SELECT 3)
+WITH old(n, a) AS (SELECT name, age FROM singer), x AS (SELECT n FROM old) SELECT x.n, old.a FROM x JOIN old USING (n)
+WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r WHERE k < 9) SELECT k FROM r
+SELECT name, rank() OVER (PARTITION BY age ORDER BY name) AS place FROM singer ORDER BY place
+SELECT age AS a, count(DISTINCT name) AS n FROM singer WHERE a > 3 GROUP BY a HAVING n > 2 ORDER BY n DESC, 1
+SELECT name FROM singer UNION SELECT title FROM concert ORDER BY 1
+VALUES (1, 2), (3, 4)
+SELECT singer.* FROM singer LEFT JOIN concert ON year = age
+SELECT name FROM (SELECT name, age FROM singer) AS s WHERE s.age > 3
+""".strip().splitlines()
+NOT_PREPARED = """
+SELECT title FROM singer
+SELECT nothing FROM singer
+SELECT T1.title FROM singer AS T1
+SELECT name FROM singer WHERE T1.age = 3
+SELECT name FROM singer JOIN "Order" ON 1
+SELECT singer_id FROM singer JOIN singer_in_concert ON singer.singer_id = singer_in_concert.singer_id
+SELECT name FROM singers
+SELECT name FROM singer WHERE count(*) > 1
+SELECT max(age) AS m FROM singer WHERE m > 1
+SELECT max(age) AS m FROM singer GROUP BY m
+SELECT sum(count(*)) FROM singer
+SELECT name FROM singer ORDER BY count(*)
+SELECT name FROM singer ORDER BY 2
+SELECT name FROM singer GROUP BY 0
+SELECT name, age FROM singer UNION SELECT title FROM concert
+SELECT name FROM singer WHERE age = (SELECT year, title FROM concert)
+SELECT name FROM singer WHERE age IN (SELECT year, title FROM concert)
+SELECT name FROM singer UNION SELECT title FROM concert ORDER BY age
+WITH old(n) AS (SELECT name, age FROM singer) SELECT n FROM old
+WITH r(k) AS (SELECT 1 UNION ALL SELECT max(k) FROM r) SELECT k FROM r
+SELECT name FROM singer JOIN concert USING (name)
+SELECT substr(name) FROM singer
+SELECT year(age) FROM singer
+SELECT name FROM singer WHERE rank() OVER (ORDER BY age) = 1
+SELECT lag(rank() OVER ()) OVER () FROM singer
+SELECT name FROM singer WHERE [no column of this name] = 1
+SELECT * 
+SELECT 1 FROM singer WHERE age IN (SELECT year FROM concert GROUP BY singer.name)
+VALUES (1, 2), (3)
+""".strip("\n").splitlines()
+# narrower than SQLite: the page says what is left out
+LEFT_OUT = """
+SELECT n FROM (SELECT name AS n FROM singer)
+SELECT name FROM main.singer
+SELECT name FROM singer RIGHT JOIN concert ON 1
+SELECT name FROM singer LIMIT (SELECT 1)
+SELECT * FROM singer UNION SELECT * FROM singer
+WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a
+""".strip().splitlines()
+
+
+@cache
+def database() -> sqlite3.Connection:
+    connection = sqlite3.connect(":memory:")
+    for name, columns in TABLES.items():
+        connection.execute(
+            f'CREATE TABLE "{name}" ({", ".join(map(chr(34).__add__, (c + chr(34) for c in columns)))})'
+        )
+    return connection
+
+
+@cache
+def compiled(options: tuple[tuple[str, Any], ...] = ()) -> Any:
+    return Compiler(BYTES).compile(Grammar.from_sql("sqlite", schema=database(), **dict(options)))
+
+
+def accepts(query: str, **options: Any) -> bool:
+    matcher = compiled(tuple(sorted(options.items()))).matcher()
+    return bool(matcher.accept_string(query) and matcher.is_accepting())
+
+
+def error_of(query: str) -> str | None:
+    try:
+        database().execute("EXPLAIN " + query).fetchall()
+    except sqlite3.Error as error:
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("query", PREPARED)
+def test_what_names_something_passes(query: str) -> None:
+    assert error_of(query) is None
+    assert accepts(query)
+
+
+@pytest.mark.parametrize("query", NOT_PREPARED)
+def test_what_sqlite_does_not_prepare_is_refused(query: str) -> None:
+    assert error_of(query) is not None
+    assert not accepts(query)
+
+
+@pytest.mark.parametrize("query", LEFT_OUT)
+def test_what_the_page_leaves_out_is_refused(query: str) -> None:
+    assert error_of(query) is None
+    assert not accepts(query)
+
+
+def test_random_queries_are_prepared_and_never_stuck() -> None:
+    words = " SELECT | FROM | JOIN | ON | USING (|, | AS T1| AS T2|T1.|T2.|(SELECT |) |)|count(|*| WHERE | = |1| GROUP BY "
+    words += "| ORDER BY | UNION |sum(| IN (|WITH q AS (|q|singer.|concert.|'x'| NATURAL JOIN | OVER (|rank(| LIMIT 1"
+    names = [name for table, columns in TABLES.items() for name in (table, *columns) if name.isidentifier()]
+    texts = [word.encode() for word in dict.fromkeys([*words.split("|"), *names]) if len(word) > 1]
+    tokens: list[bytes | None] = [*(bytes([b]) for b in range(256)), *texts, None]
+    automaton = Compiler(Vocabulary(tokens, stop_ids=[len(tokens) - 1])).compile(
+        Grammar.from_sql("sqlite", schema=database())
+    )
+    mask = allocate_token_bitmask(1, len(tokens))
+    choice = random.Random(5)
+    ended = 0
+    for _ in range(60):
+        matcher, text = automaton.matcher(), b""
+        for n in range(60):
+            order = choice.sample(range(256, len(tokens)), len(tokens) - 256)
+            order = (
+                order
+                if n < 12
+                else [len(tokens) - 1, 256 + texts.index(b") ") if b") " in texts else 41, *order]
+            )
+            order += choice.sample(range(256), 256)
+            token = next((t for t in order if matcher.fork().accept_token(t)), None)
+            assert token is not None, text
+            if n % 10 == 0:
+                matcher.fill_next_token_bitmask(mask)
+                bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: len(tokens)]
+                assert bits[token], text
+                for other in choice.sample(range(len(tokens)), 10):
+                    assert bool(bits[other]) == bool(matcher.fork().accept_token(other)), (
+                        text,
+                        tokens[other],
+                    )
+            if token == len(tokens) - 1:
+                ended += 1
+                assert error_of(text.decode()) is None, text
+                break
+            matcher.accept_token(token)
+            text += tokens[token] or b""
+    assert ended >= 10
+
+
+def test_masks_are_the_texts_that_go_on() -> None:
+    matcher = compiled().matcher()
+    mask = allocate_token_bitmask(1, BYTES.size)
+    for byte in b"SELECT T1.name, count(*) FROM singer AS T1 WHERE T1.age > 3 ":
+        matcher.fill_next_token_bitmask(mask)
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: BYTES.size]
+        assert [bool(bit) for bit in bits] == [
+            bool(matcher.fork().accept_token(t)) for t in range(BYTES.size)
+        ]
+        assert matcher.accept_token(byte)
+
+
+def test_names_of_the_select_list_decide_what_from_may_read() -> None:
+    matcher = compiled().matcher()
+    assert matcher.accept_string("SELECT T1.age FROM ")
+    assert not matcher.fork().accept_string("concert AS T1 ")
+    assert matcher.fork().accept_string("concert AS T2 JOIN singer AS T1 ")
+    matcher.rollback(0)
+    assert matcher.accept_string("singer AS T1") and matcher.is_accepting()
+
+
+def test_tables_and_columns_can_be_narrowed() -> None:
+    assert accepts("SELECT name FROM singer", tables=("singer",))
+    assert not accepts("SELECT title FROM concert", tables=("singer",))
+    grammar = Grammar.from_sql("sqlite", schema=TABLES, columns={"singer": ["name"]})
+    automaton = Compiler(BYTES).compile(grammar)
+
+    def passes(query: str) -> bool:
+        matcher = automaton.matcher()
+        return bool(matcher.accept_string(query) and matcher.is_accepting())
+
+    assert passes("SELECT name FROM singer")
+    assert not passes("SELECT age FROM singer") and not passes("SELECT * FROM singer")
+    assert not passes('SELECT name FROM singer WHERE "age" > 3')  # would be the column
+    assert not passes("SELECT singer.age FROM singer")
+
+
+def test_other_arguments_go_with_a_schema() -> None:
+    assert accepts("SELECT name FROM singer LIMIT 5", max_limit=10)
+    assert not accepts("SELECT name FROM singer", max_limit=10)
+    assert not accepts("SELECT name FROM singer LIMIT 11", max_limit=10)
+    assert accepts("SELECT /* who */ name FROM singer", allow_comments=True)
+    assert not accepts("SELECT /* who */ name FROM singer")
+    assert accepts("CANNOT ANSWER", escape="CANNOT ANSWER") and accepts("SELECT 1", escape="CANNOT ANSWER")
+    assert not accepts("CANNOT ANSWER")
+    assert accepts("SELECT lower(name) FROM singer", functions=("lower",))
+    assert not accepts("SELECT upper(name) FROM singer", functions=("lower",))
+
+
+@pytest.mark.parametrize(
+    ("options", "part"),
+    [
+        ({"schema": 3}, "schema"),
+        ({"schema": {}}, "no table"),
+        ({"schema": "/no/such/file.db"}, "no file"),
+        ({"schema": TABLES, "tables": ["nothing"]}, "no table"),
+        ({"schema": TABLES, "columns": {"singer": ["nothing"]}}, "no column"),
+        ({"schema": TABLES, "functions": "any"}, "functions"),
+        ({"schema": TABLES, "escape": ""}, "escape"),
+        ({"schema": TABLES, "max_limit": -1}, "max_limit"),
+        ({"schema": TABLES, "functions": ["load_extension"]}, "side effects"),
+    ],
+)
+def test_wrong_arguments_are_named(options: dict[str, Any], part: str) -> None:
+    with pytest.raises(SQLError, match=part):
+        Grammar.from_sql("sqlite", **options)
+
+
+def test_postgres_says_that_it_has_none_yet() -> None:
+    with pytest.raises(SQLError, match="sqlite"):
+        Grammar.from_sql("postgres", schema=TABLES)
+
+
+def test_queries_nest_so_deep_and_no_deeper() -> None:
+    deep = "SELECT (" * 8 + "SELECT 1" + ")" * 8
+    assert accepts(deep)
+    assert not accepts("SELECT (" * 20 + "SELECT 1" + ")" * 20)
