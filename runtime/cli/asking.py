@@ -16,6 +16,7 @@ from rich.spinner import Spinner
 from rich.syntax import Syntax
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.sql.errors import SQLError
 from stackmask.runtime.cli.checking import compile_for_text, explain, judge
 from stackmask.runtime.cli.console import messages, output, show_error
 from stackmask.runtime.cli.database import Database, QueryError, Rows, open_database
@@ -69,7 +70,12 @@ def find_database(db: str | None) -> tuple[str | Path, bool]:
 
 
 def make_grammar(database: Database) -> Grammar:
-    """Return the grammar that queries of a database are written in."""
+    """Return the grammar that queries of a database are written in: with its names, where the dialect has that."""
+    if database.dialect == "sqlite":
+        try:
+            return Grammar.from_sql(database.dialect, schema=database.schema)
+        except SQLError as error:
+            show_error(f"note: names of tables and columns are not checked ({error})")
     return Grammar.from_sql(database.dialect)
 
 

@@ -229,7 +229,7 @@ def test_other_arguments_go_with_a_schema() -> None:
     [
         ({"schema": 3}, "schema"),
         ({"schema": {}}, "no table"),
-        ({"schema": "/no/such/file.db"}, "no file"),
+        ({"schema": "/no/such/file.db"}, "no such database"),
         ({"schema": TABLES, "tables": ["nothing"]}, "no table"),
         ({"schema": TABLES, "columns": {"singer": ["nothing"]}}, "no column"),
         ({"schema": TABLES, "functions": "any"}, "functions"),
