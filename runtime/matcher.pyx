@@ -138,13 +138,9 @@ cdef class Matcher:
         self.lock.take()
         try:
             family = self.compiled.family
-            if family is not None and family.terms is not self.terms:
-                # the grammar has moved to another store since
-                family = None
-            if (
-                family is None
-                or family.nbytes() > SHARED_BYTES
-                or family.configs.size() > limits.max_configurations // 4
+            # None if there is none yet, or it is of another store, where the grammar was before
+            if family is None or family.terms is not self.terms or family.nbytes() > SHARED_BYTES or (
+                4 * family.configs.size() > limits.max_configurations
             ):
                 family = ConfigSpace(
                     self.terms, self.store.semantics, False, limits.max_configurations, limits.max_members
