@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from stackmask.runtime.bitmask import bitmask_shape
-from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_masked, has_triton
+from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_apart, check_masked, has_triton
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
 from stackmask.runtime.mask_rows import copy_row, fill_entries
