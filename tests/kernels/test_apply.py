@@ -160,7 +160,9 @@ def test_numbers_that_are_no_rows_change_nothing_on_the_device(device: str) -> N
 
     logits = torch.zeros(2, 40, device=device)
     masks = torch.zeros(2, 2, dtype=torch.int32, device=device)
-    launch_apply(logits, masks, columns=40, chosen=torch.tensor([-1, 2, 1, 99, 2**32, -(2**32)], device=device))
+    launch_apply(
+        logits, masks, columns=40, chosen=torch.tensor([-1, 2, 1, 99, 2**32, -(2**32)], device=device)
+    )
     assert logits[0].eq(0).all() and logits[1].eq(float("-inf")).all()
 
 

@@ -22,6 +22,9 @@ TILE = 1024  # tokens; part of what is drawn, so the same everywhere
 LISTED = 2048  # logits above the first bound that are kept together; with more, tiles are read instead
 
 _LISTED = tl.constexpr(LISTED)
+_COLDEST = tl.constexpr(2.0**-125)
+_HOTTEST = tl.constexpr(2.0**125)
+_FIRST_DROP = tl.constexpr(2.0**-6)  # below it, next to nothing would be added by each of a hundred steps
 
 
 @triton.jit
@@ -73,8 +76,15 @@ def _weights(x, highest, inverse):
 
 
 @triton.jit
-def _inverse_temperature(temperature):
-    return tl.where(temperature > 0.0, 1.0 / tl.where(temperature > 0.0, temperature, 1.0), 1.0)
+def _load_temperature(temperature_ptr, row):
+    """Return the temperature of a row and its inverse, 1 where the highest is taken.
+
+    Numbers on the device have not been looked at: what is not above 0 (NaN too) counts as 0, so that every loop
+    below ends; others from 2^-125 to 2^125, so that inverses are neither infinite nor denormal.
+    """
+    given = tl.load(temperature_ptr + row)
+    temperature = tl.where(given > 0.0, tl.maximum(tl.minimum(given, _HOTTEST), _COLDEST), 0.0)
+    return temperature, tl.where(temperature > 0.0, 1.0 / tl.where(temperature > 0.0, temperature, 1.0), 1.0)
 
 
 @triton.jit
@@ -116,7 +126,7 @@ def _tiles_kernel(
         BLOCK,
     )
     highest = tl.max(x, 0)
-    inverse = _inverse_temperature(tl.load(temperature_ptr + row))
+    _, inverse = _load_temperature(temperature_ptr, row)
     at = tl.program_id(0).to(tl.int64)
     tl.store(max_ptr + at, highest)
     tl.store(sum_ptr + at, tl.sum(_weights(x, highest, inverse), 0))
@@ -217,8 +227,7 @@ def _rows_kernel(
     is_tile = numbers < tiles
     maxima = tl.load(max_ptr + base + numbers, mask=is_tile, other=float("-inf"))
     highest = tl.max(maxima, 0)
-    temperature = tl.load(temperature_ptr + row)
-    inverse = _inverse_temperature(temperature)
+    temperature, inverse = _load_temperature(temperature_ptr, row)
     sums = tl.load(sum_ptr + base + numbers, mask=is_tile, other=0.0) * _weights(maxima, highest, inverse)
     threshold = float("-inf")
     least = float("-inf")
@@ -231,7 +240,7 @@ def _rows_kernel(
         by_mass = top_p < 1.0
         # steps down from the highest logit, each twice as long, until enough is above
         low = highest
-        drop = temperature
+        drop = tl.maximum(temperature, _FIRST_DROP)
         is_low = (((by_count == 0) & (by_mass == 0)) | (temperature <= 0.0)) | (highest == float("inf"))
         is_cut = is_low == 0
         while is_low == 0:
@@ -295,8 +304,9 @@ def _rows_kernel(
         min_p = tl.load(min_p_ptr + row)
         is_least = (min_p > 0.0) & (temperature > 0.0)
         if is_least:
-            least = tl.log(min_p)
+            least = tl.minimum(tl.log(min_p), 0.0)  # the highest stays, whatever is asked
         if is_cut | is_least:
+            tl.debug_barrier()  # all sums have been read before the first is written over
             for tile in range(tiles):
                 kept = tl.zeros((), tl.float32)
                 top = tl.load(max_ptr + base + tile)
