@@ -77,8 +77,8 @@ class MaskedSampler:
     With parameters that are tensors on the device, or the same numbers as in an earlier call, a call makes two launches,
     allocates nothing and waits for nothing, so a graph can capture it; its result is in buffers that the next call uses
     again: calls on different streams must wait for one another. Memory: 16 bytes a tile of 1,024 logits, and 8 KB, a row.
-    Numbers that are met first, and lists of them, are copied to the device, which is waited for: while a graph is
-    captured they are refused.
+    Numbers that are met first make a launch, and lists are copied to the device, which is waited for: while a graph is
+    captured both are refused.
     """
 
     def __init__(self, rows: int, width: int, device: str | torch.device = "cpu") -> None:
@@ -91,7 +91,8 @@ class MaskedSampler:
         self._workspace["list"] = torch.empty(rows, LISTED, device=device)
         self._tokens = torch.empty(rows, dtype=torch.int64, device=device)
         self._logprobs = torch.empty(rows, device=device)
-        self._constants: dict[tuple[str, float], torch.Tensor] = {}
+        # with the stream that fills them, and an event after it
+        self._constants: dict[tuple[str, float], tuple[torch.Tensor, Any, Any]] = {}
         self._captured: dict[tuple[str, float], torch.Tensor] = {}
 
     def __call__(
@@ -226,21 +227,23 @@ class MaskedSampler:
     def _constant(self, name: str, number: float, dtype: torch.dtype) -> torch.Tensor:
         """Return a number once a row. What a graph was captured with stays as long as the sampler does."""
         key = (name, number)
-        capturing = self._tokens.is_cuda and torch.cuda.is_current_stream_capturing()
         if key in self._captured:
             return self._captured[key]
+        stream = torch.cuda.current_stream(self._tokens.device) if self._tokens.is_cuda else None
         if key not in self._constants:
             self._refuse_capture(f"{name} has {number}, which no call had before")
             if len(self._constants) >= MOST_CONSTANTS:
                 self._constants.pop(next(iter(self._constants)))
             made = torch.full((self.rows,), number, dtype=dtype, device=self._tokens.device)
-            if made.is_cuda:
-                # calls on other streams read it too
-                torch.cuda.current_stream(made.device).synchronize()
-            self._constants[key] = made
-        if capturing:
-            self._captured[key] = self._constants[key]
-        return self._constants[key]
+            self._constants[key] = (made, stream, None if stream is None else stream.record_event())
+        constant, maker, event = self._constants[key]
+        if stream is not None:
+            if torch.cuda.is_current_stream_capturing():
+                self._captured[key] = constant
+            elif stream != maker:
+                stream.wait_event(event)
+                constant.record_stream(stream)
+        return constant
 
     def _refuse_capture(self, what: str) -> None:
         if self._tokens.is_cuda and torch.cuda.is_current_stream_capturing():

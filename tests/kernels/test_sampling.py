@@ -372,4 +372,4 @@ def test_numbers_of_a_captured_graph_stay() -> None:
         assert sampler._constant("top_k", number, torch.int32).tolist() == [number, number]
     assert len(sampler._constants) <= sampling.MOST_CONSTANTS
     assert sampler._constant("temperature", 0.5, torch.float32) is kept
-    assert sampler._constant("temperature", 0.25, torch.float32) is not first
+    assert sampler._constant("temperature", 0.25, torch.float32) is not first  # given back, and made anew
