@@ -29,21 +29,19 @@ _FIRST_DROP = tl.constexpr(2.0**-6)  # below it, next to nothing would be added 
 
 @triton.jit
 def _tile(
-    logits_ptr,
-    logits_stride,
-    mask_ptr,
-    mask_stride,
-    entry_ptr,
+    source,
     row,
     tile,
-    columns,
-    width,
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Return the logits of a tile as fp32, -inf where a token is forbidden or its logit is NaN."""
+    """Return the logits of a tile as fp32, -inf where a token is forbidden or its logit is NaN.
+
+    ``source`` is (logits, their stride, masks, their stride, entries, columns, width), as the kernels have them.
+    """
+    logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width = source
     first = tile * BLOCK
     tokens = first + tl.arange(0, BLOCK)
     words = load_words(mask_ptr, mask_stride, entry_ptr, row, tokens, first, BLOCK, columns, TABLE)
@@ -108,23 +106,10 @@ def _tiles_kernel(
     BLOCK: tl.constexpr,
 ):
     """Leave highest logit, its token, sum and count of one tile: (rows x tiles) programs."""
+    source = (logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width)
     row = tl.program_id(0) // tiles
     tile = tl.program_id(0) % tiles
-    x = _tile(
-        logits_ptr,
-        logits_stride,
-        mask_ptr,
-        mask_stride,
-        entry_ptr,
-        row,
-        tile,
-        columns,
-        width,
-        TABLE,
-        GROUP,
-        EVEN,
-        BLOCK,
-    )
+    x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
     highest = tl.max(x, 0)
     _, inverse = _load_temperature(temperature_ptr, row)
     at = tl.program_id(0).to(tl.int64)
@@ -153,15 +138,9 @@ def _measure_tiles(
     highest,
     inverse,
     max_ptr,
-    logits_ptr,
-    logits_stride,
-    mask_ptr,
-    mask_stride,
-    entry_ptr,
+    source,
     row,
     tiles,
-    columns,
-    width,
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
@@ -172,10 +151,7 @@ def _measure_tiles(
     mass = tl.zeros((), tl.float32)
     for tile in range(tiles):
         if tl.load(max_ptr + row.to(tl.int64) * tiles + tile) >= bound:
-            x = _tile(
-                logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row, tile, columns, width,
-                TABLE, GROUP, EVEN, BLOCK,
-            )  # fmt: skip
+            x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
             is_above = (x >= bound) & (x > float("-inf"))
             count += tl.sum(is_above.to(tl.int32), 0)
             mass += tl.sum(tl.where(is_above, _weights(x, highest, inverse), 0.0), 0)
@@ -221,6 +197,7 @@ def _rows_kernel(
     TILES: tl.constexpr,
 ):
     """Draw the token of one row: a program each."""
+    source = (logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width)
     row = tl.program_id(0)
     base = row.to(tl.int64) * tiles
     numbers = tl.arange(0, TILES)
@@ -246,9 +223,8 @@ def _rows_kernel(
         while is_low == 0:
             low = highest - drop
             count, mass = _measure_tiles(
-                low, highest, inverse, max_ptr, logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row,
-                tiles, columns, width, TABLE, GROUP, EVEN, BLOCK,
-            )  # fmt: skip
+                low, highest, inverse, max_ptr, source, row, tiles, TABLE, GROUP, EVEN, BLOCK
+            )
             is_low = tl.where(by_count, count >= top_k, mass >= top_p * total) | (low == float("-inf"))
             drop = drop * 2.0
         if is_cut:
@@ -257,10 +233,7 @@ def _rows_kernel(
             at = list_ptr + row.to(tl.int64) * _LISTED
             for tile in range(tiles):
                 if tl.load(max_ptr + base + tile) >= low:
-                    x = _tile(
-                        logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row, tile, columns, width,
-                        TABLE, GROUP, EVEN, BLOCK,
-                    )  # fmt: skip
+                    x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
                     is_above = ((x >= low) & (x > float("-inf"))).to(tl.int32)
                     place = listed + tl.cumsum(is_above, 0) - 1
                     tl.store(at + place, x, mask=(is_above == 1) & (place < _LISTED))
@@ -284,9 +257,18 @@ def _rows_kernel(
                             mass = tl.sum(tl.where(values >= bound, masses, 0.0), 0)
                         else:
                             count, mass = _measure_tiles(
-                                bound, highest, inverse, max_ptr, logits_ptr, logits_stride, mask_ptr, mask_stride,
-                                entry_ptr, row, tiles, columns, width, TABLE, GROUP, EVEN, BLOCK,
-                            )  # fmt: skip
+                                bound,
+                                highest,
+                                inverse,
+                                max_ptr,
+                                source,
+                                row,
+                                tiles,
+                                TABLE,
+                                GROUP,
+                                EVEN,
+                                BLOCK,
+                            )
                         is_enough = count >= top_k if which == 0 else mass >= wanted
                         below = tl.where(is_enough, middle, below)
                         above = tl.where(is_enough, above, middle)
@@ -297,9 +279,18 @@ def _rows_kernel(
                             wanted = top_p * tl.sum(tl.where(values >= threshold, masses, 0.0), 0)
                         else:
                             count, mass = _measure_tiles(
-                                threshold, highest, inverse, max_ptr, logits_ptr, logits_stride, mask_ptr,
-                                mask_stride, entry_ptr, row, tiles, columns, width, TABLE, GROUP, EVEN, BLOCK,
-                            )  # fmt: skip
+                                threshold,
+                                highest,
+                                inverse,
+                                max_ptr,
+                                source,
+                                row,
+                                tiles,
+                                TABLE,
+                                GROUP,
+                                EVEN,
+                                BLOCK,
+                            )
                             wanted = top_p * mass
         min_p = tl.load(min_p_ptr + row)
         is_least = (min_p > 0.0) & (temperature > 0.0)
@@ -311,10 +302,7 @@ def _rows_kernel(
                 kept = tl.zeros((), tl.float32)
                 top = tl.load(max_ptr + base + tile)
                 if (top >= threshold) & (top > float("-inf")):
-                    x = _tile(
-                        logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row, tile, columns, width,
-                        TABLE, GROUP, EVEN, BLOCK,
-                    )  # fmt: skip
+                    x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
                     is_kept = (x >= threshold) & (_gap(x, highest, inverse) >= least)
                     kept = tl.sum(tl.where(is_kept, _weights(x, highest, inverse), 0.0), 0)
                 tl.store(sum_ptr + base + tile, kept)
@@ -338,10 +326,7 @@ def _rows_kernel(
         u = (a >> 8).to(tl.float32) * 5.9604644775390625e-08
         v = (b >> 8).to(tl.float32) * 5.9604644775390625e-08
         tile = _draw(sums, numbers, u * total, TILES)
-        x = _tile(
-            logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row, tile, columns, width, TABLE, GROUP, EVEN,
-            BLOCK,
-        )  # fmt: skip
+        x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
         is_kept = (x >= threshold) & (_gap(x, highest, inverse) >= least)
         # by the tile's own highest: far below the row's, all weights would be 0
         weights = tl.where(is_kept, _weights(x, tl.max(x, 0), inverse), 0.0)
