@@ -159,6 +159,35 @@ def _measure_tiles(
 
 
 @triton.jit
+def _measure(
+    bound,
+    values,
+    masses,
+    listed,
+    highest,
+    inverse,
+    max_ptr,
+    source,
+    row,
+    tiles,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Do so from the list of logits and their masses, if it has room for all that are ``listed``."""
+    if listed <= _LISTED:
+        is_above = values >= bound
+        count = tl.sum(is_above.to(tl.int32), 0)
+        mass = tl.sum(tl.where(is_above, masses, 0.0), 0)
+    else:
+        count, mass = _measure_tiles(
+            bound, highest, inverse, max_ptr, source, row, tiles, TABLE, GROUP, EVEN, BLOCK
+        )
+    return count, mass
+
+
+@triton.jit
 def _draw(weights, ids, target, END: tl.constexpr):
     """Return the first id whose running sum of weights exceeds ``target``; the last with a weight if none does."""
     sums = tl.cumsum(weights, 0)
@@ -252,46 +281,21 @@ def _rows_kernel(
                     while above - below > 1:
                         middle = below + (above - below) // 2
                         bound = _of_key(middle.to(tl.int32))
-                        if listed <= _LISTED:
-                            count = tl.sum((values >= bound).to(tl.int32), 0)
-                            mass = tl.sum(tl.where(values >= bound, masses, 0.0), 0)
-                        else:
-                            count, mass = _measure_tiles(
-                                bound,
-                                highest,
-                                inverse,
-                                max_ptr,
-                                source,
-                                row,
-                                tiles,
-                                TABLE,
-                                GROUP,
-                                EVEN,
-                                BLOCK,
-                            )
+                        count, mass = _measure(
+                            bound, values, masses, listed, highest, inverse, max_ptr, source, row, tiles,
+                            TABLE, GROUP, EVEN, BLOCK,
+                        )  # fmt: skip
                         is_enough = count >= top_k if which == 0 else mass >= wanted
                         below = tl.where(is_enough, middle, below)
                         above = tl.where(is_enough, above, middle)
                     threshold = _of_key(below.to(tl.int32))
                     if which == 0:
                         # the share of top-p is of what top-k keeps
-                        if listed <= _LISTED:
-                            wanted = top_p * tl.sum(tl.where(values >= threshold, masses, 0.0), 0)
-                        else:
-                            count, mass = _measure_tiles(
-                                threshold,
-                                highest,
-                                inverse,
-                                max_ptr,
-                                source,
-                                row,
-                                tiles,
-                                TABLE,
-                                GROUP,
-                                EVEN,
-                                BLOCK,
-                            )
-                            wanted = top_p * mass
+                        count, mass = _measure(
+                            threshold, values, masses, listed, highest, inverse, max_ptr, source, row, tiles,
+                            TABLE, GROUP, EVEN, BLOCK,
+                        )  # fmt: skip
+                        wanted = top_p * mass
         min_p = tl.load(min_p_ptr + row)
         is_least = (min_p > 0.0) & (temperature > 0.0)
         if is_least:
