@@ -173,4 +173,5 @@ def check_all(device: str) -> dict[str, int]:
         "apply": check_apply(device, (1, 31, 32, 33, 1000, 151_936)),
         "sample": check_sample(device, (1, 33, 5000, 128_256)),
         "output": check_output(device, (1, 33, 1000, 32_000), 200),
+        "table": check_table(device, 200),
     }

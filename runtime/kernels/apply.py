@@ -51,6 +51,7 @@ def apply_token_bitmask_inplace(
     if device_of(logits) != device_of(bitmask):
         raise BitmaskError(f"logits is on {device_of(logits)}, but bitmask is on {device_of(bitmask)}")
     columns = check_masked(logits, bitmask, vocab_size)
+    check_apart(logits)
     rows = int(np.prod(logits.shape[:-1]))
     chosen = None if indices is None else _chosen_rows(indices, rows, logits)
     for part, words, numbers in _flat_parts(logits, bitmask, chosen):
@@ -110,7 +111,25 @@ def check_masked(logits: Any, bitmask: Any, vocab_size: int | None) -> int:
     if isinstance(logits, np.ndarray) and not (logits.flags.writeable and logits.flags.aligned):
         state = "read-only" if not logits.flags.writeable else "not aligned"
         raise BitmaskError(f"logits is {state}: it must be a writable, aligned array")
+    if isinstance(bitmask, np.ndarray) and not bitmask.flags.aligned:
+        raise BitmaskError("bitmask is not aligned: it must be an aligned array")
     return columns
+
+
+def check_apart(logits: Any) -> None:
+    """Refuse logits whose rows share memory: a row would be forbidden what only another row's mask forbids.
+
+    Raises: BitmaskError with the strides and the shape.
+    """
+    strides, shape = _strides(logits), tuple(logits.shape)
+    reach = shape[-1]  # elements from the first to the last of what the dimensions so far span, and one
+    for step, count in sorted((abs(s), n) for s, n in zip(strides[:-1], shape[:-1], strict=True)):
+        if count > 1:
+            if step < reach:
+                raise BitmaskError(
+                    f"logits has strides {strides} for the shape {shape}: its rows must not share memory"
+                )
+            reach += step * (count - 1)
 
 
 def _strides(array: Any) -> tuple[int, ...]:
@@ -152,6 +171,8 @@ def _flat_parts(logits: Any, bitmask: Any, chosen: Any) -> list[tuple[Any, Any, 
     if logits.ndim == 2:
         return [(logits, bitmask, chosen)]
     batch, each = logits.shape[:2]
+    if each == 1:
+        return [(logits[:, 0], bitmask[:, 0], chosen)]
     if all(_is_even(array) for array in (logits, bitmask)):
         return [(_flattened(logits), _flattened(bitmask), chosen)]
     if chosen is None:

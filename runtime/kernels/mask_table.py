@@ -17,7 +17,7 @@ import numpy as np
 import torch
 
 from stackmask.runtime.bitmask import bitmask_shape
-from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_masked, has_triton
+from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_apart, check_masked, has_triton
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
 from stackmask.runtime.mask_rows import copy_row, fill_entries
@@ -37,10 +37,12 @@ IN_FLIGHT = 4  # steps whose entries may still be on their way to the device
 class StepEntries:
     """What a step names: ``tensor`` int32 (sequences, 16) on the device, 4 rows and then 12 tokens, -1 for none.
 
-    ``empty`` are the sequences where nothing is allowed.
+    ``empty`` are the sequences where nothing is allowed. ``rows`` is the table as it was then: growing puts the rows
+    elsewhere, and what was named before must not wait for that.
     """
 
     tensor: torch.Tensor
+    rows: torch.Tensor
     step: int
     version: int
     ready: Any
@@ -48,7 +50,10 @@ class StepEntries:
 
 
 class DeviceMaskTable:
-    """Rows of masks on a device, shared by all grammars and requests over one vocabulary. Safe to use from threads.
+    """Rows of masks on a device, shared by all grammars and requests over one vocabulary.
+
+    Threads and streams may share it: every call takes its lock, and a row is written over after all streams have read
+    it. A graph's replay is outside the lock: call ``entries``, ``wait``, replay and ``mark_read`` on one thread at a time.
 
     ``max_rows`` bounds the table (16 KB a row for 128,000 tokens); it begins with ``first_rows`` and doubles. Growing
     puts the rows elsewhere and raises ``version``: a captured graph must then be captured again, so give graphs a table
@@ -82,7 +87,7 @@ class DeviceMaskTable:
         self.evictions = 0
         self._words = bitmask_shape(1, vocab_size)[1]
         self._max_rows, self._max_staging = max_rows, max_staging
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._step = 0
         self._evicted_step = -1  # entries up to this step may name rows that are gone
         self._slots: dict[Any, int] = {}
@@ -90,9 +95,13 @@ class DeviceMaskTable:
         self._used_at = np.zeros(max_rows, dtype=np.int64)  # the step of each row's last use
         self._sources: dict[int, list[Any]] = {}  # kept alive, so that their ids stay theirs: [source, rows]
         self._stream: Any = None
-        self._reader: Any = None  # recorded after the last launch that reads the table
+        self._readers: dict[
+            int, Any
+        ] = {}  # of each stream, recorded after its last launch that reads the table
+        self._out = 0  # where the entries of the last step with an ``out`` went
         self.rows = torch.zeros(first_rows, self._words, dtype=torch.int32, device=device)
         self.rows[ALL] = -1
+        self.device = self.rows.device  # with its number, whichever device is current later
         if self.device.type == "cuda":
             self._stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
             self._stream.wait_stream(torch.cuda.current_stream(self.device))
@@ -108,12 +117,17 @@ class DeviceMaskTable:
         """Name the masks at the matchers' places, and send what the device has not got; None allows everything.
 
         ``out`` takes the entries, int32 (at least len(matchers), 16) on the device: a captured graph reads them there.
+            Its rows after those of the matchers, which a graph of a larger batch reads too, allow everything.
         Raises: BitmaskError if the step needs more rows than the table may have, or a matcher has another vocabulary.
         """
         with self._lock:
             self._step += 1
             rows = len(matchers)
-            host, at = self._host_entries(rows)
+            if out is not None:
+                self._check_out(out, rows)
+            sent = rows if out is None else len(out)
+            host, at = self._host_entries(sent)
+            host[rows:sent, 0] = ALL
             empty = []
             lines = host.numpy()
             for i in fill_entries(matchers, self._slots, lines, self._used_at, self._step, ENTRY_ROWS):
@@ -124,20 +138,29 @@ class DeviceMaskTable:
             if out is None:
                 with self._sending():
                     out = torch.empty(rows, ENTRY, dtype=torch.int32, device=self.device)
-                if self._stream is not None:
-                    out.record_stream(torch.cuda.current_stream(self.device))
-            elif out.shape[1:] != (ENTRY,) or len(out) < rows or out.device != self.rows.device:
-                raise BitmaskError(
-                    f"out is {tuple(out.shape)} on {out.device}, must be ({rows}, {ENTRY}) on {self.rows.device}"
-                )
-            elif self._reader is not None:
+            else:
                 # the step before reads its entries there
-                self._stream.wait_event(self._reader)
+                self._wait_for_readers()
+                if self._stream is not None and self._out != out.data_ptr():
+                    # a new buffer: what the caller has launched to fill it comes first
+                    self._stream.wait_stream(torch.cuda.current_stream(self.device))
+                self._out = out.data_ptr()
             with self._sending():
-                out[:rows].copy_(host[:rows], non_blocking=True)
-            self.sent_bytes += 4 * ENTRY * rows
+                out[:sent].copy_(host[:sent], non_blocking=True)
+            self.sent_bytes += 4 * ENTRY * sent
             ready = self._entries_sent[at] = self._record()
-            return StepEntries(out[:rows], self._step, self.version, ready, tuple(empty))
+            return StepEntries(out[:rows], self.rows, self._step, self.version, ready, tuple(empty))
+
+    def _check_out(self, out: torch.Tensor, rows: int) -> None:
+        """Refuse a buffer for entries in which kernels would read something else."""
+        if out.shape[1:] != (ENTRY,) or len(out) < rows or out.device != self.device:
+            raise BitmaskError(
+                f"out is {tuple(out.shape)} on {out.device}, must be ({rows}, {ENTRY}) on {self.device}"
+            )
+        if out.dtype != torch.int32:
+            raise BitmaskError(f"out has dtype {out.dtype}, must be torch.int32")
+        if not out.is_contiguous():
+            raise BitmaskError(f"out has strides {out.stride()}, must have ({ENTRY}, 1): rows side by side")
 
     def _host_entries(self, rows: int) -> tuple[torch.Tensor, int]:
         """Return a pinned buffer for the entries of a step, all -1, and its number; it may be filled at once."""
@@ -225,9 +248,8 @@ class DeviceMaskTable:
                 del self._sources[key[0]]
         self.evictions += 1
         self._evicted_step = max(self._evicted_step, int(self._used_at[slot]))
-        if self._reader is not None:
-            # what was launched with the old row reads it first
-            self._stream.wait_event(self._reader)
+        # what was launched with the old row reads it first
+        self._wait_for_readers()
         return slot
 
     def _grow(self) -> None:
@@ -250,6 +272,10 @@ class DeviceMaskTable:
     def _sending(self) -> Any:
         return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
 
+    def _wait_for_readers(self) -> None:
+        for event in self._readers.values():
+            self._stream.wait_event(event)
+
     def _record(self) -> Any:
         return None if self._stream is None else self._stream.record_event()
 
@@ -262,26 +288,34 @@ class DeviceMaskTable:
         ``mark_read`` after it.
         Raises: BitmaskError if the entries are too old: rows that they may name are gone.
         """
-        if entries.step <= self._evicted_step:
-            raise BitmaskError(
-                f"entries is of step {entries.step}, but rows that were last used in step {self._evicted_step} are gone"
-            )
-        if self._stream is not None and not torch.cuda.is_current_stream_capturing():
-            torch.cuda.current_stream(self.device).wait_event(entries.ready)
+        with self._lock:
+            if entries.step <= self._evicted_step:
+                raise BitmaskError(
+                    f"entries is of step {entries.step}, but rows that were last used in step {self._evicted_step} "
+                    "are gone"
+                )
+            if self._stream is not None and not torch.cuda.is_current_stream_capturing():
+                current = torch.cuda.current_stream(self.device)
+                current.wait_event(entries.ready)
+                # they may be given back before this stream has read them; and it need not be the one of ``entries``
+                entries.tensor.record_stream(current)
+                entries.rows.record_stream(current)
 
     def apply(self, logits: torch.Tensor, entries: StepEntries, *, vocab_size: int | None = None) -> None:
         """Set the logits of forbidden tokens to -inf, in place, as ``apply_token_bitmask_inplace`` does.
 
         Shapes: logits (sequences, vocab). Cost: one launch; reads up to 4 rows of the table a sequence.
         """
-        columns = self._check(logits, entries, vocab_size)
-        if logits.is_cuda and has_triton():
-            from stackmask.runtime.kernels.gpu.apply import launch_apply
+        with self._lock:
+            columns = self._check(logits, entries, vocab_size)
+            check_apart(logits)
+            if logits.is_cuda and has_triton():
+                from stackmask.runtime.kernels.gpu.apply import launch_apply
 
-            launch_apply(logits, self.rows, columns=columns, entries=entries.tensor)
-            self.mark_read()
-        else:
-            apply_token_bitmask_inplace(logits, self.bitmask(entries), vocab_size=columns)
+                launch_apply(logits, entries.rows, columns=columns, entries=entries.tensor)
+                self.mark_read()
+            else:
+                apply_token_bitmask_inplace(logits, self.bitmask(entries), vocab_size=columns)
 
     def sample(
         self,
@@ -296,28 +330,32 @@ class DeviceMaskTable:
 
         Raises: BitmaskError before any launch if a sequence has no allowed token.
         """
-        columns = self._check(logits, entries, vocab_size)
-        if entries.empty:
-            raise BitmaskError(
-                f"entries allow no token for sequence {entries.empty[0]}: 0 of {columns} tokens are allowed"
-            )
-        if not (logits.is_cuda and has_triton()):
-            return sampler(logits, self.bitmask(entries), vocab_size=columns, **parameters)
-        drawn = sampler.launch_with_table(logits, self.rows, entries.tensor, columns, parameters)
-        self.mark_read()
-        return drawn
+        with self._lock:
+            columns = self._check(logits, entries, vocab_size)
+            if entries.empty:
+                raise BitmaskError(
+                    f"entries allow no token for sequence {entries.empty[0]}: 0 of {columns} tokens are allowed"
+                )
+            if not (logits.is_cuda and has_triton()):
+                return sampler(logits, self.bitmask(entries), vocab_size=columns, **parameters)
+            drawn = sampler.launch_with_table(logits, entries.rows, entries.tensor, columns, parameters)
+            self.mark_read()
+            return drawn
 
     def bitmask(self, entries: StepEntries) -> torch.Tensor:
         """Return the masks as a bitmask on the device, made with torch operations."""
-        self.wait(entries)
-        mask = expand_entries(self.rows, entries.tensor)
-        self.mark_read()
-        return mask
+        with self._lock:
+            self.wait(entries)
+            mask = expand_entries(entries.rows, entries.tensor)
+            self.mark_read()
+            return mask
 
     def mark_read(self) -> None:
         """Note that what was launched so far reads the table: call it after replaying a graph that does."""
         if self._stream is not None and not torch.cuda.is_current_stream_capturing():
-            self._reader = torch.cuda.current_stream(self.device).record_event()
+            with self._lock:
+                stream = torch.cuda.current_stream(self.device)
+                self._readers[stream.cuda_stream] = stream.record_event()
 
     def _check(self, logits: torch.Tensor, entries: StepEntries, vocab_size: int | None) -> int:
         self.wait(entries)

@@ -123,7 +123,8 @@ class MaskedOutputLayer:
     """The last layer of a model, for sequences with masks: logits = hidden · weightᵀ, -inf where forbidden.
 
     ``weight`` (vocab, size) of float32, float16 or bfloat16. ``order`` (``vocabulary_order``) makes a copy of it in
-    another order of rows; the logits stay in the order of the tokens. Buffers are made once, for 64 rows.
+    another order of rows; the logits stay in the order of the tokens. Buffers are made once, for 64 rows: calls on
+    different streams must wait for one another.
     """
 
     def __init__(
@@ -133,6 +134,8 @@ class MaskedOutputLayer:
             raise BitmaskError(
                 f"weight is {tuple(weight.shape)} with strides {weight.stride()}, must be (vocab, size), rows side by side"
             )
+        if weight.dtype not in (torch.float32, torch.float16, torch.bfloat16):
+            raise BitmaskError(f"weight has dtype {weight.dtype}, must be float32, float16 or bfloat16")
         self.vocab, self.size = weight.shape
         self.costs = costs
         self._weight, self._order, self._position_of = weight, None, None

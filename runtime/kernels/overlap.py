@@ -88,7 +88,10 @@ class MaskWorker:
         """
         if tokens is not None and len(tokens) != len(matchers):
             raise BitmaskError(f"tokens has {len(tokens)} values, but there are {len(matchers)} matchers")
-        self.submit(lambda: _advance(matchers, mask, tokens))
+        # the caller may write the next step's tokens over these
+        now = None if tokens is None else list(tokens)
+        every = list(matchers)
+        self.submit(lambda: _advance(every, mask, now))
 
     def submit(self, work: Callable[[], Result]) -> None:
         """Begin any other mask work, such as naming the entries of a ``DeviceMaskTable``."""

@@ -2,7 +2,7 @@
 
 What is drawn, exactly. A token is *allowed* if the mask allows it and its logit is neither NaN nor -inf. At temperature 0
 the result is the allowed token with the highest logit, the first of them. Otherwise, with x the logits over the
-temperature:
+temperature (which counts from 2^-125 to 2^125):
 
 1. top-k keeps the tokens whose logit is not below the k-th highest (so all of those that tie with it);
 2. top-p keeps, of these, the smallest set of the form {logit ≥ t} whose share of their probability is at least p;
@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -35,10 +35,14 @@ from stackmask.runtime.kernels.reference import allowed_tokens
 
 TILE = 1024  # tokens; part of what is drawn
 LISTED = 2048  # logits that the second launch keeps together
+COLDEST = (
+    2.0**-125
+)  # temperatures above 0 count from here to its inverse, so that neither is a denormal number
+MOST_CONSTANTS = 64  # numbers that are kept on the device, of those that no graph reads
 
 # type, and what is wanted of numbers that can be looked at
 _PARAMETERS: dict[str, tuple[torch.dtype, float, str]] = {
-    "temperature": (torch.float32, 1.0, "0 or more, and finite"),
+    "temperature": (torch.float32, 1.0, "0 or more, and finite in fp32"),
     "top_k": (torch.int32, 0, "0 (all) or more"),
     "top_p": (torch.float32, 1.0, "more than 0, and at most 1"),
     "min_p": (torch.float32, 0.0, "between 0 and 1"),
@@ -72,7 +76,9 @@ class MaskedSampler:
 
     With parameters that are tensors on the device, or the same numbers as in an earlier call, a call makes two launches,
     allocates nothing and waits for nothing, so a graph can capture it; its result is in buffers that the next call uses
-    again. Memory: 16 bytes a tile of 1,024 logits, and 8 KB, a row.
+    again: calls on different streams must wait for one another. Memory: 16 bytes a tile of 1,024 logits, and 8 KB, a row.
+    Numbers that are met first make a launch, and lists are copied to the device, which is waited for: while a graph is
+    captured both are refused.
     """
 
     def __init__(self, rows: int, width: int, device: str | torch.device = "cpu") -> None:
@@ -85,7 +91,9 @@ class MaskedSampler:
         self._workspace["list"] = torch.empty(rows, LISTED, device=device)
         self._tokens = torch.empty(rows, dtype=torch.int64, device=device)
         self._logprobs = torch.empty(rows, device=device)
-        self._constants: dict[tuple[str, float], torch.Tensor] = {}
+        # with the stream that fills them, and an event after it
+        self._constants: dict[tuple[str, float], tuple[torch.Tensor, Any, Any]] = {}
+        self._captured: dict[tuple[str, float], torch.Tensor] = {}
 
     def __call__(
         self,
@@ -104,6 +112,9 @@ class MaskedSampler:
 
         Shapes: logits (rows, vocab) and bitmask (rows, ceil(vocab / 32)), as for ``apply_token_bitmask_inplace``,
             neither is changed. Each parameter is a number, or one a row: a sequence, or a tensor.
+        Numbers in a tensor on a GPU are not looked at: a temperature that is not above 0 takes the highest, NaN
+            included; top_k below 1 and top_p of 1 or more keep all; top_p and min_p beyond their range, or NaN,
+            still leave the highest (min_p of NaN, and top_p of NaN, keep all).
         ``seeds`` and ``steps`` make the random numbers: give each request a seed, and count its tokens in ``steps``.
         Cost: on CUDA two launches (see the class); on the CPU, a pass of PyTorch a row.
         Raises: BitmaskError naming the argument and both values. A row without an allowed token raises on the CPU; on a
@@ -180,8 +191,8 @@ class MaskedSampler:
         return check_masked(logits, bitmask, vocab_size)
 
     def _check_room(self, logits: torch.Tensor) -> None:
-        if logits.device.type != self.device.type:
-            raise BitmaskError(f"logits is on {logits.device}, but the sampler is on {self.device}")
+        if logits.device != self._tokens.device:
+            raise BitmaskError(f"logits is on {logits.device}, but the sampler is on {self._tokens.device}")
         if len(logits) > self.rows or logits.shape[1] != self.width:
             raise BitmaskError(
                 f"logits is {len(logits)} x {logits.shape[1]}, but the sampler is for {self.rows} x {self.width}"
@@ -192,28 +203,54 @@ class MaskedSampler:
     def _parameter(self, name: str, value: Any, rows: int) -> torch.Tensor:
         """Return a parameter as a tensor (rows,) on the device; what can be looked at is checked."""
         dtype, _, wanted = _PARAMETERS[name]
-        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+        if is_on_device(value):
             if value.shape != (rows,) or value.dtype != dtype or value.device != self._tokens.device:
                 raise BitmaskError(
                     f"{name} is {tuple(value.shape)} {value.dtype} on {value.device}, must be ({rows},) {dtype} on "
                     f"{self._tokens.device}"
                 )
+            if rows > 1 and value.stride(0) != 1:
+                raise BitmaskError(f"{name} has stride {value.stride(0)}, must have 1: numbers side by side")
             return value
-        numbers = value.tolist() if hasattr(value, "tolist") else value
-        many = list(numbers) if isinstance(numbers, Sequence) else [numbers]
+        numbers = plain_numbers(value)
+        many = numbers if isinstance(numbers, list) else [numbers]
         for number in many:
             if not _is_fine(name, number):
                 raise BitmaskError(f"{name} has {number!r}, must be {wanted}")
-        if not isinstance(numbers, Sequence):
-            key = (name, number)
-            if key not in self._constants:
-                if len(self._constants) > 64:
-                    self._constants.clear()
-                self._constants[key] = torch.full((self.rows,), number, dtype=dtype, device=self.device)
-            return self._constants[key][:rows]
+        if not isinstance(numbers, list):
+            return self._constant(name, numbers, dtype)[:rows]
         if len(many) != rows:
             raise BitmaskError(f"{name} has {len(many)} values, but logits has {rows} rows")
-        return torch.tensor(many, dtype=dtype, device=self.device)
+        self._refuse_capture(f"{name} has a list of {rows} numbers")
+        return torch.tensor(many, dtype=dtype, device=self._tokens.device)
+
+    def _constant(self, name: str, number: float, dtype: torch.dtype) -> torch.Tensor:
+        """Return a number once a row. What a graph was captured with stays as long as the sampler does."""
+        key = (name, number)
+        if key in self._captured:
+            return self._captured[key]
+        stream = torch.cuda.current_stream(self._tokens.device) if self._tokens.is_cuda else None
+        if key not in self._constants:
+            self._refuse_capture(f"{name} has {number}, which no call had before")
+            if len(self._constants) >= MOST_CONSTANTS:
+                self._constants.pop(next(iter(self._constants)))
+            made = torch.full((self.rows,), number, dtype=dtype, device=self._tokens.device)
+            self._constants[key] = (made, stream, None if stream is None else stream.record_event())
+        constant, maker, event = self._constants[key]
+        if stream is not None:
+            if torch.cuda.is_current_stream_capturing():
+                self._captured[key] = constant
+            elif stream != maker:
+                stream.wait_event(event)
+                constant.record_stream(stream)
+        return constant
+
+    def _refuse_capture(self, what: str) -> None:
+        if self._tokens.is_cuda and torch.cuda.is_current_stream_capturing():
+            raise BitmaskError(
+                f"{what}: while a graph is captured it must be a tensor on {self._tokens.device}, or a number that a "
+                "call had before"
+            )
 
 
 def sample_masked(logits: torch.Tensor, bitmask: torch.Tensor, **parameters: Any) -> SampledTokens:
@@ -230,13 +267,27 @@ def sample_masked(logits: torch.Tensor, bitmask: torch.Tensor, **parameters: Any
 def may_cut(parameters: dict[str, Any]) -> bool:
     """Tell whether top-k, top-p or min-p may leave tokens out: with tensors on a device, yes."""
     for name in ("top_k", "top_p", "min_p"):
-        value = parameters[name]
-        if isinstance(value, torch.Tensor) and value.device.type != "cpu":
+        if is_on_device(parameters[name]):
             return True
-        values = [value] if isinstance(value, (int, float)) else value
+        value = plain_numbers(parameters[name])
+        values = value if isinstance(value, list) else [value]
         if any(number != _PARAMETERS[name][1] for number in values):
             return True
     return False
+
+
+def is_on_device(value: Any) -> TypeGuard[torch.Tensor]:
+    """Tell whether a parameter is a tensor that cannot be looked at without waiting."""
+    return isinstance(value, torch.Tensor) and value.device.type != "cpu"
+
+
+def plain_numbers(value: Any) -> Any:
+    """Return a parameter as a number of Python's, or as a list of them: from tensors, arrays, and numbers of NumPy."""
+    if hasattr(value, "tolist"):
+        return value.tolist()
+    if not isinstance(value, Sequence):
+        return value
+    return [number.item() if hasattr(number, "item") else number for number in value]
 
 
 def _is_fine(name: str, number: Any) -> bool:
@@ -247,7 +298,7 @@ def _is_fine(name: str, number: Any) -> bool:
     if name == "top_k":
         return isinstance(number, int) and 0 <= number < 2**31
     if name == "temperature":
-        return math.isfinite(number) and number >= 0
+        return 0 <= number <= torch.finfo(torch.float32).max
     return 0 < number <= 1 if name == "top_p" else 0 <= number <= 1
 
 
@@ -313,7 +364,8 @@ def _sample_row(
     highest = x.max()
     if highest == -torch.inf:
         return -1, -math.inf
-    if temperature <= 0:
+    temperature = min(max(temperature, COLDEST), 1 / COLDEST) if temperature > 0 else 0.0
+    if not temperature:
         return int((x == highest).nonzero()[0]), -math.log(float(_weights(x, highest, 1.0).sum()))
     keep = kept_tokens(x, temperature, top_k, top_p, min_p)
     weights = torch.where(keep, _weights(x, highest, temperature), 0.0)

@@ -160,8 +160,54 @@ def test_numbers_that_are_no_rows_change_nothing_on_the_device(device: str) -> N
 
     logits = torch.zeros(2, 40, device=device)
     masks = torch.zeros(2, 2, dtype=torch.int32, device=device)
-    launch_apply(logits, masks, columns=40, chosen=torch.tensor([-1, 2, 1, 99], device=device))
+    launch_apply(
+        logits, masks, columns=40, chosen=torch.tensor([-1, 2, 1, 99, 2**32, -(2**32)], device=device)
+    )
     assert logits[0].eq(0).all() and logits[1].eq(float("-inf")).all()
+
+
+def test_the_last_position_of_a_longer_output_is_one_part() -> None:
+    # rows far apart, one position each: what a model's last position looks like
+    masks, allowed = random_masks(3, 4, 40)
+    logits = torch.zeros(4, 5, 40)[:, -1:]
+    parts = apply_module._flat_parts(logits, masks[:, None], None)
+    assert [part.shape for part, _, _ in parts] == [(4, 40)]
+    apply_token_bitmask_inplace(logits, masks[:, None], indices=[0, 3])
+    assert torch.equal(logits[[0, 3], 0] == 0, allowed[[0, 3]])
+    assert logits[1:3].eq(0).all()
+
+
+@pytest.mark.parametrize("shape", ["row repeated", "rows that overlap", "drafts that overlap"])
+@pytest.mark.parametrize("like", ["numpy", "torch"])
+def test_rows_that_share_memory_are_named(shape: str, like: str) -> None:
+    storage = torch.zeros(200)
+    logits = {
+        "row repeated": storage[:40].expand(2, 40),
+        "rows that overlap": storage.as_strided((2, 40), (39, 1)),
+        "drafts that overlap": storage.as_strided((2, 2, 40), (79, 40, 1)),
+    }[shape]
+    masks = torch.zeros(*logits.shape[:-1], 2, dtype=torch.int32)
+    there = np.lib.stride_tricks.as_strided(
+        storage.numpy(), logits.shape, [4 * step for step in logits.stride()]
+    )
+    with pytest.raises(BitmaskError, match="its rows must not share memory"):
+        if like == "torch":
+            apply_token_bitmask_inplace(logits, masks)
+        else:
+            apply_token_bitmask_inplace(there, masks.numpy())
+    assert storage.eq(0).all()
+
+
+def test_rows_in_reverse_and_between_each_other() -> None:
+    masks, allowed = random_masks(3, 4, 40)
+    storage = np.zeros((4, 100), dtype=np.float32)
+    apply_token_bitmask_inplace(storage[::-1, :40], masks.numpy())
+    assert np.array_equal(storage[::-1, :40] == 0, allowed.numpy())
+    # two halves of one buffer, rows by turns
+    turns = torch.zeros(4, 2, 40).transpose(0, 1)
+    words = masks.repeat(2, 1).view(2, 4, -1)
+    apply_token_bitmask_inplace(turns, words)
+    assert torch.equal(turns[0] == 0, allowed) and torch.equal(turns[1] == 0, allowed)
 
 
 def ones(*shape: int, dtype: torch.dtype = torch.float32) -> torch.Tensor:
@@ -232,3 +278,6 @@ def test_read_only_and_foreign_arrays_are_named() -> None:
     raw = np.zeros(4 * 8 + 1, dtype=np.uint8)[1:].view(np.float32).reshape(1, 8)
     with pytest.raises(ValueError, match="logits is not aligned"):
         apply_token_bitmask_inplace(raw, np.zeros((1, 1), np.int32))
+    words = np.zeros(5, dtype=np.uint8)[1:].view(np.int32).reshape(1, 1)
+    with pytest.raises(ValueError, match="bitmask is not aligned"):
+        apply_token_bitmask_inplace(np.zeros((1, 8), np.float32), words)

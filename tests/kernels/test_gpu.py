@@ -66,6 +66,58 @@ def test_sampling_is_captured_with_new_steps() -> None:
         assert drawn[-1].tokens.tolist() == wanted.tokens.tolist()
 
 
+def test_a_graph_keeps_its_numbers_and_refuses_new_ones() -> None:
+    masks, _ = random_masks(3, ROWS, VOCAB, 0.5)
+    masks[:, 0] |= 1
+    logits = random_logits(4, ROWS, VOCAB, torch.float32, special=False)
+    sampler = MaskedSampler(ROWS, VOCAB, "cuda")
+    there, words = logits.cuda(), masks.cuda()
+    drawn: list[Any] = []
+    graph = captured(lambda: drawn.append(sampler(there, words, temperature=0.5, seeds=7)))
+    # others come and go, and their memory is used for something else
+    for number in range(200):
+        sampler(there, words, top_k=number + 1)
+    spoiled = [torch.full((ROWS,), 9e9, device="cuda") for _ in range(200)]
+    graph.replay()
+    wanted = sample_masked(logits, masks, temperature=0.5, seeds=7)
+    assert drawn[-1].tokens.tolist() == wanted.tokens.tolist()
+    assert len(spoiled) == 200
+    for options, message in (
+        ({"top_p": 0.123}, "which no call had before"),
+        ({"seeds": [1] * ROWS}, "a list"),
+    ):
+        with pytest.raises(BitmaskError, match=message), torch.cuda.graph(torch.cuda.CUDAGraph()):
+            sampler(there, words, **options)
+
+
+def test_two_streams_share_a_table_that_is_too_small_for_both() -> None:
+    vocabulary = sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
+    # more tokens than an entry may name: masks are rows
+    kinds = {"aA": "[a-z] [A-Z]", "1g": "[0-9a-f] [g-z]", "Mn": "[A-M0-9] [n-zN-Z]"}
+    compiled = [
+        sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf(f"root ::= ({kind})+"))
+        for kind in kinds.values()
+    ]
+    matchers = [grammar.matcher() for grammar in compiled]
+    table = DeviceMaskTable(vocabulary.size, "cuda", first_rows=3, max_rows=3, max_staging=2, first_staging=1)
+    streams = [torch.cuda.Stream() for _ in matchers]
+    results = []
+    for step in range(60):
+        for text, matcher, stream in zip(kinds, matchers, streams, strict=True):
+            with torch.cuda.stream(stream):
+                logits = torch.zeros(1, vocabulary.size, device="cuda")
+                table.apply(logits, table.entries([matcher]))
+            bitmaps = sm.allocate_token_bitmask(1, vocabulary.size, like="torch")
+            sm.fill_next_token_bitmask([matcher], bitmaps)
+            results.append((logits, bitmaps))
+            assert matcher.accept_string(text[step % len(text)])
+    assert table.evictions > 0
+    for logits, bitmaps in results:
+        wanted = torch.zeros(1, vocabulary.size)
+        sm.apply_token_bitmask_inplace(wanted, bitmaps)
+        assert torch.equal(logits.cpu(), wanted)
+
+
 def test_a_graph_reads_the_entries_of_each_step() -> None:
     vocabulary = sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
     compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf("root ::= [a-z]+ [0-9]{3}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -207,6 +208,53 @@ def test_a_step_sends_64_bytes_a_sequence_once_rows_are_there(compiler: sm.Compi
     assert table.sent_bytes - before == 7 * 64
 
 
+def test_a_buffer_for_a_larger_batch_allows_all_after_the_matchers(compiler: sm.Compiler) -> None:
+    # a graph reads all of its rows: what was there before may name rows that are gone
+    size = compiler.vocabulary.size
+    table = DeviceMaskTable(size, "cpu")
+    matcher = compiler.compile(GRAMMARS["json"]).matcher()
+    out = torch.full((4, ENTRY), 2**30, dtype=torch.int32)
+    entries = table.entries([matcher], out=out)
+    assert len(entries.tensor) == 1
+    assert torch.equal(expand_entries(table.rows, out), bitmap([matcher, None, None, None], size))
+
+
+def test_entries_keep_the_table_that_they_were_made_for(compiler: sm.Compiler) -> None:
+    # one batch is named, then another that makes the table grow: the first must not read rows on their way
+    size = compiler.vocabulary.size
+    table = DeviceMaskTable(size, "cpu", first_rows=2, max_rows=64)
+    one = [compiler.compile(GRAMMARS["json"]).matcher()]
+    first = table.entries(one)
+    others = [compiler.compile(grammar).matcher() for grammar in GRAMMARS.values()]
+    second = table.entries(others)
+    assert table.version > first.version
+    assert first.rows is not table.rows and second.rows is table.rows
+    assert torch.equal(table.bitmask(first), bitmap(one, size))
+    assert torch.equal(table.bitmask(second), bitmap(others, size))
+
+
+def test_threads_share_a_table(compiler: sm.Compiler) -> None:
+    # with so few rows each thread's steps write over those of the other
+    size = compiler.vocabulary.size
+    table = DeviceMaskTable(size, "cpu", first_rows=12, max_rows=12)
+
+    def work(name: str) -> int:
+        matchers = [compiler.compile(GRAMMARS[name]).matcher() for _ in range(2)]
+        gone = 0
+        for _ in walk(matchers, size, 40, seed=len(name)):
+            entries = table.entries(matchers)
+            try:
+                found = table.bitmask(entries)
+            except BitmaskError:
+                gone += 1
+                continue
+            assert torch.equal(found, bitmap(matchers, size))
+        return gone
+
+    with ThreadPoolExecutor(2) as pool:
+        assert all(gone < 40 for gone in pool.map(work, ["json", "keys"]))
+
+
 def test_eviction_and_old_entries(compiler: sm.Compiler) -> None:
     size = compiler.vocabulary.size
     grammars = [compiler.compile(grammar) for grammar in GRAMMARS.values()]
@@ -258,6 +306,10 @@ def test_misfits_are_named(compiler: sm.Compiler) -> None:
     table = DeviceMaskTable(size, "cpu", first_rows=2, max_rows=2)
     with pytest.raises(BitmaskError, match=r"out is \(1, 3\) on cpu, must be \(1, 16\) on cpu"):
         table.entries([matcher], out=torch.zeros(1, 3, dtype=torch.int32))
+    with pytest.raises(BitmaskError, match=r"out has dtype torch\.int64, must be torch\.int32"):
+        table.entries([matcher], out=torch.zeros(1, ENTRY, dtype=torch.int64))
+    with pytest.raises(BitmaskError, match=r"out has strides \(20, 1\), must have \(16, 1\)"):
+        table.entries([matcher] * 2, out=torch.zeros(2, 20, dtype=torch.int32)[:, :ENTRY])
     other = compiler.compile(GRAMMARS["json"]).matcher()
     assert other.accept_string('{"')
     with pytest.raises(BitmaskError, match="max_rows is 2, but this step needs more: at least 3 rows"):

@@ -102,6 +102,23 @@ def test_kernels_in_every_type_with_fewer_columns(device: str, form: Any, dtype:
     assert_masked_product(logits, hidden, weight, allowed)
 
 
+@pytest.mark.parametrize("far", ["hidden", "masks"])
+def test_rows_may_lie_further_apart_than_32_bits_count(device: str, far: str) -> None:
+    # the last position of 33 long sequences; no page between the rows is ever touched
+    rows, step = 33, 2**26 + 64
+    hidden, weight, masks, allowed = layer_case(5, rows, 64, 32, torch.float32, 0.2)
+    near = hidden if far == "hidden" else masks
+    try:
+        storage = torch.empty((rows - 1) * step + near.shape[1], dtype=near.dtype, device=device)
+    except RuntimeError:
+        pytest.skip("8.6 GB of addresses are not to be had here")
+    apart = storage.as_strided(near.shape, (step, 1)).copy_(near)
+    layer = MaskedOutputLayer(weight.to(device))
+    given = (apart, masks.to(device)) if far == "hidden" else (hidden.to(device), apart)
+    logits = launched(layer, *given, "blocks", 64)
+    assert_masked_product(logits, hidden, weight, allowed)
+
+
 def test_an_order_puts_together_what_masks_allow_together() -> None:
     rng = np.random.default_rng(0)
     vocab = 2000
@@ -182,5 +199,7 @@ def test_misfits_are_named() -> None:
         MaskedOutputLayer(weight, order=torch.tensor([0, 1, 2]))
     with pytest.raises(BitmaskError, match=r"weight is \(20, 100\) with strides \(1, 20\)"):
         MaskedOutputLayer(weight.T)
+    with pytest.raises(BitmaskError, match=r"weight has dtype torch\.float64, must be float32"):
+        MaskedOutputLayer(weight.double())
     with pytest.raises(BitmaskError, match="bitmasks is 2 x 4, must be samples x 32 words"):
         vocabulary_order(masks, 1000)

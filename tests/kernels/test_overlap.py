@@ -71,3 +71,18 @@ def test_times_of_both_lanes() -> None:
     with pytest.raises(ValueError, match="stop"), timeline.span("c", "failed"):
         raise ValueError("stop")
     assert timeline.spans[-1].lane == "c"
+
+
+def test_a_list_that_the_caller_writes_over_is_read_before(compiled: sm.CompiledGrammar) -> None:
+    matcher = compiled.matcher()
+    tokens = [ord("x")]
+    here, there = threading.Event(), threading.Event()
+    with MaskWorker() as worker:
+        # the thread is busy, so that the step begins after the list has changed
+        worker._pool.submit(lambda: (here.set(), there.wait(30)))
+        assert here.wait(30)
+        worker.start([matcher], sm.allocate_token_bitmask(1, 259), tokens)
+        tokens[0] = ord("9")
+        there.set()
+        assert worker.wait()
+    assert matcher.accept_string("12")

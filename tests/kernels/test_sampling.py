@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from kernels.masks import FLOATS, random_logits, random_masks
@@ -261,6 +262,7 @@ MASK = torch.full((2, 2), -1, dtype=torch.int32)
     ("options", "message"),
     [
         ({"temperature": -1}, "temperature has -1, must be 0 or more"),
+        ({"temperature": 1e39}, r"temperature has 1e\+39, must be 0 or more"),
         ({"temperature": math.nan}, "temperature has nan, must be 0 or more"),
         ({"top_k": -1}, "top_k has -1, must be 0"),
         ({"top_k": 1.5}, "top_k has 1.5, must be 0"),
@@ -298,3 +300,76 @@ def test_a_row_without_tokens_is_named(sample: Sample) -> None:
         sample(GOOD, masks)
     with pytest.raises(BitmaskError, match="bitmask allows no token in row 0"):
         sample(torch.full((1, 40), -math.inf), MASK[:1], temperature=0)
+
+
+HOSTILE = {
+    "temperature": (torch.float32, [math.nan, -3.0, math.inf, 1e-44, 0.0]),
+    "top_k": (torch.int32, [-1, -(2**31), 0, 2**31 - 1, 1]),
+    "top_p": (torch.float32, [math.nan, -1.0, 0.0, 5.0, math.inf]),
+    "min_p": (torch.float32, [math.nan, 2.0, math.inf, -1.0, 1.0]),
+}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_numbers_that_cannot_be_looked_at_draw_allowed_tokens(
+    device: str, name: str, dtype: torch.dtype
+) -> None:
+    # as tensors on a GPU come to the kernels; a loop that does not end would be a device that hangs
+    kind, numbers = HOSTILE[name]
+    rows, vocab = len(numbers), 2100
+    masks, allowed = random_masks(7, rows, vocab, 0.4)
+    allowed[:, :1100] = False
+    masks[:, :34] = 0
+    masks[:, 34] &= -(1 << 12)
+    logits = random_logits(5, rows, vocab, dtype)
+    for other in ({}, {"top_k": 30, "min_p": 0.01}, {"top_p": 0.8}):
+        given = {**DEFAULTS, **other, "seeds": 3}
+        sampler = MaskedSampler(rows, vocab, device)
+        parameters = {n: sampler._parameter(n, value, rows) for n, value in given.items()}
+        parameters[name] = torch.tensor(numbers, dtype=kind, device=device)
+        with np.errstate(over="ignore"):  # differences over 2^-125 are infinite, as they should be
+            drawn = sampler._launch(logits.to(device), masks.to(device), vocab, parameters, True)
+        tokens = drawn.tokens.cpu()
+        assert allowed[torch.arange(rows), tokens].all()
+        assert not drawn.logprobs.isnan().any()
+        usable = logits.float().masked_fill(~allowed | logits.isnan(), -torch.inf)
+        highest = usable.max(1).values
+        takes_highest = {"temperature": [0, 1, 4], "top_p": [1, 2], "min_p": [1, 2, 4], "top_k": []}[name]
+        assert torch.equal(usable[takes_highest, tokens[takes_highest]], highest[takes_highest])
+
+
+def test_numbers_of_other_kinds(sample: Sample) -> None:
+    masks, _ = random_masks(3, 2, 100, 0.5)
+    logits = random_logits(4, 2, 100, torch.float32, special=False)
+    wanted = sample(logits, masks, top_p=0.9, top_k=20, temperature=0.5, seeds=[1, 2])
+    for kind in (np.float64, torch.tensor, lambda x: [x, np.float64(x)], lambda x: (x, x)):
+        drawn = sample(
+            logits, masks, top_p=kind(0.9), top_k=np.int64(20), temperature=kind(0.5), seeds=np.array([1, 2])
+        )
+        assert torch.equal(drawn.tokens, wanted.tokens)
+
+
+def test_parameters_that_lie_apart_are_named() -> None:
+    sampler = MaskedSampler(4, 40)
+    sampler._tokens = sampler._tokens.to("meta")
+    apart = torch.zeros(4, 2, device="meta")[:, 0]
+    with pytest.raises(BitmaskError, match="temperature has stride 2, must have 1: numbers side by side"):
+        sampler._parameter("temperature", apart, 4)
+    with pytest.raises(BitmaskError, match=r"temperature is \(4,\) torch.int32 on meta, must be \(4,\)"):
+        sampler._parameter("temperature", apart.int(), 4)
+    with pytest.raises(BitmaskError, match="logits is on cpu, but the sampler is on meta"):
+        sampler._check_room(torch.zeros(4, 40))
+
+
+def test_numbers_of_a_captured_graph_stay() -> None:
+    # what a graph reads must not be given back while others come and go
+    sampler = MaskedSampler(2, 40)
+    kept = sampler._constant("temperature", 0.5, torch.float32)
+    first = sampler._constant("temperature", 0.25, torch.float32)
+    sampler._captured["temperature", 0.5] = kept
+    for number in range(200):
+        assert sampler._constant("top_k", number, torch.int32).tolist() == [number, number]
+    assert len(sampler._constants) <= sampling.MOST_CONSTANTS
+    assert sampler._constant("temperature", 0.5, torch.float32) is kept
+    assert sampler._constant("temperature", 0.25, torch.float32) is not first  # given back, and made anew

@@ -38,7 +38,7 @@ def _apply_kernel(
     is_row = True
     if CHOSEN:
         # numbers that are no rows change nothing: they cannot be looked at before the launch
-        row = tl.load(chosen_ptr + row).to(tl.int32)
+        row = tl.load(chosen_ptr + row).to(tl.int64)
         is_row = (row >= 0) & (row < rows)
     if is_row:
         tokens = first + tl.arange(0, BLOCK)

@@ -39,7 +39,9 @@ def _wanted_kernel(
     words = tl.zeros((BLOCK,), tl.int32)
     is_masked = is_there & (tokens < columns)
     for row in range(rows):
-        words |= tl.load(mask_ptr + row * mask_stride + tokens // 32, mask=is_masked, other=0)
+        # rows may lie far apart, as those of a slice do: more than 2^31 elements in all
+        start = mask_ptr + tl.cast(row, tl.int64) * mask_stride
+        words |= tl.load(start + tokens // 32, mask=is_masked, other=0)
     wanted = tl.where(is_masked, (words >> (tokens % 32)) & 1, 0)
     tl.store(wanted_ptr + positions, wanted.to(tl.int8), mask=is_there)
     tl.store(counts_ptr + tl.program_id(0), tl.sum(wanted, 0))
@@ -100,7 +102,7 @@ def _product_kernel(
     items = total
     if GATHER:
         items = (total + BLOCK - 1) // BLOCK
-    row = tl.arange(0, ROWS)
+    row = tl.arange(0, ROWS).to(tl.int64)
     depth = tl.arange(0, DEPTH)
     is_row = row < rows
     for item in range(tl.program_id(0), items, programs):
@@ -135,7 +137,7 @@ def _product_kernel(
         )
         is_allowed = ((words >> (tokens % 32)[None, :]) & 1) == 1
         value = tl.where(is_allowed, sums, float("-inf")).to(logits_ptr.dtype.element_ty)
-        at = logits_ptr + row.to(tl.int64)[:, None] * logits_stride + tokens[None, :]
+        at = logits_ptr + row[:, None] * logits_stride + tokens[None, :]
         tl.store(at, value, mask=is_row[:, None] & is_there[None, :])
 
 

@@ -22,25 +22,26 @@ TILE = 1024  # tokens; part of what is drawn, so the same everywhere
 LISTED = 2048  # logits above the first bound that are kept together; with more, tiles are read instead
 
 _LISTED = tl.constexpr(LISTED)
+_COLDEST = tl.constexpr(2.0**-125)
+_HOTTEST = tl.constexpr(2.0**125)
+_FIRST_DROP = tl.constexpr(2.0**-6)  # below it, next to nothing would be added by each of a hundred steps
 
 
 @triton.jit
 def _tile(
-    logits_ptr,
-    logits_stride,
-    mask_ptr,
-    mask_stride,
-    entry_ptr,
+    source,
     row,
     tile,
-    columns,
-    width,
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
     BLOCK: tl.constexpr,
 ):
-    """Return the logits of a tile as fp32, -inf where a token is forbidden or its logit is NaN."""
+    """Return the logits of a tile as fp32, -inf where a token is forbidden or its logit is NaN.
+
+    ``source`` is (logits, their stride, masks, their stride, entries, columns, width), as the kernels have them.
+    """
+    logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width = source
     first = tile * BLOCK
     tokens = first + tl.arange(0, BLOCK)
     words = load_words(mask_ptr, mask_stride, entry_ptr, row, tokens, first, BLOCK, columns, TABLE)
@@ -73,8 +74,15 @@ def _weights(x, highest, inverse):
 
 
 @triton.jit
-def _inverse_temperature(temperature):
-    return tl.where(temperature > 0.0, 1.0 / tl.where(temperature > 0.0, temperature, 1.0), 1.0)
+def _load_temperature(temperature_ptr, row):
+    """Return the temperature of a row and its inverse, 1 where the highest is taken.
+
+    Numbers on the device have not been looked at: what is not above 0 (NaN too) counts as 0, so that every loop
+    below ends; others from 2^-125 to 2^125, so that inverses are neither infinite nor denormal.
+    """
+    given = tl.load(temperature_ptr + row)
+    temperature = tl.where(given > 0.0, tl.maximum(tl.minimum(given, _HOTTEST), _COLDEST), 0.0)
+    return temperature, tl.where(temperature > 0.0, 1.0 / tl.where(temperature > 0.0, temperature, 1.0), 1.0)
 
 
 @triton.jit
@@ -98,25 +106,12 @@ def _tiles_kernel(
     BLOCK: tl.constexpr,
 ):
     """Leave highest logit, its token, sum and count of one tile: (rows x tiles) programs."""
+    source = (logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width)
     row = tl.program_id(0) // tiles
     tile = tl.program_id(0) % tiles
-    x = _tile(
-        logits_ptr,
-        logits_stride,
-        mask_ptr,
-        mask_stride,
-        entry_ptr,
-        row,
-        tile,
-        columns,
-        width,
-        TABLE,
-        GROUP,
-        EVEN,
-        BLOCK,
-    )
+    x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
     highest = tl.max(x, 0)
-    inverse = _inverse_temperature(tl.load(temperature_ptr + row))
+    _, inverse = _load_temperature(temperature_ptr, row)
     at = tl.program_id(0).to(tl.int64)
     tl.store(max_ptr + at, highest)
     tl.store(sum_ptr + at, tl.sum(_weights(x, highest, inverse), 0))
@@ -143,15 +138,9 @@ def _measure_tiles(
     highest,
     inverse,
     max_ptr,
-    logits_ptr,
-    logits_stride,
-    mask_ptr,
-    mask_stride,
-    entry_ptr,
+    source,
     row,
     tiles,
-    columns,
-    width,
     TABLE: tl.constexpr,
     GROUP: tl.constexpr,
     EVEN: tl.constexpr,
@@ -162,13 +151,39 @@ def _measure_tiles(
     mass = tl.zeros((), tl.float32)
     for tile in range(tiles):
         if tl.load(max_ptr + row.to(tl.int64) * tiles + tile) >= bound:
-            x = _tile(
-                logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row, tile, columns, width,
-                TABLE, GROUP, EVEN, BLOCK,
-            )  # fmt: skip
+            x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
             is_above = (x >= bound) & (x > float("-inf"))
             count += tl.sum(is_above.to(tl.int32), 0)
             mass += tl.sum(tl.where(is_above, _weights(x, highest, inverse), 0.0), 0)
+    return count, mass
+
+
+@triton.jit
+def _measure(
+    bound,
+    values,
+    masses,
+    listed,
+    highest,
+    inverse,
+    max_ptr,
+    source,
+    row,
+    tiles,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Do so from the list of logits and their masses, if it has room for all that are ``listed``."""
+    if listed <= _LISTED:
+        is_above = values >= bound
+        count = tl.sum(is_above.to(tl.int32), 0)
+        mass = tl.sum(tl.where(is_above, masses, 0.0), 0)
+    else:
+        count, mass = _measure_tiles(
+            bound, highest, inverse, max_ptr, source, row, tiles, TABLE, GROUP, EVEN, BLOCK
+        )
     return count, mass
 
 
@@ -211,14 +226,14 @@ def _rows_kernel(
     TILES: tl.constexpr,
 ):
     """Draw the token of one row: a program each."""
+    source = (logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, columns, width)
     row = tl.program_id(0)
     base = row.to(tl.int64) * tiles
     numbers = tl.arange(0, TILES)
     is_tile = numbers < tiles
     maxima = tl.load(max_ptr + base + numbers, mask=is_tile, other=float("-inf"))
     highest = tl.max(maxima, 0)
-    temperature = tl.load(temperature_ptr + row)
-    inverse = _inverse_temperature(temperature)
+    temperature, inverse = _load_temperature(temperature_ptr, row)
     sums = tl.load(sum_ptr + base + numbers, mask=is_tile, other=0.0) * _weights(maxima, highest, inverse)
     threshold = float("-inf")
     least = float("-inf")
@@ -231,15 +246,14 @@ def _rows_kernel(
         by_mass = top_p < 1.0
         # steps down from the highest logit, each twice as long, until enough is above
         low = highest
-        drop = temperature
+        drop = tl.maximum(temperature, _FIRST_DROP)
         is_low = (((by_count == 0) & (by_mass == 0)) | (temperature <= 0.0)) | (highest == float("inf"))
         is_cut = is_low == 0
         while is_low == 0:
             low = highest - drop
             count, mass = _measure_tiles(
-                low, highest, inverse, max_ptr, logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row,
-                tiles, columns, width, TABLE, GROUP, EVEN, BLOCK,
-            )  # fmt: skip
+                low, highest, inverse, max_ptr, source, row, tiles, TABLE, GROUP, EVEN, BLOCK
+            )
             is_low = tl.where(by_count, count >= top_k, mass >= top_p * total) | (low == float("-inf"))
             drop = drop * 2.0
         if is_cut:
@@ -248,10 +262,7 @@ def _rows_kernel(
             at = list_ptr + row.to(tl.int64) * _LISTED
             for tile in range(tiles):
                 if tl.load(max_ptr + base + tile) >= low:
-                    x = _tile(
-                        logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row, tile, columns, width,
-                        TABLE, GROUP, EVEN, BLOCK,
-                    )  # fmt: skip
+                    x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
                     is_above = ((x >= low) & (x > float("-inf"))).to(tl.int32)
                     place = listed + tl.cumsum(is_above, 0) - 1
                     tl.store(at + place, x, mask=(is_above == 1) & (place < _LISTED))
@@ -270,41 +281,32 @@ def _rows_kernel(
                     while above - below > 1:
                         middle = below + (above - below) // 2
                         bound = _of_key(middle.to(tl.int32))
-                        if listed <= _LISTED:
-                            count = tl.sum((values >= bound).to(tl.int32), 0)
-                            mass = tl.sum(tl.where(values >= bound, masses, 0.0), 0)
-                        else:
-                            count, mass = _measure_tiles(
-                                bound, highest, inverse, max_ptr, logits_ptr, logits_stride, mask_ptr, mask_stride,
-                                entry_ptr, row, tiles, columns, width, TABLE, GROUP, EVEN, BLOCK,
-                            )  # fmt: skip
+                        count, mass = _measure(
+                            bound, values, masses, listed, highest, inverse, max_ptr, source, row, tiles,
+                            TABLE, GROUP, EVEN, BLOCK,
+                        )  # fmt: skip
                         is_enough = count >= top_k if which == 0 else mass >= wanted
                         below = tl.where(is_enough, middle, below)
                         above = tl.where(is_enough, above, middle)
                     threshold = _of_key(below.to(tl.int32))
                     if which == 0:
                         # the share of top-p is of what top-k keeps
-                        if listed <= _LISTED:
-                            wanted = top_p * tl.sum(tl.where(values >= threshold, masses, 0.0), 0)
-                        else:
-                            count, mass = _measure_tiles(
-                                threshold, highest, inverse, max_ptr, logits_ptr, logits_stride, mask_ptr,
-                                mask_stride, entry_ptr, row, tiles, columns, width, TABLE, GROUP, EVEN, BLOCK,
-                            )  # fmt: skip
-                            wanted = top_p * mass
+                        count, mass = _measure(
+                            threshold, values, masses, listed, highest, inverse, max_ptr, source, row, tiles,
+                            TABLE, GROUP, EVEN, BLOCK,
+                        )  # fmt: skip
+                        wanted = top_p * mass
         min_p = tl.load(min_p_ptr + row)
         is_least = (min_p > 0.0) & (temperature > 0.0)
         if is_least:
-            least = tl.log(min_p)
+            least = tl.minimum(tl.log(min_p), 0.0)  # the highest stays, whatever is asked
         if is_cut | is_least:
+            tl.debug_barrier()  # all sums have been read before the first is written over
             for tile in range(tiles):
                 kept = tl.zeros((), tl.float32)
                 top = tl.load(max_ptr + base + tile)
                 if (top >= threshold) & (top > float("-inf")):
-                    x = _tile(
-                        logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row, tile, columns, width,
-                        TABLE, GROUP, EVEN, BLOCK,
-                    )  # fmt: skip
+                    x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
                     is_kept = (x >= threshold) & (_gap(x, highest, inverse) >= least)
                     kept = tl.sum(tl.where(is_kept, _weights(x, highest, inverse), 0.0), 0)
                 tl.store(sum_ptr + base + tile, kept)
@@ -328,10 +330,7 @@ def _rows_kernel(
         u = (a >> 8).to(tl.float32) * 5.9604644775390625e-08
         v = (b >> 8).to(tl.float32) * 5.9604644775390625e-08
         tile = _draw(sums, numbers, u * total, TILES)
-        x = _tile(
-            logits_ptr, logits_stride, mask_ptr, mask_stride, entry_ptr, row, tile, columns, width, TABLE, GROUP, EVEN,
-            BLOCK,
-        )  # fmt: skip
+        x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
         is_kept = (x >= threshold) & (_gap(x, highest, inverse) >= least)
         # by the tile's own highest: far below the row's, all weights would be 0
         weights = tl.where(is_kept, _weights(x, tl.max(x, 0), inverse), 0.0)
