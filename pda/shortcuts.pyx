@@ -249,8 +249,8 @@ cdef class Shortcuts(RunCuts):
     cdef Settled settled(self, int32_t state, int32_t frame) except *:
         """Return X{0,high} of which all runs may come in a state, whatever is below the frame.
 
-        More of X may come behind them. That is so if the state, or an alternative of it, begins with X* or X{m,n}. Of several X that with
-        the most characters.
+        More of X may come behind them. That is so if the state, or an alternative of it, begins with X* or
+        X{m,n}. Of several X that with the most characters.
         """
         cdef Term t = self.terms.terms[state]
         cdef Settled found
