@@ -144,7 +144,8 @@ def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callabl
 def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
     """Mark an action that needs no more than the first ``count`` bytes of its text: only these are kept and handed over.
 
-    Texts of captures within it are left out: their own actions have had them.
+    Texts of captures within it are left out: their own actions have had them. Inside a capture that
+    keeps all of its text, all is kept for that one, and the first bytes are handed over whatever captured them.
     Texts of any length with the same beginning then lead to the same state.
     """
 

@@ -76,6 +76,7 @@ cdef class Semantics:
     cdef int32_t begin_update(self, int32_t sem, int32_t action) except -3
     cdef bint keeps_bytes(self, int32_t sem) noexcept
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
+    cdef bytes first_of(self, vector[uint8_t]& text, int32_t action)
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
     cdef bint may_forbid(self, int32_t action)
     cdef int is_sure(self, int32_t sem) except -1

@@ -257,7 +257,12 @@ cdef class Semantics:
         return self.intern(s.parent, -1, -1, self.longer(s.text, byte))
 
     cdef int32_t begin(self, int32_t sem, int32_t action) except -3:
-        """Return the state with one more open capture, for an action."""
+        """Return the state with one more open capture, for an action.
+
+        Where the capture around it keeps all of its text, this one keeps all for it.
+        """
+        if self.in_capture(sem) and self.text_left[self.sems[sem].text] < 0:
+            return self.intern(sem, -1, -1, 0)
         return self.intern(sem, -1, -1, self.action_text[action])
 
     cdef int32_t begin_key(self, int32_t sem) except -3:
@@ -310,7 +315,7 @@ cdef class Semantics:
             elif s.text == KEY_OF_MORE:
                 return NEEDS_STATE
             else:
-                answer = self.actions[action](self.values[base.value], self.text_of(s.text))
+                answer = self.actions[action](self.values[base.value], self.first_of(text, action))
                 if answer is None:
                     if self.action_kind[action] == ACT_UPDATE:
                         raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
@@ -324,6 +329,14 @@ cdef class Semantics:
                 for i in range(text.size()):
                     sem = self.append(sem, text[i])
         return sem
+
+    cdef bytes first_of(self, vector[uint8_t]& text, int32_t action):
+        """Return what an action reads of a text, which may have been kept whole for a capture around it."""
+        cdef size_t size = text.size()
+        cdef int32_t most = self.text_left[self.action_text[action]]
+        if most >= 0 and size > <size_t>most:
+            size = most
+        return (<char*>text.data())[:size]
 
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3:
         """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""

@@ -165,8 +165,9 @@ cdef class Shortcuts(RunCuts):
         """Find out up to which length tokens are decided by a state without its count.
 
         Where the pattern is all X, X{0,n} allows any continuation of a text of k characters if n - k is at
-        least what the rest of the pattern takes, and a token of b bytes has at most b characters. A minimum
-        of one character is none where the pattern takes one anyway.
+        least what the rest of the pattern takes, and a token of b bytes has at most b characters. One more is
+        left so that the state goes on by itself where the pattern does, since a return may be forbidden. A
+        minimum of one character is none where the pattern takes one anyway.
         """
         cdef Term t = self.terms.terms[state]
         cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
@@ -186,7 +187,7 @@ cdef class Shortcuts(RunCuts):
                 continue
             if count.b > 1 or (count.b == 1 and self.terms.terms[pattern].nu != NEVER):
                 continue
-            left = count.c - <int32_t>self.length(pattern, 0).slack
+            left = count.c - 1 - <int32_t>self.length(pattern, 0).slack
             if left < LEAST_BYTES:
                 continue
             # a few lengths only, since each has a trie of its own
@@ -248,8 +249,8 @@ cdef class Shortcuts(RunCuts):
     cdef Settled settled(self, int32_t state, int32_t frame) except *:
         """Return X{0,high} of which all runs may come in a state, whatever is below the frame.
 
-        That is so if the state, or an alternative of it, begins with X* or X{m,n}. Of several X that with
-        the most characters.
+        More of X may come behind them. That is so if the state, or an alternative of it, begins with X* or
+        X{m,n}. Of several X that with the most characters.
         """
         cdef Term t = self.terms.terms[state]
         cdef Settled found
@@ -286,7 +287,8 @@ cdef class Shortcuts(RunCuts):
             if bytes > found.bytes:
                 found.code = code
                 found.bytes = bytes
-                found.high = NO_END if t.c < 0 else t.c
+                # behind the last of them only a return may be left, which an action below may forbid
+                found.high = NO_END if t.c < 0 else t.c - 1
         return 0
 
     cdef int32_t unsettled_place(self, int32_t run) except -2:

@@ -55,7 +55,9 @@ cdef class MaskWalks(Stays):
     cdef int may_repeat(
         self, Joint* again, int32_t state, int32_t sem, vector[int32_t]& below
     ) except -1
-    cdef int include_run(self, Later later, bint strict, vector[Include]& out) except -3
+    cdef int include_run(
+        self, Later later, bint strict, vector[Include]& out, vector[int32_t]& readers
+    ) except -3
     cdef bint asks(self, int32_t mask) noexcept
     cdef int32_t root(self, int32_t state, bint strict) except -3
     cdef int32_t keyed_root(self, int32_t state, int32_t sem, bint strict) except -3

@@ -303,9 +303,6 @@ cdef class MaskWalks(Stays):
             pending.count = <int32_t>late_tokens[g].size()
             self.sparse_tokens.insert(self.sparse_tokens.end(), late_tokens[g].begin(), late_tokens[g].end())
             self.pendings.push_back(pending)
-        mask.reader_first = <int32_t>self.readers.size()
-        mask.reader_count = <int32_t>readers.size()
-        self.readers.insert(self.readers.end(), readers.begin(), readers.end())
         mask.key_first = <int32_t>self.key_starts.size()
         mask.key_count = <int32_t>key_starts.size()
         self.key_starts.insert(self.key_starts.end(), key_starts.begin(), key_starts.end())
@@ -329,7 +326,10 @@ cdef class MaskWalks(Stays):
         self.mask_groups.insert(self.mask_groups.end(), own_groups.begin(), own_groups.end())
         # these walk in their turn, so the scratch must be free
         for r in range(for_later.size()):
-            self.include_run(for_later[r], strict, includes)
+            self.include_run(for_later[r], strict, includes, readers)
+        mask.reader_first = <int32_t>self.readers.size()
+        mask.reader_count = <int32_t>readers.size()
+        self.readers.insert(self.readers.end(), readers.begin(), readers.end())
         mask.include_first = <int32_t>self.includes.size()
         mask.include_count = <int32_t>includes.size()
         self.includes.insert(self.includes.end(), includes.begin(), includes.end())
@@ -382,14 +382,23 @@ cdef class MaskWalks(Stays):
         self.walked_places.insert(self.walked_places.end(), below.begin(), below.end())
         return 0
 
-    cdef int include_run(self, Later later, bint strict, vector[Include]& out) except -3:
-        """Include what run tables tell: the run itself, and what follows a run that is long enough."""
+    cdef int include_run(
+        self, Later later, bint strict, vector[Include]& out, vector[int32_t]& readers
+    ) except -3:
+        """Include what run tables tell: the run itself, and what follows a run that is long enough.
+
+        ``readers`` gets the place if runs of all characters are kept alive by a return that may be forbidden.
+        """
         cdef RunPart part = self.parts[later.part]
         cdef Include piece
-        cdef int32_t run = self.runs.run_of(part.code, later.place)
+        cdef int32_t run = self.runs.run_of(part.code, later.place), high = part.high
+        cdef bint returns = not self.space.configs[part.rest].count
+        if strict and returns and 0 <= high <= self.runs.runs[run].most_needed:
+            high -= 1
+            readers.push_back(later.place)
         piece.ends = part.ends
         piece.filter = later.filter
-        piece.mask = self.slice(run, part.high)
+        piece.mask = self.slice(run, high)
         if piece.mask != NO_TOKENS:
             out.push_back(piece)
         piece.ends = 1

@@ -292,3 +292,30 @@ def test_masks_hold_what_does_not_depend_on_the_state_and_what_does() -> None:
     matcher = matcher_of(grammar)
     assert matcher.accept_string("<ab") and matcher.fork().accept_string(">")
     assert matcher.accept_string("a") and not matcher.fork().accept_string(">")
+
+
+@pytest.mark.parametrize("most", [0, 1, 2])
+def test_a_capture_keeps_what_actions_in_it_do_not_read(most: int) -> None:
+    read = []
+
+    @ir.reads_at_most(most)
+    def inner(value: object, text: bytes) -> object:
+        read.append(text)
+        return value
+
+    def outer(value: object, text: bytes) -> object | None:
+        return None if text == b"ab" else value
+
+    word = ir.Repeat(ir.CharClass(((ord("a"), ord("z")),)), 1, None)
+    body = ir.Sequence((ir.Literal(b"a"), ir.Capture(word, inner)))
+    rules = {"s": ir.Rule("s", ir.Sequence((ir.Capture(body, outer), ir.Literal(b"!"))))}
+    tokens = [bytes([byte]) for byte in range(128)]
+    compiled = sm.Compiler(sm.Vocabulary([*tokens, None], stop_ids=[128])).compile(
+        sm.Grammar(ir.RuleSet(rules, "s", 0))
+    )
+    for text, ends in ((b"ab", False), (b"ac", True), (b"abc", True)):
+        matcher = compiled.matcher()
+        assert matcher.accept_string(text)
+        assert matcher.accept_string(b"!") == ends
+    assert read
+    assert max(map(len, read)) <= most
