@@ -40,7 +40,7 @@ def sql_rules(
     base = _dialect_rules(dialect, "root" if max_limit is None else "limited")
     changes: dict[str, Expr] = {}
     if functions != "any":
-        changes |= call_rules(dialect, _functions(dialect, functions, base, read_only))
+        changes |= call_rules(dialect, _functions(dialect, functions, read_only))
     if not read_only:
         changes["side_effect"] = NO_WORD
     if not allow_comments:
@@ -78,10 +78,9 @@ def scoped_sql_rules(
     if escape is not None and (not isinstance(escape, str) or not escape.strip()):
         raise SQLError(f"escape: {escape!r:.60} is no text")
     catalog = read_catalog(read_schema(schema, dialect), dialect, tables, columns)
-    base = _dialect_rules(dialect, "root")
     return scoped_rules(
         catalog,
-        _functions(dialect, functions, base, read_only),
+        _functions(dialect, functions, read_only),
         max_limit=max_limit,
         allow_comments=allow_comments,
         escape=escape,
@@ -101,10 +100,10 @@ def _check_limit(max_limit: int | None) -> None:
         raise SQLError(f"max_limit: {max_limit!r:.60} is no number of rows from 0 to {MAX_ROWS:,}")
 
 
-def _functions(dialect: str, functions: Iterable[str] | None, base: RuleSet, read_only: bool) -> Functions:
+def _functions(dialect: str, functions: Iterable[str] | None, read_only: bool) -> Functions:
     if functions is None:
         return safe_functions(dialect)
-    bodies = {name: rule.body for name, rule in base.rules.items()}
+    bodies = {name: rule.body for name, rule in _dialect_rules(dialect, "root").rules.items()}
     forbidden = names_pattern(bodies["side_effect"], bodies) if read_only else None
     return chosen_functions(dialect, functions, forbidden)
 

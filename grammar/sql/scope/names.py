@@ -44,10 +44,11 @@ class Words:
 
     @classmethod
     def of(cls, rules: RuleSet) -> Words:
-        """Read the words of `sqlite.ebnf`."""
+        """Read the words of `sqlite.ebnf` in rules that import it."""
         bodies = {name: rule.body for name, rule in rules.rules.items()}
-        reserved, operand = (written_out(RuleRef(name), bodies) for name in ("reserved", "operand_word"))
-        no_column = Choice((reserved, operand))
+        reserved, no_column = (
+            written_out(RuleRef(name), bodies) for name in ("sqlite.reserved", "NO_COLUMN")
+        )
         return cls(
             names_pattern(reserved, {}),
             names_pattern(no_column, {}),

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ebnf.modules import load_rules
-from stackmask.grammar.files import bundled_path, read_text
+from stackmask.grammar.files import read_text
 from stackmask.grammar.ir import (
     Capture,
     Choice,
@@ -63,12 +63,13 @@ def _shared(
     bodies: dict[str, Expr] = {name: rule.body for name, rule in base.rules.items()}
     by_kind, unlisted = listed
     bodies |= call_rules(Functions({kind: dict(groups) for kind, groups in by_kind}, unlisted))
-    for name, resolver in resolvers(_words()).items():
+    names = resolvers(Words.of(base))
+    for name, resolver in names.items():
         bodies[name] = Dynamic(follows_restrictions(resolver))
     for name, action in PLACES.items():
         if name in bodies:
             bodies[name] = Capture(bodies[name], action)
-    for name in resolvers(_words()):
+    for name in names:
         bodies[name] = seq(bodies[name], WORD_END)
     if not allow_comments:
         bodies[SKIP_RULE] = Repeat(RuleRef("sqlite.blank"), 0, None)
@@ -87,10 +88,3 @@ def _dialect(limited: bool) -> RuleSet:
     return load_rules(
         text, name=f"stackmask/{path.name}", base=path.parent, start="limited" if limited else "root"
     )
-
-
-@lru_cache(maxsize=1)
-def _words() -> Words:
-    path = bundled_path("sqlite")
-    assert path is not None  # a file of this package
-    return Words.of(load_rules(read_text(path), name=path.name, base=path.parent, start=None))
