@@ -1,20 +1,41 @@
 # The masks of configurations, put together from those of local states. See masks.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport Edge
-from stackmask.pda.remainders cimport Nodes
+from stackmask.pda.heads cimport Heads
 from stackmask.pda.simulation cimport Simulation
-from stackmask.pda.tables cimport IdTable, KeyMap
+from stackmask.pda.tables cimport IdTable, KeyMap, mix
+
+
+cdef enum:
+    WHOLE = -1          # the whole vocabulary, in place of a group
 
 
 cdef struct Visit:
     int32_t mask
     int32_t frame
+    int32_t rest        # what comes before the frame, as it was cut off a state: a state, or EPS
     int32_t filter      # or NO_FILTER
     int32_t keys        # key state of the object that the mask is in, KEYS_NONE outside all
     bint unsure         # an action on the way may forbid
+
+
+cdef inline bint same_visit(const Visit& v, const Visit& w) noexcept:
+    return (
+        v.mask == w.mask
+        and v.frame == w.frame
+        and v.rest == w.rest
+        and v.filter == w.filter
+        and v.keys == w.keys
+        and v.unsure == w.unsure
+    )
+
+
+cdef inline uint64_t visit_hash(const Visit& v) noexcept:
+    cdef uint64_t h = mix(mix(mix(59, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.rest)
+    return mix(mix(h, <uint32_t>v.filter), (<uint64_t>v.keys << 1) | <uint64_t>v.unsure)
 
 
 cdef struct Part:
@@ -41,9 +62,9 @@ cdef class MaskStore(Simulation):
     cdef vector[Part] parts_unsure          # what only the real configuration can confirm
     cdef vector[uint32_t] unsure            # and its tokens
     cdef vector[Part] parts_found
-    cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
-    cdef KeyMap visited
+    cdef KeyMap visited                     # hash of a visit, or the next one that was free -> its number
     cdef bint visited_ready                 # `visited` holds the visits of this fill
+    cdef Heads heads
     cdef int32_t epoch                      # counts how often the masks were dropped
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
@@ -51,19 +72,21 @@ cdef class MaskStore(Simulation):
     cdef readonly uint64_t most_visits
 
     cdef int visit(
-        self, int32_t mask, int32_t frame, int32_t filter, int32_t keys, bint unsure=*
+        self, int32_t mask, int32_t frame, int32_t rest, int32_t filter, int32_t keys, bint unsure=*
     ) except -3
+    cdef bint is_visited(self, Visit v) except -1
+    cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept
+    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept
+    cdef bint is_cut(self, int32_t state, int32_t keys) except -1
+    cdef bint visit_heads(
+        self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
+    ) except -1
     cdef int try_unsure(self, uint32_t* words) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept
     cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1
-    cdef int32_t child_of(
-        self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys
-    ) except -3
-    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3
-    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept
-    cdef int recheck(self, uint32_t* words) except -3
+    cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at, bint unsure) except -3
     cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3
     cdef int collect(self, ConfigSpace family, int32_t config) except -3
     cdef int weigh(self) except -1

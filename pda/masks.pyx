@@ -4,8 +4,9 @@
 The mask of a configuration is the union over its members (``walks`` makes those). Where a token returns out
 of a member's frame with bytes left over, each edge of the frame gives a return state, over which the
 remainders were walked in the same way; the answer for (remainders, return state) is a mask of the same form,
-remembered under that pair, and it goes deeper only where a remainder returns again. Tokens on which the
-semantic state decides are run on the real configuration, whose steps are remembered too.
+remembered under that pair, and it goes deeper only where a remainder returns again. A state is
+taken apart into heads and what follows them (``heads``), as if every head were a rule that returns. Tokens on
+which the semantic state decides are run on the real configuration, whose steps are remembered too.
 
 A mask of several parts is remembered under the list of its parts, since joining them costs more than looking
 up; and a configuration remembers the row of its whole mask.
@@ -17,10 +18,10 @@ from libc.string cimport memcpy, memset
 
 from stackmask.pda.config_table cimport Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
-from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, F_KEYS
-from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN
+from stackmask.pda.heads cimport Cut, Heads, Leaf
+from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, EMPTY, EPS, F_KEYS
+from stackmask.pda.keys cimport KEYS_UNKNOWN
 from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, Group, Include, Mask
-from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.repeated_walks cimport NOT_JOINT
 from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
@@ -52,6 +53,7 @@ cdef class MaskStore(Simulation):
         map_init(&self.visited)
         map_init(&self.joined_before)
         self.weighed = 0
+        self.heads = Heads(self.terms, self.semantics.keys, self.trie)
         ids_init(&self.joined_index)
         self.epoch = 1
         self.fills = 0
@@ -67,55 +69,134 @@ cdef class MaskStore(Simulation):
     # -- the parts of a mask ---------------------------------------------------------------------------
 
     cdef int visit(
-        self, int32_t mask, int32_t frame, int32_t filter, int32_t keys, bint unsure=False
+        self, int32_t mask, int32_t frame, int32_t rest, int32_t filter, int32_t keys, bint unsure=False
     ) except -3:
         """Enter a mask over a frame into the list of what the result is put together from.
 
-        ``unsure``: an action on the way may forbid, so what the mask allows is run on the real configuration.
+        ``rest``: what comes before the frame. ``unsure``: an action on the way may forbid, so what the mask
+        allows is run on the real configuration.
         """
         cdef Visit v
-        cdef size_t i, n = self.visits.size()
         if mask == NO_TOKENS:
             return 0
         v.mask = mask
         v.frame = frame
+        v.rest = rest
         v.filter = filter
         v.keys = keys
         v.unsure = unsure
         # ambiguous stacks reach the same place in several ways; a mask is or-ed once
+        if not self.is_visited(v):
+            self.visits.push_back(v)
+        return 0
+
+    cdef bint is_visited(self, Visit v) except -1:
+        """Tell whether a visit is in the list; where the list is long, it is taken to be entered now."""
+        cdef size_t i, n = self.visits.size()
+        cdef uint64_t h
+        cdef int32_t at
         if n < FEW_VISITS:
             for i in range(n):
-                if (
-                    self.visits[i].mask == mask
-                    and self.visits[i].frame == frame
-                    and self.visits[i].filter == filter
-                    and self.visits[i].keys == keys
-                    and self.visits[i].unsure == unsure
-                ):
-                    return 0
-        elif filter == NO_FILTER and keys == KEYS_NONE and not unsure:
-            if not self.visited_ready:
-                # what the map holds is of an earlier fill
-                self.visited_ready = True
-                map_clear(&self.visited)
-                for i in range(n):
-                    v = self.visits[i]
-                    if v.filter == NO_FILTER and v.keys == KEYS_NONE and not v.unsure:
-                        map_put(&self.visited, visit_key(v), 1)
-                v.mask = mask
-                v.frame = frame
-                v.filter = filter
-                v.keys = keys
-                v.unsure = unsure
-            if map_get(&self.visited, visit_key(v)) != NO_VALUE:
-                return 0
-            map_put(&self.visited, visit_key(v), 1)
-        self.visits.push_back(v)
-        return 0
+                if same_visit(v, self.visits[i]):
+                    return True
+            return False
+        if not self.visited_ready:
+            # what the map holds is of an earlier fill
+            self.visited_ready = True
+            map_clear(&self.visited)
+            for i in range(n):
+                h = visit_hash(self.visits[i])
+                while map_get(&self.visited, h) != NO_VALUE:
+                    h += 1
+                map_put(&self.visited, h, <int32_t>i)
+        h = visit_hash(v)
+        while True:
+            at = map_get(&self.visited, h)
+            if at == NO_VALUE:
+                break
+            if same_visit(v, self.visits[at]):
+                return True
+            h += 1
+        map_put(&self.visited, h, <int32_t>n)
+        return False
 
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept:
         """Tell whether a return from a frame, or from below it, may be forbidden."""
         return family.frames[frame].keys_forbid or (not self.sure and family.frames[frame].action_forbids)
+
+    cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept:
+        return 1 if at.rest != EPS else family.frames[at.frame].count
+
+    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept:
+        """Return one of the edges that a visit returns along: a rest stands for a frame with one."""
+        cdef Edge edge
+        if at.rest == EPS:
+            return family.edges[family.frames[at.frame].first + number]
+        edge.rest = at.rest
+        edge.parent = at.frame
+        edge.action = ACTION_NONE
+        edge.saved = 0
+        return edge
+
+    cdef bint is_cut(self, int32_t state, int32_t keys) except -1:
+        """Tell whether the heads of a state are looked at one by one.
+
+        Under restrictions a way on may be a dead end that others hide, and the keys must be known to tell.
+        """
+        if self.terms.guard_sets.size() > 1:
+            return False
+        if keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS:
+            return False
+        return self.heads.cut(state).count > 0
+
+    cdef bint visit_heads(
+        self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
+    ) except -1:
+        """Visit the masks of the heads of a state over a frame, and tell whether that was all that it allows.
+
+        ``group``: what is walked, the whole vocabulary if it is WHOLE. ``at``: filter, keys and the like.
+        """
+        cdef Cut cut = self.heads.cut(state)
+        cdef Leaf leaf
+        cdef Mask* mask
+        cdef Part part
+        cdef int32_t i, found
+        cdef bint strict
+        cdef const uint64_t* first = NULL
+        if group != WHOLE and cut.count > 1:
+            first = self.first_of_group(group)
+        for i in range(cut.first, cut.first + cut.count):
+            leaf = self.heads.leaves[i]
+            if first != NULL and not (
+                first[0] & leaf.first[0]
+                or first[1] & leaf.first[1]
+                or first[2] & leaf.first[2]
+                or first[3] & leaf.first[3]
+            ):
+                continue
+            if leaf.live != EPS and not self.semantics.keys.lives(at.keys, leaf.live):
+                continue
+            strict = leaf.nullable and self.is_strict(family, frame)
+            if group == WHOLE:
+                found = self.root(leaf.head, strict, leaf.words)
+            else:
+                found = self.child(group, leaf.head, SEM_SYMBOL, strict, leaf.words)
+            if found == NO_TOKENS:
+                continue
+            mask = &self.masks[found]
+            if not leaf.words and not self.is_worth(found):
+                self.heads.refuse(state)
+                return False
+            if mask.group_count or mask.include_count or mask.pending_count or mask.reader_count:
+                self.visit(found, frame, self.heads.rest_of(i), at.filter, at.keys, at.unsure)
+            else:
+                part.mask = found
+                part.filter = at.filter
+                if at.unsure:
+                    self.parts_unsure.push_back(part)
+                else:
+                    self.parts_found.push_back(part)
+        return True
 
     cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1:
         """Tell whether the frame is alive under one of the guards."""
@@ -135,7 +216,6 @@ cdef class MaskStore(Simulation):
         cdef Edge edge
         cdef Include piece
         cdef Part part
-        cdef int32_t keys
         cdef vector[vector[uint8_t]] texts
         part.filter = at.filter
         cdef vector[Part]* found = &self.parts_unsure if at.unsure else &self.parts_found
@@ -154,18 +234,17 @@ cdef class MaskStore(Simulation):
             piece = self.includes[i]
             if self.any_exit(family, at.frame, piece.ends):
                 j = self.filter_both(at.filter, piece.filter)
-                self.visit(piece.mask, at.frame, j, at.keys, at.unsure)
+                self.visit(piece.mask, at.frame, at.rest, j, at.keys, at.unsure)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
-            for e in range(family.frames[at.frame].count):
-                edge = family.edges[family.frames[at.frame].first + e]
+            for e in range(self.count_edges(family, at)):
+                edge = self.edge_of(family, at, e)
                 if edge.rest == BOTTOM_REST:
                     continue
                 unsure = at.unsure or (
                     not self.sure and edge.action >= 0 and self.semantics.may_forbid(edge.action)
                 )
-                j = self.child_of(family, k, edge, at, &keys)
-                self.visit(j, edge.parent, at.filter, keys, unsure)
+                self.enter(family, k, edge, at, unsure)
         if mask.joint >= 0:
             self.repeat(family, at, mask.joint)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
@@ -178,8 +257,8 @@ cdef class MaskStore(Simulation):
         """Visit, for every edge, the mask of a walk that knows where it returns to."""
         cdef Edge edge
         cdef int32_t e, j
-        for e in range(family.frames[at.frame].count):
-            edge = family.edges[family.frames[at.frame].first + e]
+        for e in range(self.count_edges(family, at)):
+            edge = self.edge_of(family, at, e)
             if edge.rest == BOTTOM_REST:
                 continue
             j = NOT_JOINT
@@ -190,24 +269,24 @@ cdef class MaskStore(Simulation):
             if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
                 # merged after all: where captures keep texts, running all tokens would cost more
                 j = self.grouped_mask(joint, self.is_strict(family, at.frame))
-                self.visit(j, at.frame, at.filter, at.keys, at.unsure)
+                self.visit(j, at.frame, at.rest, at.filter, at.keys, at.unsure)
                 return 0
             if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
                 self.simulate_all = True
                 return 0
-            self.visit(j, edge.parent, at.filter, at.keys, at.unsure)
+            self.visit(j, edge.parent, EPS, at.filter, at.keys, at.unsure)
         return 0
 
-    cdef int32_t child_of(
-        self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys
+    cdef int enter(
+        self, ConfigSpace family, int32_t group, Edge edge, Visit at, bint unsure
     ) except -3:
-        """Return the mask of what a group leaves over when it returns along an edge, and the keys there."""
-        cdef int32_t sem = self.groups[group].sem, found
+        """Visit what a group leaves over when it returns along an edge."""
+        cdef int32_t sem = self.groups[group].sem, state = edge.rest, found
         cdef int32_t known = self.semantics.keys_at(sem)
         cdef bint strict = self.is_strict(family, edge.parent)
-        keys[0] = at.keys
+        at.unsure = unsure
         if edge.action <= ACTION_SCOPE:
-            keys[0] = self.semantics.keys_at(edge.saved)
+            at.keys = self.semantics.keys_at(edge.saved)
             known = KEYS_UNKNOWN
             sem = SEM_SYMBOL
         elif edge.action >= 0:
@@ -215,68 +294,28 @@ cdef class MaskStore(Simulation):
                 sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
                 if sem < 0:
                     self.simulate_all = True
-                    return NO_TOKENS
-                return self.child(group, edge.rest, sem, strict)
+                    return 0
+                found = self.child(group, state, sem, strict)
+                return self.visit(found, edge.parent, EPS, at.filter, at.keys, unsure)
             sem = SEM_SYMBOL
             if known != KEYS_UNKNOWN:
-                return self.child(group, edge.rest, self.semantics.with_keys(SEM_SYMBOL, known), strict)
+                sem = self.semantics.with_keys(SEM_SYMBOL, known)
         if known != KEYS_UNKNOWN:
-            return self.child(group, edge.rest, sem, strict)
+            found = self.child(group, state, sem, strict)
+            return self.visit(found, edge.parent, EPS, at.filter, at.keys, unsure)
+        if sem == SEM_SYMBOL and self.is_cut(state, at.keys):
+            if self.visit_heads(family, state, group, edge.parent, at):
+                state = self.heads.cut(state).other
+                if state == EMPTY:
+                    return 0
         found = NO_TOKENS
-        if keys[0] <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS:
-            found = self.child(group, edge.rest, sem, strict)
-            if keys[0] <= KEYS_UNKNOWN or not self.asks(found):
-                return found
-        # the keys decide: ask again with what walks may know of them
-        sem = self.semantics.with_keys(sem, self.semantics.keys.view(keys[0]))
-        return self.child(group, edge.rest, sem, strict)
-
-    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept:
-        """Return the child of a node that goes on with a byte, or -1."""
-        cdef int32_t i = node + 1
-        while i < n.end[node] and n.byte[i] < byte:
-            i = n.end[i]
-        return i if i < n.end[node] and n.byte[i] == byte else -1
-
-    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3:
-        """Note the places below one where one of the texts, and then a quote, is spelled.
-
-        Where a character is spelled as an escape all that follows is doubtful.
-        """
-        cdef Nodes n = self.forest.nodes(place)
-        cdef int32_t node, next, in_forest = place & IN_FOREST
-        cdef size_t k, i
-        cdef uint8_t byte
-        for k in range(texts.size()):
-            node = place >> 2
-            for i in range(texts[k].size() + 1):
-                byte = c'"'
-                if i < texts[k].size():
-                    next = self.go(n, node, c"\\")
-                    if next >= 0:
-                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
-                    byte = texts[k][i]
-                    if byte == c'"' or byte == c"\\" or byte < 0x20:
-                        break
-                node = self.go(n, node, byte)
-                if node < 0:
-                    break
-                if i == texts[k].size():
-                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
-        return 0
-
-    cdef int recheck(self, uint32_t* words) except -3:
-        """Take the doubtful tokens out; they are run on the real configuration."""
-        cdef size_t k
-        cdef int32_t t, node
-        cdef Nodes n
-        for k in range(self.doubtful.size()):
-            n = self.forest.nodes(self.doubtful[k])
-            node = self.doubtful[k] >> 2
-            for t in range(n.token_first[node], n.token_first[n.end[node]]):
-                words[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
-            self.simulate_place(self.doubtful[k])
-        return 0
+        if at.keys <= KEYS_UNKNOWN or not self.terms.terms[state].flags & F_KEYS:
+            found = self.child(group, state, sem, strict)
+        if at.keys > KEYS_UNKNOWN and (self.terms.terms[state].flags & F_KEYS or self.asks(found)):
+            # the keys decide: ask again with what walks may know of them
+            sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
+            found = self.child(group, state, sem, strict)
+        return self.visit(found, edge.parent, EPS, at.filter, at.keys, unsure)
 
     cdef int try_unsure(self, uint32_t* words) except -3:
         """Note the tokens that some action may forbid, and nothing else allows."""
@@ -311,7 +350,10 @@ cdef class MaskStore(Simulation):
         cdef int32_t i, keys, mask, node, first = family.configs[config].first
         cdef size_t roots, k = 0
         cdef Member m
+        cdef Visit at
         cdef vector[vector[uint8_t]] texts
+        at.filter = NO_FILTER
+        at.unsure = False
         self.visits.clear()
         self.visited_ready = False
         self.parts_found.clear()
@@ -328,7 +370,12 @@ cdef class MaskStore(Simulation):
         for i in range(first, first + family.configs[config].count):
             m = family.members[i]
             keys = self.semantics.keys_at(m.sem)
-            mask = self.root_of(m.state, keys, self.is_strict(family, m.frame))
+            at.keys = keys
+            if self.is_cut(m.state, keys) and self.visit_heads(family, m.state, WHOLE, m.frame, at):
+                m.state = self.heads.cut(m.state).other
+            if m.state != EMPTY:
+                mask = self.root_of(m.state, keys, self.is_strict(family, m.frame))
+                self.visit(mask, m.frame, EPS, NO_FILTER, keys)
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
                 texts.clear()
                 where = self.semantics.rest_of_keys(m.sem, texts)
@@ -339,7 +386,6 @@ cdef class MaskStore(Simulation):
                     self.simulate_all = True
                 elif where != NO_KEYS and node >= 0:
                     self.doubt(node << 2, texts)
-            self.visit(mask, m.frame, NO_FILTER, keys)
         roots = self.visits.size()
         while k < self.visits.size():
             self.expand(family, self.visits[k])
@@ -526,6 +572,7 @@ cdef class MaskStore(Simulation):
         return {
             "masks": self.masks.size(),
             "walks": self.walks,
+            "word_walks": self.word_walks,
             "visited_nodes": self.visited_nodes,
             "fills": self.fills,
             "hits": self.hits,
@@ -550,7 +597,3 @@ cdef class MaskStore(Simulation):
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
         return held + self.runs.nbytes()
-
-
-cdef inline uint64_t visit_key(Visit v) noexcept:
-    return (<uint64_t>v.mask << 32) | <uint64_t>v.frame

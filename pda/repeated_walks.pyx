@@ -88,3 +88,13 @@ cdef class RepeatedWalks(MaskWalks):
         else:
             start = self.space.raw(again.state, frame, again.sem)
         return self.walk(start, below, NO_RUN, below, again.with_tokens, strict, nothing_else, more)
+
+    cdef bint is_worth(self, int32_t mask) noexcept:
+        """Tell whether few tokens go on behind a head, and no semantic state decides on others."""
+        cdef int32_t i, first = self.masks[mask].include_first
+        if self.asks(mask) or self.masks[mask].joint >= 0:
+            return False
+        for i in range(first, first + self.masks[mask].include_count):
+            if self.asks(self.includes[i].mask) or self.masks[self.includes[i].mask].joint >= 0:
+                return False
+        return True

@@ -1,8 +1,9 @@
 # Tokens that are run on a real configuration. See simulation.pyx.
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.remainders cimport Nodes
 from stackmask.pda.repeated_walks cimport RepeatedWalks
 
 
@@ -12,6 +13,7 @@ cdef class Simulation(RepeatedWalks):
     cdef vector[int32_t] to_try             # tokens
     cdef bint simulate_tokens               # special ones too
     cdef bint simulate_all                  # the whole vocabulary
+    cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
     cdef vector[int32_t] node_of            # token -> its node, made when first needed
     cdef readonly uint64_t simulations
     cdef readonly uint64_t tried        # tokens that were run one by one
@@ -22,3 +24,6 @@ cdef class Simulation(RepeatedWalks):
         self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
     ) except -3
     cdef int simulate_special(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3
+    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept
+    cdef int recheck(self, uint32_t* words) except -3

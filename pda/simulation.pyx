@@ -1,10 +1,12 @@
 # distutils: language = c++
 """Simulation: tokens that are run on a real configuration, where masks of local states cannot tell.
 
-That is where the semantic state decides, and where a stack has too many paths. Steps of configurations are
-remembered, so only what is met for the first time costs more than a look-up.
+That is where the semantic state decides, where a token may repeat a key, and where a stack has too many
+paths. Steps of configurations are remembered, so only what is met for the first time costs more than a
+look-up.
 """
 
+from libc.stdint cimport uint8_t
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.config_table cimport DEAD
@@ -31,6 +33,53 @@ cdef class Simulation(RepeatedWalks):
         first = n.token_first[node] if place & INCLUSIVE else n.token_first[node + 1]
         for t in range(first, n.token_first[n.end[node]]):
             self.to_try.push_back(n.tokens[t])
+        return 0
+
+    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept:
+        """Return the child of a node that goes on with a byte, or -1."""
+        cdef int32_t i = node + 1
+        while i < n.end[node] and n.byte[i] < byte:
+            i = n.end[i]
+        return i if i < n.end[node] and n.byte[i] == byte else -1
+
+    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3:
+        """Note the places below one where one of the texts, and then a quote, is spelled.
+
+        Where a character is spelled as an escape all that follows is doubtful.
+        """
+        cdef Nodes n = self.forest.nodes(place)
+        cdef int32_t node, next, in_forest = place & IN_FOREST
+        cdef size_t k, i
+        cdef uint8_t byte
+        for k in range(texts.size()):
+            node = place >> 2
+            for i in range(texts[k].size() + 1):
+                byte = c'"'
+                if i < texts[k].size():
+                    next = self.go(n, node, c"\\")
+                    if next >= 0:
+                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
+                    byte = texts[k][i]
+                    if byte == c'"' or byte == c"\\" or byte < 0x20:
+                        break
+                node = self.go(n, node, byte)
+                if node < 0:
+                    break
+                if i == texts[k].size():
+                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
+        return 0
+
+    cdef int recheck(self, uint32_t* words) except -3:
+        """Take the doubtful tokens out; they are run on the real configuration."""
+        cdef size_t k
+        cdef int32_t t, node
+        cdef Nodes n
+        for k in range(self.doubtful.size()):
+            n = self.forest.nodes(self.doubtful[k])
+            node = self.doubtful[k] >> 2
+            for t in range(n.token_first[node], n.token_first[n.end[node]]):
+                words[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+            self.simulate_place(self.doubtful[k])
         return 0
 
     cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:

@@ -22,6 +22,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
+from stackmask.pda.heads cimport first_of_word
 from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
 from stackmask.pda.mask_table cimport (
     NO_FILTER,
@@ -41,13 +42,14 @@ from stackmask.pda.semantics cimport KEY_OF_ONE, SEM_SYMBOL
 from stackmask.pda.shortcuts cimport Loose
 from stackmask.pda.stays cimport LEAVES, SETTLED, STAYS
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.words cimport WordWalks
 
 cdef enum:
     RUN_NODES = 512     # a smaller subtree is walked, not cut into runs
     MERGE_COST = 8      # nodes that are walked in the time that merging one takes, less what sharing saves
 
 
-cdef class MaskWalks(Stays):
+cdef class MaskWalks(WordWalks):
     """The masks of local states, and of remainders in return states, made when they are first asked for."""
 
     def __cinit__(self):
@@ -83,7 +85,7 @@ cdef class MaskWalks(Stays):
         self.joints.clear()
         self.rests.clear()
         self.walked_places.clear()
-        return Stays.drop(self)
+        return WordWalks.drop(self)
 
     # -- one walk ------------------------------------------------------------------------------------
 
@@ -416,13 +418,21 @@ cdef class MaskWalks(Stays):
         """Tell whether the semantic state decides on some tokens of a mask."""
         return self.masks[mask].reader_count > 0 or self.masks[mask].reads_tokens != 0
 
-    cdef int32_t root(self, int32_t state, bint strict) except -3:
-        """Return the mask of a local state, the frame and the semantic state below it unknown."""
+    cdef int32_t root(self, int32_t state, bint strict, bint words=False) except -3:
+        """Return the mask of a local state, the frame and the semantic state below it unknown.
+
+        ``words``: it is a sequence of words.
+        """
+        cdef vector[int32_t] whole
         cdef vector[int32_t]* roots = &self.strict_roots if strict else &self.roots
         cdef int32_t found
         if <size_t>state < roots.size() and roots[0][state] >= 0:
             return roots[0][state]
-        found = self.keyed_root(state, SEM_SYMBOL, strict)
+        if words and not strict:
+            whole.push_back(0)
+            found = self.word_walk(state, whole)
+        else:
+            found = self.keyed_root(state, SEM_SYMBOL, strict)
         if <size_t>state >= roots.size():
             roots.resize(self.terms.terms.size(), -1)
         roots[0][state] = found
@@ -466,10 +476,13 @@ cdef class MaskWalks(Stays):
         map_put(&self.keyed_roots, key, found)
         return found
 
-    cdef int32_t child(self, int32_t group, int32_t rest, int32_t sem, bint strict) except -3:
+    cdef int32_t child(
+        self, int32_t group, int32_t rest, int32_t sem, bint strict, bint words=False
+    ) except -3:
         """Return the mask of the remainders of a group in a return state, the frame below unknown.
 
         ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in ``walk``.
+        ``words``: the return state is a sequence of words.
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
         cdef int32_t entry = map_get(&self.entry_index, key)
@@ -480,7 +493,7 @@ cdef class MaskWalks(Stays):
         cdef vector[Include] nothing_else
         cdef Joint again
         cdef int32_t i, b, k, at, start
-        cdef uint64_t words[4]
+        cdef uint64_t bytes_[4]
         if entry == NO_VALUE:
             entry = self.entries
             self.entries += 1
@@ -492,25 +505,33 @@ cdef class MaskWalks(Stays):
         g = self.groups[group]
         if g.guard != ANY_BYTE:
             rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
+            words = False
         found = NO_TOKENS
-        if rest != EMPTY:
+        start = DEAD
+        if rest != EMPTY and not (words and not strict):
             start = self.space.closed(rest, BOTTOM, sem)
-            if start != DEAD:
-                self.merge_group(group)
-                g = self.groups[group]
-                for i in range(g.merged_first, g.merged_first + g.merged_count):
-                    below.push_back(self.places[i])
-                for i in range(g.place_first, g.place_first + g.place_count):
-                    origin.push_back(self.places[i])
-                if g.run != NO_RUN:
-                    words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
-                    if start != READS_STATE and not self.space.configs[start].reads:
-                        self.first_of(start, words)
-                    for b in range(256):
-                        if (words[b >> 6] >> (b & 63)) & 1:
-                            at = self.runs.remainders_of(g.run, <uint8_t>b)
-                            for k in range(self.runs.remainders[at]):
-                                below.push_back(self.runs.remainders[at + 1 + k])
+            words = False
+        if words or start != DEAD:
+            self.merge_group(group)
+            g = self.groups[group]
+            for i in range(g.merged_first, g.merged_first + g.merged_count):
+                below.push_back(self.places[i])
+            for i in range(g.place_first, g.place_first + g.place_count):
+                origin.push_back(self.places[i])
+            if g.run != NO_RUN:
+                bytes_[0] = bytes_[1] = bytes_[2] = bytes_[3] = 0 if words else ~<uint64_t>0
+                if words:
+                    first_of_word(self.terms, rest, bytes_)
+                elif start != READS_STATE and not self.space.configs[start].reads:
+                    self.first_of(start, bytes_)
+                for b in range(256):
+                    if (bytes_[b >> 6] >> (b & 63)) & 1:
+                        at = self.runs.remainders_of(g.run, <uint8_t>b)
+                        for k in range(self.runs.remainders[at]):
+                            below.push_back(self.runs.remainders[at + 1 + k])
+            if words:
+                found = self.word_walk(rest, below)
+            else:
                 self.may_repeat(&again, rest, sem, below)
                 again.closed = True
                 found = self.walk(start, below, g.run, origin, False, strict, nothing_else, &again)
