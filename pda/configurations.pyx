@@ -60,7 +60,8 @@ cdef class ConfigSpace(ConfigTable):
     cdef int return_from(self, Member m, int32_t guard) except -3:
         """Add what follows the return of a member that may end here.
 
-        In a walk, what follows an action that must know more is left out, and ``found_reads`` says so.
+        In a walk, what follows an action that must know more is left out; ``found_reads`` says under which
+        guards it would go on.
         """
         cdef int32_t e, rest, sem, first = self.frames[m.frame].first
         cdef Edge edge
@@ -84,7 +85,7 @@ cdef class ConfigSpace(ConfigTable):
             if edge.action >= 0:
                 sem = self.semantics.end(sem, edge.action)
                 if sem == NEEDS_STATE:
-                    self.found_reads = True
+                    self.found_reads |= <uint64_t>1 << guard
                     continue
                 if sem == FORBIDDEN:
                     continue
@@ -225,7 +226,7 @@ cdef class ConfigSpace(ConfigTable):
             else:
                 body = self.semantics.resolve(sem, -1 - rule)
                 if body == NEEDS_STATE:
-                    self.found_reads = True
+                    self.found_reads |= <uint64_t>1 << node.guard
                     continue
             if node.guard != ANY_BYTE:
                 body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
@@ -234,8 +235,8 @@ cdef class ConfigSpace(ConfigTable):
             if self.terms.call_action[node.call] >= 0:
                 if self.is_walk and self.semantics.is_key(self.terms.call_action[node.call]):
                     sem = self.semantics.begin_key(sem)
-                elif self.is_walk and self.semantics.is_update(self.terms.call_action[node.call]):
-                    sem = self.semantics.begin_update(sem, self.terms.call_action[node.call])
+                elif self.is_walk and self.semantics.is_callable(self.terms.call_action[node.call]):
+                    sem = self.semantics.begin_unknown(sem, self.terms.call_action[node.call])
                 else:
                     sem = self.semantics.begin(sem, self.terms.call_action[node.call])
             elif self.terms.call_action[node.call] <= ACTION_KEYED:
@@ -266,7 +267,7 @@ cdef class ConfigSpace(ConfigTable):
         cdef int32_t nu, alive
         cdef uint64_t ends_here, ends = 0
         self.found_accepting = False
-        self.found_reads = False
+        self.found_reads = 0
         self.found_pops.clear()
         self.nodes.clear()
         self.links.clear()

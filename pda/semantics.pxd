@@ -73,14 +73,14 @@ cdef class Semantics:
     cdef int32_t append(self, int32_t sem, uint8_t byte) except -3
     cdef int32_t begin(self, int32_t sem, int32_t action) except -3
     cdef int32_t begin_key(self, int32_t sem) except -3
-    cdef int32_t begin_update(self, int32_t sem, int32_t action) except -3
+    cdef int32_t begin_unknown(self, int32_t sem, int32_t action) except -3
     cdef bint keeps_bytes(self, int32_t sem) noexcept
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
     cdef bytes first_of(self, vector[uint8_t]& text, int32_t action)
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
     cdef bint may_forbid(self, int32_t action)
     cdef int is_sure(self, int32_t sem) except -1
-    cdef bint is_update(self, int32_t action)
+    cdef bint is_callable(self, int32_t action)
     cdef bint is_key(self, int32_t action)
     cdef int32_t keys_at(self, int32_t sem) noexcept
     cdef int32_t symbol_with(self, int32_t keys) except -3

@@ -269,12 +269,15 @@ cdef class Semantics:
         """Return the state of a walk with a key begun; its text does not matter to walks, and is not kept."""
         return self.intern(sem, -1, -1, KEY_OF_NONE)
 
-    cdef int32_t begin_update(self, int32_t sem, int32_t action) except -3:
-        """Return the state with one more open capture, of an action that never forbids.
+    cdef int32_t begin_unknown(self, int32_t sem, int32_t action) except -3:
+        """Return the state of a walk with one more open capture, for a callable.
 
-        Where the value is not known, the action's answer is neither, and the text need not be kept.
+        Where the value is not known, the callable is not asked, and the text is kept only if the capture around
+        keeps all of its own.
         """
-        if self.in_capture(sem) or not self.value_symbolic[self.sems[sem].value]:
+        if not self.value_symbolic[self.sems[self.root(sem)].value]:
+            return self.begin(sem, action)
+        if self.in_capture(sem) and self.text_left[self.sems[sem].text] < 0:
             return self.begin(sem, action)
         return self.intern(sem, -1, -1, KEY_OF_MORE)
 
@@ -387,9 +390,9 @@ cdef class Semantics:
             map_put(&self.known_sure, key, k)
         return k
 
-    cdef bint is_update(self, int32_t action):
-        """Tell whether an action is a callable that never forbids."""
-        return self.action_kind[action] == ACT_UPDATE
+    cdef bint is_callable(self, int32_t action):
+        """Tell whether an action is a Python callable."""
+        return self.action_kind[action] == ACT_CALL or self.action_kind[action] == ACT_UPDATE
 
     cdef bint is_key(self, int32_t action):
         """Tell whether an action enters an undeclared key."""

@@ -39,4 +39,4 @@ cdef class Stays(Shortcuts):
     cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept
     cdef bint are_alike(self, int32_t a, int32_t b) noexcept
     cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1
-    cdef int places_below(self, int32_t node, vector[int32_t]& places) except -1
+    cdef int places_below(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1

@@ -231,14 +231,17 @@ cdef class Stays(Shortcuts):
                     return False
         return True
 
-    cdef int places_below(self, int32_t node, vector[int32_t]& places) except -1:
-        """Append the nodes below one that whole characters end at and others follow."""
-        cdef int32_t i, k
+    cdef int places_below(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1:
+        """Append the nodes below one that whole characters end at and others follow, as a guard allows."""
+        cdef int32_t i, k, j
         for i in range(node + 1, self.trie.end[node]):
             k = self.trie.kid_first[i]
             # a text goes on with these bytes inside of a character only
             if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
-                places.push_back(i << 2)
+                for j in range(k, self.trie.kid_first[i + 1]):
+                    if self.terms.guard_has(guard, self.trie.kid_byte[j]):
+                        places.push_back(i << 2)
+                        break
         return 0
 
 

@@ -19,6 +19,7 @@ the masks of the run and of what follows it. And tokens that are decided without
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
+from stackmask.pda.below cimport Below
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
@@ -131,6 +132,7 @@ cdef class MaskWalks(Stays):
         cdef int32_t* stack = self.stack.data()
         cdef const int32_t* below_of = self.trie.below_of.data()
         cdef uint64_t visited = 0
+        cdef uint64_t reads     # guards under which what was left out at this node goes on
         cdef int64_t merged = 0     # nodes of what the groups are merged from
         cdef bint repeats = False   # the walk is repeated with the frame known, so nothing is merged
         cdef int stays
@@ -140,9 +142,8 @@ cdef class MaskWalks(Stays):
                 readers.push_back(below[r])
         elif start != DEAD:
             first = space.configs[start]
-            if first.reads:
-                for r in range(below.size()):
-                    readers.push_back(below[r])
+            for r in range(below.size()):
+                self.note_readers(below[r], first.reads, readers)
             for p in range(first.pop_first, first.pop_first + first.pop_count):
                 g = group_number(group_keys, by_group, group_has_run, space.pops[p].guard, space.pops[p].sem)
                 group_has_run[g] = run != NO_RUN
@@ -164,7 +165,7 @@ cdef class MaskWalks(Stays):
                 single = place & INCLUSIVE
                 k = kid_end = 0
                 if not single:
-                    if nodes.end[i] - i > RUN_NODES:
+                    if nodes.end[i] - i > RUN_NODES and not first.reads & ~<uint64_t>1:
                         c = self.cut_here(c, place, for_later, jobs, job_configs)
                         if c == DEAD:
                             continue
@@ -198,10 +199,18 @@ cdef class MaskWalks(Stays):
                         stays = self.stays(c, below_of[i])
                         self.taken += stays != LEAVES
                         config = &space.configs[c]
-                    if config.reads and i >= covered and stays != SETTLED:
+                    reads = config.reads if i >= covered and stays != SETTLED else 0
+                    if reads:
                         # what was left out is run on the real configuration; what is here holds without it
-                        readers.push_back((i << 2) | in_forest | INCLUSIVE)
-                        covered = nodes.end[i]
+                        if reads & 1 or not config.count or not config.ends & 1:
+                            readers.push_back((i << 2) | in_forest | INCLUSIVE)
+                            covered = nodes.end[i]
+                            reads = 0
+                        elif stays == STAYS and not self.meets(below_of[i], reads):
+                            reads = 0
+                        else:
+                            stays = LEAVES
+                            self.note_readers((i << 2) | in_forest, reads, readers)
                     t = nodes.token_first[i]
                     stop = nodes.token_first[i + 1 if stays == LEAVES else nodes.end[i]]
                     if t < stop:
@@ -227,6 +236,11 @@ cdef class MaskWalks(Stays):
                     if stays == SETTLED or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                         continue
                     for p in range(config.pop_first, config.pop_first + config.pop_count):
+                        if stays == STAYS:
+                            if not self.meets(below_of[i], <uint64_t>1 << space.pops[p].guard):
+                                continue
+                        elif not self.goes_on(nodes, i, space.pops[p].guard):
+                            continue
                         if repeats:
                             if space.pops[p].sem == again.sem:
                                 continue
@@ -257,7 +271,7 @@ cdef class MaskWalks(Stays):
                         all_below.clear()
                     if stays == STAYS or not config.count:
                         continue
-                    if nodes.end[i] - i > RUN_NODES:
+                    if nodes.end[i] - i > RUN_NODES and not reads:
                         c = self.cut_here(c, (i << 2) | in_forest, for_later, jobs, job_configs)
                         if c == DEAD:
                             continue
@@ -307,7 +321,7 @@ cdef class MaskWalks(Stays):
         mask.key_count = <int32_t>key_starts.size()
         self.key_starts.insert(self.key_starts.end(), key_starts.begin(), key_starts.end())
         for r in range(all_below.size()):
-            self.places_below(all_below[r], by_group[groups_below[r]])
+            self.places_below(all_below[r], <int32_t>(group_keys[groups_below[r]] >> 32), by_group[groups_below[r]])
         if repeats:
             mask.joint = <int32_t>self.joints.size()
             self.joints.push_back(again[0])
@@ -337,6 +351,56 @@ cdef class MaskWalks(Stays):
             return NO_TOKENS
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
+
+    cdef bint goes_on(self, Nodes n, int32_t node, int32_t guard) noexcept:
+        """Tell whether some text below a node begins as a guard allows."""
+        cdef int32_t k
+        if guard == ANY_BYTE:
+            return True
+        for k in range(n.kid_first[node], n.kid_first[node + 1]):
+            if self.terms.guard_has(guard, n.kid_byte[k]):
+                return True
+        return False
+
+    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept:
+        """Tell whether some of the guards, bits, allows a byte."""
+        cdef int32_t g = 0
+        while guards:
+            if guards & 1 and self.terms.guard_has(g, byte):
+                return True
+            guards >>= 1
+            g += 1
+        return False
+
+    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1:
+        """Note where what was left out goes on under some guards: at a place, or at children of it."""
+        cdef Nodes n = self.forest.nodes(place)
+        cdef int32_t k, node = place >> 2
+        if not guards:
+            return 0
+        if guards & 1:
+            readers.push_back(place)
+        elif place & INCLUSIVE:
+            if self.allows(guards, n.byte[node]):
+                readers.push_back(place)
+        else:
+            for k in range(n.kid_first[node], n.kid_first[node + 1]):
+                if self.allows(guards, n.kid_byte[k]):
+                    readers.push_back((n.kid_node[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
+        return 0
+
+    cdef bint meets(self, int32_t below, uint64_t guards) noexcept:
+        """Tell whether some of the guards may allow a byte of the characters below a node."""
+        cdef Below* at = &self.trie.below[below]
+        cdef int32_t b
+        for b in range(128):
+            if (at.ascii[b >> 6] >> (b & 63)) & 1 and self.allows(guards, <uint8_t>b):
+                return True
+        if at.leads:
+            for b in range(0x80, 0x100):
+                if self.allows(guards, <uint8_t>b):
+                    return True
+        return False
 
     cdef bint opens_key(self, Config config) noexcept:
         """Tell whether a member has just begun to capture."""
