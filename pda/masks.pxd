@@ -1,10 +1,9 @@
 # The masks of configurations, put together from those of local states. See masks.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport Edge
-from stackmask.pda.remainders cimport Nodes
 from stackmask.pda.simulation cimport Simulation
 from stackmask.pda.tables cimport IdTable, KeyMap
 
@@ -41,7 +40,6 @@ cdef class MaskStore(Simulation):
     cdef vector[Part] parts_unsure          # what only the real configuration can confirm
     cdef vector[uint32_t] unsure            # and its tokens
     cdef vector[Part] parts_found
-    cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
     cdef KeyMap visited
     cdef bint visited_ready                 # `visited` holds the visits of this fill
     cdef int32_t epoch                      # counts how often the masks were dropped
@@ -61,11 +59,14 @@ cdef class MaskStore(Simulation):
     cdef int32_t child_of(
         self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys
     ) except -3
-    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3
-    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept
-    cdef int recheck(self, uint32_t* words) except -3
     cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3
     cdef int collect(self, ConfigSpace family, int32_t config) except -3
+    cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3
+    cdef int settle(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef int settle_place(
+        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
+    ) except -3
+    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept
     cdef int weigh(self) except -1
     cdef int32_t join(self) except -3
     cdef int apply(self, Part part, uint32_t* words) noexcept

@@ -14,8 +14,9 @@ up; and a configuration remembers the row of its whole mask.
 cimport cython
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
+from libcpp.algorithm cimport sort
 
-from stackmask.pda.config_table cimport Member
+from stackmask.pda.config_table cimport DEAD, Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
 from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, F_KEYS
 from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN
@@ -41,6 +42,7 @@ cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
     MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
     MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
+    FEW_NODES = 8        # a smaller subtree is run, not put together
     WORTH_A_ROW = 24     # rows that were or-ed for one list of parts before it gets a row of its own
 
 
@@ -231,53 +233,6 @@ cdef class MaskStore(Simulation):
         sem = self.semantics.with_keys(sem, self.semantics.keys.view(keys[0]))
         return self.child(group, edge.rest, sem, strict)
 
-    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept:
-        """Return the child of a node that goes on with a byte, or -1."""
-        cdef int32_t i = node + 1
-        while i < n.end[node] and n.byte[i] < byte:
-            i = n.end[i]
-        return i if i < n.end[node] and n.byte[i] == byte else -1
-
-    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3:
-        """Note the places below one where one of the texts, and then a quote, is spelled.
-
-        Where a character is spelled as an escape all that follows is doubtful.
-        """
-        cdef Nodes n = self.forest.nodes(place)
-        cdef int32_t node, next, in_forest = place & IN_FOREST
-        cdef size_t k, i
-        cdef uint8_t byte
-        for k in range(texts.size()):
-            node = place >> 2
-            for i in range(texts[k].size() + 1):
-                byte = c'"'
-                if i < texts[k].size():
-                    next = self.go(n, node, c"\\")
-                    if next >= 0:
-                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
-                    byte = texts[k][i]
-                    if byte == c'"' or byte == c"\\" or byte < 0x20:
-                        break
-                node = self.go(n, node, byte)
-                if node < 0:
-                    break
-                if i == texts[k].size():
-                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
-        return 0
-
-    cdef int recheck(self, uint32_t* words) except -3:
-        """Take the doubtful tokens out; they are run on the real configuration."""
-        cdef size_t k
-        cdef int32_t t, node
-        cdef Nodes n
-        for k in range(self.doubtful.size()):
-            n = self.forest.nodes(self.doubtful[k])
-            node = self.doubtful[k] >> 2
-            for t in range(n.token_first[node], n.token_first[n.end[node]]):
-                words[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
-            self.simulate_place(self.doubtful[k])
-        return 0
-
     cdef int try_unsure(self, uint32_t* words) except -3:
         """Note the tokens that some action may forbid, and nothing else allows."""
         cdef size_t k
@@ -307,19 +262,24 @@ cdef class MaskStore(Simulation):
 
     cdef int collect(self, ConfigSpace family, int32_t config) except -3:
         """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
+        self.to_simulate.clear()
+        self.to_try.clear()
+        self.doubtful.clear()
+        self.simulate_tokens = False
+        return self.collect_below(family, config, 0)
+
+    cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3:
+        """Find the parts of what a configuration allows below a node of the vocabulary."""
         cdef int where
         cdef int32_t i, keys, mask, node, first = family.configs[config].first
         cdef size_t roots, k = 0
+        cdef bint strict
         cdef Member m
         cdef vector[vector[uint8_t]] texts
         self.visits.clear()
         self.visited_ready = False
         self.parts_found.clear()
         self.parts_unsure.clear()
-        self.to_simulate.clear()
-        self.to_try.clear()
-        self.doubtful.clear()
-        self.simulate_tokens = False
         self.simulate_all = False
         self.sure = True
         if family.configs[config].capturing:
@@ -328,7 +288,11 @@ cdef class MaskStore(Simulation):
         for i in range(first, first + family.configs[config].count):
             m = family.members[i]
             keys = self.semantics.keys_at(m.sem)
-            mask = self.root_of(m.state, keys, self.is_strict(family, m.frame))
+            strict = self.is_strict(family, m.frame)
+            if above:
+                mask = self.root_below(m.state, above, strict)
+            else:
+                mask = self.root_of(m.state, keys, strict)
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
                 texts.clear()
                 where = self.semantics.rest_of_keys(m.sem, texts)
@@ -352,6 +316,64 @@ cdef class MaskStore(Simulation):
         if k > self.most_visits:
             self.most_visits = k
         return 0
+
+    # -- places where the semantic state decides -----------------------------------------------------
+
+    cdef int settle(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Or what may follow at the places noted: there the state is known, and masks of local states serve again.
+
+        A place can lead to places below it. Each is settled once.
+        """
+        cdef vector[int32_t] wave
+        cdef int32_t node, done
+        cdef size_t k
+        while not self.to_simulate.empty():
+            wave.swap(self.to_simulate)
+            self.to_simulate.clear()
+            sort(wave.begin(), wave.end())
+            done = 0
+            for k in range(wave.size()):
+                # subtrees are nested or disjoint, and an outer one comes first
+                node = wave[k] >> 2
+                if node < done and wave[k - 1] >> 2 != node:
+                    continue
+                self.settle_place(family, config, node, (wave[k] & INCLUSIVE) != 0, words)
+                if self.trie.end[node] > done:
+                    done = self.trie.end[node]
+        return 0
+
+    cdef int settle_place(
+        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
+    ) except -3:
+        """Or the tokens below a node that may follow, and its own if it is ``inclusive``."""
+        cdef size_t i
+        cdef int32_t c, t
+        if self.all_set(node, inclusive, words):
+            return 0
+        c = self.step_to(family, config, node)
+        if c == DEAD:
+            return 0
+        if inclusive:
+            for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
+                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        if self.trie.end[node] - node <= FEW_NODES or self.any_keys(family, c):
+            return self.simulate_below(family, c, node, words)
+        self.collect_below(family, c, node)
+        if self.simulate_all:
+            return self.simulate_below(family, c, node, words)
+        for i in range(self.parts_found.size()):
+            self.apply(self.parts_found[i], words)
+        if self.parts_unsure.size():
+            self.try_unsure(words)
+        return 0
+
+    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept:
+        """Tell whether a configuration is inside of an object whose keys are known."""
+        cdef int32_t i, first = family.configs[config].first
+        for i in range(first, first + family.configs[config].count):
+            if self.semantics.keys_at(family.members[i].sem) > KEYS_UNKNOWN:
+                return True
+        return False
 
     # -- putting them together ---------------------------------------------------------------------------
 
@@ -489,11 +511,8 @@ cdef class MaskStore(Simulation):
             memcpy(words, self.rows[family.configs[config].mask_row], 4 * <size_t>self.width)
             return 0
         self.collect(family, config)
-        if self.simulate_all:
-            self.to_simulate.clear()
-            self.to_simulate.push_back(0)
-            row = -1
-        else:
+        row = -1
+        if not self.simulate_all:
             row = self.join()
         if row >= 0:
             memcpy(words, self.rows[row], 4 * <size_t>self.width)
@@ -507,12 +526,19 @@ cdef class MaskStore(Simulation):
                 self.try_unsure(words)
             if self.doubtful.size():
                 self.recheck(words)
-        if self.to_simulate.empty() and self.to_try.empty() and not self.simulate_tokens:
+        if self.to_simulate.empty() and self.to_try.empty() and not (self.simulate_tokens or self.simulate_all):
             if row >= 0:
                 family.configs[config].mask_row = row
                 family.configs[config].mask_epoch = self.epoch
             return 0
-        self.simulate(family, config, words)
+        self.simulations += 1
+        if self.simulate_tokens or self.simulate_all:
+            self.simulate_special(family, config, words)
+        if self.simulate_all:
+            self.simulate_below(family, config, 0, words)
+        else:
+            self.settle(family, config, words)
+            self.try_tokens(family, config, words)
         # what was run on the configuration holds for it alone, and the next fill there is a copy
         row = self.new_row()
         self.joins += 1

@@ -27,6 +27,7 @@ cdef class MaskWalks(Stays):
     cdef vector[int32_t] roots              # state -> mask, or -1
     cdef vector[int32_t] strict_roots       # likewise, where a return below may be forbidden
     cdef KeyMap keyed_roots                 # semantic state << 32 | state << 1 | strict -> mask
+    cdef KeyMap roots_below                 # state << 32 | node << 1 | strict -> mask
     cdef KeyMap entry_index                 # group << 32 | semantic state -> entry
     cdef int32_t entries
     cdef KeyMap children                    # entry << 33 | rest << 1 | strict -> mask
@@ -66,4 +67,5 @@ cdef class MaskWalks(Stays):
     cdef bint asks(self, int32_t mask) noexcept
     cdef int32_t root(self, int32_t state, bint strict) except -3
     cdef int32_t keyed_root(self, int32_t state, int32_t sem, bint strict) except -3
+    cdef int32_t root_below(self, int32_t state, int32_t node, bint strict) except -3
     cdef int32_t child(self, int32_t group, int32_t rest, int32_t sem, bint strict) except -3

@@ -53,6 +53,7 @@ cdef class MaskWalks(Stays):
 
     def __cinit__(self):
         map_init(&self.keyed_roots)
+        map_init(&self.roots_below)
         map_init(&self.entry_index)
         map_init(&self.children)
         map_init(&self.rest_index)
@@ -64,6 +65,7 @@ cdef class MaskWalks(Stays):
 
     def __dealloc__(self):
         map_free(&self.keyed_roots)
+        map_free(&self.roots_below)
         map_free(&self.entry_index)
         map_free(&self.children)
         map_free(&self.rest_index)
@@ -75,6 +77,8 @@ cdef class MaskWalks(Stays):
         self.entries = 0
         map_free(&self.keyed_roots)
         map_init(&self.keyed_roots)
+        map_free(&self.roots_below)
+        map_init(&self.roots_below)
         map_free(&self.entry_index)
         map_init(&self.entry_index)
         map_free(&self.children)
@@ -528,6 +532,22 @@ cdef class MaskWalks(Stays):
         again.with_tokens = (self.terms.terms[state].flags & F_TOKEN) != 0
         found = self.walk(start, whole, NO_RUN, whole, again.with_tokens, strict, includes, &again)
         map_put(&self.keyed_roots, key, found)
+        return found
+
+    cdef int32_t root_below(self, int32_t state, int32_t node, bint strict) except -3:
+        """Return what of the mask of a local state is below a node of the vocabulary, for a state without keys."""
+        cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.roots_below, key)
+        cdef Joint again
+        cdef vector[int32_t] whole
+        cdef vector[Include] nothing_else
+        if found == NO_VALUE:
+            whole.push_back(node << 2)
+            self.may_repeat(&again, state, SEM_SYMBOL, whole)
+            found = self.walk(
+                self.space.raw(state, BOTTOM, SEM_SYMBOL), whole, NO_RUN, whole, False, strict, nothing_else, &again
+            )
+            map_put(&self.roots_below, key, found)
         return found
 
     cdef int32_t child(self, int32_t group, int32_t rest, int32_t sem, bint strict) except -3:
