@@ -29,6 +29,7 @@ cdef struct Pop:
 cdef struct Config:
     int32_t first       # members[first:first + count], sorted, distinct
     int32_t count
+    int32_t sure        # so many members are sure; in walks, actions may forbid what led to the others
     int32_t pop_first
     int32_t pop_count
     int32_t accepting

@@ -103,7 +103,7 @@ cdef class ConfigTable(FrameSpace):
         if self.configs.size() >= self.max_configurations:
             raise BudgetError("max_configurations", self.max_configurations, "configurations visited")
         config.first = <int32_t>self.members.size()
-        config.count = <int32_t>n
+        config.count = config.sure = <int32_t>n
         config.pop_first = <int32_t>self.pops.size()
         config.pop_count = <int32_t>p
         config.accepting = self.found_accepting
@@ -115,6 +115,8 @@ cdef class ConfigTable(FrameSpace):
         for i in range(n):
             if self.work[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.work[i].sem):
                 config.capturing = True
+            if self.is_walk and self.semantics.is_unsure(self.work[i].sem):
+                config.sure -= 1
         config.mask_epoch = 0
         config.ends = ends
         for i in range(n):

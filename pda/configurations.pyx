@@ -60,8 +60,8 @@ cdef class ConfigSpace(ConfigTable):
     cdef int return_from(self, Member m, int32_t guard) except -3:
         """Add what follows the return of a member that may end here.
 
-        In a walk, what follows an action that must know more is left out; ``found_reads`` says under which
-        guards it would go on.
+        In a walk, what follows an action that must know more, or returns unsure, is left out; ``found_reads`` says
+        under which guards it would go on.
         """
         cdef int32_t e, rest, sem, first = self.frames[m.frame].first
         cdef Edge edge
@@ -69,7 +69,9 @@ cdef class ConfigSpace(ConfigTable):
         for e in range(first, first + self.frames[m.frame].count):
             edge = self.edges[e]
             if edge.rest == BOTTOM_REST:
-                if self.is_walk:
+                if self.is_walk and self.semantics.is_unsure(m.sem):
+                    self.found_reads |= <uint64_t>1 << guard
+                elif self.is_walk:
                     pop.guard = guard
                     pop.sem = m.sem
                     self.found_pops.push_back(pop)
@@ -90,6 +92,9 @@ cdef class ConfigSpace(ConfigTable):
                 if sem == FORBIDDEN:
                     continue
             elif edge.action <= ACTION_SCOPE:
+                if self.is_walk and self.semantics.is_unsure(sem):
+                    self.found_reads |= <uint64_t>1 << guard
+                    continue
                 sem = self.semantics.with_root(sem, edge.saved)
             if self.terms.guard_sets.size() > 1 and not self.member_ends(rest, edge.parent):
                 continue
@@ -338,7 +343,10 @@ cdef class ConfigSpace(ConfigTable):
                     self.found_pops[n] = self.found_pops[i]
                     n += 1
             self.found_pops.resize(n)
-        if self.found_reads and self.work.empty() and self.found_pops.empty():
+        if self.is_walk and self.found_pops.empty() and (self.found_reads or n):
+            for i in range(n):
+                if not self.semantics.is_unsure(self.work[i].sem):
+                    return self.intern_config(ends)
             return READS_STATE
         return self.intern_config(ends)
 

@@ -14,6 +14,7 @@ cdef struct Visit:
     int32_t filter      # or NO_FILTER
     int32_t keys        # key state of the object that the mask is in, KEYS_NONE outside all
     bint unsure         # an action on the way may forbid
+    int32_t origin      # the group of places of the vocabulary that its tokens are below, or -1
 
 
 cdef struct Part:
@@ -49,10 +50,11 @@ cdef class MaskStore(Simulation):
     cdef readonly uint64_t most_visits
 
     cdef int visit(
-        self, int32_t mask, int32_t frame, int32_t filter, int32_t keys, bint unsure=*
+        self, int32_t mask, int32_t frame, int32_t filter, int32_t keys, bint unsure=*, int32_t origin=*
     ) except -3
     cdef int try_unsure(self, uint32_t* words) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
+    cdef bint is_few(self, int32_t group) noexcept
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept
     cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1

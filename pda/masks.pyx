@@ -20,7 +20,7 @@ from stackmask.pda.config_table cimport DEAD, Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
 from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, F_KEYS
 from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN
-from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, Group, Include, Mask
+from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.repeated_walks cimport NOT_JOINT
 from stackmask.pda.runs cimport NOT_A_CODE
@@ -42,6 +42,7 @@ cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
     MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
     MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
+    FEW_PLACES = 64      # more are not settled one by one
     FEW_NODES = 8        # a smaller subtree is run, not put together
     WORTH_A_ROW = 24     # rows that were or-ed for one list of parts before it gets a row of its own
 
@@ -69,7 +70,13 @@ cdef class MaskStore(Simulation):
     # -- the parts of a mask ---------------------------------------------------------------------------
 
     cdef int visit(
-        self, int32_t mask, int32_t frame, int32_t filter, int32_t keys, bint unsure=False
+        self,
+        int32_t mask,
+        int32_t frame,
+        int32_t filter,
+        int32_t keys,
+        bint unsure=False,
+        int32_t origin=-1,
     ) except -3:
         """Enter a mask over a frame into the list of what the result is put together from.
 
@@ -84,6 +91,7 @@ cdef class MaskStore(Simulation):
         v.filter = filter
         v.keys = keys
         v.unsure = unsure
+        v.origin = origin
         # ambiguous stacks reach the same place in several ways; a mask is or-ed once
         if n < FEW_VISITS:
             for i in range(n):
@@ -109,6 +117,7 @@ cdef class MaskStore(Simulation):
                 v.filter = filter
                 v.keys = keys
                 v.unsure = unsure
+                v.origin = origin
             if map_get(&self.visited, visit_key(v)) != NO_VALUE:
                 return 0
             map_put(&self.visited, visit_key(v), 1)
@@ -132,7 +141,7 @@ cdef class MaskStore(Simulation):
     cdef int expand(self, ConfigSpace family, Visit at) except -3:
         """Add the parts of one mask, and visit what it leads to."""
         cdef Mask mask = self.masks[at.mask]
-        cdef int32_t i, j, k, e
+        cdef int32_t i, j, k, e, origin
         cdef bint unsure
         cdef Edge edge
         cdef Include piece
@@ -156,9 +165,12 @@ cdef class MaskStore(Simulation):
             piece = self.includes[i]
             if self.any_exit(family, at.frame, piece.ends):
                 j = self.filter_both(at.filter, piece.filter)
-                self.visit(piece.mask, at.frame, j, at.keys, at.unsure)
+                self.visit(piece.mask, at.frame, j, at.keys, at.unsure, at.origin)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
+            origin = at.origin
+            if origin < 0 and self.is_few(k):
+                origin = k
             for e in range(family.frames[at.frame].count):
                 edge = family.edges[family.frames[at.frame].first + e]
                 if edge.rest == BOTTOM_REST:
@@ -167,7 +179,12 @@ cdef class MaskStore(Simulation):
                     not self.sure and edge.action >= 0 and self.semantics.may_forbid(edge.action)
                 )
                 j = self.child_of(family, k, edge, at, &keys)
-                self.visit(j, edge.parent, at.filter, keys, unsure)
+                if origin >= 0 and j != NO_TOKENS and (unsure or self.asks(j)):
+                    # few places: what is known of the state there tells more than running tokens one by one
+                    for j in range(self.groups[origin].place_first, self.groups[origin].place_first + self.groups[origin].place_count):
+                        self.to_simulate.push_back(self.places[j])
+                    continue
+                self.visit(j, edge.parent, at.filter, keys, unsure, origin)
         if mask.joint >= 0:
             self.repeat(family, at, mask.joint)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
@@ -175,6 +192,17 @@ cdef class MaskStore(Simulation):
             for i in range(mask.key_first, mask.key_first + mask.key_count):
                 self.doubt(self.key_starts[i], texts)
         return 0
+
+    cdef bint is_few(self, int32_t group) noexcept:
+        """Tell whether a group is of a few places of the vocabulary."""
+        cdef Group g = self.groups[group]
+        cdef int32_t i
+        if g.run != NO_RUN or g.place_count > FEW_PLACES:
+            return False
+        for i in range(g.place_first, g.place_first + g.place_count):
+            if self.places[i] & IN_FOREST:
+                return False
+        return True
 
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3:
         """Visit, for every edge, the mask of a walk that knows where it returns to."""
@@ -192,12 +220,12 @@ cdef class MaskStore(Simulation):
             if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
                 # merged after all: where captures keep texts, running all tokens would cost more
                 j = self.grouped_mask(joint, self.is_strict(family, at.frame))
-                self.visit(j, at.frame, at.filter, at.keys, at.unsure)
+                self.visit(j, at.frame, at.filter, at.keys, at.unsure, at.origin)
                 return 0
             if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
                 self.simulate_all = True
                 return 0
-            self.visit(j, edge.parent, at.filter, at.keys, at.unsure)
+            self.visit(j, edge.parent, at.filter, at.keys, at.unsure, at.origin)
         return 0
 
     cdef int32_t child_of(

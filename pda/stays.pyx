@@ -179,7 +179,9 @@ cdef class Stays(Shortcuts):
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
         cdef int32_t k
-        if not x.count or not y.count or x.capturing or y.capturing or x.reads != y.reads:
+        if not x.count or x.sure != x.count or not y.count or y.sure != y.count:
+            return False
+        if x.capturing or y.capturing or x.reads != y.reads:
             return False
         if x.ends != y.ends or x.pop_count != y.pop_count:
             return False
@@ -210,6 +212,7 @@ cdef class Stays(Shortcuts):
             head += 1
             if (
                 not self.space.configs[target].count
+                or self.space.configs[target].sure != self.space.configs[target].count
                 or self.space.configs[target].pop_count
                 or self.space.configs[target].capturing
                 or self.space.configs[target].ends != self.space.configs[config].ends

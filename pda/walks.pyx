@@ -199,14 +199,14 @@ cdef class MaskWalks(Stays):
                     visited += 1
                     config = &space.configs[c]
                     stays = LEAVES
-                    if not in_forest and below_of[i] >= 0 and config.count:
+                    if not in_forest and below_of[i] >= 0 and config.count and config.sure == config.count:
                         stays = self.stays(c, below_of[i])
                         self.taken += stays != LEAVES
                         config = &space.configs[c]
                     reads = config.reads if i >= covered and stays != SETTLED else 0
                     if reads:
                         # what was left out is run on the real configuration; what is here holds without it
-                        if reads & 1 or not config.count or not config.ends & 1:
+                        if reads & 1 or not config.sure or not config.ends & 1:
                             readers.push_back((i << 2) | in_forest | INCLUSIVE)
                             covered = nodes.end[i]
                             reads = 0
@@ -218,7 +218,7 @@ cdef class MaskWalks(Stays):
                     t = nodes.token_first[i]
                     stop = nodes.token_first[i + 1 if stays == LEAVES else nodes.end[i]]
                     if t < stop:
-                        if strict and not config.count:
+                        if strict and not config.sure:
                             # tokens that only a return keeps alive: an action below may forbid that return
                             readers.push_back((i << 2) | in_forest | INCLUSIVE)
                             continue
@@ -289,12 +289,12 @@ cdef class MaskWalks(Stays):
         if with_tokens:
             for symbol in range(self.terms.token_classes):
                 c = space.step(start, TOKENS + symbol)
-                if c == READS_STATE or (strict and c != DEAD and not space.configs[c].count):
+                if c == READS_STATE or (strict and c != DEAD and not space.configs[c].sure):
                     mask.reads_tokens = 1
                     continue
                 if c == DEAD:
                     continue
-                if space.configs[c].reads:
+                if space.configs[c].reads or (space.configs[c].count and not space.configs[c].sure):
                     mask.reads_tokens = 1
                 for r in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][r]

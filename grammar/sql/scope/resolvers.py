@@ -25,9 +25,10 @@ def resolvers(words: Words) -> dict[str, Resolver]:
         return spellings(spelled(query, seen_columns(query)), words.no_column)
 
     def qualifier(query: Query) -> Expr:
-        names, free = seen_qualifiers(query)
-        listed = spellings(spelled(query, names), words.no_column)
-        return Choice((listed, words.free)) if free else listed
+        return spellings(spelled(query, seen_qualifiers(query)[0]), words.no_column)
+
+    def free_qualifier(query: Query) -> Expr:
+        return words.free if seen_qualifiers(query)[1] else NOTHING
 
     def member(query: Query) -> Expr:
         return spellings(frozenset(seen_members(query).values()), words.reserved)
@@ -58,6 +59,7 @@ def resolvers(words: Words) -> dict[str, Resolver]:
     return {
         "COLUMN": column,
         "QUALIFIER": qualifier,
+        "FREE_QUALIFIER": free_qualifier,
         "MEMBER": member,
         "TABLE": table,
         "ON_WORD": on_word,

@@ -66,10 +66,12 @@ def _shared(
     names = resolvers(Words.of(base))
     for name, resolver in names.items():
         bodies[name] = Dynamic(follows_restrictions(resolver))
+    # the words that no state knows have masks of their own, which all states share
+    bodies["QUALIFIER"] = Choice((bodies["QUALIFIER"], bodies.pop("FREE_QUALIFIER")))
     for name, action in PLACES.items():
         if name in bodies:
             bodies[name] = Capture(bodies[name], action)
-    for name in names:
+    for name in names.keys() & bodies.keys():
         bodies[name] = seq(bodies[name], WORD_END)
     if not allow_comments:
         bodies[SKIP_RULE] = Repeat(RuleRef("sqlite.blank"), 0, None)
