@@ -231,8 +231,11 @@ cdef class ConfigSpace(ConfigTable):
             else:
                 body = self.semantics.resolve(sem, -1 - rule)
                 if body == NEEDS_STATE:
-                    self.found_reads |= <uint64_t>1 << node.guard
-                    continue
+                    body = self.semantics.bound_of(-1 - rule)
+                    if body == NEEDS_STATE:
+                        self.found_reads |= <uint64_t>1 << node.guard
+                        continue
+                    sem = self.semantics.unsure(sem)
             if node.guard != ANY_BYTE:
                 body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
             if body == EMPTY:

@@ -53,6 +53,7 @@ cdef class Semantics:
     cdef vector[uint8_t] action_kind    # ACT_CALL, ACT_PUSH or ACT_KEY
     cdef vector[int32_t] action_text    # the text that its captures begin with
     cdef list resolvers
+    cdef vector[int32_t] bounds         # resolver -> a term that holds all its answers, or NEEDS_STATE
     cdef object resolve_term            # (resolver answer) -> term
     cdef KeyMap resolved                # resolver << 32 | value -> term
     cdef KeyMap known_sure              # value << 32 | text of a capture -> no action can forbid its end
@@ -84,6 +85,8 @@ cdef class Semantics:
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
     cdef bytes first_of(self, vector[uint8_t]& text, int32_t action)
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
+    cdef int32_t bound_of(self, int32_t resolver) noexcept
+    cdef int32_t unsure(self, int32_t sem) except -3
     cdef bint may_forbid(self, int32_t action)
     cdef int is_sure(self, int32_t sem) except -1
     cdef bint is_callable(self, int32_t action)

@@ -116,7 +116,11 @@ cdef class Semantics:
 
     def add_resolver(self, resolver):
         """Return the number of a resolver: ``"top"`` or a callable."""
-        return self.number_of(self.resolvers, "resolver", resolver)
+        number = self.number_of(self.resolvers, "resolver", resolver)
+        if number == <int32_t>self.bounds.size():
+            bound = getattr(resolver, "answers_at_most", None)
+            self.bounds.push_back(NEEDS_STATE if bound is None else self.resolve_term(bound))
+        return number
 
     cdef int32_t number_of(self, list table, str what, object entry) except -1:
         # callables are one if they are the same object; the table keeps them alive, so their ids are theirs
@@ -397,6 +401,14 @@ cdef class Semantics:
         term = self.resolve_term(answer)
         map_put(&self.resolved, key, term)
         return term
+
+    cdef int32_t bound_of(self, int32_t resolver) noexcept:
+        """Return a term that holds all that a resolver may answer, or NEEDS_STATE."""
+        return self.bounds[resolver]
+
+    cdef int32_t unsure(self, int32_t sem) except -3:
+        """Return the state of a walk that may not exist."""
+        return self.with_root(sem, self.intern(-1, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
     cdef bint may_forbid(self, int32_t action):
         """Tell whether an action may forbid: then a mask cannot be remembered without the state."""

@@ -1,10 +1,9 @@
 # The walks that make masks of local states. See walks.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.config_table cimport Config
 from stackmask.pda.mask_table cimport Include
-from stackmask.pda.remainders cimport Nodes
 from stackmask.pda.run_cuts cimport Later, RunPart
 from stackmask.pda.stays cimport Stays
 from stackmask.pda.tables cimport KeyMap
@@ -52,10 +51,6 @@ cdef class MaskWalks(Stays):
         vector[Include]& includes,
         Joint* again,
     ) except -3
-    cdef bint goes_on(self, Nodes n, int32_t node, int32_t guard) noexcept
-    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept
-    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1
-    cdef bint meets(self, int32_t below, uint64_t guards) noexcept
     cdef bint opens_key(self, Config config) noexcept
     cdef int32_t behind(self, int32_t run, RunPart part, bint strict) except -3
     cdef int may_repeat(

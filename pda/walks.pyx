@@ -19,7 +19,6 @@ the masks of the run and of what follows it. And tokens that are decided without
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from stackmask.pda.below cimport Below
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
@@ -355,56 +354,6 @@ cdef class MaskWalks(Stays):
             return NO_TOKENS
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
-
-    cdef bint goes_on(self, Nodes n, int32_t node, int32_t guard) noexcept:
-        """Tell whether some text below a node begins as a guard allows."""
-        cdef int32_t k
-        if guard == ANY_BYTE:
-            return True
-        for k in range(n.kid_first[node], n.kid_first[node + 1]):
-            if self.terms.guard_has(guard, n.kid_byte[k]):
-                return True
-        return False
-
-    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept:
-        """Tell whether some of the guards, bits, allows a byte."""
-        cdef int32_t g = 0
-        while guards:
-            if guards & 1 and self.terms.guard_has(g, byte):
-                return True
-            guards >>= 1
-            g += 1
-        return False
-
-    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1:
-        """Note where what was left out goes on under some guards: at a place, or at children of it."""
-        cdef Nodes n = self.forest.nodes(place)
-        cdef int32_t k, node = place >> 2
-        if not guards:
-            return 0
-        if guards & 1:
-            readers.push_back(place)
-        elif place & INCLUSIVE:
-            if self.allows(guards, n.byte[node]):
-                readers.push_back(place)
-        else:
-            for k in range(n.kid_first[node], n.kid_first[node + 1]):
-                if self.allows(guards, n.kid_byte[k]):
-                    readers.push_back((n.kid_node[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
-        return 0
-
-    cdef bint meets(self, int32_t below, uint64_t guards) noexcept:
-        """Tell whether some of the guards may allow a byte of the characters below a node."""
-        cdef Below* at = &self.trie.below[below]
-        cdef int32_t b
-        for b in range(128):
-            if (at.ascii[b >> 6] >> (b & 63)) & 1 and self.allows(guards, <uint8_t>b):
-                return True
-        if at.leads:
-            for b in range(0x80, 0x100):
-                if self.allows(guards, <uint8_t>b):
-                    return True
-        return False
 
     cdef bint opens_key(self, Config config) noexcept:
         """Tell whether a member has just begun to capture."""

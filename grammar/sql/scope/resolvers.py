@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from stackmask.grammar.ir import NOTHING, Choice, Expr
+from stackmask.grammar.ir import NOTHING, Choice, Expr, answers_at_most
 from stackmask.grammar.sql.scope.lookup import CLOSED, seen_columns, seen_members, seen_qualifiers
 from stackmask.grammar.sql.scope.names import Words, spellings
 from stackmask.grammar.sql.scope.state import Query
@@ -36,9 +36,11 @@ def resolvers(words: Words) -> dict[str, Resolver]:
     def table(query: Query) -> Expr:
         return spellings(readable(query), words.reserved)
 
+    @answers_at_most(words.on)
     def on_word(query: Query) -> Expr:
         return words.on if is_named(query) and not must_use(query) else NOTHING
 
+    @answers_at_most(words.using)
     def using_word(query: Query) -> Expr:
         return words.using if is_named(query) and common_columns(query) else NOTHING
 

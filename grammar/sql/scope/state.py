@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
 
 from stackmask.grammar.sql.scope.relations import Catalog, Relation
 
@@ -110,7 +111,7 @@ class Query(NamedTuple):
 
     def usable(self) -> frozenset[str]:
         """Return the names that some table of FROM lets be used."""
-        return frozenset[str]().union(*(source.relation.usable_names for source in self.sources))
+        return _usable(tuple(source.relation for source in self.sources))
 
     def source(self, alias: str) -> Source | None:
         """Return the table of FROM with this name."""
@@ -158,20 +159,25 @@ class Query(NamedTuple):
         return any(item.star is not None for item in self.items)
 
 
-_COUNTS: dict[tuple[Source, ...], Counter[str]] = {}
+Columns: TypeAlias = tuple[tuple[Relation, frozenset[str]], ...]  # of tables, and those that were made one
 
 
 def counts_of(sources: tuple[Source, ...]) -> Counter[str]:
-    """Return how many of the tables have each name."""
-    found = _COUNTS.get(sources)
-    if found is None:
-        found = Counter()
-        for source in sources:
-            found.update(source.relation.names - source.merged)
-        if len(_COUNTS) > 4096:
-            _COUNTS.clear()
-        _COUNTS[sources] = found
+    """Return how many of the tables have each name. It does not depend on what they are called."""
+    return _counts(tuple((source.relation, source.merged) for source in sources))
+
+
+@lru_cache(maxsize=4096)
+def _counts(columns: Columns) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for relation, merged in columns:
+        found.update(relation.names - merged if merged else relation.names)
     return found
+
+
+@lru_cache(maxsize=4096)
+def _usable(relations: tuple[Relation, ...]) -> frozenset[str]:
+    return frozenset[str]().union(*(relation.usable_names for relation in relations))
 
 
 def scopes(query: Query) -> Iterator[tuple[int, Query]]:
