@@ -38,7 +38,7 @@ cdef struct Config:
     int32_t mask_row    # families: the row that holds the whole mask, of masks number `mask_epoch`; or -1
     int32_t mask_epoch
     bint capturing      # a member has a capture open
-    uint64_t reads      # walks: guards under which what the semantic state decides on was left out; bit 0: any
+    uint64_t reads      # walks: guards under which what the state decides on was left out; bit 0: any byte
     uint64_t ends       # walks: guards under which the frame below must be alive; else 1
 
 

@@ -60,8 +60,8 @@ cdef class ConfigSpace(ConfigTable):
     cdef int return_from(self, Member m, int32_t guard) except -3:
         """Add what follows the return of a member that may end here.
 
-        In a walk, what follows an action that must know more, or returns unsure, is left out; ``found_reads`` says
-        under which guards it would go on.
+        In a walk, what follows an action that must know more, or returns unsure, is left out; ``found_reads``
+        says under which guards it would go on.
         """
         cdef int32_t e, rest, sem, first = self.frames[m.frame].first
         cdef Edge edge

@@ -4,9 +4,9 @@
 The mask of a configuration is the union over its members (``walks`` makes those). Where a token returns out
 of a member's frame with bytes left over, each edge of the frame gives a return state, over which the
 remainders were walked in the same way; the answer for (remainders, return state) is a mask of the same form,
-remembered under that pair, and it goes deeper only where a remainder returns again (``parts``). Where the semantic
-state decides, at a place of the vocabulary, the real configuration takes the bytes up to there, and what may follow
-is put together in the same way from masks of its members, cut down to what is below the place.
+remembered under that pair, and it goes deeper only where a remainder returns again (``parts``). Where the
+semantic state decides, at a place of the vocabulary, the real configuration takes the bytes up to there, and
+what may follow is put together likewise from masks of its members, cut down to what is below the place.
 
 A mask of several parts is remembered under the list of its parts, since joining them costs more than looking
 up; and a configuration remembers the row of its whole mask.
@@ -61,9 +61,10 @@ cdef class MaskStore(MaskParts):
     # -- places where the semantic state decides -----------------------------------------------------
 
     cdef int settle(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or what may follow at the places noted: there the state is known, and masks of local states serve again.
+        """Or what may follow at the places noted.
 
-        A place can lead to places below it, which are settled in the next round.
+        There the state is known, and masks of local states serve again. A place can lead to places below it,
+        which are settled in the next round.
         """
         cdef vector[int32_t] now, later
         cdef int32_t node
@@ -83,8 +84,8 @@ cdef class MaskStore(MaskParts):
     cdef bint gather(self, int32_t above, vector[int32_t]& out) except -1:
         """Move the places noted below a node to a list, each once, and their outermost only.
 
-        Where there are many below one child of the node, the child stands for them: there more is known, and fewer
-        are left. Return whether the node itself is not among them.
+        Where there are many below one child of the node, the child stands for them: there more is known, and
+        fewer are left. Return whether the node itself is not among them.
         """
         cdef size_t k = 0, first, n = self.to_simulate.size()
         cdef int32_t node, child, bits, done = 0
@@ -315,7 +316,9 @@ cdef class MaskStore(MaskParts):
                 self.try_unsure(words)
             if self.doubtful.size():
                 self.recheck(words)
-        if self.to_simulate.empty() and self.to_try.empty() and not (self.simulate_tokens or self.simulate_all):
+        if not (
+            self.to_simulate.size() or self.to_try.size() or self.simulate_tokens or self.simulate_all
+        ):
             if row >= 0:
                 family.configs[config].mask_row = row
                 family.configs[config].mask_epoch = self.epoch

@@ -1,8 +1,9 @@
 # distutils: language = c++
-"""The parts of a mask: which masks of local states, and of remainders in return states, it is put together from.
+"""The parts of a mask: of which masks of local states, and of remainders in return states, it is made.
 
-A configuration's members give the first; where a token returns out of a member's frame with bytes left over, each edge of the
-frame leads to another. What the semantic state decides on is noted: places of the vocabulary, or tokens.
+A configuration's members give the first; where a token returns out of a member's frame with bytes left over,
+each edge of the frame leads to another. What the semantic state decides on is noted: places of the
+vocabulary, or tokens.
 """
 
 from libc.stdint cimport uint8_t, uint64_t
@@ -91,10 +92,12 @@ cdef class MaskParts(Simulation):
 
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept:
         """Tell whether a return from a frame, or from below it, may be forbidden."""
-        return family.frames[frame].keys_forbid or (not self.sure and self.may_forbid(family, frame, MANY_RETURNS))
+        if family.frames[frame].keys_forbid:
+            return True
+        return not self.sure and self.may_forbid(family, frame, MANY_RETURNS)
 
     cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) noexcept:
-        """Tell whether an action may forbid a return, or one that follows before anything else must be read."""
+        """Tell whether an action may forbid a return, or one behind it before anything must be read."""
         cdef Edge edge
         cdef int32_t e
         if not family.frames[frame].action_forbids or not returns:
@@ -164,8 +167,8 @@ cdef class MaskParts(Simulation):
                 j = self.child_of(family, k, edge, at, &keys)
                 if origin >= 0 and j != NO_TOKENS and (unsure or self.asks(j)):
                     # few places: what is known of the state there tells more than running tokens one by one
-                    for j in range(self.groups[origin].place_first, self.groups[origin].place_first + self.groups[origin].place_count):
-                        self.to_simulate.push_back(self.places[j])
+                    for j in range(self.groups[origin].place_count):
+                        self.to_simulate.push_back(self.places[self.groups[origin].place_first + j])
                     continue
                 self.visit(j, edge.parent, at.filter, keys, unsure, origin)
         if mask.joint >= 0:

@@ -300,7 +300,8 @@ cdef class RunCuts(MaskTable):
 
     cdef bint is_known(self, int32_t config) noexcept:
         """Tell whether nothing of a configuration depends on the semantic state."""
-        return not self.space.configs[config].reads and self.space.configs[config].sure == self.space.configs[config].count
+        cdef Config c = self.space.configs[config]
+        return not c.reads and c.sure == c.count
 
     cdef int32_t cut_here(
         self,

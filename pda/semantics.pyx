@@ -15,7 +15,7 @@ the value: the object starts with a fresh one, and all of S is restored when it 
 Mask walks start with a frame below that is not known; SEM_SYMBOL stands for the state there, and for the
 text of captures that are open there. What the walk pushes on it becomes links that rest on the symbol. A
 question that needs more answers NEEDS_STATE: those tokens are run on the real configuration. An action that
-may forbid leads to SEM_UNSURE: a reading that may exist, so that only tokens which no other one allows are run.
+may forbid leads to SEM_UNSURE, a reading that may exist: only tokens that no other one allows are run.
 """
 
 cimport cython
@@ -292,8 +292,8 @@ cdef class Semantics:
     cdef int32_t begin_unknown(self, int32_t sem, int32_t action) except -3:
         """Return the state of a walk with one more open capture, for a callable.
 
-        Where the value is not known, the callable is not asked, and the text is kept only if the capture around
-        keeps all of its own.
+        Where the value is not known, the callable is not asked, and the text is kept only if the capture
+        around keeps all of its own.
         """
         if not self.value_symbolic[self.sems[self.root(sem)].value]:
             return self.begin(sem, action)

@@ -324,7 +324,8 @@ cdef class MaskWalks(Stays):
         mask.key_count = <int32_t>key_starts.size()
         self.key_starts.insert(self.key_starts.end(), key_starts.begin(), key_starts.end())
         for r in range(all_below.size()):
-            self.places_below(all_below[r], <int32_t>(group_keys[groups_below[r]] >> 32), by_group[groups_below[r]])
+            g = groups_below[r]
+            self.places_below(all_below[r], <int32_t>(group_keys[g] >> 32), by_group[g])
         if repeats:
             mask.joint = <int32_t>self.joints.size()
             self.joints.push_back(again[0])
@@ -484,18 +485,17 @@ cdef class MaskWalks(Stays):
         return found
 
     cdef int32_t root_below(self, int32_t state, int32_t node, bint strict) except -3:
-        """Return what of the mask of a local state is below a node of the vocabulary, for a state without keys."""
+        """Return what of the mask of a local state, outside of objects, is below a node of the vocabulary."""
         cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.roots_below, key)
+        cdef int32_t found = map_get(&self.roots_below, key), start
         cdef Joint again
         cdef vector[int32_t] whole
         cdef vector[Include] nothing_else
         if found == NO_VALUE:
             whole.push_back(node << 2)
             self.may_repeat(&again, state, SEM_SYMBOL, whole)
-            found = self.walk(
-                self.space.raw(state, BOTTOM, SEM_SYMBOL), whole, NO_RUN, whole, False, strict, nothing_else, &again
-            )
+            start = self.space.raw(state, BOTTOM, SEM_SYMBOL)
+            found = self.walk(start, whole, NO_RUN, whole, False, strict, nothing_else, &again)
             map_put(&self.roots_below, key, found)
         return found
 

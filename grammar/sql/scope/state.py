@@ -111,7 +111,7 @@ class Query(NamedTuple):
 
     def usable(self) -> frozenset[str]:
         """Return the names that some table of FROM lets be used."""
-        return _usable(tuple(source.relation for source in self.sources))
+        return usable_of(self.sources)
 
     def source(self, alias: str) -> Source | None:
         """Return the table of FROM with this name."""
@@ -173,6 +173,11 @@ def _counts(columns: Columns) -> Counter[str]:
     for relation, merged in columns:
         found.update(relation.names - merged if merged else relation.names)
     return found
+
+
+def usable_of(sources: tuple[Source, ...]) -> frozenset[str]:
+    """Return the names that some of the tables let be used."""
+    return _usable(tuple(source.relation for source in sources))
 
 
 @lru_cache(maxsize=4096)

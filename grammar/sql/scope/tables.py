@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackmask.grammar.sql.scope.relations import Relation
-from stackmask.grammar.sql.scope.state import Query
+from stackmask.grammar.sql.scope.state import Query, counts_of, usable_of
 
 
 def own_cte(query: Query) -> Relation | None:
@@ -62,8 +62,7 @@ def _joins_naturally(query: Query, relation: Relation) -> bool:
 
 def common_columns(query: Query) -> frozenset[str]:
     """Return the columns that USING may still name: one table to the left has them, and the last one."""
-    left = query._replace(sources=query.sources[:-1])
-    counts, usable = left.counts(), left.usable()
+    counts, usable = counts_of(query.sources[:-1]), usable_of(query.sources[:-1])
     return frozenset(
         name for name in query.sources[-1].relation.usable if counts[name] == 1 and name in usable
     ) - set(query.using)
@@ -71,7 +70,7 @@ def common_columns(query: Query) -> frozenset[str]:
 
 def must_use(query: Query) -> frozenset[str]:
     """Return the columns that would be ambiguous without USING."""
-    counts = query._replace(sources=query.sources[:-1]).counts()
+    counts = counts_of(query.sources[:-1])
     names = query.sources[-1].relation.names
     return frozenset(name for name in query.need | query.texts if counts[name] and name in names)
 
