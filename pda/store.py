@@ -65,7 +65,18 @@ class Store:
     Invariant: append-only, but for masks, which can be dropped and come back equal. Hold ``lock`` to use it.
     """
 
-    __slots__ = ("answers", "cache_bytes", "info", "limits", "lock", "masks", "semantics", "tables", "terms")
+    __slots__ = (
+        "answers",
+        "cache_bytes",
+        "checked",
+        "info",
+        "limits",
+        "lock",
+        "masks",
+        "semantics",
+        "tables",
+        "terms",
+    )
 
     def __init__(self, info: TokenInfo, limits: Limits, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
         self.info = info

@@ -19,7 +19,9 @@ from stackmask.grammar import ir
 ALPHABET = "ab,; on"
 SHORT = ["".join(letters) for n in (1, 2, 3) for letters in itertools.product(ALPHABET, repeat=n)]
 LONG = ["".join(random.Random(5).choices("aabb,,;", k=n)) for n in range(4, 9) for _ in range(60)]
-TOKENS = [text.encode() for text in dict.fromkeys(SHORT + LONG + [" on;a", "b on;", "a,b on;", "aaaa", "bbbb"])]
+TOKENS = [
+    text.encode() for text in dict.fromkeys(SHORT + LONG + [" on;a", "b on;", "a,b on;", "aaaa", "bbbb"])
+]
 VOCABULARY = sm.Vocabulary([*TOKENS, None], stop_ids=[len(TOKENS)])
 WORD = re.compile(r"[ab]+")
 
@@ -122,10 +124,10 @@ def test_a_callable_is_asked_once_for_a_value_and_a_text() -> None:
         asked.append((value, text))
         return value if text != b"b" else None
 
-    item = ir.Sequence((ir.Capture(ir.CharClass(((97, 99),)), note), ir.Literal(b",")))
+    item = ir.Sequence((ir.Capture(ir.CharClass(((97, 98), (111, 111))), note), ir.Literal(b",")))
     rules = {"root": ir.Rule("root", ir.Repeat(item, 1, None))}
     matcher = sm.Compiler(VOCABULARY).compile(sm.Grammar(ir.RuleSet(rules, "root", 0))).matcher()
     for _ in range(3):
         matcher.reset()
-        assert matcher.accept_string("a,c,a,") and not matcher.accept_string("b")
+        assert matcher.accept_string("a,o,a,") and not matcher.accept_string("b")
     assert len(asked) == len(set(asked))
