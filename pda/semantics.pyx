@@ -312,7 +312,8 @@ cdef class Semantics:
         cdef vector[uint8_t] text, value
         cdef size_t i
         cdef int32_t last
-        if s.text >= FIRST_TEXT:
+        # a capture that may end at every byte would else cost the square of its length
+        if s.text >= FIRST_TEXT and (self.action_kind[action] == ACT_KEY or self.in_capture(s.parent)):
             self.spell(s.text, text)
         if self.action_kind[action] == ACT_PUSH:
             base.value = self.link(base.value, s.text)
@@ -364,6 +365,8 @@ cdef class Semantics:
         found = map_get(&self.ended, key)
         if found != NO_VALUE:
             return found
+        if text.empty() and text_id >= FIRST_TEXT:
+            self.spell(text_id, text)
         answer = self.actions[action](self.values[value], self.first_of(text, action))
         if answer is not None:
             found = self.value_of(answer)
