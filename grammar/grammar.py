@@ -177,6 +177,7 @@ class Grammar:
         max_limit: int | None = None,
         allow_comments: bool = False,
         escape: str | None = None,
+        blanks: Literal["any", "single"] = "any",
     ) -> Grammar:
         """Make the grammar of one query (SELECT, VALUES, WITH … SELECT) of a dialect (``docs/sql.md``).
 
@@ -186,7 +187,8 @@ class Grammar:
         outermost query ends with a LIMIT of at most so many rows. ``allow_comments``: where blanks may stand.
         ``schema``: a database, its DDL or its tables with their columns; names are then those that mean something where
         they stand. ``tables``, ``columns`` (by table) narrow what may be read. ``escape``: a text that may come in place
-        of a query, for what the database cannot answer.
+        of a query, for what the database cannot answer. ``blanks``: "single" lets no more than one space stand where
+        blanks may, so that a model cannot go on writing blanks.
         A grammar is not authorisation: run what it lets through with a role that may only read.
         Raises: SQLError for arguments that mean nothing.
         Cost: about a second for a dialect's first grammar, which is read from its file and made ready.
@@ -204,6 +206,7 @@ class Grammar:
                 max_limit=max_limit,
                 allow_comments=allow_comments,
                 escape=escape,
+                blanks=blanks,
             )
             return cls(written, normalized=ready)
         return cls(
@@ -213,6 +216,7 @@ class Grammar:
                 read_only=read_only,
                 max_limit=max_limit,
                 allow_comments=allow_comments,
+                blanks=blanks,
             )
         )
 

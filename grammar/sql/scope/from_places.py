@@ -78,7 +78,7 @@ def take_alias(query: Query, text: bytes) -> Query | None:
     return query._replace(sources=(*query.sources[:-1], last._replace(alias=alias, named=True)))
 
 
-def _end_source(query: Query) -> Query | None:
+def end_joined(query: Query) -> Query | None:
     """Check the last table, with its name and condition."""
     last = query.sources[-1]
     if not is_named(query):
@@ -101,14 +101,14 @@ def _end_source(query: Query) -> Query | None:
 @reads_at_most(0)
 def end_source(query: Query, _text: bytes) -> Query | None:
     """End a table that another one follows."""
-    return _end_source(query)
+    return end_joined(query)
 
 
 @place("last_source", "last_piece")
 @reads_at_most(0)
 def end_from(query: Query, _text: bytes) -> Query | None:
     """End FROM: every need is met."""
-    ended = _end_source(query)
+    ended = end_joined(query)
     if ended is None:
         return None
     ended = leave_needs(ended._replace(phase="where"))

@@ -12,7 +12,7 @@ a query whose needs the tables at hand do not meet can still be completed: what 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Final, NamedTuple
 
 from stackmask.grammar.sql.scope.relations import Catalog, Relation
@@ -40,6 +40,12 @@ class Item(NamedTuple):
     aggregate: bool = False
     window: bool = False
     star: str | None = None  # "*", or the table of "t.*"
+    # PostgreSQL: the names it may have besides (None: any), the column that it is nothing but, the columns that it
+    # uses outside of aggregates, and what equal expressions have in common
+    maybe: frozenset[str] | None = frozenset()
+    column: tuple[str, str] | None = None
+    loose: frozenset[tuple[str, str]] = frozenset()
+    text: Hashable = None
 
 
 class Query(NamedTuple):
@@ -87,6 +93,17 @@ class Query(NamedTuple):
     qualifier: str | None = None
     in_aggregate: int = 0
     in_window: int = 0
+    # PostgreSQL, see `postgres_grouping.py`
+    with_recursive: bool = False
+    distinct: bool = False
+    side: str = ""  # of an outer join
+    comma: int = 0  # the first table behind the last comma
+    group_columns: frozenset[tuple[str, str]] = frozenset()
+    group_items: frozenset[int] = frozenset()
+    group_texts: frozenset[Hashable] = frozenset()
+    log: tuple[tuple[str, ...], ...] | None = ()  # the names of the expression; None with a query in it
+    loose: frozenset[tuple[str, str]] = frozenset()  # its columns outside of aggregates
+    calling: tuple[str, ...] | None = None  # the columns of a function in FROM
 
     def new_part(self) -> Query:
         """Return the query with a new part begun."""

@@ -12,7 +12,8 @@ def own_cte(query: Query) -> Relation | None:
     if not query.may_recurse or query.recursive or query.aggregates or query.windows or up is None:
         return None
     assert up.cte_name is not None and query.head is not None
-    return Relation.of_query(up.cte_name, up.cte_columns or [item.name for item in query.head])
+    of = Relation.of_columns if query.catalog.dialect == "postgres" else Relation.of_query
+    return of(up.cte_name, up.cte_columns or [item.name for item in query.head])
 
 
 def listed_relations(scope: Query) -> dict[str, Relation]:

@@ -1,0 +1,84 @@
+"""The dynamic rules of ``scoped_postgres.ebnf``: which names may stand at a place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackmask.grammar.ir import NOTHING, Choice, Expr
+from stackmask.grammar.sql.scope.names import Words, caseless
+from stackmask.grammar.sql.scope.postgres_grouping import (
+    chosen_members,
+    chosen_names,
+    group_labels,
+    output_names,
+)
+from stackmask.grammar.sql.scope.postgres_lookup import CLOSED, seen_columns, seen_members, seen_qualifiers
+from stackmask.grammar.sql.scope.postgres_names import PostgresWords, spellings
+from stackmask.grammar.sql.scope.postgres_tables import (
+    plain_tables,
+    schema_names,
+    schema_tables,
+    using_columns,
+)
+from stackmask.grammar.sql.scope.resolvers import Resolver
+from stackmask.grammar.sql.scope.state import Query
+from stackmask.grammar.sql.scope.tables import is_named, must_use
+
+ON = caseless("ON")
+USING = caseless("USING")
+
+
+def resolvers(words: PostgresWords) -> dict[str, Resolver]:
+    """Return the dynamic rules by name."""
+
+    def qualifier(query: Query) -> Expr:
+        names, free = seen_qualifiers(query)
+        listed = spellings(names, words.qualifier)
+        return Choice((listed, words.free)) if free else listed
+
+    def on_word(query: Query) -> Expr:
+        return ON if is_named(query) and not must_use(query) else NOTHING
+
+    def using_word(query: Query) -> Expr:
+        return USING if is_named(query) and using_columns(query) else NOTHING
+
+    def order_label(query: Query) -> Expr:
+        return spellings(output_names(query.items), words.column) if query.phase in CLOSED else NOTHING
+
+    def group_label(query: Query) -> Expr:
+        return spellings(group_labels(query), words.column) if query.phase == "group" else NOTHING
+
+    def result_name(query: Query) -> Expr:
+        head = query.head or ()
+        return Choice((spellings(output_names(head), words.column), Words.numbers(len(head))))
+
+    def chosen_name(query: Query) -> Expr:
+        numbers = Words.numbers(len(query.items))
+        return Choice((spellings(chosen_names(query), words.column), numbers))
+
+    def chosen_member(query: Query) -> Expr:
+        assert query.qualifier is not None
+        return spellings(chosen_members(query).get(query.qualifier, frozenset()), words.label)
+
+    def schema_table(query: Query) -> Expr:
+        assert query.qualifier is not None
+        return spellings(schema_tables(query, query.qualifier), words.label)
+
+    found: dict[str, Any] = {
+        "COLUMN": lambda query: spellings(seen_columns(query), words.column),
+        "QUALIFIER": qualifier,
+        "MEMBER": lambda query: spellings(frozenset(seen_members(query)), words.label),
+        "TABLE": lambda query: spellings(plain_tables(query), words.name),
+        "SCHEMA_NAME": lambda query: spellings(schema_names(query), words.qualifier),
+        "SCHEMA_TABLE": schema_table,
+        "ON_WORD": on_word,
+        "USING_WORD": using_word,
+        "USING_COLUMN": lambda query: spellings(using_columns(query), words.name),
+        "ORDER_LABEL": order_label,
+        "GROUP_LABEL": group_label,
+        "RESULT_NAME": result_name,
+        "CHOSEN_NAME": chosen_name,
+        "CHOSEN_QUALIFIER": lambda query: spellings(frozenset(chosen_members(query)), words.qualifier),
+        "CHOSEN_MEMBER": chosen_member,
+    }
+    return found
