@@ -150,22 +150,30 @@ def begin_aggregate(query: Query, text: bytes) -> Query:
 
 @never_forbids
 def begin_window_call(query: Query, text: bytes) -> Query:
-    """Begin the arguments of a function with a window; there is no other one in them, but aggregates may be."""
+    """Begin a function with a window; there is no other one in it, but aggregates may be."""
     begun = query._replace(in_window=query.in_window + 1, windows=True, item_window=True)
     return _logged(begun, "call", read_name(text))
 
 
-@place("OVER_O")
+@place("FILTER_F")
 @never_forbids
 @reads_at_most(0)
-def begin_window(query: Query, _text: bytes) -> Query:
-    """Begin a window."""
-    return query._replace(in_window=query.in_window + 1)
+def begin_filter(query: Query, _text: bytes) -> Query:
+    """Begin the condition of an aggregate."""
+    return query._replace(in_aggregate=query.in_aggregate + 1)
 
 
-@place("WINDOW_CLOSE", "WINDOW_CALL_CLOSE")
+@place("filter_body")
+@never_forbids
+@reads_at_most(0)
+def end_aggregate(query: Query, _text: bytes) -> Query:
+    """End the arguments, or the condition, of an aggregate."""
+    return query._replace(in_aggregate=query.in_aggregate - 1)
+
+
+@place("window_body")
 @never_forbids
 @reads_at_most(0)
 def end_window(query: Query, _text: bytes) -> Query:
-    """End a window, or the arguments of a function with a window."""
+    """End a function with its window."""
     return query._replace(in_window=query.in_window - 1)

@@ -29,7 +29,9 @@ OPERATORS: Final = re.compile(
     re.IGNORECASE,
 )
 NO_NAME: Final = re.compile(r"\s*(?:[0-9.][0-9.eE]*|null|true|false)?\s*", re.IGNORECASE)
-TAIL: Final = re.compile(r"\s*(?:filter\s*\(\)\s*)?(?:over\s*\(\)\s*)?", re.IGNORECASE)
+TAIL: Final = re.compile(
+    r"\s*(?:ilter\s*)?(?:over\s*)?", re.IGNORECASE
+)  # what has actions is not in the text
 CALL: Final = re.compile(r"\s*([a-z_][a-z0-9_$]*)\s*\(\)\s*", re.IGNORECASE)
 NAMED_OTHERWISE: Final = frozenset(
     {"cast", "trim", "case", "exists", "array", "interval", "date", "in", "any", "not"}
@@ -92,7 +94,9 @@ def figure(text: str, log: Log) -> Figure:
         return Figure(None)
     if OPERATORS.search(flat.replace("::", "")) and not re.search(r"\b(?:case|at)\b", flat, re.IGNORECASE):
         return Figure(None)
-    inner = text.lstrip()[1:].lstrip()  # "(" there may be of an expression that begins with the call
+    inner = text.lstrip()[
+        1:
+    ].lstrip()  # a second "(" there may be of the call, and the first of a larger expression
     if (
         log
         and log[0][0] == "call"

@@ -22,7 +22,11 @@ from stackmask.grammar.sql.functions import Arity, Functions
 from stackmask.grammar.sql.scope.actions import Action
 from stackmask.grammar.sql.scope.clause_places import may_aggregate, may_window
 from stackmask.grammar.sql.scope.names import caseless
-from stackmask.grammar.sql.scope.postgres_clause_places import begin_aggregate, begin_window_call
+from stackmask.grammar.sql.scope.postgres_clause_places import (
+    begin_aggregate,
+    begin_window_call,
+    end_aggregate,
+)
 from stackmask.grammar.sql.scope.postgres_from_places import begin_table_call
 from stackmask.grammar.sql.scope.postgres_tables import may_call
 from stackmask.grammar.sql.scope.state import Query
@@ -80,7 +84,7 @@ def call_rules(functions: Functions) -> dict[str, Expr]:
         aggregates.append(seq(_named(names, begin_aggregate, may_aggregate), _OPEN, _ordered_set(arity)))
     for arity, names in functions.of("window").items():
         windows.append(seq(_window_name(names), arguments(arity, "expr")))
-    close = seq(ref("WINDOW_CALL_CLOSE"), SKIP, ref("over"))
+    close = seq(sign(")"), ref("OVER"), SKIP, ref("window_body"))
     rules: dict[str, Expr] = {
         "scalar": Choice(tuple(scalars)),
         "aggregate": Choice(tuple(aggregates)),
@@ -109,22 +113,21 @@ def _listed(arity: Arity) -> Expr:
 
 
 def _aggregate(arity: Arity) -> Expr:
-    close = seq(ref("AGGREGATE_CLOSE"), SKIP, Repeat(ref("filter"), 0, 1))
     ways = [
-        seq(_listed(arity), Repeat(ref("sorting"), 0, 1), close),
-        seq(ref("postgres.DISTINCT"), SKIP, _listed(arity), close),
+        seq(_listed(arity), Repeat(ref("sorting"), 0, 1)),
+        seq(ref("postgres.DISTINCT"), SKIP, _listed(arity)),
     ]
     if 0 in arity.counts:
-        ways.append(seq(sign("*"), close))
-    return Choice(tuple(ways))
+        ways.append(sign("*"))
+    return seq(Capture(Choice(tuple(ways)), end_aggregate), sign(")"), Repeat(ref("filter"), 0, 1))
 
 
 def _ordered_set(arity: Arity) -> Expr:
     direct = EPSILON if arity.counts == (0,) else seq(ref("postgres.NUMBER"), SKIP)
     within = [part for word in ("WITHIN", "postgres.GROUP") for part in (ref(word), SKIP)]
     sorting = [part for word in ("SORTING", "postgres.BY") for part in (ref(word), SKIP)]
-    close = seq(ref("AGGREGATE_CLOSE"), SKIP, Repeat(ref("filter"), 0, 1))
-    return seq(direct, sign(")"), *within, _OPEN, *sorting, ref("expr"), ref("direction"), close)
+    body = seq(direct, sign(")"), *within, _OPEN, *sorting, ref("expr"), ref("direction"), sign(")"))
+    return seq(Capture(body, end_aggregate), Repeat(ref("filter"), 0, 1))
 
 
 def _named(names: Names, action: Action, test: Callable[[Query], bool]) -> Expr:
