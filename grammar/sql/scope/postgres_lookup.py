@@ -12,7 +12,7 @@ from typing import Final
 
 from stackmask.grammar.sql.scope.postgres_figures import Use
 from stackmask.grammar.sql.scope.relations import Relation
-from stackmask.grammar.sql.scope.state import Query, Source, counts_of, replace_at, scopes
+from stackmask.grammar.sql.scope.state import Query, Source, counts_of, replace_at
 from stackmask.grammar.sql.scope.tables import listed_relations
 
 CLOSED: Final = frozenset({"where", "group", "having", "order"})
@@ -26,10 +26,19 @@ def tables_seen(scope: Query) -> tuple[Source, ...]:
 
 
 def _visible(query: Query) -> Iterator[tuple[int, Query]]:
-    for depth, scope in scopes(query):
+    """Yield the queries whose names can be seen, innermost first, with how many steps out each stands."""
+    depth = 0
+    scope: Query | None = query
+    while scope is not None:
         yield depth, scope
-        if scope.in_aggregate:  # an aggregate of columns further out would be one of the query there
+        # an aggregate of columns further out would be one of the query there; GROUP BY reads a name rather as a label
+        if scope.in_aggregate or scope.phase == "group":
             return
+        while scope is not None and scope.kind == "derived":  # does not see what stands beside it
+            scope, depth = scope.up, depth + 1
+        if scope is None or scope.kind in ("cte", "root"):
+            return
+        scope, depth = scope.up, depth + 1
 
 
 def identity(sources: tuple[Source, ...], name: str) -> Use:
@@ -172,7 +181,7 @@ def leave_needs(query: Query) -> Query | None:
     A name must not be supplied twice. What an aggregate computes with must be supplied here.
     """
     counts: Counter[str] = query.counts()
-    below = [depth for depth, _ in scopes(query)][1:2]
+    below = [depth for depth, _ in _visible(query)][1:2]
     result: Query | None = query
     for name in sorted(query.need):
         if counts[name] > 1 or (counts[name] and not _usable(query.sources, name)):
