@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from stackmask.grammar.ir import NOTHING, Choice, Expr
-from stackmask.grammar.sql.scope.names import Words, caseless
+from stackmask.grammar.sql.scope.names import KEPT_SETS, Words, caseless
 from stackmask.grammar.sql.scope.postgres_grouping import (
     chosen_members,
     chosen_names,
@@ -31,10 +32,17 @@ USING = caseless("USING")
 def resolvers(words: PostgresWords) -> dict[str, Resolver]:
     """Return the dynamic rules by name."""
 
+    @lru_cache(maxsize=KEPT_SETS)  # the same names give the same object, whose term is remembered
+    def with_free(names: frozenset[str]) -> Expr:
+        return Choice((spellings(names, words.qualifier), words.free))
+
+    @lru_cache(maxsize=KEPT_SETS)
+    def with_numbers(names: frozenset[str], most: int) -> Expr:
+        return Choice((spellings(names, words.column), Words.numbers(most)))
+
     def qualifier(query: Query) -> Expr:
         names, free = seen_qualifiers(query)
-        listed = spellings(names, words.qualifier)
-        return Choice((listed, words.free)) if free else listed
+        return with_free(names) if free else spellings(names, words.qualifier)
 
     def on_word(query: Query) -> Expr:
         return ON if is_named(query) and not must_use(query) else NOTHING
@@ -50,11 +58,10 @@ def resolvers(words: PostgresWords) -> dict[str, Resolver]:
 
     def result_name(query: Query) -> Expr:
         head = query.head or ()
-        return Choice((spellings(output_names(head), words.column), Words.numbers(len(head))))
+        return with_numbers(output_names(head), len(head))
 
     def chosen_name(query: Query) -> Expr:
-        numbers = Words.numbers(len(query.items))
-        return Choice((spellings(chosen_names(query), words.column), numbers))
+        return with_numbers(chosen_names(query), len(query.items))
 
     def chosen_member(query: Query) -> Expr:
         assert query.qualifier is not None
