@@ -44,6 +44,11 @@ SELECT name FROM singer UNION SELECT title FROM concert ORDER BY 1
 VALUES (1, 2), (3, 4)
 SELECT singer.* FROM singer LEFT JOIN concert ON year = age
 SELECT name FROM (SELECT name, age FROM singer) AS s WHERE s.age > 3
+SELECT * FROM singer UNION SELECT * FROM singer
+SELECT title, name, age FROM concert, singer EXCEPT SELECT concert_id, * FROM singer_in_concert
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert, (SELECT 3 AS three)
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert JOIN (SELECT singer_id FROM singer) USING (singer_id), (SELECT 3 AS three)
+SELECT name FROM singer WHERE singer_id IN (SELECT * FROM (SELECT 1 AS one))
 """.strip().splitlines()
 NOT_PREPARED = """
 SELECT title FROM singer
@@ -65,6 +70,10 @@ SELECT name FROM singer WHERE age = (SELECT year, title FROM concert)
 SELECT name FROM singer WHERE age IN (SELECT year, title FROM concert)
 SELECT name FROM singer UNION SELECT title FROM concert ORDER BY age
 WITH old(n) AS (SELECT name, age FROM singer) SELECT n FROM old
+SELECT 1, 2 UNION SELECT * FROM singer
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert
+SELECT 1, 2, 3 UNION SELECT 1, 2, 3, * FROM singer_in_concert
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert JOIN (SELECT singer_id FROM singer) USING (singer_id)
 WITH r(k) AS (SELECT 1 UNION ALL SELECT max(k) FROM r) SELECT k FROM r
 SELECT name FROM singer JOIN concert USING (name)
 SELECT substr(name) FROM singer
@@ -82,7 +91,6 @@ SELECT n FROM (SELECT name AS n FROM singer)
 SELECT name FROM main.singer
 SELECT name FROM singer RIGHT JOIN concert ON 1
 SELECT name FROM singer LIMIT (SELECT 1)
-SELECT * FROM singer UNION SELECT * FROM singer
 WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a
 """.strip().splitlines()
 

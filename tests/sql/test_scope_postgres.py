@@ -59,6 +59,8 @@ SELECT name FROM singer UNION SELECT title FROM concert ORDER BY 1
 SELECT name FROM singer UNION SELECT title FROM concert ORDER BY name
 (SELECT name FROM singer ORDER BY age LIMIT 1) UNION ALL (SELECT title FROM concert LIMIT 1)
 VALUES (1, 2), (3, 4)
+SELECT * FROM singer UNION SELECT * FROM singer
+SELECT '1', '2', '3' UNION SELECT * FROM singer_in_concert, (SELECT '3' AS three) AS q
 SELECT singer.* FROM singer LEFT JOIN concert ON year = age
 SELECT name FROM (SELECT name, age FROM singer) AS s WHERE s.age > '3'
 SELECT upper(name) AS up, count(*) FROM singer GROUP BY upper(name) ORDER BY count DESC, up
@@ -115,6 +117,8 @@ SELECT DISTINCT name FROM singer ORDER BY age
 SELECT name, age FROM singer UNION SELECT title FROM concert
 SELECT name FROM singer WHERE age = (SELECT year, title FROM concert)
 SELECT name FROM singer UNION SELECT title FROM concert ORDER BY age
+SELECT '1', '2' UNION SELECT * FROM singer
+SELECT '1', '2', '3' UNION SELECT * FROM singer_in_concert
 SELECT name FROM singer UNION SELECT title FROM concert ORDER BY name || 'x'
 WITH old(n, a, x) AS (SELECT name, age FROM singer) SELECT n FROM old
 WITH r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r) SELECT k FROM r

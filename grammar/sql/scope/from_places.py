@@ -8,6 +8,7 @@ from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.actions import Places, entering
 from stackmask.grammar.sql.scope.lookup import leave_needs
 from stackmask.grammar.sql.scope.relations import fold, read_name
+from stackmask.grammar.sql.scope.star_room import star_room
 from stackmask.grammar.sql.scope.state import Item, Query, Source
 from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_use, own_cte, readable
 
@@ -101,7 +102,8 @@ def end_joined(query: Query) -> Query | None:
 @reads_at_most(0)
 def end_source(query: Query, _text: bytes) -> Query | None:
     """End a table that another one follows."""
-    return end_joined(query)
+    ended = end_joined(query)
+    return None if ended is None or star_room(ended) == 0 else ended
 
 
 @place("last_source", "last_piece")
@@ -109,7 +111,7 @@ def end_source(query: Query, _text: bytes) -> Query | None:
 def end_from(query: Query, _text: bytes) -> Query | None:
     """End FROM: every need is met."""
     ended = end_joined(query)
-    if ended is None:
+    if ended is None or star_room(ended):
         return None
     ended = leave_needs(ended._replace(phase="where"))
     if ended is None:

@@ -8,6 +8,7 @@ from typing import Final
 from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.actions import KEPT, Places, entering
 from stackmask.grammar.sql.scope.relations import read_name
+from stackmask.grammar.sql.scope.star_room import list_fits, star_fits
 from stackmask.grammar.sql.scope.state import Item, Query
 
 PLACES: Final[Places] = {}
@@ -20,7 +21,7 @@ NAMED: Final = re.compile(r"[(\s]*\.?[)\s]*(?:collate\s*\w+[)\s]*)*(?:as\s*)?", 
 @reads_at_most(0)
 def take_star(query: Query, _text: bytes) -> Query | None:
     """Select all columns."""
-    if query.phase != "list" or query.expect is not None:
+    if query.phase != "list" or not star_fits(query):
         return None
     return query._replace(star="*")
 
@@ -74,7 +75,7 @@ def end_target(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 def end_targets(query: Query, text: bytes) -> Query | None:
     """End the select list; FROM comes."""
-    if query.expect is not None and len(query.items) + 1 != query.expect:
+    if not list_fits(query):
         return None
     ended = _end_target(query, text)
     return None if ended is None else ended._replace(phase="from", column=None)

@@ -11,6 +11,7 @@ from stackmask.grammar.sql.scope.postgres_lookup import identity, leave_needs
 from stackmask.grammar.sql.scope.postgres_names import read_name
 from stackmask.grammar.sql.scope.postgres_tables import natural_tables
 from stackmask.grammar.sql.scope.relations import Relation
+from stackmask.grammar.sql.scope.star_room import star_room
 from stackmask.grammar.sql.scope.state import Item, Query, Source
 from stackmask.grammar.sql.scope.tables import own_cte
 
@@ -116,7 +117,7 @@ def take_alias(query: Query, text: bytes) -> Query | None:
 def end_source(query: Query, _text: bytes) -> Query | None:
     """End a table that another one follows."""
     ended = end_joined(query)
-    return None if ended is None else ended._replace(side="")
+    return None if ended is None or star_room(ended) == 0 else ended._replace(side="")
 
 
 @place("last_source", "last_piece")
@@ -124,7 +125,11 @@ def end_source(query: Query, _text: bytes) -> Query | None:
 def end_from(query: Query, _text: bytes) -> Query | None:
     """End FROM: every need is met."""
     ended = end_joined(query)
-    ended = None if ended is None else leave_needs(ended._replace(phase="where", side="", log=()))
+    ended = (
+        None
+        if ended is None or star_room(ended)
+        else leave_needs(ended._replace(phase="where", side="", log=()))
+    )
     if ended is None:
         return None
     items = tuple(_resolved(ended))

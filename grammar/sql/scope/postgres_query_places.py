@@ -11,6 +11,7 @@ from stackmask.grammar.sql.scope.postgres_figures import figure, plain_column, s
 from stackmask.grammar.sql.scope.postgres_grouping import covered
 from stackmask.grammar.sql.scope.postgres_names import read_name
 from stackmask.grammar.sql.scope.relations import Relation
+from stackmask.grammar.sql.scope.star_room import list_fits, star_room
 from stackmask.grammar.sql.scope.state import MAX_DEPTH, Item, Query, Source
 
 PLACES: Final[Places] = {}
@@ -69,7 +70,7 @@ def open_derived(query: Query, _text: bytes) -> Query | None:
     if query.has_star():
         banned |= query.banned
     kind = "lateral" if query.phase == "lateral" else "derived"
-    return _inner(query, kind)._replace(banned=banned)
+    return _inner(query, kind, star_room(query))._replace(banned=banned)
 
 
 @place("WITH_RECURSIVE")
@@ -231,9 +232,7 @@ def end_target(query: Query, text: bytes) -> Query | None:
 @reads_at_most(KEPT)
 def end_targets(query: Query, text: bytes) -> Query | None:
     """End the select list; FROM comes."""
-    if query.expect is not None and len(query.items) + 1 != query.expect:
-        return None
-    return _end_target(query, text, "from")
+    return _end_target(query, text, "from") if list_fits(query) else None
 
 
 @place("bare_target")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from stackmask.grammar.sql.scope.relations import Relation
+from stackmask.grammar.sql.scope.star_room import star_room
 from stackmask.grammar.sql.scope.state import Query
 from stackmask.grammar.sql.scope.tables import common_columns, own_cte, readable
+
+MOST_COLUMNS: Final = 2  # of a function in FROM
 
 
 def natural_tables(query: Query) -> frozenset[str]:
@@ -40,7 +45,10 @@ def _fits(query: Query, relation: Relation) -> bool:
     if query.link == "natural":
         return False
     counts = query.counts()
-    if any(counts[name] for name in query.need & relation.names):
+    room = star_room(query)
+    if any(counts[name] for name in query.need & relation.names) or (
+        room is not None and len(relation.columns) > room
+    ):
         return False
     return not query.has_star() or (relation.is_whole and not relation.names & query.banned)
 
@@ -57,4 +65,5 @@ def using_columns(query: Query) -> frozenset[str]:
 
 def may_call(query: Query) -> bool:
     """Tell whether a function may stand in FROM here."""
-    return query.link != "natural" and query.side != "right"
+    room = star_room(query)
+    return query.link != "natural" and query.side != "right" and (room is None or room >= MOST_COLUMNS)

@@ -7,6 +7,7 @@ from typing import Final
 from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.actions import Places, entering
 from stackmask.grammar.sql.scope.relations import Relation, fold, read_name
+from stackmask.grammar.sql.scope.star_room import star_room
 from stackmask.grammar.sql.scope.state import MAX_DEPTH, Item, Query, Source
 
 PLACES: Final[Places] = {}
@@ -52,7 +53,7 @@ def open_derived(query: Query, _text: bytes) -> Query | None:
     banned = frozenset(name for name in query.need | query.texts if counts[name])
     if query.has_star():
         banned |= query.banned
-    return _inner(query, "derived")._replace(banned=banned)
+    return _inner(query, "derived", star_room(query))._replace(banned=banned)
 
 
 @place("CTE_NAME")

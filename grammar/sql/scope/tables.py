@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stackmask.grammar.sql.scope.relations import Relation
+from stackmask.grammar.sql.scope.star_room import star_room
 from stackmask.grammar.sql.scope.state import Query
 
 
@@ -34,6 +35,7 @@ def readable(query: Query) -> frozenset[str]:
     once = frozenset(name for name in query.need | query.texts if counts[name])
     usable = query.usable()
     star = query.has_star()
+    room = star_room(query)
     found = set()
     relations = listed_relations(query)
     for relation in relations.values():
@@ -47,6 +49,8 @@ def readable(query: Query) -> frozenset[str]:
         if query.link == "natural" and not _joins_naturally(query, relation):
             continue
         if star and (not relation.is_whole or relation.names & query.banned):
+            continue
+        if room is not None and len(relation.columns) > room:
             continue
         found.add(relation.spelled)
     return frozenset(found)
