@@ -178,6 +178,7 @@ class Grammar:
         allow_comments: bool = False,
         escape: str | None = None,
         blanks: Literal["any", "single"] = "any",
+        new_names: bool = False,
     ) -> Grammar:
         """Make the grammar of one query (SELECT, VALUES, WITH … SELECT) of a dialect (``docs/sql.md``).
 
@@ -188,7 +189,8 @@ class Grammar:
         ``schema``: a database, its DDL or its tables with their columns; names are then those that mean something where
         they stand. ``tables``, ``columns`` (by table) narrow what may be read. ``escape``: a text that may come in place
         of a query, for what the database cannot answer. ``blanks``: "single" lets no more than one space stand where
-        blanks may, so that a model cannot go on writing blanks.
+        blanks may, so that a model cannot go on writing blanks. ``new_names``: SELECT may also name what only FROM makes,
+        columns of a query in FROM and aliases of any length; FROM must then make it.
         A grammar is not authorisation: run what it lets through with a role that may only read.
         Raises: SQLError for arguments that mean nothing.
         Cost: about a second for a dialect's first grammar, which is read from its file and made ready.
@@ -207,6 +209,7 @@ class Grammar:
                 allow_comments=allow_comments,
                 escape=escape,
                 blanks=blanks,
+                new_names=new_names,
             )
             return cls(written, normalized=ready)
         return cls(

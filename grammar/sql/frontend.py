@@ -64,6 +64,7 @@ def scoped_sql_rules(
     allow_comments: bool,
     escape: str | None,
     blanks: Blanks,
+    new_names: bool,
 ) -> tuple[RuleSet, RuleSet]:
     """Return the rules of ``Grammar.from_sql`` over a schema: as written, and as the automaton needs them.
 
@@ -78,7 +79,7 @@ def scoped_sql_rules(
         )
     if escape is not None and (not isinstance(escape, str) or not escape.strip()):
         raise SQLError(f"escape: {escape!r:.60} is no text")
-    catalog = read_catalog(read_schema(schema, dialect), dialect, tables, columns)
+    catalog = read_catalog(read_schema(schema, dialect), dialect, tables, columns, new_names)
     return scoped_rules(
         catalog,
         _functions(dialect, functions, read_only),

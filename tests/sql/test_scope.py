@@ -243,6 +243,9 @@ def test_other_arguments_go_with_a_schema() -> None:
         ({"schema": TABLES, "functions": "any"}, "functions"),
         ({"schema": TABLES, "escape": ""}, "escape"),
         ({"schema": TABLES, "max_limit": -1}, "max_limit"),
+        ({"schema": TABLES, "blanks": "none"}, "blanks"),
+        ({"blanks": 1}, "blanks"),
+        ({"blanks": "single", "allow_comments": True}, "comments"),
         ({"schema": TABLES, "functions": ["load_extension"]}, "side effects"),
     ],
 )
@@ -251,9 +254,24 @@ def test_wrong_arguments_are_named(options: dict[str, Any], part: str) -> None:
         Grammar.from_sql("sqlite", **options)
 
 
-def test_postgres_says_that_it_has_none_yet() -> None:
-    with pytest.raises(SQLError, match="sqlite"):
-        Grammar.from_sql("postgres", schema=TABLES)
+def test_select_may_name_what_from_makes() -> None:
+    for query, passes in (
+        ("SELECT n FROM (SELECT name AS n FROM singer)", True),
+        ("SELECT max(q.how_many) FROM (SELECT count(*) AS how_many FROM singer GROUP BY age) AS q", True),
+        ("SELECT leadSinger.name FROM singer AS leadSinger", True),
+        ("SELECT nothing FROM singer", False),
+        ("SELECT leadSinger.nothing FROM singer AS leadSinger", False),
+        ("SELECT name FROM singer WHERE nothing = 'x'", False),
+    ):
+        assert (error_of(query) is None) == passes
+        assert accepts(query, new_names=True) == passes
+        assert not accepts(query)
+
+
+def test_a_single_blank_is_all_there_may_be() -> None:
+    assert accepts("SELECT name FROM singer WHERE 'x' = 'y'", blanks="single")
+    for text in ("SELECT  name FROM singer", "SELECT\nname FROM singer", "SELECT name FROM singer "):
+        assert accepts(text) and accepts(text, blanks="single") == text.endswith("singer ")
 
 
 def test_queries_nest_so_deep_and_no_deeper() -> None:

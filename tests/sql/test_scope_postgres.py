@@ -135,6 +135,8 @@ SELECT name FROM singer RIGHT JOIN LATERAL (SELECT singer.age) AS x ON true
 SELECT name FROM singer, concert JOIN singer_in_concert ON singer.singer_id = singer_in_concert.singer_id
 SELECT title FROM (SELECT title, title FROM concert) AS q
 SELECT name FROM singer JOIN singer ON true
+SELECT name FROM singer, (SELECT '1' AS ctid) AS q WHERE ctid = '1'
+SELECT name FROM singer, (SELECT '1' AS "xmin") AS q WHERE xmin = '1'
 SELECT name FROM singer LIMIT -1,
 SELECT lower FROM (SELECT lower(title) FROM concert) AS a, (SELECT lower(title) FROM concert) AS b
 SELECT *
@@ -291,6 +293,24 @@ def test_other_arguments_go_with_a_schema() -> None:
     assert accepts("SELECT name FROM singer WHERE 'x' = 'y'", blanks="single")
     for text in ("SELECT  name FROM singer", "SELECT\nname FROM singer", "SELECT 'a'\n\n'b'"):
         assert accepts(text) and not accepts(text, blanks="single")
+
+
+NEW_NAMES = (
+    ("SELECT n FROM (SELECT name AS n FROM singer) AS q", True),
+    ("SELECT max(q.how_many) FROM (SELECT count(*) AS how_many FROM singer GROUP BY age) AS q", True),
+    ("SELECT leadSinger.name FROM singer AS leadSinger", True),
+    ("SELECT nothing FROM singer", False),
+    ("SELECT leadSinger.nothing FROM singer AS leadSinger", False),
+    ("SELECT name FROM singer WHERE nothing = 'x'", False),
+    ("SELECT ctid FROM singer, (SELECT '1' AS x) AS q", False),
+)
+
+
+@pytest.mark.parametrize(("query", "passes"), NEW_NAMES)
+def test_select_may_name_what_from_makes(query: str, passes: bool, connection: Any) -> None:
+    assert (error_of(connection, query) is None) == passes or "ctid" in query
+    assert accepts(query, new_names=True) == passes
+    assert not accepts(query)
 
 
 def test_queries_nest_so_deep_and_no_deeper() -> None:

@@ -63,7 +63,7 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
         if depth < start:
             continue
         if scope.phase == "list":
-            if name in listed_columns(scope):
+            if scope.catalog.new_names or name in listed_columns(scope):
                 own = scope.own | {name} if depth == 0 and query.in_aggregate else scope.own
                 return replace_at(query, depth, scope._replace(need=scope.need | {name}, own=own))
         elif scope.phase in WITH_TABLES:
@@ -163,7 +163,9 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
             continue
         if scope.phase == "list":
             needed = (scope.needs_of(alias) or frozenset()) | {name}
-            if any(needed <= relation.usable_names for relation in _candidates(scope, alias)):
+            if scope.catalog.new_names or any(
+                needed <= relation.usable_names for relation in _candidates(scope, alias)
+            ):
                 own = depth == 0 and bool(query.in_aggregate)
                 return replace_at(query, depth, scope.with_need(alias, frozenset({name}), own))
         elif scope.phase in WITH_TABLES:

@@ -99,7 +99,7 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
         if depth < start:
             continue
         if scope.phase == "list":
-            if name in listed_columns(scope):
+            if scope.catalog.new_names or name in listed_columns(scope):
                 changed = scope._replace(need=scope.need | {name})
                 if scope.in_aggregate:
                     changed = changed._replace(own=scope.own | {name})
@@ -162,7 +162,9 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
             continue
         if scope.phase == "list":
             needed = (scope.needs_of(alias) or frozenset()) | {name}
-            if any(needed <= relation.usable_names for relation in _candidates(scope, alias)[1]):
+            if scope.catalog.new_names or any(
+                needed <= relation.usable_names for relation in _candidates(scope, alias)[1]
+            ):
                 changed = scope.with_need(alias, frozenset({name}), bool(scope.in_aggregate))
                 if not scope.in_aggregate:
                     changed = changed._replace(loose=scope.loose | {(alias, name)})

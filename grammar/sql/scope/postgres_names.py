@@ -9,7 +9,7 @@ from typing import Final
 
 from stackmask.grammar.ir import Choice, Complement, Expr, Intersection, Literal, RuleRef, RuleSet
 from stackmask.grammar.sql.functions import names_pattern
-from stackmask.grammar.sql.scope.names import KEPT_SETS, SHORT, caseless, written_out
+from stackmask.grammar.sql.scope.names import KEPT_SETS, LONG, SHORT, caseless, written_out
 from stackmask.grammar.sql.scope.relations import fold
 
 MAX_NAME: Final = 63  # bytes; PostgreSQL cuts longer names off
@@ -28,13 +28,17 @@ class PostgresWords:
     label: re.Pattern[str]
     qualifier: re.Pattern[str]
     free: Expr  # any short word that may be an alias
+    new_column: Expr  # any word that may be a column, a table, a column behind a dot
+    new_table: Expr
+    new_member: Expr
 
     @classmethod
     def of(cls, rules: RuleSet) -> PostgresWords:
         """Read the words of `scoped_postgres.ebnf`."""
         bodies = {name: rule.body for name, rule in rules.rules.items()}
-        column, name, label, qualifier = (
-            written_out(RuleRef(f"NO_{kind}"), bodies) for kind in ("COLUMN", "NAME", "LABEL", "QUALIFIER")
+        column, name, label, qualifier, new = (
+            written_out(RuleRef(f"NO_{kind}"), bodies)
+            for kind in ("COLUMN", "NAME", "LABEL", "QUALIFIER", "NEW_NAME")
         )
         return cls(
             names_pattern(column, {}),
@@ -42,6 +46,7 @@ class PostgresWords:
             names_pattern(label, {}),
             names_pattern(qualifier, {}),
             Intersection((SHORT, Complement(qualifier))),
+            *(Intersection((LONG, Complement(Choice((words, new))))) for words in (column, qualifier, label)),
         )
 
 

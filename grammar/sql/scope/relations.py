@@ -98,6 +98,7 @@ class Catalog:
     """The tables that a query may use. Two catalogs are different values, whatever they hold.
 
     ``relations``: those that a name without a schema means. ``schemas``: all that have a schema, by it.
+    ``new_names``: SELECT may name tables and columns that only FROM makes.
     """
 
     def __init__(
@@ -105,7 +106,9 @@ class Catalog:
         relations: Iterable[Relation],
         dialect: str,
         schemas: Mapping[str, Mapping[str, Relation]] | None = None,
+        new_names: bool = False,
     ) -> None:
+        self.new_names = new_names
         self.dialect = dialect
         self.relations = {relation.name: relation for relation in relations}
         self.schemas = {name: dict(tables) for name, tables in (schemas or {}).items()}
@@ -134,6 +137,7 @@ def read_catalog(
     dialect: str,
     tables: Iterable[str] | None,
     columns: Mapping[str, Iterable[str]] | None,
+    new_names: bool = False,
 ) -> Catalog:
     """Return the tables of a schema, narrowed. A table that a name alone does not mean is called ``schema.table``.
 
@@ -168,7 +172,9 @@ def read_catalog(
     for where, _, relation in found.values():
         if where is not None:
             schemas.setdefault(where, {})[relation.name] = relation
-    return Catalog([relation for _, visible, relation in found.values() if visible], dialect, schemas)
+    return Catalog(
+        [relation for _, visible, relation in found.values() if visible], dialect, schemas, new_names
+    )
 
 
 def _tables(schema: Schema, same: Callable[[str], str]) -> Found:
