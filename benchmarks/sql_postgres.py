@@ -1,6 +1,6 @@
 """PostgreSQL queries over a schema, judged by a server of one's own: gold queries, what models wrote, random walks.
 
-    python benchmarks/sql_postgres.py [--walks N] [--seed N] [--examples N] [--types text|declared] [--write]
+    python benchmarks/sql_postgres.py [--walks N] [--seed N] [--examples N] [--new-names] [--write]
 
 The schemas are those of Spider and BIRD with their names in lower case. *Gold*: the SQLite queries of both that PostgreSQL
 prepares (EXPLAIN) too, with all columns as text. *Models*: what models wrote for BIRD in PostgreSQL. *Walks*: random texts
@@ -91,8 +91,11 @@ WORDS = (
 class Judge:
     """A server with all schemas; queries are prepared and never run."""
 
-    def __init__(self, connection: psycopg.Connection[Any], everything: dict[str, Tables]) -> None:
+    def __init__(
+        self, connection: psycopg.Connection[Any], everything: dict[str, Tables], new_names: bool
+    ) -> None:
         self.connection = connection
+        self.options = {"new_names": new_names}
         self.everything = {name: _lower(tables) for name, tables in everything.items()}
         self.made: set[str] = set()
         self.compiler = sm.Compiler(byte_vocabulary())
@@ -117,7 +120,7 @@ class Judge:
         """Tell whether the grammar takes the query."""
         if name not in self.compiled:
             self.compiled[name] = self.compiler.compile(
-                Grammar.from_sql("postgres", schema=self.everything[name])
+                Grammar.from_sql("postgres", schema=self.everything[name], **self.options)
             )
         matcher = self.compiled[name].matcher()
         return bool(matcher.accept_string(query) and matcher.is_accepting())
@@ -183,7 +186,7 @@ def walks(judge: Judge, count: int, seed: int, examples: int) -> dict[str, Any]:
         share = count * (k + 1) // len(judge.everything) - count * k // len(judge.everything)
         if not share:
             continue
-        walker = Walker(tables, choice, "postgres", WORDS)
+        walker = Walker(tables, choice, "postgres", WORDS, **judge.options)
         done = 0
         while done < share:
             text = walker.walk()
@@ -225,6 +228,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--examples", type=int, default=0, help="show so many statements that differ")
     parser.add_argument("--only", choices=["gold", "models", "walks"], help="a part alone")
+    parser.add_argument("--new-names", action="store_true", help="SELECT may name what only FROM makes")
     parser.add_argument("--write", action="store_true", help="write results/sql_postgres.json")
     options = parser.parse_args()
     pack = datapack()
@@ -233,7 +237,7 @@ def main() -> None:
     begin = time.process_time()
     with postgres_server() as server, psycopg.connect(server.conninfo, autocommit=True) as connection:
         SERVER[:] = [server.conninfo]
-        judge = Judge(connection, schemas(pack))
+        judge = Judge(connection, schemas(pack), options.new_names)
         result: dict[str, Any] = {"server": server.version}
         if options.only in (None, "gold"):
             result["gold"] = [

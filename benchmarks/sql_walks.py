@@ -126,6 +126,7 @@ class Walker:
         choice: random.Random,
         dialect: str = "sqlite",
         words: Words = (BEGIN, BEHIND, CLOSING),
+        **options: Any,
     ) -> None:
         self.tables = set(tables)
         self.columns = tables
@@ -134,7 +135,7 @@ class Walker:
         tokens, self.pieces = vocabulary(tables, words, "`" if dialect == "sqlite" else '"')
         self.ids = {piece: token for token, piece in enumerate(self.pieces) if piece}
         self.stop = len(self.pieces) - 1
-        self.compiled = sm.Compiler(tokens).compile(Grammar.from_sql(dialect, schema=tables))
+        self.compiled = sm.Compiler(tokens).compile(Grammar.from_sql(dialect, schema=tables, **options))
         self.mask = sm.allocate_token_bitmask(1, tokens.size)
         self.choice = choice
         self.weights: dict[tuple[bool, bool], list[float]] = {}
@@ -223,6 +224,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--examples", type=int, default=5, help="show so many queries that are not prepared")
     parser.add_argument("--show", type=int, default=0, help="show so many queries")
+    parser.add_argument("--new-names", action="store_true", help="SELECT may name what only FROM makes")
     parser.add_argument("--write", action="store_true", help="write results/sql_walks.json")
     options = parser.parse_args()
     pack = datapack()
@@ -240,7 +242,7 @@ def main() -> None:
         if not share:
             continue
         connection = database(tables)
-        walker = Walker(tables, choice)
+        walker = Walker(tables, choice, new_names=options.new_names)
         done = 0
         while done < share:
             text = walker.walk()

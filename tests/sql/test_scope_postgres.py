@@ -28,7 +28,12 @@ OTHER = {"singer": ["stage_name", "age"], "place": ["town"]}
 SCHEMA = Schema(
     "postgres",
     tuple(
-        Table(name, tuple(Column(c, "text") for c in columns), schema)
+        Table(
+            name,
+            tuple(Column(c, "text") for c in columns),
+            schema,
+            key=("concert_id",) if name == "concert" else (),
+        )
         for schema, tables in (("public", PUBLIC), ("other", OTHER))
         for name, columns in tables.items()
     ),
@@ -74,6 +79,9 @@ SELECT string_agg(name, ',' ORDER BY age) FROM singer
 SELECT sum(count(*)) OVER (ORDER BY name) FROM singer GROUP BY name
 SELECT name FROM singer WHERE age IN (SELECT year FROM concert ORDER BY singer.name)
 SELECT max(age) FROM singer HAVING count(*) > 1
+SELECT generate_series(1, 3) AS n, name FROM singer ORDER BY n
+SELECT title, upper(year), count(*) FROM concert GROUP BY concert_id HAVING title > 'x' ORDER BY year
+SELECT c.*, max(s.singer_id) FROM concert c JOIN singer_in_concert s ON s.concert_id = c.concert_id GROUP BY c.concert_id
 SELECT mode() WITHIN GROUP (ORDER BY age) FROM singer
 SELECT name::text, CAST(age AS integer), EXTRACT(YEAR FROM age::date) FROM singer FETCH FIRST 3 ROWS ONLY
 SELECT a.name FROM singer a JOIN singer b ON a.name = b.name, singer c JOIN singer d ON c.age = d.age
@@ -103,6 +111,11 @@ SELECT name FROM singer GROUP BY age
 SELECT age FROM singer GROUP BY age HAVING name = 'x'
 SELECT age FROM singer GROUP BY age ORDER BY name
 SELECT * FROM singer GROUP BY name
+SELECT * FROM singer GROUP BY singer_id
+SELECT c.title, s.singer_id FROM concert c JOIN singer_in_concert s ON s.concert_id = c.concert_id GROUP BY c.concert_id
+SELECT title FROM (SELECT * FROM concert) AS q GROUP BY concert_id
+SELECT name FROM singer WHERE generate_series(1, 3) = 2
+SELECT CASE WHEN true THEN generate_series(1, 3) ELSE 1 END FROM singer
 SELECT age, (SELECT title FROM concert WHERE year = singer.name) FROM singer GROUP BY age
 SELECT age, rank() OVER (ORDER BY name) FROM singer GROUP BY age
 SELECT sum(name) OVER () FROM singer GROUP BY age
@@ -149,7 +162,6 @@ SELECT name FROM singer FULL JOIN concert ON year = age
 SELECT name FROM (singer JOIN concert ON year = age)
 SELECT singer FROM singer
 SELECT name FROM singer ORDER BY name COLLATE "C"
-SELECT generate_series(1, 3)
 WITH old(n) AS (SELECT name, age FROM singer) SELECT n FROM old
 SELECT upper(name) || 'x' FROM singer GROUP BY upper(name)
 SELECT name FROM singer LIMIT (SELECT 1)
@@ -166,7 +178,8 @@ def connection() -> Iterator[Any]:
                 opened.execute("CREATE SCHEMA other")
                 for table in SCHEMA.tables:
                     columns = ", ".join(f'"{column.name}" text' for column in table.columns)
-                    opened.execute(f'CREATE TABLE {table.schema}."{table.name}" ({columns})')
+                    key = f", PRIMARY KEY ({table.key[0]})" if table.key else ""
+                    opened.execute(f'CREATE TABLE {table.schema}."{table.name}" ({columns}{key})')
                 yield opened
     except NoServer as reason:
         pytest.skip(str(reason))

@@ -64,11 +64,14 @@ RECORDS: Final = frozenset(  # of a type that the query must spell out
 
 def call_rules(functions: Functions) -> dict[str, Expr]:
     """Return what ``scalar``, ``aggregate``, ``window_call``, ``table_call`` and ``named_type`` mean with these functions."""
-    scalars, tables = [], []
+    scalars, sets, tables = [], [], []
     for arity, names in functions.of("scalar").items():
         plain = tuple(name for name in names if name not in SETS and name not in RECORDS)
         if plain:
             scalars.append(seq(words(plain), _OPEN, arguments(arity, "expr"), sign(")")))
+        single = tuple(name for name in names if len(SETS.get(name, ("", ""))) < 2)
+        if single:
+            sets.append(seq(words(single), _OPEN, arguments(arity, "expr"), sign(")")))
         for columns in ((), ("value",), ("key", "value")):
             some = tuple(name for name in names if SETS.get(name) == columns)
             if some:
@@ -90,6 +93,7 @@ def call_rules(functions: Functions) -> dict[str, Expr]:
         "aggregate": Choice(tuple(aggregates)),
         "window_call": seq(Choice(tuple(windows)), close) if windows else NOTHING,
         "table_call": Choice(tuple(tables)),
+        "set_call": Choice(tuple(sets)),
     }
     if functions.types:
         rules["named_type"] = words(functions.types)

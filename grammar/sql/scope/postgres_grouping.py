@@ -2,7 +2,7 @@
 
 Each selected item knows the columns that it uses outside of aggregates (its *loose* columns). Where rows are grouped, each
 of them must be a column of GROUP BY, or the item as a whole must be one of its expressions: by number, by label, or written
-the same way. That a primary key determines the other columns of its table is not known here, so those are refused.
+the same way. Where the primary key of a table is known, grouping by it is grouping by all columns of the table.
 """
 
 from __future__ import annotations
@@ -16,11 +16,21 @@ def covered(query: Query) -> bool:
     if not (query.grouped or query.aggregates):
         return True
     return all(
-        item.loose <= query.group_columns
+        all(determined(query, use) for use in item.loose)
         or n in query.group_items
         or (item.text is not None and item.text in query.group_texts)
         for n, item in enumerate(query.items)
     )
+
+
+def determined(query: Query, use: Use) -> bool:
+    """Tell whether all rows of a group have the same value of a column: it was grouped by, or the key of its table was."""
+    if use in query.group_columns:
+        return True
+    source = query.source(use[0]) if use[0] else None
+    if source is None or not source.relation.key:
+        return False
+    return all((use[0], name) in query.group_columns for name in source.relation.key)
 
 
 def with_grouped(query: Query, n: int) -> Query:

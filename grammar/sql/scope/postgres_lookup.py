@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from stackmask.grammar.sql.scope.postgres_figures import Use
+from stackmask.grammar.sql.scope.postgres_grouping import determined
 from stackmask.grammar.sql.scope.relations import Relation
 from stackmask.grammar.sql.scope.state import Query, Source, counts_of, replace_at
 from stackmask.grammar.sql.scope.tables import listed_relations
@@ -52,7 +53,7 @@ def is_grouped(scope: Query, use: Use) -> bool:
     """Tell whether a column may be used where the query stands, as far as GROUP BY matters."""
     if scope.phase not in ("having", "order") or scope.in_aggregate:
         return True
-    return not (scope.grouped or scope.aggregates) or use in scope.group_columns
+    return not (scope.grouped or scope.aggregates) or determined(scope, use)
 
 
 def listed_columns(scope: Query) -> frozenset[str]:

@@ -31,19 +31,25 @@ class Relation:
     """A name, and columns. Equal relations are equal values, as semantic states must be.
 
     ``columns``: folded names in order, None for a column that cannot be named. ``usable``: those that a query may
-    name, folded, with their spelling. ``is_whole``: every column may be used, so ``*`` may stand for them.
+    name, folded, with their spelling. ``key``: of these, the primary key, as far as it is known. ``is_whole``: every column may be used, so ``*`` may stand for them.
     """
 
-    __slots__ = ("__dict__", "_hash", "columns", "name", "spelled", "usable")
+    __slots__ = ("__dict__", "_hash", "columns", "key", "name", "spelled", "usable")
 
     def __init__(
-        self, name: str, columns: tuple[str | None, ...], usable: Mapping[str, str], spelled: str
+        self,
+        name: str,
+        columns: tuple[str | None, ...],
+        usable: Mapping[str, str],
+        spelled: str,
+        key: frozenset[str] = frozenset(),
     ) -> None:
+        self.key = key
         self.name = name
         self.columns = columns
         self.usable = dict(usable)
         self.spelled = spelled
-        self._hash = hash((name, columns, tuple(self.usable.items())))
+        self._hash = hash((name, columns, tuple(self.usable.items()), key))
 
     @classmethod
     def of_query(cls, name: str, columns: Iterable[str | None]) -> Relation:
@@ -76,6 +82,7 @@ class Relation:
             and self.name == other.name
             and self.columns == other.columns
             and self.usable == other.usable
+            and self.key == other.key
         )
 
     @cached_property
@@ -165,7 +172,11 @@ def read_catalog(
                 del found[key]
                 continue
             usable = {name: spelled for name, spelled in relation.usable.items() if name in kept}
-            found[key] = where, visible, Relation(relation.name, relation.columns, usable, relation.spelled)
+            found[key] = (
+                where,
+                visible,
+                Relation(relation.name, relation.columns, usable, relation.spelled, relation.key),
+            )
     if not found:
         raise SQLError("schema: no table with columns is left to read from")
     schemas: dict[str, dict[str, Relation]] = {}
@@ -191,7 +202,7 @@ def _tables(schema: Schema, same: Callable[[str], str]) -> Found:
         name = same(table.name)
         names = tuple(same(column.name) for column in table.columns)
         usable = {same(column.name): column.name for column in table.columns}
-        relation = Relation(name, names, usable, table.name)
+        relation = Relation(name, names, usable, table.name, frozenset(map(same, table.key)))
         visible = name not in found and (rank(table) < rest or not order)
         where = None if table.schema is None else same(table.schema)
         found[name if visible else f"{where}.{name}"] = where, visible, relation
