@@ -146,6 +146,19 @@ def seen_members(query: Query) -> dict[str, str]:
     return found
 
 
+def may_be_new(query: Query) -> bool:
+    """Tell whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
+    assert query.qualifier is not None
+    for depth, scope in scopes(query):
+        if scope.phase == "list":
+            return scope.catalog.new_names
+        if scope.phase in WITH_TABLES and scope.source(query.qualifier) is not None:
+            return False
+        if depth == 0 and query.in_aggregate:
+            return False
+    return False
+
+
 def _candidates(scope: Query, alias: str) -> list[Relation]:
     """Return what a table of FROM that is to have this name may be."""
     relations = listed_relations(scope)

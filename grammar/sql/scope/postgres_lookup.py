@@ -154,6 +154,16 @@ def seen_members(query: Query) -> dict[str, str]:
     return found
 
 
+def may_be_new(query: Query) -> bool:
+    """Tell whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
+    for _, scope in _visible(query):
+        if scope.phase == "list":
+            return scope.catalog.new_names
+        if any(source.alias == query.qualifier for source in tables_seen(scope)):
+            return False
+    return False
+
+
 def use_member(query: Query, name: str, start: int = 0, alias: str | None = None) -> Query | None:
     """Return the state after ``alias.name``, None if it means nothing; as :func:`use_column`."""
     alias = query.qualifier if alias is None else alias

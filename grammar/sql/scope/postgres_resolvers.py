@@ -13,7 +13,13 @@ from stackmask.grammar.sql.scope.postgres_grouping import (
     group_labels,
     output_names,
 )
-from stackmask.grammar.sql.scope.postgres_lookup import CLOSED, seen_columns, seen_members, seen_qualifiers
+from stackmask.grammar.sql.scope.postgres_lookup import (
+    CLOSED,
+    may_be_new,
+    seen_columns,
+    seen_members,
+    seen_qualifiers,
+)
 from stackmask.grammar.sql.scope.postgres_names import PostgresWords, spellings
 from stackmask.grammar.sql.scope.postgres_tables import (
     plain_tables,
@@ -47,7 +53,7 @@ def resolvers(words: PostgresWords) -> dict[str, Resolver]:
 
     def member(query: Query) -> Expr:
         names = frozenset(seen_members(query))
-        return with_new(names, True) if _new(query) else spellings(names, words.label)
+        return with_new(names, True) if may_be_new(query) else spellings(names, words.label)
 
     @lru_cache(maxsize=KEPT_SETS)
     def with_numbers(names: frozenset[str], most: int) -> Expr:

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 
 from stackmask.grammar.ir import NOTHING, Choice, Expr
-from stackmask.grammar.sql.scope.lookup import CLOSED, seen_columns, seen_members, seen_qualifiers
+from stackmask.grammar.sql.scope.lookup import CLOSED, may_be_new, seen_columns, seen_members, seen_qualifiers
 from stackmask.grammar.sql.scope.names import KEPT_SETS, Words, spellings
 from stackmask.grammar.sql.scope.state import Query
 from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_use, readable
@@ -34,7 +34,7 @@ def resolvers(words: Words) -> dict[str, Resolver]:
 
     def member(query: Query) -> Expr:
         names = frozenset(seen_members(query).values())
-        return with_word(names, words.new) if _new(query) else spellings(names, words.reserved)
+        return with_word(names, words.new) if may_be_new(query) else spellings(names, words.reserved)
 
     @lru_cache(maxsize=KEPT_SETS)  # the same names give the same object, whose term is remembered
     def with_word(names: frozenset[str], word: Expr) -> Expr:
