@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final
 
 from stackmask.grammar.ir import never_forbids, reads_at_most
@@ -79,6 +80,7 @@ def take_alias(query: Query, text: bytes) -> Query | None:
     return query._replace(sources=(*query.sources[:-1], last._replace(alias=alias, named=True)))
 
 
+@lru_cache(maxsize=64)  # asked by two actions each time
 def end_joined(query: Query) -> Query | None:
     """Check the last table, with its name and condition."""
     last = query.sources[-1]
@@ -116,9 +118,8 @@ def end_from(query: Query, _text: bytes) -> Query | None:
     ended = leave_needs(ended._replace(phase="where"))
     if ended is None:
         return None
-    items = tuple(_expanded(ended))
-    names = {item.name for item in items}
-    if names & ended.banned:
+    items = tuple(_expanded(ended)) if ended.has_star() else ended.items
+    if ended.banned and any(item.name in ended.banned for item in items):
         return None
     return ended._replace(items=items, need=frozenset(), own=frozenset(), texts=frozenset(), qualified=())
 

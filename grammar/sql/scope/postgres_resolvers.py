@@ -39,29 +39,19 @@ def resolvers(words: PostgresWords) -> dict[str, Resolver]:
     """Return the dynamic rules by name."""
 
     @lru_cache(maxsize=KEPT_SETS)  # the same names give the same object, whose term is remembered
-    def with_free(names: frozenset[str], new: bool) -> Expr:
-        return Choice((spellings(names, words.qualifier), words.new_table if new else words.free))
-
-    @lru_cache(maxsize=KEPT_SETS)
-    def with_new(names: frozenset[str], member: bool) -> Expr:
-        listed = spellings(names, words.label if member else words.column)
-        return Choice((listed, words.new_member if member else words.new_column))
-
-    def column(query: Query) -> Expr:
-        names = seen_columns(query)
-        return with_new(names, False) if _new(query) else spellings(names, words.column)
-
-    def member(query: Query) -> Expr:
-        names = frozenset(seen_members(query))
-        return with_new(names, True) if may_be_new(query) else spellings(names, words.label)
-
-    @lru_cache(maxsize=KEPT_SETS)
     def with_numbers(names: frozenset[str], most: int) -> Expr:
         return Choice((spellings(names, words.column), Words.numbers(most)))
 
-    def qualifier(query: Query) -> Expr:
-        names, free = seen_qualifiers(query)
-        return with_free(names, _new(query)) if free else spellings(names, words.qualifier)
+    def free_column(query: Query) -> Expr:
+        return words.new_column if query.catalog.new_names and seen_qualifiers(query)[1] else NOTHING
+
+    def free_qualifier(query: Query) -> Expr:
+        if not seen_qualifiers(query)[1]:
+            return NOTHING
+        return words.new_table if query.catalog.new_names else words.free
+
+    def free_member(query: Query) -> Expr:
+        return words.new_member if may_be_new(query) else NOTHING
 
     def on_word(query: Query) -> Expr:
         return ON if is_named(query) and not must_use(query) else NOTHING
@@ -91,9 +81,12 @@ def resolvers(words: PostgresWords) -> dict[str, Resolver]:
         return spellings(schema_tables(query, query.qualifier), words.label)
 
     found: dict[str, Any] = {
-        "COLUMN": column,
-        "QUALIFIER": qualifier,
-        "MEMBER": member,
+        "COLUMN": lambda query: spellings(seen_columns(query), words.column),
+        "FREE_COLUMN": free_column,
+        "QUALIFIER": lambda query: spellings(seen_qualifiers(query)[0], words.qualifier),
+        "FREE_QUALIFIER": free_qualifier,
+        "MEMBER": lambda query: spellings(frozenset(seen_members(query)), words.label),
+        "FREE_MEMBER": free_member,
         "TABLE": lambda query: spellings(plain_tables(query), words.name),
         "SCHEMA_NAME": lambda query: spellings(schema_names(query), words.qualifier),
         "SCHEMA_TABLE": schema_table,
@@ -108,8 +101,3 @@ def resolvers(words: PostgresWords) -> dict[str, Resolver]:
         "CHOSEN_MEMBER": chosen_member,
     }
     return found
-
-
-def _new(query: Query) -> bool:
-    """Tell whether a name may be one that only FROM makes, which is still to come."""
-    return query.catalog.new_names and seen_qualifiers(query)[1]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any, TypeAlias
 
 from stackmask.grammar.ir import NOTHING, Choice, Expr
 from stackmask.grammar.sql.scope.lookup import CLOSED, may_be_new, seen_columns, seen_members, seen_qualifiers
-from stackmask.grammar.sql.scope.names import KEPT_SETS, Words, spellings
+from stackmask.grammar.sql.scope.names import Words, spellings
 from stackmask.grammar.sql.scope.state import Query
 from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_use, readable
 
@@ -23,22 +22,24 @@ def resolvers(words: Words) -> dict[str, Resolver]:
         return frozenset(known.get(name, name) for name in names)
 
     def column(query: Query) -> Expr:
-        names = spelled(query, seen_columns(query))
-        return with_word(names, words.new) if _new(query) else spellings(names, words.no_column)
+        return spellings(spelled(query, seen_columns(query)), words.no_column)
+
+    def free_column(query: Query) -> Expr:
+        return words.new if query.catalog.new_names and seen_qualifiers(query)[1] else NOTHING
 
     def qualifier(query: Query) -> Expr:
-        names, free = seen_qualifiers(query)
-        listed = spelled(query, names)
-        word = words.new if query.catalog.new_names else words.free
-        return with_word(listed, word) if free else spellings(listed, words.no_column)
+        return spellings(spelled(query, seen_qualifiers(query)[0]), words.no_column)
+
+    def free_qualifier(query: Query) -> Expr:
+        if not seen_qualifiers(query)[1]:
+            return NOTHING
+        return words.new if query.catalog.new_names else words.free
 
     def member(query: Query) -> Expr:
-        names = frozenset(seen_members(query).values())
-        return with_word(names, words.new) if may_be_new(query) else spellings(names, words.reserved)
+        return spellings(frozenset(seen_members(query).values()), words.reserved)
 
-    @lru_cache(maxsize=KEPT_SETS)  # the same names give the same object, whose term is remembered
-    def with_word(names: frozenset[str], word: Expr) -> Expr:
-        return Choice((spellings(names, words.no_column), word))
+    def free_member(query: Query) -> Expr:
+        return words.new if may_be_new(query) else NOTHING
 
     def table(query: Query) -> Expr:
         return spellings(readable(query), words.reserved)
@@ -65,8 +66,11 @@ def resolvers(words: Words) -> dict[str, Resolver]:
 
     return {
         "COLUMN": column,
+        "FREE_COLUMN": free_column,
         "QUALIFIER": qualifier,
+        "FREE_QUALIFIER": free_qualifier,
         "MEMBER": member,
+        "FREE_MEMBER": free_member,
         "TABLE": table,
         "ON_WORD": on_word,
         "USING_WORD": using_word,
@@ -74,8 +78,3 @@ def resolvers(words: Words) -> dict[str, Resolver]:
         "ORDER_LABEL": order_label,
         "RESULT_NAME": result_name,
     }
-
-
-def _new(query: Query) -> bool:
-    """Tell whether a name may be one that only FROM makes, which is still to come."""
-    return query.catalog.new_names and seen_qualifiers(query)[1]

@@ -36,6 +36,7 @@ from stackmask.grammar.sql.scope.relations import Catalog
 from stackmask.grammar.sql.scope.resolvers import Resolver, resolvers
 from stackmask.grammar.sql.scope.state import Query
 
+FREE: Final = "FREE_"  # dynamic rules with this prefix are another way to write the rule behind it
 FOLDER: Final = Path(__file__).parents[1]
 Groups: TypeAlias = tuple[tuple[Arity, tuple[str, ...]], ...]
 Listed: TypeAlias = tuple[tuple[tuple[str, Groups], ...], tuple[str, ...], tuple[str, ...]]
@@ -94,10 +95,14 @@ def _shared(
     names = dialect.resolvers(base)
     for rule, resolver in names.items():
         bodies[rule] = Dynamic(follows_restrictions(resolver))
+    # words that no state knows stand by themselves: their masks are the same in all states
+    for free in [rule for rule in names if rule.startswith(FREE)]:
+        listed_names = free.removeprefix(FREE)
+        bodies[listed_names] = Choice((bodies[listed_names], bodies.pop(free)))
     for rule, action in dialect.places.items():
         if rule in bodies:
             bodies[rule] = Capture(bodies[rule], action)
-    for rule in names:
+    for rule in names.keys() & bodies.keys():
         bodies[rule] = seq(bodies[rule], WORD_END)
     bodies |= blank_rules(f"{name}.", allow_comments, blanks)
     if max_limit is not None:
