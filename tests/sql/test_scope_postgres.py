@@ -70,6 +70,7 @@ SELECT singer.* FROM singer LEFT JOIN concert ON year = age
 SELECT name FROM (SELECT name, age FROM singer) AS s WHERE s.age > '3'
 SELECT upper(name) AS up, count(*) FROM singer GROUP BY upper(name) ORDER BY count DESC, up
 SELECT upper(name), count(*) FROM singer GROUP BY 1
+SELECT COALESCE(name,'A  b'), count(*) FROM singer GROUP BY coalesce( NAME, 'A  b' )
 SELECT lower(name), name FROM singer GROUP BY name, age ORDER BY max(singer_id)
 SELECT T1.name FROM singer T1, LATERAL (SELECT title FROM concert WHERE year = T1.age) AS x
 SELECT name FROM singer, generate_series(1, 3) AS n WHERE n > 2
@@ -108,6 +109,8 @@ SELECT name FROM singer WHERE count(*) > 1
 SELECT age, max(name) FROM singer
 SELECT name, count(*) FROM singer GROUP BY age
 SELECT name FROM singer GROUP BY age
+SELECT coalesce(name, 'A') FROM singer GROUP BY coalesce(name, 'a')
+SELECT name || age FROM singer GROUP BY age || name
 SELECT age FROM singer GROUP BY age HAVING name = 'x'
 SELECT age FROM singer GROUP BY age ORDER BY name
 SELECT * FROM singer GROUP BY name

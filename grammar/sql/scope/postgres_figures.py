@@ -23,6 +23,8 @@ CONSTANT: Final = re.compile(
 )
 INTEGER: Final = re.compile(r"[(\s]*([0-9]+)[)\s]*")
 STRINGS: Final = re.compile(r"'(?:[^'\\]|\\.|'')*'|\$\$.*?\$\$", re.DOTALL)
+BLANKS: Final = re.compile(r"\s+")
+BESIDE_SIGNS: Final = re.compile(r" ?([(),]) ?")
 SIGN: Final = re.compile(r"(?:^|[-+*/%<>=~!@#&|^?,(\[:])\s*[-+]")
 OPERATORS: Final = re.compile(
     r"[-+*/%<>=~!@#&|^?]|\b(?:and|or|not|is|isnull|notnull|in|like|ilike|between|any|some|all)\b",
@@ -130,7 +132,18 @@ def same_text(text: str, log: Log) -> tuple[str, Log] | None:
     """Return what only equal expressions have in common; None if that cannot be said."""
     if log is None or len(text) >= KEPT or SIGN.search(STRINGS.sub("''", text)):
         return None
-    return text.strip(), log
+    parts: list[str] = []
+    end = 0
+    for string in STRINGS.finditer(
+        text
+    ):  # what stands between them is read without regard to case and blanks
+        parts += [_plain(text[end : string.start()]), string[0]]
+        end = string.end()
+    return "".join([*parts, _plain(text[end:])]).strip(), log
+
+
+def _plain(text: str) -> str:
+    return BESIDE_SIGNS.sub(r"\1", BLANKS.sub(" ", text.lower()))
 
 
 def ordinal(text: str, log: Log) -> int | None:
