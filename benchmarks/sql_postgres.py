@@ -224,7 +224,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--walks", type=int, default=2000)
+    parser.add_argument("--walks", type=int, default=400)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--examples", type=int, default=0, help="show so many statements that differ")
     parser.add_argument("--only", choices=["gold", "models", "walks"], help="a part alone")
