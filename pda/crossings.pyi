@@ -11,3 +11,10 @@ class Crossings:
         Of tokens with one text one is returned; no tokens mean that there are more than ``most``.
         Cost: some microseconds: a descent of the trie per length, and the first tokens below that may come.
         """
+
+    def is_free(self, text: bytes, place: int) -> bool:
+        """Tell whether no token can stand across a place inside a text, whatever comes behind the text.
+
+        Both sides of such a place are encoded by themselves: what comes later on the right moves nothing on the left.
+        Cost: a descent of the trie from each byte before the place, as far as a token is long.
+        """

@@ -161,6 +161,16 @@ def _digit_class(symbols: str) -> ir.Expr:
     return ir.CharClass(charclass.normalize((ord(c), ord(c)) for c in symbols + symbols.upper()))
 
 
+def is_free_of_escapes(choice: ir.Choice) -> bool:
+    """Tell whether a choice is all the spellings of a class of characters of which each may stand for itself."""
+    plain = choice.items[0]
+    if len(choice.items) != 2 or not isinstance(plain, ir.CharClass):
+        return False
+    # a class with more in it than this has more escapes
+    spellings = _lift_class(plain.ranges)
+    return choice is spellings or choice == spellings
+
+
 def _part(ranges: charclass.Ranges, low: int, high: int) -> charclass.Ranges:
     """Return what of the ranges lies between low and high, counted from low."""
     return tuple((max(a, low) - low, min(b, high) - low) for a, b in ranges if a <= high and b >= low)
