@@ -4,6 +4,9 @@ class Crossings:
     def after(self, config: int, text: bytes) -> int:
         """Return the place after a text; 0 if it may not come."""
 
+    def leads(self, config: int, most: int) -> list[int]:
+        """Return the first bytes of what may come, in ascending order: at most ``most`` of them."""
+
     def crossings(self, text: bytes, config: int, most: int) -> list[tuple[int, tuple[int, ...]]]:
         """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
         go on with what may come at ``config``, which is the place after the text.

@@ -34,6 +34,17 @@ cdef class Crossings:
                 break
         return config
 
+    def leads(self, int32_t config, size_t most):
+        """Return the first bytes of what may come, in ascending order: at most ``most`` of them."""
+        cdef list found = []
+        cdef int32_t c
+        for c in range(256):
+            if self.follow(config, c) != DEAD:
+                found.append(c)
+                if <size_t>len(found) >= most:
+                    break
+        return found
+
     cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept:
         """Return the child of a trie node for a byte, or -1."""
         cdef int32_t child = node + 1

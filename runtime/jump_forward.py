@@ -18,7 +18,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from itertools import islice
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -147,11 +147,14 @@ class JumpPlanner:
 
     def _make(self, config: int, blank: bytes, ids: Sequence[int], begins: bool) -> Plan | None:
         """Make a proposal from a window; None if the window shares no boundary with its new encoding."""
-        texts = self._texts
-        bounds = [0]
-        for token in ids:
-            bounds.append(bounds[-1] + len(texts[token] or b""))
-        before = b"".join([texts[token] or b"" for token in ids])
+        parts = [self._texts[token] or b"" for token in ids]
+        bounds = list(accumulate(map(len, parts), initial=0))
+        before = b"".join(parts)
+        cut = self._last_word(before, bounds, len(before) - NEAR)
+        if cut:
+            # no token stands across it: the same tokens are before it, whatever is written behind
+            before, begins = before[cut:], True
+            bounds = [bound - cut for bound in bounds[bounds.index(cut) :]]
         plan = self._segment(config, blank, before, bounds, begins)
         if plan is None or isinstance(plan, Plan):
             return plan
@@ -335,10 +338,9 @@ class JumpPlanner:
         found = self._followers.get((config, kinds is _KINDS))
         if found is None:
             after = self.forced.after
-            every = (bytes([lead]) for lead in range(256) if after(config, bytes([lead])))
-            leads = list(islice(every, FEW + 1))
+            leads = self.forced.leads(config, FEW + 1)
             if len(leads) <= FEW:
-                found = [self._character(config, lead) for lead in leads]
+                found = [self._character(config, bytes([lead])) for lead in leads]
             else:
                 found = [first for kind in kinds if (first := self._first_of(config, kind))]
             digits = next((made for made in found if made.isdigit()), b"")
