@@ -18,6 +18,6 @@ class Crossings:
     def is_free(self, text: bytes, place: int) -> bool:
         """Tell whether no token can stand across a place inside a text, whatever comes behind the text.
 
-        Both sides of such a place are encoded by themselves: what comes later on the right moves nothing on the left.
+        Both sides of such a place are encoded by themselves: what is on the right moves nothing on the left.
         Cost: a descent of the trie from each byte before the place, as far as a token is long.
         """

@@ -104,7 +104,7 @@ cdef class Crossings:
     def is_free(self, bytes text, Py_ssize_t place):
         """Tell whether no token can stand across a place inside a text, whatever comes behind the text.
 
-        Both sides of such a place are encoded by themselves: what comes later on the right moves nothing on the left.
+        Both sides of such a place are encoded by themselves: what is on the right moves nothing on the left.
         Cost: a descent of the trie from each byte before the place, as far as a token is long.
         """
         cdef Py_ssize_t i, start, size = len(text)

@@ -1,4 +1,4 @@
-"""What a step of one row asks of tensors on the CPU, read where it lies: each question to torch or NumPy costs more.
+"""What a step of one row asks of tensors on the CPU, read where it lies: a question to torch costs more.
 
 Addresses are those of ``Tensor.data_ptr``; the tensors must live until the call returns.
 """
@@ -10,8 +10,8 @@ from libc.stdint cimport int64_t, uint32_t, uintptr_t
 def next_id(uintptr_t row, Py_ssize_t length, list columns, list values, list tokens, Py_ssize_t recent):
     """Return the last id of a row if it goes on as expected, else -1.
 
-    Shapes: ``row`` is the address of ``length`` ids of 64 bits; ``values`` are the ids expected at ``columns``, and the
-        last ``recent`` of ``tokens`` those before the last id.
+    Shapes: ``row`` is the address of ``length`` ids of 64 bits; ``values`` are the ids expected at
+        ``columns``, and the last ``recent`` of ``tokens`` those before the last id.
     """
     cdef const int64_t* ids = <const int64_t*>row
     cdef Py_ssize_t i, start = len(tokens) - recent, first = length - 1 - recent
@@ -29,7 +29,7 @@ def next_id(uintptr_t row, Py_ssize_t length, list columns, list values, list to
 def has_choice(uintptr_t scores, uintptr_t mask, Py_ssize_t columns):
     """Tell whether any token that a mask allows has a score above -inf.
 
-    Shapes: ``scores`` is the address of ``columns`` numbers of single precision, ``mask`` that of a row of words.
+    Shapes: ``scores`` is the address of ``columns`` numbers of single precision, ``mask`` that of a row.
     Cost: a look at the words up to the first such token.
     """
     cdef const float* x = <const float*>scores
