@@ -128,12 +128,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
 
     def _check_not_stuck(self, scores: torch.Tensor, live: list[int], tracks: Sequence[Track | None]) -> None:
         """Raise if nothing is left to choose. A beam may get stuck as long as another one of its prompt goes on."""
-        if len(live) == len(scores) == 1 and _is_plain(scores) and self._mask is not None:
-            assert self._vocabulary is not None
-            if has_choice(scores.data_ptr(), self._mask.data_ptr(), self._vocabulary.size):
-                return
-        best = scores.amax(dim=-1).tolist()
-        dead = {row for row in live if best[row] == -math.inf}
+        if self._mask is None or self._vocabulary is None:
+            return
+        dead = set(stuck_rows(scores, self._mask, live, self._vocabulary.size))
         if not dead:
             return
         for group in self._tracker.groups:
@@ -177,6 +174,19 @@ def forbid_tokens(scores: torch.Tensor, mask: torch.Tensor, rows: list[int] | No
     apply_token_bitmask_inplace(
         scores, mask.to(scores.device, non_blocking=True), indices=rows, vocab_size=columns
     )
+
+
+def stuck_rows(scores: torch.Tensor, mask: torch.Tensor, rows: Sequence[int], columns: int) -> list[int]:
+    """Return those of some rows in which every allowed token is at -inf; what a mask forbids must be at -inf already.
+
+    Shapes: scores (rows, width), mask (rows, ceil(columns / 32)) on the CPU.
+    """
+    if not _is_plain(scores):
+        best = scores.amax(dim=-1).tolist()
+        return [row for row in rows if best[row] == -math.inf]
+    at, each = scores.data_ptr(), scores.shape[1] * scores.element_size()
+    words, step = mask.data_ptr(), mask.shape[1] * mask.element_size()
+    return [row for row in rows if not has_choice(at + row * each, words + row * step, columns)]
 
 
 def _is_plain(scores: torch.Tensor) -> bool:
