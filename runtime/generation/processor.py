@@ -58,7 +58,8 @@ class GrammarLogitsProcessor(LogitsProcessor):
         self._mask: torch.Tensor | None = None
         self._rows: npt.NDArray[np.int32] | None = None  # of the mask
         stops = () if self._vocabulary is None else self._vocabulary.stop_ids
-        self._stop_words = _words_of(stops, 0 if self._vocabulary is None else self._vocabulary.size)
+        self._size = 0 if self._vocabulary is None else self._vocabulary.size
+        self._stop_words = _words_of(stops, self._size)
 
     def reset(self) -> None:
         """Forget the rows: the next call's rows are prompts."""
@@ -73,9 +74,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
         if vocabulary is None:
             return scores
         rows, width = scores.shape
-        if width < vocabulary.size:
+        if width < self._size:
             raise GenerationError(
-                f"scores have {width} columns, but the grammar was compiled for a vocabulary of {vocabulary.size}: "
+                f"scores have {width} columns, but the grammar was compiled for a vocabulary of {self._size}: "
                 f"build it with size={width}"
             )
         # assisted decoding hands over slices of the scores of several positions
@@ -92,7 +93,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         assert self._rows is not None
         live = self._fill(tracks, self._rows)
         result = scores.clone(memory_format=torch.contiguous_format)
-        forbid_tokens(result, mask, constrained, vocabulary.size)
+        forbid_tokens(result, mask, constrained, self._size)
         self._check_not_stuck(result, live, tracks)
         return cast("torch.FloatTensor", result)
 
@@ -108,7 +109,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
     def _mask_for(self, rows: int, *, pin: bool) -> torch.Tensor:
         """Return the mask buffer. It is safe to fill again: reading the next ids waits for the copy to the device."""
         assert self._vocabulary is not None
-        if self._mask is None or len(self._mask) != rows:
+        if self._mask is None or self._rows is None or len(self._rows) != rows:
             self._mask = allocate_token_bitmask(rows, self._vocabulary.size, like="torch", pin_memory=pin)
             self._rows = self._mask.numpy()
         return self._mask
@@ -130,7 +131,7 @@ class GrammarLogitsProcessor(LogitsProcessor):
         """Raise if nothing is left to choose. A beam may get stuck as long as another one of its prompt goes on."""
         if self._mask is None or self._vocabulary is None:
             return
-        dead = set(stuck_rows(scores, self._mask, live, self._vocabulary.size))
+        dead = set(stuck_rows(scores, self._mask, live, self._size))
         if not dead:
             return
         for group in self._tracker.groups:
