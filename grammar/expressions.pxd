@@ -27,6 +27,7 @@ cdef enum:
     PURE = 0
     IMPURE = 1          # holds a reference, a token, a restriction, or what depends on the semantic state
     TESTS_KEYS = 2      # tests keys of the object around it
+    FOREIGN = 4         # holds an object of someone else's, such as a callable, that may lead back to it
 
 
 @cython.no_gc
@@ -48,6 +49,7 @@ cdef class Expression:
     cdef tuple names(self)
     cdef int take(self, object part) except -1
     cdef int take_all(self, tuple parts) except -1
+    cdef int take_item(self, object item) except -1
 
 
 @cython.final
