@@ -3,8 +3,8 @@
 They are made by the thousand for a schema, and read by the lowering: so they are extension types, which know
 from the start what their parts hold, and keep their hash and their term.
 
-They are also most of what a process with many grammars holds. What is made of nodes alone cannot lead back to itself,
-since nodes do not change; so Python's collector of cycles is told to pass by.
+They are also most of what a process with many grammars holds. What is made of nodes alone cannot lead back to
+itself, since nodes do not change; so Python's collector of cycles is told to pass by.
 """
 
 cimport cython

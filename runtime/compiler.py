@@ -119,8 +119,8 @@ class Compiler:
         if self._store is None or self._store.is_full():
             # nearly every grammar has JSON strings. Imported here because it takes a while, with the reader of
             # schemas, for which the first request would wait otherwise
-            import stackmask.grammar.json_schema.frontend
             from stackmask.grammar.ir import ANY_CHAR
+            from stackmask.grammar.json_schema import frontend  # noqa: F401
             from stackmask.grammar.json_schema.strings import ANY_STRING_CHAR
 
             # the old one goes with the last matcher that uses it
