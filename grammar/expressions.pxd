@@ -28,6 +28,7 @@ cdef enum:
     IMPURE = 1          # holds a reference, a token, a restriction, or what depends on the semantic state
     TESTS_KEYS = 2      # tests keys of the object around it
     FOREIGN = 4         # holds an object of someone else's, such as a callable, that may lead back to it
+    RESTRICTS = 8       # holds a restriction of what may follow
 
 
 @cython.no_gc

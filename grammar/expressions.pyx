@@ -272,7 +272,7 @@ cdef class NotFollowedBy(Expression):
         self.kind = FOLLOW
         self.mask = mask
         self.span = span
-        self.flags = IMPURE
+        self.flags = IMPURE | RESTRICTS
 
     cdef tuple content(self):
         return (self.mask,)

@@ -28,6 +28,7 @@ from stackmask.grammar.expressions cimport (
     LITERAL,
     REFERENCE,
     REPEAT,
+    RESTRICTS,
     SCOPE,
     SEQUENCE,
     SLOT,
@@ -51,7 +52,7 @@ from stackmask.grammar.expressions cimport (
     Sequence,
     Slot,
 )
-from stackmask.pda.interning cimport EPS, F_IMPURE
+from stackmask.pda.interning cimport EMPTY, EPS, F_IMPURE, K_GUARD, K_SEQ
 from stackmask.pda.literal_trie cimport literal_trie
 from stackmask.pda.semantics cimport Semantics
 from stackmask.pda.terms cimport TermStore
@@ -477,7 +478,7 @@ cdef class Lowering:
         if kind == SEQUENCE:
             items = (<Sequence>expr).items
             for i in range(len(items) - 1, -1, -1):
-                made = self.terms.mk_seq(self.term(<Expression?>items[i]), made)
+                made = self.before(<Expression?>items[i], made)
             return made
         if kind == CHOICE:
             return self.choice((<Choice>expr).items)
@@ -516,6 +517,27 @@ cdef class Lowering:
         self.stacked |= resolver == "top"
         return self.terms.call(self.call(-1 - self.semantics.add_resolver(resolver), NO_ACTION))
 
+    cdef int32_t before(self, Expression expr, int32_t rest) except -1:
+        """Return the term of an expression and then ``rest``.
+
+        Sequences lean to the right: what is in front of ``rest`` is made anew for it, item by item. So a term of a
+        sequence alone, such as a name, is not made first. Restrictions apply to what follows within their sequence
+        first, so those are.
+        """
+        cdef tuple items
+        cdef Py_ssize_t i
+        cdef int32_t made, kind
+        if expr.kind == SEQUENCE and not expr.flags & RESTRICTS:
+            items = (<Sequence>expr).items
+            for i in range(len(items) - 1, -1, -1):
+                rest = self.before(<Expression?>items[i], rest)
+            return rest
+        made = self.term(expr)
+        kind = self.terms.terms[made].kind
+        if kind == K_SEQ or kind == K_GUARD or made == EMPTY or made == EPS or rest == EMPTY or rest == EPS:
+            return self.terms.mk_seq(made, rest)
+        return self.terms.intern_seq(made, rest)
+
     cdef int32_t choice(self, tuple items) except -1:
         """Return the term of alternatives; those that begin with text share their beginnings."""
         cdef dict words = {}
@@ -542,7 +564,7 @@ cdef class Lowering:
                 tail = EPS
                 while size > n:
                     size -= 1
-                    tail = self.terms.mk_seq(self.term(<Expression>parts[size]), tail)
+                    tail = self.before(<Expression>parts[size], tail)
                 words.setdefault(data, []).append(tail)
             else:
                 others.append(self.term(item))
