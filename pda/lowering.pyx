@@ -520,9 +520,9 @@ cdef class Lowering:
     cdef int32_t before(self, Expression expr, int32_t rest) except -1:
         """Return the term of an expression and then ``rest``.
 
-        Sequences lean to the right: what is in front of ``rest`` is made anew for it, item by item. So a term of a
-        sequence alone, such as a name, is not made first. Restrictions apply to what follows within their sequence
-        first, so those are.
+        Sequences lean to the right: what is in front of ``rest`` is made anew for it, item by item. So no
+        term of a sequence alone, such as a name, is made first. Restrictions apply first to what follows
+        within their sequence, so those are.
         """
         cdef tuple items
         cdef Py_ssize_t i

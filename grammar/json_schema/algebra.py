@@ -169,21 +169,19 @@ class Algebra:
         """Return the number of a node for a schema: one for all schemas that say the same here."""
         number = len(self.nodes)
         contents = self.contents
-        said = None
         if contents is not None and type(schema) is dict:
             said = contents.key(schema, resource.draft.keywords)
-        if said is not None:
-            key = (said, resource, scope)
-            found = self.nodes_saying.setdefault(key, number)
-            if found != number:
-                self.report.repeat(self.nodes[found].where, where)
-                self.repeats = True
-                return found
-            node = Node(number, schema, resource, scope, where)
-            if contents.portable and contents.size <= MAX_CONTENT:
-                recall(node, (said, resource.draft.name, self.assert_formats))
-            self.nodes.append(node)
-            return number
+            if said is not None:
+                found = self.nodes_saying.setdefault((said, resource, scope), number)
+                if found != number:
+                    self.report.repeat(self.nodes[found].where, where)
+                    self.repeats = True
+                    return found
+                node = Node(number, schema, resource, scope, where)
+                if contents.portable and contents.size <= MAX_CONTENT:
+                    recall(node, (said, resource.draft.name, self.assert_formats))
+                self.nodes.append(node)
+                return number
         self.nodes.append(Node(number, schema, resource, scope, where))
         return number
 

@@ -1,4 +1,4 @@
-"""What parts of one schema say, as keys: equal keys for equal JSON, at a cost that is linear in the schema."""
+"""What parts of one schema say, as keys: equal keys for equal JSON, at a cost linear in the schema."""
 
 import marshal
 
@@ -13,9 +13,9 @@ cdef object LIST = b"["
 cdef class Contents:
     """The keys of the parts of one schema.
 
-    A list or object stands in the key of what holds it as one object that is the same for all equal ones; so the
-    depth of a schema costs nothing. Only lists of scalar values are written out, as keys of leaves are kept for other
-    schemas too.
+    A list or object stands in the key of what holds it as one object, the same for all equal ones; so the
+    depth of a schema costs nothing. Only lists of scalar values are written out, as keys of leaves are
+    kept for other schemas too.
     """
 
     def __cinit__(self):
@@ -28,8 +28,8 @@ cdef class Contents:
     cpdef object key(self, dict schema, frozenset keywords):
         """Return what the keywords say, or None for what no JSON text says.
 
-        ``size`` is then about how many characters that has, and ``portable`` says whether the key holds nothing
-        that belongs to this schema alone. Cost: its parts, once each; no recursion.
+        ``size`` is then about how many characters that has, and ``portable`` says whether the key holds
+        nothing that belongs to this schema alone. Cost: its parts, once each; no recursion.
         """
         cdef list parts = []
         cdef object name, value, part
@@ -79,7 +79,7 @@ cdef class Contents:
         return tuple(parts)
 
     cdef object number(self, object value):
-        """Return the object that stands for a list or an object, after all inside; None if some of it is no JSON."""
+        """Return what stands for a list or an object, after all inside; None if some of it is no JSON."""
         cdef list todo = [value], parts
         cdef object item, inner, kind, name, part, key
         cdef Py_ssize_t waiting
