@@ -143,3 +143,25 @@ cdef class KeyTest(Expression):
 @cython.final
 cdef class Dynamic(Expression):
     cdef readonly object resolver
+
+
+cdef inline tuple items_of(Expression expr):
+    """Return the items of a sequence, a choice or an intersection."""
+    if expr.kind == SEQUENCE:
+        return (<Sequence>expr).items
+    if expr.kind == CHOICE:
+        return (<Choice>expr).items
+    return (<Intersection>expr).items
+
+
+cdef inline Expression item_of(Expression expr):
+    """Return the item of an expression that has one."""
+    if expr.kind == REPEAT:
+        return (<Repeat>expr).item
+    if expr.kind == COMPLEMENT:
+        return (<Complement>expr).item
+    if expr.kind == CAPTURE:
+        return (<Capture>expr).item
+    if expr.kind == SCOPE:
+        return (<Scope>expr).item
+    return (<Keyed>expr).item

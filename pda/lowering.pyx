@@ -38,19 +38,18 @@ from stackmask.grammar.expressions cimport (
     Capture,
     CharClass,
     Choice,
-    Complement,
     Dynamic,
     Expression,
-    Intersection,
     Keyed,
     KeyTest,
     Literal,
     NotFollowedBy,
     Repeat,
     RuleRef,
-    Scope,
     Sequence,
     Slot,
+    item_of,
+    items_of,
 )
 from stackmask.pda.interning cimport EMPTY, EPS, F_IMPURE, K_GUARD, K_SEQ
 from stackmask.pda.literal_trie cimport literal_trie
@@ -597,25 +596,3 @@ cdef int64_t next_number() noexcept:
     global runs
     runs += 1
     return runs
-
-
-cdef inline tuple items_of(Expression expr):
-    """Return the items of a sequence, a choice or an intersection."""
-    if expr.kind == SEQUENCE:
-        return (<Sequence>expr).items
-    if expr.kind == CHOICE:
-        return (<Choice>expr).items
-    return (<Intersection>expr).items
-
-
-cdef inline Expression item_of(Expression expr):
-    """Return the item of an expression that has one."""
-    if expr.kind == REPEAT:
-        return (<Repeat>expr).item
-    if expr.kind == COMPLEMENT:
-        return (<Complement>expr).item
-    if expr.kind == CAPTURE:
-        return (<Capture>expr).item
-    if expr.kind == SCOPE:
-        return (<Scope>expr).item
-    return (<Keyed>expr).item
