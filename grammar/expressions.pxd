@@ -27,6 +27,8 @@ cdef enum:
     PURE = 0
     IMPURE = 1          # holds a reference, a token, a restriction, or what depends on the semantic state
     TESTS_KEYS = 2      # tests keys of the object around it
+    FOREIGN = 4         # holds an object of someone else's, such as a callable, that may lead back to it
+    RESTRICTS = 8       # holds a restriction of what may follow
 
 
 @cython.no_gc
@@ -48,6 +50,7 @@ cdef class Expression:
     cdef tuple names(self)
     cdef int take(self, object part) except -1
     cdef int take_all(self, tuple parts) except -1
+    cdef int take_item(self, object item) except -1
 
 
 @cython.final
@@ -140,3 +143,25 @@ cdef class KeyTest(Expression):
 @cython.final
 cdef class Dynamic(Expression):
     cdef readonly object resolver
+
+
+cdef inline tuple items_of(Expression expr):
+    """Return the items of a sequence, a choice or an intersection."""
+    if expr.kind == SEQUENCE:
+        return (<Sequence>expr).items
+    if expr.kind == CHOICE:
+        return (<Choice>expr).items
+    return (<Intersection>expr).items
+
+
+cdef inline Expression item_of(Expression expr):
+    """Return the item of an expression that has one."""
+    if expr.kind == REPEAT:
+        return (<Repeat>expr).item
+    if expr.kind == COMPLEMENT:
+        return (<Complement>expr).item
+    if expr.kind == CAPTURE:
+        return (<Capture>expr).item
+    if expr.kind == SCOPE:
+        return (<Scope>expr).item
+    return (<Keyed>expr).item

@@ -2,9 +2,17 @@
 
 They are made by the thousand for a schema, and read by the lowering: so they are extension types, which know
 from the start what their parts hold, and keep their hash and their term.
+
+They are also most of what a process with many grammars holds. What is made of nodes alone cannot lead back to
+itself, since nodes do not change; so Python's collector of cycles is told to pass by.
 """
 
 cimport cython
+from cpython.object cimport PyObject
+
+
+cdef extern from "Python.h":
+    void PyObject_GC_UnTrack(void*)
 
 MAX_HASHED_DEPTH = 10_000
 
@@ -51,7 +59,7 @@ cdef class Expression:
     cdef int take(self, object part) except -1:
         """Note what a part holds. Readers of regexes put nodes of their own among them at first."""
         if not isinstance(part, Expression):
-            self.flags |= IMPURE
+            self.flags |= IMPURE | FOREIGN
             self.depth = max(self.depth, 1)
             return 0
         self.flags |= (<Expression>part).flags
@@ -60,9 +68,20 @@ cdef class Expression:
         return 0
 
     cdef int take_all(self, tuple parts) except -1:
+        """Note what the parts of a node hold; its own are complete with them."""
         cdef Py_ssize_t i
         for i in range(len(parts)):
             self.take(parts[i])
+        if not self.flags & FOREIGN:
+            PyObject_GC_UnTrack(<PyObject*>parts)
+            PyObject_GC_UnTrack(<PyObject*>self)
+        return 0
+
+    cdef int take_item(self, object item) except -1:
+        """Note what the one part of a node holds, which beside it has nothing that the collector must see."""
+        self.take(item)
+        if not self.flags & FOREIGN:
+            PyObject_GC_UnTrack(<PyObject*>self)
         return 0
 
 
@@ -161,7 +180,7 @@ cdef class Repeat(Expression):
         self.min = min
         self.max = max
         self.span = span
-        self.take(item)
+        self.take_item(item)
 
     cdef tuple content(self):
         return (self.item, self.min, self.max,)
@@ -195,7 +214,7 @@ cdef class Complement(Expression):
         self.kind = COMPLEMENT
         self.item = item
         self.span = span
-        self.take(item)
+        self.take_item(item)
 
     cdef tuple content(self):
         return (self.item,)
@@ -253,7 +272,7 @@ cdef class NotFollowedBy(Expression):
         self.kind = FOLLOW
         self.mask = mask
         self.span = span
-        self.flags = IMPURE
+        self.flags = IMPURE | RESTRICTS
 
     cdef tuple content(self):
         return (self.mask,)
@@ -271,8 +290,10 @@ cdef class Capture(Expression):
         self.item = item
         self.action = action
         self.span = span
-        self.take(item)
-        self.flags = IMPURE
+        if not isinstance(action, str):
+            self.flags = FOREIGN
+        self.take_item(item)
+        self.flags = self.flags & FOREIGN | IMPURE
 
     cdef tuple content(self):
         return (self.item, self.action,)
@@ -289,8 +310,8 @@ cdef class Scope(Expression):
         self.kind = SCOPE
         self.item = item
         self.span = span
-        self.take(item)
-        self.flags = IMPURE
+        self.take_item(item)
+        self.flags = self.flags & FOREIGN | IMPURE
 
     cdef tuple content(self):
         return (self.item,)
@@ -308,8 +329,8 @@ cdef class Keyed(Expression):
         self.item = item
         self.spec = spec
         self.span = span
-        self.take(item)
-        self.flags = IMPURE
+        self.take_item(item)  # a spec holds numbers
+        self.flags = self.flags & FOREIGN | IMPURE
 
     cdef tuple content(self):
         return (self.item, self.spec,)
@@ -368,6 +389,10 @@ cdef class Dynamic(Expression):
         self.resolver = resolver
         self.span = span
         self.flags = IMPURE
+        if isinstance(resolver, str):
+            PyObject_GC_UnTrack(<PyObject*>self)
+        else:
+            self.flags |= FOREIGN
 
     cdef tuple content(self):
         return (self.resolver,)

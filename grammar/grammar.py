@@ -95,8 +95,9 @@ class Grammar:
         (bounded, the default), "compact", ``{"max": n}``, ``{"separators": (item, member)}``, ``{"indent": n}``,
         ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order, others
         after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be
-        enforced, and ``report`` lists it. ``spelling``: "plain" has keys, ``enum`` and ``const`` written in one
-        way, without needless escapes, so that they can be jumped over; "any" in every way that JSON has.
+        enforced, and ``report`` lists it. ``spelling``: "plain" has keys, ``enum`` and ``const``, and classes of
+        characters that need no escape, written in one way, so that they can be jumped over; "any" in every way
+        that JSON has.
         Raises: SchemaError if it is no schema; UnsupportedSchemaError for what cannot be enforced exactly;
             UnsatisfiableSchemaError if nothing is valid.
         Cost: about 0.2 ms for a schema of 1 KB.
@@ -177,6 +178,8 @@ class Grammar:
         max_limit: int | None = None,
         allow_comments: bool = False,
         escape: str | None = None,
+        blanks: Literal["any", "single"] = "any",
+        new_names: bool = False,
     ) -> Grammar:
         """Make the grammar of one query (SELECT, VALUES, WITH … SELECT) of a dialect (``docs/sql.md``).
 
@@ -186,7 +189,9 @@ class Grammar:
         outermost query ends with a LIMIT of at most so many rows. ``allow_comments``: where blanks may stand.
         ``schema``: a database, its DDL or its tables with their columns; names are then those that mean something where
         they stand. ``tables``, ``columns`` (by table) narrow what may be read. ``escape``: a text that may come in place
-        of a query, for what the database cannot answer.
+        of a query, for what the database cannot answer. ``blanks``: "single" lets no more than one space stand where
+        blanks may, so that a model cannot go on writing blanks. ``new_names``: SELECT may also name what only FROM makes,
+        columns of a query in FROM and aliases of any length; FROM must then make it.
         A grammar is not authorisation: run what it lets through with a role that may only read.
         Raises: SQLError for arguments that mean nothing.
         Cost: about a second for a dialect's first grammar, which is read from its file and made ready.
@@ -204,6 +209,8 @@ class Grammar:
                 max_limit=max_limit,
                 allow_comments=allow_comments,
                 escape=escape,
+                blanks=blanks,
+                new_names=new_names,
             )
             return cls(written, normalized=ready)
         return cls(
@@ -213,6 +220,7 @@ class Grammar:
                 read_only=read_only,
                 max_limit=max_limit,
                 allow_comments=allow_comments,
+                blanks=blanks,
             )
         )
 

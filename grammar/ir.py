@@ -156,6 +156,20 @@ def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
     return mark
 
 
+def answers_at_most(bound: Expr) -> Callable[[_Resolver], _Resolver]:
+    """Mark a resolver whose answers hold no text that ``bound``, a regular expression, does not hold.
+
+    Where the value is not known, only texts of the bound are then asked for one by one; without a bound, all are. Worth
+    it for few words: of names, a place at a time is cheaper.
+    """
+
+    def mark(resolver: _Resolver) -> _Resolver:
+        resolver.__dict__["answers_at_most"] = bound
+        return resolver
+
+    return mark
+
+
 def follows_restrictions(resolver: _Resolver) -> _Resolver:
     """Mark a resolver of a rule that may stand where a follow restriction is pending.
 

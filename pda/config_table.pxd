@@ -29,6 +29,7 @@ cdef struct Pop:
 cdef struct Config:
     int32_t first       # members[first:first + count], sorted, distinct
     int32_t count
+    int32_t sure        # so many members are sure; in walks, actions may forbid what led to the others
     int32_t pop_first
     int32_t pop_count
     int32_t accepting
@@ -37,7 +38,7 @@ cdef struct Config:
     int32_t mask_row    # families: the row that holds the whole mask, of masks number `mask_epoch`; or -1
     int32_t mask_epoch
     bint capturing      # a member has a capture open
-    bint reads          # walks: members that the semantic state decides on were left out
+    uint64_t reads      # walks: guards under which what the state decides on was left out; bit 0: any byte
     uint64_t ends       # walks: guards under which the frame below must be alive; else 1
 
 
@@ -68,7 +69,7 @@ cdef class ConfigTable(FrameSpace):
     cdef vector[Member] work
     cdef vector[Pop] found_pops
     cdef bint found_accepting
-    cdef bint found_reads
+    cdef uint64_t found_reads
     cdef KeyMap seen                    # members in `work`, once they are many
 
     cdef int32_t intern_config(self, uint64_t ends) except -3

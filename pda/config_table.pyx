@@ -63,7 +63,7 @@ cdef class ConfigTable(FrameSpace):
         if n == 0 and p == 0:
             # nothing is one thing, whatever is alive below
             ends = 1 if self.found_accepting else 0
-        h = mix(mix(37, self.found_accepting + 2 * self.found_reads), ends)
+        h = mix(mix(mix(37, self.found_accepting), self.found_reads), ends)
         for i in range(n):
             m = self.work[i]
             h = mix(mix(mix(h, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
@@ -103,7 +103,7 @@ cdef class ConfigTable(FrameSpace):
         if self.configs.size() >= self.max_configurations:
             raise BudgetError("max_configurations", self.max_configurations, "configurations visited")
         config.first = <int32_t>self.members.size()
-        config.count = <int32_t>n
+        config.count = config.sure = <int32_t>n
         config.pop_first = <int32_t>self.pops.size()
         config.pop_count = <int32_t>p
         config.accepting = self.found_accepting
@@ -115,6 +115,8 @@ cdef class ConfigTable(FrameSpace):
         for i in range(n):
             if self.work[i].sem > SEM_SYMBOL and self.semantics.in_capture(self.work[i].sem):
                 config.capturing = True
+            if self.is_walk and self.semantics.is_unsure(self.work[i].sem):
+                config.sure -= 1
         config.mask_epoch = 0
         config.ends = ends
         for i in range(n):
@@ -176,7 +178,7 @@ cdef class ConfigTable(FrameSpace):
         self.work.push_back(m)
         self.found_pops.clear()
         self.found_accepting = False
-        self.found_reads = False
+        self.found_reads = 0
         return self.intern_config(1)
 
     cdef int32_t of_members(self, vector[Member]& members) except -3:
@@ -185,7 +187,7 @@ cdef class ConfigTable(FrameSpace):
         sort(self.work.begin(), self.work.end(), member_less)
         self.found_pops.clear()
         self.found_accepting = False
-        self.found_reads = False
+        self.found_reads = 0
         return self.intern_config(1)
 
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3:
@@ -210,7 +212,7 @@ cdef class ConfigTable(FrameSpace):
                 n += 1
         self.work.resize(n)
         self.found_accepting = self.configs[a].accepting or self.configs[b].accepting
-        self.found_reads = self.configs[a].reads or self.configs[b].reads
+        self.found_reads = self.configs[a].reads | self.configs[b].reads
         return self.intern_config(1)
 
     cdef size_t nbytes(self) noexcept:

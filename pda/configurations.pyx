@@ -60,7 +60,8 @@ cdef class ConfigSpace(ConfigTable):
     cdef int return_from(self, Member m, int32_t guard) except -3:
         """Add what follows the return of a member that may end here.
 
-        In a walk, what follows an action that must know more is left out, and ``found_reads`` says so.
+        In a walk, what follows an action that must know more, or returns unsure, is left out; ``found_reads``
+        says under which guards it would go on.
         """
         cdef int32_t e, rest, sem, first = self.frames[m.frame].first
         cdef Edge edge
@@ -68,7 +69,9 @@ cdef class ConfigSpace(ConfigTable):
         for e in range(first, first + self.frames[m.frame].count):
             edge = self.edges[e]
             if edge.rest == BOTTOM_REST:
-                if self.is_walk:
+                if self.is_walk and self.semantics.is_unsure(m.sem):
+                    self.found_reads |= <uint64_t>1 << guard
+                elif self.is_walk:
                     pop.guard = guard
                     pop.sem = m.sem
                     self.found_pops.push_back(pop)
@@ -84,11 +87,14 @@ cdef class ConfigSpace(ConfigTable):
             if edge.action >= 0:
                 sem = self.semantics.end(sem, edge.action)
                 if sem == NEEDS_STATE:
-                    self.found_reads = True
+                    self.found_reads |= <uint64_t>1 << guard
                     continue
                 if sem == FORBIDDEN:
                     continue
             elif edge.action <= ACTION_SCOPE:
+                if self.is_walk and self.semantics.is_unsure(sem):
+                    self.found_reads |= <uint64_t>1 << guard
+                    continue
                 sem = self.semantics.with_root(sem, edge.saved)
             if self.terms.guard_sets.size() > 1 and not self.member_ends(rest, edge.parent):
                 continue
@@ -225,8 +231,11 @@ cdef class ConfigSpace(ConfigTable):
             else:
                 body = self.semantics.resolve(sem, -1 - rule)
                 if body == NEEDS_STATE:
-                    self.found_reads = True
-                    continue
+                    body = self.semantics.bound_of(-1 - rule)
+                    if body == NEEDS_STATE:
+                        self.found_reads |= <uint64_t>1 << node.guard
+                        continue
+                    sem = self.semantics.unsure(sem)
             if node.guard != ANY_BYTE:
                 body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
             if body == EMPTY:
@@ -234,8 +243,8 @@ cdef class ConfigSpace(ConfigTable):
             if self.terms.call_action[node.call] >= 0:
                 if self.is_walk and self.semantics.is_key(self.terms.call_action[node.call]):
                     sem = self.semantics.begin_key(sem)
-                elif self.is_walk and self.semantics.is_update(self.terms.call_action[node.call]):
-                    sem = self.semantics.begin_update(sem, self.terms.call_action[node.call])
+                elif self.is_walk and self.semantics.is_callable(self.terms.call_action[node.call]):
+                    sem = self.semantics.begin_unknown(sem, self.terms.call_action[node.call])
                 else:
                     sem = self.semantics.begin(sem, self.terms.call_action[node.call])
             elif self.terms.call_action[node.call] <= ACTION_KEYED:
@@ -266,7 +275,7 @@ cdef class ConfigSpace(ConfigTable):
         cdef int32_t nu, alive
         cdef uint64_t ends_here, ends = 0
         self.found_accepting = False
-        self.found_reads = False
+        self.found_reads = 0
         self.found_pops.clear()
         self.nodes.clear()
         self.links.clear()
@@ -337,7 +346,10 @@ cdef class ConfigSpace(ConfigTable):
                     self.found_pops[n] = self.found_pops[i]
                     n += 1
             self.found_pops.resize(n)
-        if self.found_reads and self.work.empty() and self.found_pops.empty():
+        if self.is_walk and self.found_pops.empty() and (self.found_reads or n):
+            for i in range(n):
+                if not self.semantics.is_unsure(self.work[i].sem):
+                    return self.intern_config(ends)
             return READS_STATE
         return self.intern_config(ends)
 

@@ -34,6 +34,17 @@ cdef class Crossings:
                 break
         return config
 
+    def leads(self, int32_t config, size_t most):
+        """Return the first bytes of what may come, in ascending order: at most ``most`` of them."""
+        cdef list found = []
+        cdef int32_t c
+        for c in range(256):
+            if self.follow(config, c) != DEAD:
+                found.append(c)
+                if <size_t>len(found) >= most:
+                    break
+        return found
+
     cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept:
         """Return the child of a trie node for a byte, or -1."""
         cdef int32_t child = node + 1
@@ -89,3 +100,24 @@ cdef class Crossings:
                 if self.found.size():
                     found.append((n, tuple(self.found) if self.found.size() <= most else ()))
         return found
+
+    def is_free(self, bytes text, Py_ssize_t place):
+        """Tell whether no token can stand across a place inside a text, whatever comes behind the text.
+
+        Both sides of such a place are encoded by themselves: what is on the right moves nothing on the left.
+        Cost: a descent of the trie from each byte before the place, as far as a token is long.
+        """
+        cdef Py_ssize_t i, start, size = len(text)
+        cdef int32_t node
+        cdef const unsigned char* data = text
+        for start in range(place - 1, max(<Py_ssize_t>-1, place - <Py_ssize_t>self.trie.max_depth), -1):
+            node = 0
+            for i in range(start, size):
+                node = self.child_of(node, data[i])
+                if node < 0:
+                    break
+                if i >= place and self.trie.token_first[node] < self.trie.token_first[node + 1]:
+                    return False
+            if node > 0 and node + 1 < self.trie.end[node]:
+                return False
+        return True

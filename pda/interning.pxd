@@ -84,6 +84,7 @@ cdef class TermTable:
     cdef vector[Ends] rule_ends_value
     cdef vector[uint64_t] rule_ends_keys
     cdef bint ends_changed
+    cdef size_t ends_settled            # pairs before this index have their final values
     cdef int ends_depth
     cdef dict literals
     cdef readonly int token_classes

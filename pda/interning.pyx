@@ -46,6 +46,7 @@ cdef class TermTable:
         self.literals = {}
         self.token_classes = 0
         self.ends_depth = 0
+        self.ends_settled = 0
         cdef uint64_t every[4]
         cdef uint8_t classes[256]
         cdef int i

@@ -28,6 +28,7 @@ from stackmask.grammar.expressions cimport (
     LITERAL,
     REFERENCE,
     REPEAT,
+    RESTRICTS,
     SCOPE,
     SEQUENCE,
     SLOT,
@@ -37,21 +38,20 @@ from stackmask.grammar.expressions cimport (
     Capture,
     CharClass,
     Choice,
-    Complement,
     Dynamic,
     Expression,
-    Intersection,
     Keyed,
     KeyTest,
     Literal,
     NotFollowedBy,
     Repeat,
     RuleRef,
-    Scope,
     Sequence,
     Slot,
+    item_of,
+    items_of,
 )
-from stackmask.pda.interning cimport EPS, F_IMPURE
+from stackmask.pda.interning cimport EMPTY, EPS, F_IMPURE, K_GUARD, K_SEQ
 from stackmask.pda.literal_trie cimport literal_trie
 from stackmask.pda.semantics cimport Semantics
 from stackmask.pda.terms cimport TermStore
@@ -477,7 +477,7 @@ cdef class Lowering:
         if kind == SEQUENCE:
             items = (<Sequence>expr).items
             for i in range(len(items) - 1, -1, -1):
-                made = self.terms.mk_seq(self.term(<Expression?>items[i]), made)
+                made = self.before(<Expression?>items[i], made)
             return made
         if kind == CHOICE:
             return self.choice((<Choice>expr).items)
@@ -516,6 +516,27 @@ cdef class Lowering:
         self.stacked |= resolver == "top"
         return self.terms.call(self.call(-1 - self.semantics.add_resolver(resolver), NO_ACTION))
 
+    cdef int32_t before(self, Expression expr, int32_t rest) except -1:
+        """Return the term of an expression and then ``rest``.
+
+        Sequences lean to the right: what is in front of ``rest`` is made anew for it, item by item. So no
+        term of a sequence alone, such as a name, is made first. Restrictions apply first to what follows
+        within their sequence, so those are.
+        """
+        cdef tuple items
+        cdef Py_ssize_t i
+        cdef int32_t made, kind
+        if expr.kind == SEQUENCE and not expr.flags & RESTRICTS:
+            items = (<Sequence>expr).items
+            for i in range(len(items) - 1, -1, -1):
+                rest = self.before(<Expression?>items[i], rest)
+            return rest
+        made = self.term(expr)
+        kind = self.terms.terms[made].kind
+        if kind == K_SEQ or kind == K_GUARD or made == EMPTY or made == EPS or rest == EMPTY or rest == EPS:
+            return self.terms.mk_seq(made, rest)
+        return self.terms.intern_seq(made, rest)
+
     cdef int32_t choice(self, tuple items) except -1:
         """Return the term of alternatives; those that begin with text share their beginnings."""
         cdef dict words = {}
@@ -542,7 +563,7 @@ cdef class Lowering:
                 tail = EPS
                 while size > n:
                     size -= 1
-                    tail = self.terms.mk_seq(self.term(<Expression>parts[size]), tail)
+                    tail = self.before(<Expression>parts[size], tail)
                 words.setdefault(data, []).append(tail)
             else:
                 others.append(self.term(item))
@@ -575,25 +596,3 @@ cdef int64_t next_number() noexcept:
     global runs
     runs += 1
     return runs
-
-
-cdef inline tuple items_of(Expression expr):
-    """Return the items of a sequence, a choice or an intersection."""
-    if expr.kind == SEQUENCE:
-        return (<Sequence>expr).items
-    if expr.kind == CHOICE:
-        return (<Choice>expr).items
-    return (<Intersection>expr).items
-
-
-cdef inline Expression item_of(Expression expr):
-    """Return the item of an expression that has one."""
-    if expr.kind == REPEAT:
-        return (<Repeat>expr).item
-    if expr.kind == COMPLEMENT:
-        return (<Complement>expr).item
-    if expr.kind == CAPTURE:
-        return (<Capture>expr).item
-    if expr.kind == SCOPE:
-        return (<Scope>expr).item
-    return (<Keyed>expr).item

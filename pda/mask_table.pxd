@@ -98,6 +98,7 @@ cdef class MaskTable:
     cdef vector[Include] includes
     cdef vector[Group] groups               # interned by content: equal remainders are one id
     cdef IdTable group_index
+    cdef vector[uint64_t] group_first       # group -> bytes that its remainders can begin with, 4 words
     cdef vector[int32_t] mask_groups
     cdef vector[int32_t] places
     cdef vector[int32_t] readers
@@ -118,3 +119,4 @@ cdef class MaskTable:
     ) except -1
     cdef int merge_places(self, vector[int32_t]& places) except -3
     cdef int merge_group(self, int32_t group) except -3
+    cdef const uint64_t* first_of_group(self, int32_t group) except NULL

@@ -11,7 +11,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 from libcpp.algorithm cimport sort, unique
 
-from stackmask.pda.remainders cimport IN_FOREST
+from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.tables cimport ids_free, ids_init, ids_put, mix
 
 cdef enum:
@@ -74,6 +74,7 @@ cdef class MaskTable:
         self.places.clear()
         self.readers.clear()
         self.key_starts.clear()
+        self.group_first.clear()
         ids_free(&self.group_index)
         ids_init(&self.group_index)
         self.space = ConfigSpace(
@@ -190,3 +191,27 @@ cdef class MaskTable:
         for i in range(<int32_t>places.size()):
             self.places.push_back(places[i])
         return 0
+
+    cdef const uint64_t* first_of_group(self, int32_t group) except NULL:
+        """Return the bytes that the remainders of a group can begin with, as 4 words."""
+        cdef Group g
+        cdef Nodes n
+        cdef int32_t i, k, node
+        cdef uint64_t* words
+        if <size_t>(4 * group) >= self.group_first.size():
+            self.group_first.resize(4 * self.groups.size(), 0)
+        words = &self.group_first[4 * group]
+        if not (words[0] | words[1] | words[2] | words[3]):
+            self.merge_group(group)
+            g = self.groups[group]
+            if g.run != NO_RUN:
+                words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
+            for i in range(g.merged_first, g.merged_first + g.merged_count):
+                n = self.forest.nodes(self.places[i])
+                node = self.places[i] >> 2
+                if self.places[i] & INCLUSIVE:
+                    words[n.byte[node] >> 6] |= <uint64_t>1 << (n.byte[node] & 63)
+                    continue
+                for k in range(n.kid_first[node], n.kid_first[node + 1]):
+                    words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
+        return words

@@ -1,10 +1,10 @@
 from collections.abc import Iterable
 from typing import final
 
-from stackmask.pda.simulation import Simulation
+from stackmask.pda.parts import MaskParts
 
 @final
-class MaskStore(Simulation):
+class MaskStore(MaskParts):
     """The masks of the grammars of one store over one vocabulary, made when they are first needed."""
 
     @property
@@ -20,8 +20,8 @@ class MaskStore(Simulation):
         """Rows made of masks of several parts."""
 
     @property
-    def most_visits(self) -> int:
-        """The most (mask, frame) pairs that one mask was put together from."""
+    def settled(self) -> int:
+        """Places of the vocabulary that were put together on the configuration there."""
 
     def prepare(self, items: Iterable[int]) -> None:
         """Make the run tables of some repeated items, terms, over the whole vocabulary."""

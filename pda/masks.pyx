@@ -4,32 +4,29 @@
 The mask of a configuration is the union over its members (``walks`` makes those). Where a token returns out
 of a member's frame with bytes left over, each edge of the frame gives a return state, over which the
 remainders were walked in the same way; the answer for (remainders, return state) is a mask of the same form,
-remembered under that pair, and it goes deeper only where a remainder returns again. Tokens on which the
-semantic state decides are run on the real configuration, whose steps are remembered too.
+remembered under that pair, and it goes deeper only where a remainder returns again (``parts``). A state is
+taken apart into heads and what follows them (``heads``), as if every head were a rule that returns. Where the
+semantic state decides, at a place of the vocabulary, the real configuration takes the bytes up to there, and
+what may follow is put together likewise from masks of its members, cut down to what is below the place.
 
 A mask of several parts is remembered under the list of its parts, since joining them costs more than looking
 up; and a configuration remembers the row of its whole mask.
 """
 
 cimport cython
-from libc.stdint cimport uint8_t
 from libc.string cimport memcpy, memset
+from libcpp.algorithm cimport sort
 
-from stackmask.pda.config_table cimport Member
-from stackmask.pda.frames cimport BOTTOM_REST, Edge
-from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, F_KEYS
-from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN
-from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, Group, Include, Mask
-from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
-from stackmask.pda.repeated_walks cimport NOT_JOINT
+from stackmask.pda.config_table cimport DEAD
+from stackmask.pda.keys cimport KEYS_UNKNOWN
+from stackmask.pda.mask_table cimport NO_FILTER, Group, Include, Mask
+from stackmask.pda.remainders cimport INCLUSIVE
 from stackmask.pda.runs cimport NOT_A_CODE
-from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 from stackmask.pda.tables cimport (
     NO_VALUE,
     ids_free,
     ids_init,
     ids_put,
-    map_clear,
     map_free,
     map_get,
     map_init,
@@ -38,18 +35,17 @@ from stackmask.pda.tables cimport (
 )
 
 cdef enum:
-    FEW_VISITS = 32      # up to here a list is searched, not hashed
-    MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
     MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
+    MANY_BELOW = 4       # places below a node for which it stands
+    FEW_NODES = 8        # a smaller subtree is run, not put together
     WORTH_A_ROW = 24     # rows that were or-ed for one list of parts before it gets a row of its own
 
 
 @cython.final
-cdef class MaskStore(Simulation):
+cdef class MaskStore(MaskParts):
     """The masks of the grammars of one store over one vocabulary."""
 
     def __cinit__(self):
-        map_init(&self.visited)
         map_init(&self.joined_before)
         self.weighed = 0
         ids_init(&self.joined_index)
@@ -57,301 +53,102 @@ cdef class MaskStore(Simulation):
         self.fills = 0
         self.hits = 0
         self.joins = 0
-        self.most_visits = 0
+        self.settled = 0
 
     def __dealloc__(self):
-        map_free(&self.visited)
         map_free(&self.joined_before)
         ids_free(&self.joined_index)
 
-    # -- the parts of a mask ---------------------------------------------------------------------------
+    # -- places where the semantic state decides -----------------------------------------------------
 
-    cdef int visit(
-        self, int32_t mask, int32_t frame, int32_t filter, int32_t keys, bint unsure=False
-    ) except -3:
-        """Enter a mask over a frame into the list of what the result is put together from.
+    cdef int settle(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Or what may follow at the places noted.
 
-        ``unsure``: an action on the way may forbid, so what the mask allows is run on the real configuration.
+        There the state is known, and masks of local states serve again. A place can lead to places below it,
+        which are settled in the next round.
         """
-        cdef Visit v
-        cdef size_t i, n = self.visits.size()
-        if mask == NO_TOKENS:
-            return 0
-        v.mask = mask
-        v.frame = frame
-        v.filter = filter
-        v.keys = keys
-        v.unsure = unsure
-        # ambiguous stacks reach the same place in several ways; a mask is or-ed once
-        if n < FEW_VISITS:
-            for i in range(n):
-                if (
-                    self.visits[i].mask == mask
-                    and self.visits[i].frame == frame
-                    and self.visits[i].filter == filter
-                    and self.visits[i].keys == keys
-                    and self.visits[i].unsure == unsure
-                ):
-                    return 0
-        elif filter == NO_FILTER and keys == KEYS_NONE and not unsure:
-            if not self.visited_ready:
-                # what the map holds is of an earlier fill
-                self.visited_ready = True
-                map_clear(&self.visited)
-                for i in range(n):
-                    v = self.visits[i]
-                    if v.filter == NO_FILTER and v.keys == KEYS_NONE and not v.unsure:
-                        map_put(&self.visited, visit_key(v), 1)
-                v.mask = mask
-                v.frame = frame
-                v.filter = filter
-                v.keys = keys
-                v.unsure = unsure
-            if map_get(&self.visited, visit_key(v)) != NO_VALUE:
-                return 0
-            map_put(&self.visited, visit_key(v), 1)
-        self.visits.push_back(v)
+        cdef vector[int32_t] now, later
+        cdef int32_t node
+        cdef size_t k
+        if not self.gather(0, later):
+            return self.simulate_below(family, config, 0, words)
+        while not later.empty():
+            now.swap(later)
+            later.clear()
+            for k in range(now.size()):
+                node = now[k] >> 2
+                self.settle_place(family, config, node, (now[k] & INCLUSIVE) != 0, words)
+                if not self.gather(node, later):
+                    self.simulate_below(family, self.step_to(family, config, node), node, words)
         return 0
 
-    cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept:
-        """Tell whether a return from a frame, or from below it, may be forbidden."""
-        return family.frames[frame].keys_forbid or (not self.sure and family.frames[frame].action_forbids)
+    cdef bint gather(self, int32_t above, vector[int32_t]& out) except -1:
+        """Move the places noted below a node to a list, each once, and their outermost only.
 
-    cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1:
-        """Tell whether the frame is alive under one of the guards."""
-        cdef int32_t g
-        if ends & 1:
-            return True
-        for g in range(64):
-            if (ends >> g) & 1 and family.exits(frame, g):
+        Where there are many below one child of the node, the child stands for them: there more is known, and
+        fewer are left. Return whether the node itself is not among them.
+        """
+        cdef size_t k = 0, first, n = self.to_simulate.size()
+        cdef int32_t node, child, bits, done = 0
+        sort(self.to_simulate.begin(), self.to_simulate.end())
+        if n and self.to_simulate[0] >> 2 <= above:
+            self.to_simulate.clear()
+            return False
+        while k < n:
+            node = self.to_simulate[k] >> 2
+            child = node
+            while self.trie.depth[child] > self.trie.depth[above] + 1:
+                child = self.trie.parent[child]
+            first = out.size()
+            while k < n and self.to_simulate[k] >> 2 < self.trie.end[child]:
+                node = self.to_simulate[k] >> 2
+                bits = self.to_simulate[k] & INCLUSIVE
+                if node >= done:
+                    out.push_back((node << 2) | bits)
+                    done = self.trie.end[node]
+                elif out.back() >> 2 == node:
+                    out[out.size() - 1] |= bits
+                k += 1
+            if out.size() - first >= MANY_BELOW:
+                out.resize(first)
+                out.push_back((child << 2) | INCLUSIVE)
+        self.to_simulate.clear()
+        return True
+
+    cdef int settle_place(
+        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
+    ) except -3:
+        """Or the tokens below a node that may follow, and its own if it is ``inclusive``."""
+        cdef size_t i
+        cdef int32_t c, t
+        self.settled += 1
+        if self.all_set(node, inclusive, words):
+            return 0
+        c = self.step_to(family, config, node)
+        if c == DEAD:
+            return 0
+        if inclusive:
+            for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
+                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        if self.trie.end[node] - node <= FEW_NODES or self.any_keys(family, c):
+            return self.simulate_below(family, c, node, words)
+        self.collect_below(family, c, node)
+        if self.simulate_all:
+            self.to_simulate.clear()
+            return self.simulate_below(family, c, node, words)
+        for i in range(self.parts_found.size()):
+            self.apply(self.parts_found[i], words)
+        if self.parts_unsure.size():
+            self.try_unsure(words)
+        return 0
+
+    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept:
+        """Tell whether a configuration is inside of an object whose keys are known."""
+        cdef int32_t i, first = family.configs[config].first
+        for i in range(first, first + family.configs[config].count):
+            if self.semantics.keys_at(family.members[i].sem) > KEYS_UNKNOWN:
                 return True
         return False
-
-    cdef int expand(self, ConfigSpace family, Visit at) except -3:
-        """Add the parts of one mask, and visit what it leads to."""
-        cdef Mask mask = self.masks[at.mask]
-        cdef int32_t i, j, k, e
-        cdef bint unsure
-        cdef Edge edge
-        cdef Include piece
-        cdef Part part
-        cdef int32_t keys
-        cdef vector[vector[uint8_t]] texts
-        part.filter = at.filter
-        cdef vector[Part]* found = &self.parts_unsure if at.unsure else &self.parts_found
-        if mask.dense >= 0 or mask.sparse_count:
-            part.mask = at.mask
-            found.push_back(part)
-        for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
-            if self.any_exit(family, at.frame, self.pendings[i].ends):
-                part.mask = -1 - i
-                found.push_back(part)
-        for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
-            self.simulate_place(self.readers[i])
-        if mask.reads_tokens:
-            self.simulate_tokens = True
-        for i in range(mask.include_first, mask.include_first + mask.include_count):
-            piece = self.includes[i]
-            if self.any_exit(family, at.frame, piece.ends):
-                j = self.filter_both(at.filter, piece.filter)
-                self.visit(piece.mask, at.frame, j, at.keys, at.unsure)
-        for i in range(mask.group_first, mask.group_first + mask.group_count):
-            k = self.mask_groups[i]
-            for e in range(family.frames[at.frame].count):
-                edge = family.edges[family.frames[at.frame].first + e]
-                if edge.rest == BOTTOM_REST:
-                    continue
-                unsure = at.unsure or (
-                    not self.sure and edge.action >= 0 and self.semantics.may_forbid(edge.action)
-                )
-                j = self.child_of(family, k, edge, at, &keys)
-                self.visit(j, edge.parent, at.filter, keys, unsure)
-        if mask.joint >= 0:
-            self.repeat(family, at, mask.joint)
-        if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
-            self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), texts)
-            for i in range(mask.key_first, mask.key_first + mask.key_count):
-                self.doubt(self.key_starts[i], texts)
-        return 0
-
-    cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3:
-        """Visit, for every edge, the mask of a walk that knows where it returns to."""
-        cdef Edge edge
-        cdef int32_t e, j
-        for e in range(family.frames[at.frame].count):
-            edge = family.edges[family.frames[at.frame].first + e]
-            if edge.rest == BOTTOM_REST:
-                continue
-            j = NOT_JOINT
-            if edge.action == ACTION_NONE and (
-                at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
-            ):
-                j = self.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
-            if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
-                # merged after all: where captures keep texts, running all tokens would cost more
-                j = self.grouped_mask(joint, self.is_strict(family, at.frame))
-                self.visit(j, at.frame, at.filter, at.keys, at.unsure)
-                return 0
-            if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
-                self.simulate_all = True
-                return 0
-            self.visit(j, edge.parent, at.filter, at.keys, at.unsure)
-        return 0
-
-    cdef int32_t child_of(
-        self, ConfigSpace family, int32_t group, Edge edge, Visit at, int32_t* keys
-    ) except -3:
-        """Return the mask of what a group leaves over when it returns along an edge, and the keys there."""
-        cdef int32_t sem = self.groups[group].sem, found
-        cdef int32_t known = self.semantics.keys_at(sem)
-        cdef bint strict = self.is_strict(family, edge.parent)
-        keys[0] = at.keys
-        if edge.action <= ACTION_SCOPE:
-            keys[0] = self.semantics.keys_at(edge.saved)
-            known = KEYS_UNKNOWN
-            sem = SEM_SYMBOL
-        elif edge.action >= 0:
-            if self.semantics.is_key(edge.action):
-                sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
-                if sem < 0:
-                    self.simulate_all = True
-                    return NO_TOKENS
-                return self.child(group, edge.rest, sem, strict)
-            sem = SEM_SYMBOL
-            if known != KEYS_UNKNOWN:
-                return self.child(group, edge.rest, self.semantics.with_keys(SEM_SYMBOL, known), strict)
-        if known != KEYS_UNKNOWN:
-            return self.child(group, edge.rest, sem, strict)
-        found = NO_TOKENS
-        if keys[0] <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS:
-            found = self.child(group, edge.rest, sem, strict)
-            if keys[0] <= KEYS_UNKNOWN or not self.asks(found):
-                return found
-        # the keys decide: ask again with what walks may know of them
-        sem = self.semantics.with_keys(sem, self.semantics.keys.view(keys[0]))
-        return self.child(group, edge.rest, sem, strict)
-
-    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept:
-        """Return the child of a node that goes on with a byte, or -1."""
-        cdef int32_t i = node + 1
-        while i < n.end[node] and n.byte[i] < byte:
-            i = n.end[i]
-        return i if i < n.end[node] and n.byte[i] == byte else -1
-
-    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3:
-        """Note the places below one where one of the texts, and then a quote, is spelled.
-
-        Where a character is spelled as an escape all that follows is doubtful.
-        """
-        cdef Nodes n = self.forest.nodes(place)
-        cdef int32_t node, next, in_forest = place & IN_FOREST
-        cdef size_t k, i
-        cdef uint8_t byte
-        for k in range(texts.size()):
-            node = place >> 2
-            for i in range(texts[k].size() + 1):
-                byte = c'"'
-                if i < texts[k].size():
-                    next = self.go(n, node, c"\\")
-                    if next >= 0:
-                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
-                    byte = texts[k][i]
-                    if byte == c'"' or byte == c"\\" or byte < 0x20:
-                        break
-                node = self.go(n, node, byte)
-                if node < 0:
-                    break
-                if i == texts[k].size():
-                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
-        return 0
-
-    cdef int recheck(self, uint32_t* words) except -3:
-        """Take the doubtful tokens out; they are run on the real configuration."""
-        cdef size_t k
-        cdef int32_t t, node
-        cdef Nodes n
-        for k in range(self.doubtful.size()):
-            n = self.forest.nodes(self.doubtful[k])
-            node = self.doubtful[k] >> 2
-            for t in range(n.token_first[node], n.token_first[n.end[node]]):
-                words[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
-            self.simulate_place(self.doubtful[k])
-        return 0
-
-    cdef int try_unsure(self, uint32_t* words) except -3:
-        """Note the tokens that some action may forbid, and nothing else allows."""
-        cdef size_t k
-        cdef int32_t i, n
-        cdef uint32_t left
-        self.unsure.assign(self.width, 0)
-        for k in range(self.parts_unsure.size()):
-            self.apply(self.parts_unsure[k], self.unsure.data())
-        for i in range(self.width):
-            left = self.unsure[i] & ~words[i]
-            if left:
-                for n in range(32):
-                    if (left >> n) & 1:
-                        self.to_try.push_back(32 * i + n)
-        return 0
-
-    cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3:
-        """Return the mask of a local state; the keys of the object are part of it where they decide."""
-        cdef int32_t found
-        if keys <= KEYS_UNKNOWN:
-            return self.root(state, strict)
-        if not self.terms.terms[state].flags & F_KEYS:
-            found = self.root(state, strict)
-            if not self.asks(found):
-                return found
-        return self.keyed_root(state, self.semantics.symbol_with(keys), strict)
-
-    cdef int collect(self, ConfigSpace family, int32_t config) except -3:
-        """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
-        cdef int where
-        cdef int32_t i, keys, mask, node, first = family.configs[config].first
-        cdef size_t roots, k = 0
-        cdef Member m
-        cdef vector[vector[uint8_t]] texts
-        self.visits.clear()
-        self.visited_ready = False
-        self.parts_found.clear()
-        self.parts_unsure.clear()
-        self.to_simulate.clear()
-        self.to_try.clear()
-        self.doubtful.clear()
-        self.simulate_tokens = False
-        self.simulate_all = False
-        self.sure = True
-        if family.configs[config].capturing:
-            for i in range(first, first + family.configs[config].count):
-                self.sure = self.sure and self.semantics.is_sure(family.members[i].sem)
-        for i in range(first, first + family.configs[config].count):
-            m = family.members[i]
-            keys = self.semantics.keys_at(m.sem)
-            mask = self.root_of(m.state, keys, self.is_strict(family, m.frame))
-            if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
-                texts.clear()
-                where = self.semantics.rest_of_keys(m.sem, texts)
-                node = 0
-                if where == UNOPENED_KEYS:
-                    node = self.go(self.forest.nodes(0), 0, c'"')
-                if where == NEEDS_STATE:
-                    self.simulate_all = True
-                elif where != NO_KEYS and node >= 0:
-                    self.doubt(node << 2, texts)
-            self.visit(mask, m.frame, NO_FILTER, keys)
-        roots = self.visits.size()
-        while k < self.visits.size():
-            self.expand(family, self.visits[k])
-            k += 1
-            if k >= roots and self.visits.size() > MANY_VISITS:
-                # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
-                # exponentially; configurations join the paths, so this stays polynomial
-                self.simulate_all = True
-                break
-        if k > self.most_visits:
-            self.most_visits = k
-        return 0
 
     # -- putting them together ---------------------------------------------------------------------------
 
@@ -381,6 +178,22 @@ cdef class MaskStore(Simulation):
             n = self.sparse_tokens[i]
             if filter == NULL or (filter[n >> 5] >> (n & 31)) & 1:
                 words[n >> 5] |= <uint32_t>1 << (n & 31)
+        return 0
+
+    cdef int try_unsure(self, uint32_t* words) except -3:
+        """Note the tokens that some action may forbid, and nothing else allows."""
+        cdef size_t k
+        cdef int32_t i, n
+        cdef uint32_t left
+        self.unsure.assign(self.width, 0)
+        for k in range(self.parts_unsure.size()):
+            self.apply(self.parts_unsure[k], self.unsure.data())
+        for i in range(self.width):
+            left = self.unsure[i] & ~words[i]
+            if left:
+                for n in range(32):
+                    if (left >> n) & 1:
+                        self.to_try.push_back(32 * i + n)
         return 0
 
     cdef int weigh(self) except -1:
@@ -489,11 +302,8 @@ cdef class MaskStore(Simulation):
             memcpy(words, self.rows[family.configs[config].mask_row], 4 * <size_t>self.width)
             return 0
         self.collect(family, config)
-        if self.simulate_all:
-            self.to_simulate.clear()
-            self.to_simulate.push_back(0)
-            row = -1
-        else:
+        row = -1
+        if not self.simulate_all:
             row = self.join()
         if row >= 0:
             memcpy(words, self.rows[row], 4 * <size_t>self.width)
@@ -507,12 +317,21 @@ cdef class MaskStore(Simulation):
                 self.try_unsure(words)
             if self.doubtful.size():
                 self.recheck(words)
-        if self.to_simulate.empty() and self.to_try.empty() and not self.simulate_tokens:
+        if not (
+            self.to_simulate.size() or self.to_try.size() or self.simulate_tokens or self.simulate_all
+        ):
             if row >= 0:
                 family.configs[config].mask_row = row
                 family.configs[config].mask_epoch = self.epoch
             return 0
-        self.simulate(family, config, words)
+        self.simulations += 1
+        if self.simulate_tokens or self.simulate_all:
+            self.simulate_special(family, config, words)
+        if self.simulate_all:
+            self.simulate_below(family, config, 0, words)
+        else:
+            self.settle(family, config, words)
+            self.try_tokens(family, config, words)
         # what was run on the configuration holds for it alone, and the next fill there is a copy
         row = self.new_row()
         self.joins += 1
@@ -526,6 +345,7 @@ cdef class MaskStore(Simulation):
         return {
             "masks": self.masks.size(),
             "walks": self.walks,
+            "word_walks": self.word_walks,
             "visited_nodes": self.visited_nodes,
             "fills": self.fills,
             "hits": self.hits,
@@ -535,6 +355,7 @@ cdef class MaskStore(Simulation):
             "subtrees_taken": self.taken,
             "simulations": self.simulations,
             "tried_tokens": self.tried,
+            "settled_places": self.settled,
             "most_visits": self.most_visits,
             "mask_bytes": self.nbytes(),
             "walk_bytes": self.space.nbytes(),
@@ -550,7 +371,3 @@ cdef class MaskStore(Simulation):
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
         return held + self.runs.nbytes()
-
-
-cdef inline uint64_t visit_key(Visit v) noexcept:
-    return (<uint64_t>v.mask << 32) | <uint64_t>v.frame

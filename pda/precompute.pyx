@@ -3,8 +3,13 @@
 
 from libc.stdint cimport int32_t, uint64_t
 
+from stackmask.pda.heads cimport Cut, Leaf
 from stackmask.pda.interning cimport EMPTY, EPS
+from stackmask.pda.keys cimport KEYS_UNKNOWN
+from stackmask.pda.mask_table cimport NO_TOKENS
 from stackmask.pda.masks cimport MaskStore
+from stackmask.pda.parts cimport WHOLE
+from stackmask.pda.semantics cimport SEM_SYMBOL
 
 
 def precompute(MaskStore masks, rules, long long budget):
@@ -12,7 +17,7 @@ def precompute(MaskStore masks, rules, long long budget):
 
     Stops after ``budget`` walks. Returns (states seen, walks done, complete).
     """
-    cdef int32_t rule, state, d, s, g, mask
+    cdef int32_t rule, state, d, s, g, mask, rest
     cdef uint64_t before = masks.walks
     calls = []      # (caller rule, callee rule, return state)
     reach = {}
@@ -56,9 +61,52 @@ def precompute(MaskStore masks, rules, long long budget):
         for state in reach[rule]:
             if <long long>(masks.walks - before) > budget:
                 return total, masks.walks - before, False
-            mask = masks.root(state, False)
-            g = masks.masks[mask].group_first
-            for g in range(g, g + masks.masks[mask].group_count):
-                for rest in returns[rule]:
-                    masks.child(masks.mask_groups[g], rest, masks.groups[masks.mask_groups[g]].sem, False)
+            todo = make(masks, WHOLE, state)
+            seen = set()
+            while todo:
+                mask, rest, below = todo.pop()
+                if (mask, rest, below) in seen:
+                    continue
+                seen.add((mask, rest, below))
+                g = masks.masks[mask].include_first
+                for g in range(g, g + masks.masks[mask].include_count):
+                    todo.append((masks.includes[g].mask, rest, below))
+                g = masks.masks[mask].group_first
+                for g in range(g, g + masks.masks[mask].group_count):
+                    if rest != EPS:
+                        found = make(masks, masks.mask_groups[g], rest)
+                        todo += [(part, after, below) for part, after, _ in found]
+                    elif not below:
+                        for rest_below in returns[rule]:
+                            found = make(masks, masks.mask_groups[g], rest_below)
+                            todo += [(part, after, True) for part, after, _ in found]
     return total, masks.walks - before, True
+
+
+cdef list make(MaskStore masks, int32_t group, int32_t state):
+    """Make the masks of a state over a group, or over the whole vocabulary if that is WHOLE.
+
+    Returns (mask, what follows its heads, False) for each of them.
+    """
+    cdef int32_t i, found
+    cdef Cut cut
+    cdef Leaf leaf
+    made = []
+    if masks.is_cut(state, KEYS_UNKNOWN):
+        cut = masks.heads.cut(state)
+        state = cut.other
+        for i in range(cut.first, cut.first + cut.count):
+            leaf = masks.heads.leaves[i]
+            if group == WHOLE:
+                found = masks.root(leaf.head, False, leaf.words)
+            else:
+                found = masks.child(group, leaf.head, SEM_SYMBOL, False, leaf.words)
+            if found != NO_TOKENS:
+                made.append((found, masks.heads.rest_of(i), False))
+    if state != EMPTY:
+        if group == WHOLE:
+            found = masks.root(state, False)
+        else:
+            found = masks.child(group, state, masks.groups[group].sem, False)
+        made.append((found, EPS, False))
+    return made

@@ -17,3 +17,5 @@ cdef class RepeatedWalks(MaskWalks):
     cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3
     cdef int32_t grouped_mask(self, int32_t number, bint strict) except -3
     cdef int32_t walk_again(self, Joint again, bint strict, Joint* more) except -3
+    cdef bint is_worth(self, int32_t mask) noexcept
+    cdef int32_t root_below(self, int32_t state, int32_t node, bint strict) except -3

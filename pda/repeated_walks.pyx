@@ -10,6 +10,7 @@ from libc.stdint cimport uint64_t
 from stackmask.pda.frames cimport BOTTOM, Edge
 from stackmask.pda.interning cimport ACTION_NONE
 from stackmask.pda.mask_table cimport NO_RUN, Include
+from stackmask.pda.semantics cimport SEM_SYMBOL
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
@@ -88,3 +89,28 @@ cdef class RepeatedWalks(MaskWalks):
         else:
             start = self.space.raw(again.state, frame, again.sem)
         return self.walk(start, below, NO_RUN, below, again.with_tokens, strict, nothing_else, more)
+
+    cdef bint is_worth(self, int32_t mask) noexcept:
+        """Tell whether few tokens go on behind a head, and no semantic state decides on others."""
+        cdef int32_t i, first = self.masks[mask].include_first
+        if self.asks(mask) or self.masks[mask].joint >= 0:
+            return False
+        for i in range(first, first + self.masks[mask].include_count):
+            if self.asks(self.includes[i].mask) or self.masks[self.includes[i].mask].joint >= 0:
+                return False
+        return True
+
+    cdef int32_t root_below(self, int32_t state, int32_t node, bint strict) except -3:
+        """Return what of the mask of a local state, outside of objects, is below a node of the vocabulary."""
+        cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.roots_below, key), start
+        cdef Joint again
+        cdef vector[int32_t] whole
+        cdef vector[Include] nothing_else
+        if found == NO_VALUE:
+            whole.push_back(node << 2)
+            self.may_repeat(&again, state, SEM_SYMBOL, whole)
+            start = self.space.raw(state, BOTTOM, SEM_SYMBOL)
+            found = self.walk(start, whole, NO_RUN, whole, False, strict, nothing_else, &again)
+            map_put(&self.roots_below, key, found)
+        return found

@@ -63,6 +63,7 @@ cdef class RunCuts(MaskTable):
     cdef int32_t narrow(
         self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left
     ) except -3
+    cdef bint is_known(self, int32_t config) noexcept
     cdef int32_t cut_here(
         self,
         int32_t config,

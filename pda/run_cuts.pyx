@@ -143,7 +143,7 @@ cdef class RunCuts(MaskTable):
                 part.state = t.b if t.kind == K_SEQ else EPS
                 part.sem = sem
                 part.rest = self.space.closed(part.state, BOTTOM, sem)
-                if part.rest > DEAD and part.ends and not self.space.configs[part.rest].reads:
+                if part.rest > DEAD and part.ends and self.is_known(part.rest):
                     found = 0
                     rest = self.space.configs[part.rest]
                     begin = &self.runs.codes[part.code].first[0]
@@ -298,6 +298,11 @@ cdef class RunCuts(MaskTable):
             later.push_back(piece)
         return 1
 
+    cdef bint is_known(self, int32_t config) noexcept:
+        """Tell whether nothing of a configuration depends on the semantic state."""
+        cdef Config c = self.space.configs[config]
+        return not c.reads and c.sure == c.count
+
     cdef int32_t cut_here(
         self,
         int32_t config,
@@ -314,6 +319,8 @@ cdef class RunCuts(MaskTable):
         cdef vector[int32_t] left
         cdef int32_t rest
         cdef size_t k
+        if self.space.configs[config].sure != self.space.configs[config].count:
+            return config
         if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
             return config
         self.split(config)

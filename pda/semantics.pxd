@@ -8,6 +8,7 @@ from stackmask.pda.tables cimport IdTable, KeyMap
 cdef enum:
     SEM_PLAIN = 0       # the state of grammars without semantics, and the initial value of the others
     SEM_SYMBOL = 1      # in mask walks: the state below is not known
+    SEM_UNSURE = 2      # likewise, behind an action that may have forbidden what is read
     FORBIDDEN = -1      # the action does not allow the return
     NEEDS_STATE = -2    # the answer depends on a state that the walk does not know
     # texts of undeclared keys in walks, which do not keep them: by the bytes read so far, none, one, more
@@ -40,6 +41,9 @@ cdef class Semantics:
     cdef vector[int32_t] value_parent   # links: the value below
     cdef vector[int32_t] value_text     # links: the text on top
     cdef vector[uint8_t] value_symbolic  # rests on the unknown state
+    cdef vector[uint8_t] value_unsure   # and behind an action that may have forbidden it
+    cdef KeyMap pairs                   # value << 32 | text -> pair
+    cdef KeyMap ended                   # pair << 32 | action -> value after a callable, or FORBIDDEN
     cdef KeyMap text_index              # text without its last byte << 8 | byte -> text; text 0 is empty
     cdef vector[int32_t] text_parent
     cdef vector[uint8_t] text_byte
@@ -49,6 +53,7 @@ cdef class Semantics:
     cdef vector[uint8_t] action_kind    # ACT_CALL, ACT_PUSH or ACT_KEY
     cdef vector[int32_t] action_text    # the text that its captures begin with
     cdef list resolvers
+    cdef vector[int32_t] bounds         # resolver -> a term that holds all its answers, or NEEDS_STATE
     cdef object resolve_term            # (resolver answer) -> term
     cdef KeyMap resolved                # resolver << 32 | value -> term
     cdef KeyMap known_sure              # value << 32 | text of a capture -> no action can forbid its end
@@ -64,6 +69,8 @@ cdef class Semantics:
     cdef int32_t add_value(
         self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic
     ) except -1
+    cdef int32_t call(self, int32_t value, vector[uint8_t]& text, int32_t text_id, int32_t action) except -3
+    cdef bint is_unsure(self, int32_t sem) noexcept
     cdef int32_t link(self, int32_t parent, int32_t text) except -1
     cdef int32_t value_of(self, object value) except -1
     cdef int32_t root(self, int32_t sem) noexcept
@@ -73,14 +80,16 @@ cdef class Semantics:
     cdef int32_t append(self, int32_t sem, uint8_t byte) except -3
     cdef int32_t begin(self, int32_t sem, int32_t action) except -3
     cdef int32_t begin_key(self, int32_t sem) except -3
-    cdef int32_t begin_update(self, int32_t sem, int32_t action) except -3
+    cdef int32_t begin_unknown(self, int32_t sem, int32_t action) except -3
     cdef bint keeps_bytes(self, int32_t sem) noexcept
     cdef int32_t end(self, int32_t sem, int32_t action) except -3
     cdef bytes first_of(self, vector[uint8_t]& text, int32_t action)
     cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
+    cdef int32_t bound_of(self, int32_t resolver) noexcept
+    cdef int32_t unsure(self, int32_t sem) except -3
     cdef bint may_forbid(self, int32_t action)
     cdef int is_sure(self, int32_t sem) except -1
-    cdef bint is_update(self, int32_t action)
+    cdef bint is_callable(self, int32_t action)
     cdef bint is_key(self, int32_t action)
     cdef int32_t keys_at(self, int32_t sem) noexcept
     cdef int32_t symbol_with(self, int32_t keys) except -3

@@ -14,7 +14,8 @@ the value: the object starts with a fresh one, and all of S is restored when it 
 
 Mask walks start with a frame below that is not known; SEM_SYMBOL stands for the state there, and for the
 text of captures that are open there. What the walk pushes on it becomes links that rest on the symbol. A
-question that needs more answers NEEDS_STATE: those tokens are run on the real configuration.
+question that needs more answers NEEDS_STATE: those tokens are run on the real configuration. An action that
+may forbid leads to SEM_UNSURE, a reading that may exist: only tokens that no other one allows are run.
 """
 
 cimport cython
@@ -60,6 +61,8 @@ cdef class Semantics:
         map_init(&self.text_index)
         map_init(&self.resolved)
         map_init(&self.known_sure)
+        map_init(&self.pairs)
+        map_init(&self.ended)
         self.keys = keys
         self.values = []
         self.value_index = {}
@@ -77,6 +80,8 @@ cdef class Semantics:
         self.resolve_term = resolve_term
         self.intern(-1, self.value_of(()), KEYS_NONE, 0)
         self.intern(-1, self.add_value(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
+        self.intern(-1, self.add_value(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
+        self.value_unsure[self.value_unsure.size() - 1] = True
 
     def __dealloc__(self):
         ids_free(&self.sem_index)
@@ -84,6 +89,8 @@ cdef class Semantics:
         map_free(&self.text_index)
         map_free(&self.resolved)
         map_free(&self.known_sure)
+        map_free(&self.pairs)
+        map_free(&self.ended)
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
@@ -109,7 +116,11 @@ cdef class Semantics:
 
     def add_resolver(self, resolver):
         """Return the number of a resolver: ``"top"`` or a callable."""
-        return self.number_of(self.resolvers, "resolver", resolver)
+        number = self.number_of(self.resolvers, "resolver", resolver)
+        if number == <int32_t>self.bounds.size():
+            bound = getattr(resolver, "answers_at_most", None)
+            self.bounds.push_back(NEEDS_STATE if bound is None else self.resolve_term(bound))
+        return number
 
     cdef int32_t number_of(self, list table, str what, object entry) except -1:
         # callables are one if they are the same object; the table keeps them alive, so their ids are theirs
@@ -202,6 +213,9 @@ cdef class Semantics:
         self.value_parent.push_back(parent)
         self.value_text.push_back(text)
         self.value_symbolic.push_back(symbolic)
+        self.value_unsure.push_back(0)
+        if parent >= 0:
+            self.value_unsure[self.value_unsure.size() - 1] = self.value_unsure[parent]
         return <int32_t>self.value_kind.size() - 1
 
     cdef int32_t value_of(self, object value) except -1:
@@ -225,6 +239,12 @@ cdef class Semantics:
         while self.sems[sem].parent >= 0:
             sem = self.sems[sem].parent
         return sem
+
+    cdef bint is_unsure(self, int32_t sem) noexcept:
+        """Tell whether an action may have forbidden what led a walk to a state."""
+        if sem <= SEM_SYMBOL:
+            return False
+        return self.value_unsure[self.sems[self.root(sem)].value] != 0
 
     cdef bint in_capture(self, int32_t sem) noexcept:
         return self.sems[sem].parent >= 0
@@ -269,12 +289,15 @@ cdef class Semantics:
         """Return the state of a walk with a key begun; its text does not matter to walks, and is not kept."""
         return self.intern(sem, -1, -1, KEY_OF_NONE)
 
-    cdef int32_t begin_update(self, int32_t sem, int32_t action) except -3:
-        """Return the state with one more open capture, of an action that never forbids.
+    cdef int32_t begin_unknown(self, int32_t sem, int32_t action) except -3:
+        """Return the state of a walk with one more open capture, for a callable.
 
-        Where the value is not known, the action's answer is neither, and the text need not be kept.
+        Where the value is not known, the callable is not asked, and the text is kept only if the capture
+        around keeps all of its own.
         """
-        if self.in_capture(sem) or not self.value_symbolic[self.sems[sem].value]:
+        if not self.value_symbolic[self.sems[self.root(sem)].value]:
+            return self.begin(sem, action)
+        if self.in_capture(sem) and self.text_left[self.sems[sem].text] < 0:
             return self.begin(sem, action)
         return self.intern(sem, -1, -1, KEY_OF_MORE)
 
@@ -289,7 +312,8 @@ cdef class Semantics:
         cdef vector[uint8_t] text, value
         cdef size_t i
         cdef int32_t last
-        if s.text >= FIRST_TEXT:
+        # a capture that may end at every byte would else cost the square of its length
+        if s.text >= FIRST_TEXT and (self.action_kind[action] == ACT_KEY or self.in_capture(s.parent)):
             self.spell(s.text, text)
         if self.action_kind[action] == ACT_PUSH:
             base.value = self.link(base.value, s.text)
@@ -309,18 +333,16 @@ cdef class Semantics:
                 return NEEDS_STATE
         else:
             if self.value_symbolic[base.value]:
-                if self.action_kind[action] != ACT_UPDATE:
-                    return NEEDS_STATE
-                base.value = self.sems[SEM_SYMBOL].value
+                if self.action_kind[action] != ACT_UPDATE or self.value_unsure[base.value]:
+                    base.value = self.sems[SEM_UNSURE].value
+                else:
+                    base.value = self.sems[SEM_SYMBOL].value
             elif s.text == KEY_OF_MORE:
                 return NEEDS_STATE
             else:
-                answer = self.actions[action](self.values[base.value], self.first_of(text, action))
-                if answer is None:
-                    if self.action_kind[action] == ACT_UPDATE:
-                        raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
+                base.value = self.call(base.value, text, s.text, action)
+                if base.value == FORBIDDEN:
                     return FORBIDDEN
-                base.value = self.value_of(answer)
         sem = self.with_root(s.parent, self.intern(-1, base.value, base.keys, 0))
         if self.in_capture(sem):
             last = self.sems[sem].text
@@ -329,6 +351,31 @@ cdef class Semantics:
                 for i in range(text.size()):
                     sem = self.append(sem, text[i])
         return sem
+
+    cdef int32_t call(
+        self, int32_t value, vector[uint8_t]& text, int32_t text_id, int32_t action
+    ) except -3:
+        """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
+        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id
+        cdef int32_t pair = map_get(&self.pairs, key), found
+        if pair == NO_VALUE:
+            pair = <int32_t>self.pairs.count
+            map_put(&self.pairs, key, pair)
+        key = (<uint64_t>pair << 32) | <uint64_t>action
+        found = map_get(&self.ended, key)
+        if found != NO_VALUE:
+            return found
+        if text.empty() and text_id >= FIRST_TEXT:
+            self.spell(text_id, text)
+        answer = self.actions[action](self.values[value], self.first_of(text, action))
+        if answer is not None:
+            found = self.value_of(answer)
+        elif self.action_kind[action] == ACT_UPDATE:
+            raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
+        else:
+            found = FORBIDDEN
+        map_put(&self.ended, key, found)
+        return found
 
     cdef bytes first_of(self, vector[uint8_t]& text, int32_t action):
         """Return what an action reads of a text, which may have been kept whole for a capture around it."""
@@ -357,6 +404,14 @@ cdef class Semantics:
         term = self.resolve_term(answer)
         map_put(&self.resolved, key, term)
         return term
+
+    cdef int32_t bound_of(self, int32_t resolver) noexcept:
+        """Return a term that holds all that a resolver may answer, or NEEDS_STATE."""
+        return self.bounds[resolver]
+
+    cdef int32_t unsure(self, int32_t sem) except -3:
+        """Return the state of a walk that may not exist."""
+        return self.with_root(sem, self.intern(-1, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
     cdef bint may_forbid(self, int32_t action):
         """Tell whether an action may forbid: then a mask cannot be remembered without the state."""
@@ -387,9 +442,9 @@ cdef class Semantics:
             map_put(&self.known_sure, key, k)
         return k
 
-    cdef bint is_update(self, int32_t action):
-        """Tell whether an action is a callable that never forbids."""
-        return self.action_kind[action] == ACT_UPDATE
+    cdef bint is_callable(self, int32_t action):
+        """Tell whether an action is a Python callable."""
+        return self.action_kind[action] == ACT_CALL or self.action_kind[action] == ACT_UPDATE
 
     cdef bint is_key(self, int32_t action):
         """Tell whether an action enters an undeclared key."""

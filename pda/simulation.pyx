@@ -5,7 +5,7 @@ That is where the semantic state decides, and where a stack has too many paths. 
 remembered, so only what is met for the first time costs more than a look-up.
 """
 
-from libcpp.algorithm cimport sort
+from libc.stdint cimport uint8_t
 
 from stackmask.pda.config_table cimport DEAD
 from stackmask.pda.interning cimport TOKENS
@@ -33,68 +33,50 @@ cdef class Simulation(RepeatedWalks):
             self.to_try.push_back(n.tokens[t])
         return 0
 
-    cdef int simulate(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or the tokens of ``to_simulate`` and ``to_try`` that may follow on the real stack."""
-        cdef size_t k
-        cdef int32_t done = 0, node, i, c, place
-        cdef vector[int32_t] path
-        self.simulations += 1
-        if self.simulate_tokens or self.simulate_all:
-            self.simulate_special(family, config, words)
-        self.tried += self.to_try.size()
-        sort(self.to_simulate.begin(), self.to_simulate.end())
-        for k in range(self.to_simulate.size()):
-            # subtrees are nested or disjoint, and an outer one comes first
-            place = self.to_simulate[k]
-            node = place >> 2
-            if node < done and self.to_simulate[k - 1] >> 2 != node:
-                continue
-            self.simulate_below(family, config, node, (place & INCLUSIVE) != 0, words)
-            if self.trie.end[node] > done:
-                done = self.trie.end[node]
-        if self.to_try.size() and self.node_of.empty():
-            self.node_of.resize(32 * <size_t>self.width, 0)
-            for i in range(self.trie.nodes):
-                for c in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
-                    self.node_of[self.trie.tokens[c]] = i
-        for k in range(self.to_try.size()):
-            i = self.to_try[k]
-            if (words[i >> 5] >> (i & 31)) & 1:
-                continue
-            node = self.node_of[i]
-            path.clear()
-            while node:
-                path.push_back(node)
-                node = self.trie.parent[node]
-            c = config
-            while c != DEAD and not path.empty():
-                c = family.step(c, self.trie.byte[path.back()])
-                path.pop_back()
-            if c != DEAD:
-                words[i >> 5] |= <uint32_t>1 << (i & 31)
-        return 0
+    cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept:
+        """Tell whether all tokens below a node, and its own if it is ``inclusive``, are allowed already."""
+        cdef int32_t t, token
+        for t in range(
+            self.trie.token_first[node if inclusive else node + 1], self.trie.token_first[self.trie.end[node]]
+        ):
+            token = self.trie.tokens[t]
+            if not (words[token >> 5] >> (token & 31)) & 1:
+                return False
+        return True
 
-    cdef int simulate_below(
-        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
-    ) except -3:
-        """Or the tokens below a node that may follow, and its own if it is ``inclusive``."""
-        cdef int32_t i, c, k, t, last, start = node, stop = self.trie.end[node]
+    cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3:
+        """Return the configuration after the text of a node of the vocabulary, or DEAD."""
         cdef vector[int32_t] path
         while node:
             path.push_back(node)
             node = self.trie.parent[node]
-        self.stack[0] = config
-        while not path.empty():
-            i = path.back()
+        while config != DEAD and not path.empty():
+            config = family.step(config, self.trie.byte[path.back()])
             path.pop_back()
-            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
-            if c == DEAD:
-                return 0
-            self.stack[self.trie.depth[i]] = c
-        if inclusive:
-            for t in range(self.trie.token_first[start], self.trie.token_first[start + 1]):
-                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
-        i = start + 1
+        return config
+
+    cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Or the tokens of ``to_try`` that may follow on the real stack."""
+        cdef size_t k
+        cdef int32_t i, t
+        self.tried += self.to_try.size()
+        if self.to_try.size() and self.node_of.empty():
+            self.node_of.resize(32 * <size_t>self.width, 0)
+            for i in range(self.trie.nodes):
+                for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                    self.node_of[self.trie.tokens[t]] = i
+        for k in range(self.to_try.size()):
+            i = self.to_try[k]
+            if not (words[i >> 5] >> (i & 31)) & 1 and self.step_to(family, config, self.node_of[i]) != DEAD:
+                words[i >> 5] |= <uint32_t>1 << (i & 31)
+        return 0
+
+    cdef int simulate_below(
+        self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
+    ) except -3:
+        """Or the tokens below a node that may follow the configuration there."""
+        cdef int32_t i = node + 1, c, k, t, last, stop = self.trie.end[node]
+        self.stack[self.trie.depth[node]] = config
         t = self.trie.token_first[i] if i < stop else 0
         while i < stop:
             # what is allowed whatever the state is need not be run
@@ -125,4 +107,53 @@ cdef class Simulation(RepeatedWalks):
                 for k in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][k]
                     words[n >> 5] |= <uint32_t>1 << (n & 31)
+        return 0
+
+    # -- undeclared keys that may repeat -----------------------------------------------------------------
+
+    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept:
+        """Return the child of a node that goes on with a byte, or -1."""
+        cdef int32_t i = node + 1
+        while i < n.end[node] and n.byte[i] < byte:
+            i = n.end[i]
+        return i if i < n.end[node] and n.byte[i] == byte else -1
+
+    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3:
+        """Note the places below one where one of the texts, and then a quote, is spelled.
+
+        Where a character is spelled as an escape all that follows is doubtful.
+        """
+        cdef Nodes n = self.forest.nodes(place)
+        cdef int32_t node, next, in_forest = place & IN_FOREST
+        cdef size_t k, i
+        cdef uint8_t byte
+        for k in range(texts.size()):
+            node = place >> 2
+            for i in range(texts[k].size() + 1):
+                byte = c'"'
+                if i < texts[k].size():
+                    next = self.go(n, node, c"\\")
+                    if next >= 0:
+                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
+                    byte = texts[k][i]
+                    if byte == c'"' or byte == c"\\" or byte < 0x20:
+                        break
+                node = self.go(n, node, byte)
+                if node < 0:
+                    break
+                if i == texts[k].size():
+                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
+        return 0
+
+    cdef int recheck(self, uint32_t* words) except -3:
+        """Take the doubtful tokens out; they are run on the real configuration."""
+        cdef size_t k
+        cdef int32_t t, node
+        cdef Nodes n
+        for k in range(self.doubtful.size()):
+            n = self.forest.nodes(self.doubtful[k])
+            node = self.doubtful[k] >> 2
+            for t in range(n.token_first[node], n.token_first[n.end[node]]):
+                words[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+            self.simulate_place(self.doubtful[k])
         return 0

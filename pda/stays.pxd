@@ -1,7 +1,8 @@
 # Subtrees of the vocabulary that are taken whole. See stays.pyx.
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.remainders cimport Nodes
 from stackmask.pda.shortcuts cimport Shortcuts
 
 
@@ -39,4 +40,8 @@ cdef class Stays(Shortcuts):
     cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept
     cdef bint are_alike(self, int32_t a, int32_t b) noexcept
     cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1
-    cdef int places_below(self, int32_t node, vector[int32_t]& places) except -1
+    cdef bint goes_on(self, Nodes n, int32_t node, int32_t guard) noexcept
+    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept
+    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1
+    cdef bint meets(self, int32_t below, uint64_t guards) noexcept
+    cdef int places_below(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1

@@ -12,6 +12,8 @@ from libc.string cimport memset
 
 from stackmask.pda.below cimport Below, utf8_step
 from stackmask.pda.config_table cimport DEAD, NO_ROW, UNKNOWN, Config, Member
+from stackmask.pda.interning cimport ANY_BYTE
+from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.runs cimport NOT_A_CODE, Code
 from stackmask.pda.shortcuts cimport NO_END, Settled
 
@@ -179,7 +181,9 @@ cdef class Stays(Shortcuts):
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
         cdef int32_t k
-        if not x.count or not y.count or x.capturing or y.capturing or x.reads != y.reads:
+        if not x.count or x.sure != x.count or not y.count or y.sure != y.count:
+            return False
+        if x.capturing or y.capturing or x.reads != y.reads:
             return False
         if x.ends != y.ends or x.pop_count != y.pop_count:
             return False
@@ -210,6 +214,7 @@ cdef class Stays(Shortcuts):
             head += 1
             if (
                 not self.space.configs[target].count
+                or self.space.configs[target].sure != self.space.configs[target].count
                 or self.space.configs[target].pop_count
                 or self.space.configs[target].capturing
                 or self.space.configs[target].ends != self.space.configs[config].ends
@@ -231,14 +236,67 @@ cdef class Stays(Shortcuts):
                     return False
         return True
 
-    cdef int places_below(self, int32_t node, vector[int32_t]& places) except -1:
-        """Append the nodes below one that whole characters end at and others follow."""
-        cdef int32_t i, k
+    cdef bint goes_on(self, Nodes n, int32_t node, int32_t guard) noexcept:
+        """Tell whether some text below a node begins as a guard allows."""
+        cdef int32_t k
+        if guard == ANY_BYTE:
+            return True
+        for k in range(n.kid_first[node], n.kid_first[node + 1]):
+            if self.terms.guard_has(guard, n.kid_byte[k]):
+                return True
+        return False
+
+    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept:
+        """Tell whether some of the guards, bits, allows a byte."""
+        cdef int32_t g = 0
+        while guards:
+            if guards & 1 and self.terms.guard_has(g, byte):
+                return True
+            guards >>= 1
+            g += 1
+        return False
+
+    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1:
+        """Note where what was left out goes on under some guards: at a place, or at children of it."""
+        cdef Nodes n = self.forest.nodes(place)
+        cdef int32_t k, node = place >> 2
+        if not guards:
+            return 0
+        if guards & 1:
+            readers.push_back(place)
+        elif place & INCLUSIVE:
+            if self.allows(guards, n.byte[node]):
+                readers.push_back(place)
+        else:
+            for k in range(n.kid_first[node], n.kid_first[node + 1]):
+                if self.allows(guards, n.kid_byte[k]):
+                    readers.push_back((n.kid_node[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
+        return 0
+
+    cdef bint meets(self, int32_t below, uint64_t guards) noexcept:
+        """Tell whether some of the guards may allow a byte of the characters below a node."""
+        cdef Below* at = &self.trie.below[below]
+        cdef int32_t b
+        for b in range(128):
+            if (at.ascii[b >> 6] >> (b & 63)) & 1 and self.allows(guards, <uint8_t>b):
+                return True
+        if at.leads:
+            for b in range(0x80, 0x100):
+                if self.allows(guards, <uint8_t>b):
+                    return True
+        return False
+
+    cdef int places_below(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1:
+        """Append the nodes below one that whole characters end at and others follow, as a guard allows."""
+        cdef int32_t i, k, j
         for i in range(node + 1, self.trie.end[node]):
             k = self.trie.kid_first[i]
             # a text goes on with these bytes inside of a character only
             if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
-                places.push_back(i << 2)
+                for j in range(k, self.trie.kid_first[i + 1]):
+                    if self.terms.guard_has(guard, self.trie.kid_byte[j]):
+                        places.push_back(i << 2)
+                        break
         return 0
 
 

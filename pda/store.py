@@ -54,6 +54,7 @@ _NOT_REGULAR = (
 
 DEFAULT_CACHE_BYTES = 1 << 29
 MAX_ANSWERS = 65536  # of resolvers, remembered with their terms
+MAX_CHECKED = 262_144  # expressions in answers of resolvers, not looked at again
 _tags = count(1)  # newer stores have larger ones
 
 
@@ -64,7 +65,18 @@ class Store:
     Invariant: append-only, but for masks, which can be dropped and come back equal. Hold ``lock`` to use it.
     """
 
-    __slots__ = ("answers", "cache_bytes", "info", "limits", "lock", "masks", "semantics", "tables", "terms")
+    __slots__ = (
+        "answers",
+        "cache_bytes",
+        "checked",
+        "info",
+        "limits",
+        "lock",
+        "masks",
+        "semantics",
+        "tables",
+        "terms",
+    )
 
     def __init__(self, info: TokenInfo, limits: Limits, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
         self.info = info
@@ -73,6 +85,7 @@ class Store:
         self.lock = StoreLock()
         # id of what a resolver answered → (the answer, its term): resolvers answer the same objects again
         self.answers: dict[int, tuple[Any, int]] = {}
+        self.checked: dict[int, ir.Expr] = {}
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         keys = KeyStates(self.terms, limits.max_semantic_states)
         self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states)
@@ -140,6 +153,16 @@ class Store:
         if answer is None:
             return int(self.terms.empty())
         expr = ir.Literal(answer) if isinstance(answer, bytes) else answer
+        # answers are often choices of the same names in other combinations
+        for item in expr.items if isinstance(expr, ir.Choice) else (expr,):
+            if id(item) not in self.checked:
+                self._check(item)
+                if len(self.checked) >= MAX_CHECKED:
+                    self.checked.clear()
+                self.checked[id(item)] = item
+        return regular_term(self.terms, expr)
+
+    def _check(self, expr: ir.Expr) -> None:
         for part in ir.walk(expr):
             if isinstance(part, _NOT_REGULAR):
                 raise ResolverError(
@@ -148,7 +171,6 @@ class Store:
         if empty_before(expr, {}) is not None:
             raise ResolverError("a resolver must not answer an expression that can be empty")
         check_bytes({"the answer of a resolver": expr}, self.info.single_bytes)
-        return regular_term(self.terms, expr)
 
     def is_full(self) -> bool:
         """Tell whether what cannot be dropped takes half of a budget: then new matchers should use a new store."""

@@ -9,4 +9,5 @@ cdef class TermStore(TermMoves):
     cdef int ends(self, int32_t t, int32_t guard, Ends* out) except -1
     cdef int ends_of(self, int32_t t, int32_t guard, Ends* out) except -1
     cdef int ends_part(self, int32_t t, int32_t guard, Ends* out) except -1
+    cdef int forget_ends(self) except -1
     cdef int rule_ends(self, int32_t rule, int32_t guard, Ends* out) except -1

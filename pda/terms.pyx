@@ -40,7 +40,7 @@ from stackmask.pda.interning cimport (
     TEST_RULE,
     Term,
 )
-from stackmask.pda.tables cimport NO_VALUE, map_clear, map_get, map_put
+from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 from stackmask.pda.errors import BudgetError
 
@@ -175,32 +175,34 @@ cdef class TermStore(TermMoves):
         return 0
 
     cdef int rule_ends(self, int32_t rule, int32_t guard, Ends* out) except -1:
-        """Least fixpoint over the rules, extended whenever a new (rule, guard) is asked for."""
+        """Least fixpoint over the rules, extended whenever a new (rule, guard) is asked for.
+
+        What an earlier call has settled depends on nothing newer, so each call goes over its own pairs alone.
+        """
         cdef uint64_t key = (<uint64_t>rule << 6) | <uint64_t>guard
         cdef int32_t at = map_get(&self.rule_ends_index, key)
         cdef Ends now
         cdef size_t i
-        if at != NO_VALUE:
+        if at == NO_VALUE:
+            now.consumed = 0
+            now.silent = 0
+            at = <int32_t>self.rule_ends_value.size()
+            map_put(&self.rule_ends_index, key, at)
+            self.rule_ends_value.push_back(now)
+            self.rule_ends_keys.push_back(key)
+            self.ends_changed = True
+        if self.ends_depth or <size_t>at < self.ends_settled:
             out[0] = self.rule_ends_value[at]
             return 0
-        now.consumed = 0
-        now.silent = 0
-        at = <int32_t>self.rule_ends_value.size()
-        map_put(&self.rule_ends_index, key, at)
-        self.rule_ends_value.push_back(now)
-        self.rule_ends_keys.push_back(key)
-        self.ends_changed = True
-        out[0] = now
-        if self.ends_depth:
-            return 0
         self.ends_depth = 1
+        self.ends_changed = True
         try:
             while self.ends_changed:
                 self.ends_changed = False
-                i = 0
+                i = self.ends_settled
                 while i < self.rule_ends_keys.size():
                     key = self.rule_ends_keys[i]
-                    map_clear(&self.ends_index)
+                    self.forget_ends()
                     self.ends(self.rule_body[key >> 6], key & 63, &now)
                     if (
                         now.consumed != self.rule_ends_value[i].consumed
@@ -209,11 +211,22 @@ cdef class TermStore(TermMoves):
                         self.rule_ends_value[i] = now
                         self.ends_changed = True
                     i += 1
-            map_clear(&self.ends_index)
-            self.ends_value.clear()
+            self.ends_settled = self.rule_ends_keys.size()
         finally:
+            # an interrupted call leaves pairs that are not settled; the next one goes over them again
             self.ends_depth = 0
+            self.forget_ends()
         out[0] = self.rule_ends_value[at]
+        return 0
+
+    cdef int forget_ends(self) except -1:
+        """Drop what is remembered of terms, which holds for one round only. Cost: that of the round."""
+        self.ends_value.clear()
+        if self.ends_index.mask > 8 * self.ends_index.count + 64:
+            map_free(&self.ends_index)
+            map_init(&self.ends_index)
+        else:
+            map_clear(&self.ends_index)
         return 0
 
     # -- for the lowering (Python) -------------------------------------------------------------------

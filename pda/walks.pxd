@@ -5,8 +5,8 @@ from libcpp.vector cimport vector
 from stackmask.pda.config_table cimport Config
 from stackmask.pda.mask_table cimport Include
 from stackmask.pda.run_cuts cimport Later, RunPart
-from stackmask.pda.stays cimport Stays
 from stackmask.pda.tables cimport KeyMap
+from stackmask.pda.words cimport WordWalks
 
 
 cdef struct Joint:
@@ -22,10 +22,11 @@ cdef struct Joint:
     int32_t below_count
 
 
-cdef class MaskWalks(Stays):
+cdef class MaskWalks(WordWalks):
     cdef vector[int32_t] roots              # state -> mask, or -1
     cdef vector[int32_t] strict_roots       # likewise, where a return below may be forbidden
     cdef KeyMap keyed_roots                 # semantic state << 32 | state << 1 | strict -> mask
+    cdef KeyMap roots_below                 # state << 32 | node << 1 | strict -> mask
     cdef KeyMap entry_index                 # group << 32 | semantic state -> entry
     cdef int32_t entries
     cdef KeyMap children                    # entry << 33 | rest << 1 | strict -> mask
@@ -59,6 +60,6 @@ cdef class MaskWalks(Stays):
         self, Later later, bint strict, vector[Include]& out, vector[int32_t]& readers
     ) except -3
     cdef bint asks(self, int32_t mask) noexcept
-    cdef int32_t root(self, int32_t state, bint strict) except -3
+    cdef int32_t root(self, int32_t state, bint strict, bint words=*) except -3
     cdef int32_t keyed_root(self, int32_t state, int32_t sem, bint strict) except -3
-    cdef int32_t child(self, int32_t group, int32_t rest, int32_t sem, bint strict) except -3
+    cdef int32_t child(self, int32_t group, int32_t rest, int32_t sem, bint strict, bint words=*) except -3

@@ -1,6 +1,6 @@
-from stackmask.pda.stays import Stays
+from stackmask.pda.words import WordWalks
 
-class MaskWalks(Stays):
+class MaskWalks(WordWalks):
     """The masks of local states, made when they are first asked for."""
 
     @property

@@ -22,6 +22,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
+from stackmask.pda.heads cimport first_of_word
 from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
 from stackmask.pda.mask_table cimport (
     NO_FILTER,
@@ -41,17 +42,19 @@ from stackmask.pda.semantics cimport KEY_OF_ONE, SEM_SYMBOL
 from stackmask.pda.shortcuts cimport Loose
 from stackmask.pda.stays cimport LEAVES, SETTLED, STAYS
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.words cimport WordWalks
 
 cdef enum:
     RUN_NODES = 512     # a smaller subtree is walked, not cut into runs
     MERGE_COST = 8      # nodes that are walked in the time that merging one takes, less what sharing saves
 
 
-cdef class MaskWalks(Stays):
+cdef class MaskWalks(WordWalks):
     """The masks of local states, and of remainders in return states, made when they are first asked for."""
 
     def __cinit__(self):
         map_init(&self.keyed_roots)
+        map_init(&self.roots_below)
         map_init(&self.entry_index)
         map_init(&self.children)
         map_init(&self.rest_index)
@@ -63,6 +66,7 @@ cdef class MaskWalks(Stays):
 
     def __dealloc__(self):
         map_free(&self.keyed_roots)
+        map_free(&self.roots_below)
         map_free(&self.entry_index)
         map_free(&self.children)
         map_free(&self.rest_index)
@@ -74,6 +78,8 @@ cdef class MaskWalks(Stays):
         self.entries = 0
         map_free(&self.keyed_roots)
         map_init(&self.keyed_roots)
+        map_free(&self.roots_below)
+        map_init(&self.roots_below)
         map_free(&self.entry_index)
         map_init(&self.entry_index)
         map_free(&self.children)
@@ -83,7 +89,7 @@ cdef class MaskWalks(Stays):
         self.joints.clear()
         self.rests.clear()
         self.walked_places.clear()
-        return Stays.drop(self)
+        return WordWalks.drop(self)
 
     # -- one walk ------------------------------------------------------------------------------------
 
@@ -131,6 +137,7 @@ cdef class MaskWalks(Stays):
         cdef int32_t* stack = self.stack.data()
         cdef const int32_t* below_of = self.trie.below_of.data()
         cdef uint64_t visited = 0
+        cdef uint64_t reads     # guards under which what was left out at this node goes on
         cdef int64_t merged = 0     # nodes of what the groups are merged from
         cdef bint repeats = False   # the walk is repeated with the frame known, so nothing is merged
         cdef int stays
@@ -140,9 +147,8 @@ cdef class MaskWalks(Stays):
                 readers.push_back(below[r])
         elif start != DEAD:
             first = space.configs[start]
-            if first.reads:
-                for r in range(below.size()):
-                    readers.push_back(below[r])
+            for r in range(below.size()):
+                self.note_readers(below[r], first.reads, readers)
             for p in range(first.pop_first, first.pop_first + first.pop_count):
                 g = group_number(group_keys, by_group, group_has_run, space.pops[p].guard, space.pops[p].sem)
                 group_has_run[g] = run != NO_RUN
@@ -164,7 +170,7 @@ cdef class MaskWalks(Stays):
                 single = place & INCLUSIVE
                 k = kid_end = 0
                 if not single:
-                    if nodes.end[i] - i > RUN_NODES:
+                    if nodes.end[i] - i > RUN_NODES and not first.reads & ~<uint64_t>1:
                         c = self.cut_here(c, place, for_later, jobs, job_configs)
                         if c == DEAD:
                             continue
@@ -194,18 +200,26 @@ cdef class MaskWalks(Stays):
                     visited += 1
                     config = &space.configs[c]
                     stays = LEAVES
-                    if not in_forest and below_of[i] >= 0 and config.count:
+                    if not in_forest and below_of[i] >= 0 and config.count and config.sure == config.count:
                         stays = self.stays(c, below_of[i])
                         self.taken += stays != LEAVES
                         config = &space.configs[c]
-                    if config.reads and i >= covered and stays != SETTLED:
+                    reads = config.reads if i >= covered and stays != SETTLED else 0
+                    if reads:
                         # what was left out is run on the real configuration; what is here holds without it
-                        readers.push_back((i << 2) | in_forest | INCLUSIVE)
-                        covered = nodes.end[i]
+                        if reads & 1 or not config.sure or not config.ends & 1:
+                            readers.push_back((i << 2) | in_forest | INCLUSIVE)
+                            covered = nodes.end[i]
+                            reads = 0
+                        elif stays == STAYS and not self.meets(below_of[i], reads):
+                            reads = 0
+                        else:
+                            stays = LEAVES
+                            self.note_readers((i << 2) | in_forest, reads, readers)
                     t = nodes.token_first[i]
                     stop = nodes.token_first[i + 1 if stays == LEAVES else nodes.end[i]]
                     if t < stop:
-                        if strict and not config.count:
+                        if strict and not config.sure:
                             # tokens that only a return keeps alive: an action below may forbid that return
                             readers.push_back((i << 2) | in_forest | INCLUSIVE)
                             continue
@@ -227,6 +241,11 @@ cdef class MaskWalks(Stays):
                     if stays == SETTLED or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                         continue
                     for p in range(config.pop_first, config.pop_first + config.pop_count):
+                        if stays == STAYS:
+                            if not self.meets(below_of[i], <uint64_t>1 << space.pops[p].guard):
+                                continue
+                        elif not self.goes_on(nodes, i, space.pops[p].guard):
+                            continue
                         if repeats:
                             if space.pops[p].sem == again.sem:
                                 continue
@@ -257,7 +276,7 @@ cdef class MaskWalks(Stays):
                         all_below.clear()
                     if stays == STAYS or not config.count:
                         continue
-                    if nodes.end[i] - i > RUN_NODES:
+                    if nodes.end[i] - i > RUN_NODES and not reads:
                         c = self.cut_here(c, (i << 2) | in_forest, for_later, jobs, job_configs)
                         if c == DEAD:
                             continue
@@ -271,12 +290,12 @@ cdef class MaskWalks(Stays):
         if with_tokens:
             for symbol in range(self.terms.token_classes):
                 c = space.step(start, TOKENS + symbol)
-                if c == READS_STATE or (strict and c != DEAD and not space.configs[c].count):
+                if c == READS_STATE or (strict and c != DEAD and not space.configs[c].sure):
                     mask.reads_tokens = 1
                     continue
                 if c == DEAD:
                     continue
-                if space.configs[c].reads:
+                if space.configs[c].reads or (space.configs[c].count and not space.configs[c].sure):
                     mask.reads_tokens = 1
                 for r in range(self.class_tokens[symbol].size()):
                     n = self.class_tokens[symbol][r]
@@ -307,7 +326,8 @@ cdef class MaskWalks(Stays):
         mask.key_count = <int32_t>key_starts.size()
         self.key_starts.insert(self.key_starts.end(), key_starts.begin(), key_starts.end())
         for r in range(all_below.size()):
-            self.places_below(all_below[r], by_group[groups_below[r]])
+            g = groups_below[r]
+            self.places_below(all_below[r], <int32_t>(group_keys[g] >> 32), by_group[g])
         if repeats:
             mask.joint = <int32_t>self.joints.size()
             self.joints.push_back(again[0])
@@ -416,13 +436,21 @@ cdef class MaskWalks(Stays):
         """Tell whether the semantic state decides on some tokens of a mask."""
         return self.masks[mask].reader_count > 0 or self.masks[mask].reads_tokens != 0
 
-    cdef int32_t root(self, int32_t state, bint strict) except -3:
-        """Return the mask of a local state, the frame and the semantic state below it unknown."""
+    cdef int32_t root(self, int32_t state, bint strict, bint words=False) except -3:
+        """Return the mask of a local state, the frame and the semantic state below it unknown.
+
+        ``words``: it is a sequence of words.
+        """
+        cdef vector[int32_t] whole
         cdef vector[int32_t]* roots = &self.strict_roots if strict else &self.roots
         cdef int32_t found
         if <size_t>state < roots.size() and roots[0][state] >= 0:
             return roots[0][state]
-        found = self.keyed_root(state, SEM_SYMBOL, strict)
+        if words and not strict:
+            whole.push_back(0)
+            found = self.word_walk(state, whole)
+        else:
+            found = self.keyed_root(state, SEM_SYMBOL, strict)
         if <size_t>state >= roots.size():
             roots.resize(self.terms.terms.size(), -1)
         roots[0][state] = found
@@ -466,10 +494,13 @@ cdef class MaskWalks(Stays):
         map_put(&self.keyed_roots, key, found)
         return found
 
-    cdef int32_t child(self, int32_t group, int32_t rest, int32_t sem, bint strict) except -3:
+    cdef int32_t child(
+        self, int32_t group, int32_t rest, int32_t sem, bint strict, bint words=False
+    ) except -3:
         """Return the mask of the remainders of a group in a return state, the frame below unknown.
 
         ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in ``walk``.
+        ``words``: the return state is a sequence of words.
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
         cdef int32_t entry = map_get(&self.entry_index, key)
@@ -480,7 +511,7 @@ cdef class MaskWalks(Stays):
         cdef vector[Include] nothing_else
         cdef Joint again
         cdef int32_t i, b, k, at, start
-        cdef uint64_t words[4]
+        cdef uint64_t bytes_[4]
         if entry == NO_VALUE:
             entry = self.entries
             self.entries += 1
@@ -492,25 +523,33 @@ cdef class MaskWalks(Stays):
         g = self.groups[group]
         if g.guard != ANY_BYTE:
             rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
+            words = False
         found = NO_TOKENS
-        if rest != EMPTY:
+        start = DEAD
+        if rest != EMPTY and not (words and not strict):
             start = self.space.closed(rest, BOTTOM, sem)
-            if start != DEAD:
-                self.merge_group(group)
-                g = self.groups[group]
-                for i in range(g.merged_first, g.merged_first + g.merged_count):
-                    below.push_back(self.places[i])
-                for i in range(g.place_first, g.place_first + g.place_count):
-                    origin.push_back(self.places[i])
-                if g.run != NO_RUN:
-                    words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
-                    if start != READS_STATE and not self.space.configs[start].reads:
-                        self.first_of(start, words)
-                    for b in range(256):
-                        if (words[b >> 6] >> (b & 63)) & 1:
-                            at = self.runs.remainders_of(g.run, <uint8_t>b)
-                            for k in range(self.runs.remainders[at]):
-                                below.push_back(self.runs.remainders[at + 1 + k])
+            words = False
+        if words or start != DEAD:
+            self.merge_group(group)
+            g = self.groups[group]
+            for i in range(g.merged_first, g.merged_first + g.merged_count):
+                below.push_back(self.places[i])
+            for i in range(g.place_first, g.place_first + g.place_count):
+                origin.push_back(self.places[i])
+            if g.run != NO_RUN:
+                bytes_[0] = bytes_[1] = bytes_[2] = bytes_[3] = 0 if words else ~<uint64_t>0
+                if words:
+                    first_of_word(self.terms, rest, bytes_)
+                elif start != READS_STATE and not self.space.configs[start].reads:
+                    self.first_of(start, bytes_)
+                for b in range(256):
+                    if (bytes_[b >> 6] >> (b & 63)) & 1:
+                        at = self.runs.remainders_of(g.run, <uint8_t>b)
+                        for k in range(self.runs.remainders[at]):
+                            below.push_back(self.runs.remainders[at + 1 + k])
+            if words:
+                found = self.word_walk(rest, below)
+            else:
                 self.may_repeat(&again, rest, sem, below)
                 again.closed = True
                 found = self.walk(start, below, g.run, origin, False, strict, nothing_else, &again)

@@ -117,8 +117,10 @@ class Compiler:
 
     def _open_store(self) -> Store:
         if self._store is None or self._store.is_full():
-            # nearly every grammar has JSON strings; imported here because it takes a while
+            # nearly every grammar has JSON strings. Imported here because it takes a while, with the reader of
+            # schemas, for which the first request would wait otherwise
             from stackmask.grammar.ir import ANY_CHAR
+            from stackmask.grammar.json_schema import frontend  # noqa: F401
             from stackmask.grammar.json_schema.strings import ANY_STRING_CHAR
 
             # the old one goes with the last matcher that uses it

@@ -18,7 +18,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from functools import cache
-from itertools import islice
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -41,6 +41,7 @@ MAX_SEGMENTS = 64  # forced special tokens in one proposal
 MAX_TRIED = 16  # tokens across the end of the forced text that are tried out one by one
 MAX_TOKEN = 1 << 10  # bytes before the end in which a token across it may begin
 MAX_LONE = 1024  # tokens in one proposal that is made without a tokenizer
+SHORT = 48  # bytes of a text whose encoding is remembered for all grammars
 NEAR = 8  # bytes before the end that are always encoded with what may follow
 BLANK = 0x20
 MARKS = b'"{}[](),:;'
@@ -101,7 +102,7 @@ class JumpPlanner:
 
     def _use(self, encoder: Encoder) -> None:
         """Take another encoder than before: what is remembered was made with that one."""
-        self._encode = encoder.encode
+        self._encode, self._encode_short = encoder.encode, encoder.encode_short
         self._composes = encoder.composes
         self._looks_around = encoder.looks_around
         self._problem = ""
@@ -146,11 +147,14 @@ class JumpPlanner:
 
     def _make(self, config: int, blank: bytes, ids: Sequence[int], begins: bool) -> Plan | None:
         """Make a proposal from a window; None if the window shares no boundary with its new encoding."""
-        texts = self._texts
-        bounds = [0]
-        for token in ids:
-            bounds.append(bounds[-1] + len(texts[token] or b""))
-        before = b"".join([texts[token] or b"" for token in ids])
+        parts = [self._texts[token] or b"" for token in ids]
+        bounds = list(accumulate(map(len, parts), initial=0))
+        before = b"".join(parts)
+        cut = self._last_word(before, bounds, len(before) - NEAR)
+        if cut:
+            # no token stands across it: the same tokens are before it, whatever is written behind
+            before, begins = before[cut:], True
+            bounds = [bound - cut for bound in bounds[bounds.index(cut) :]]
         plan = self._segment(config, blank, before, bounds, begins)
         if plan is None or isinstance(plan, Plan):
             return plan
@@ -201,49 +205,58 @@ class JumpPlanner:
 
     def _stable(self, text: bytes, made: Written, here: int, config: int) -> int:
         """Return the last boundary of an encoding that no legal next text moves; 0 if that is not beyond ``here``."""
-        stable = len(text)
-        for length, tokens in self.forced.crossings(text[-MAX_TOKEN:], config, MAX_TRIED):
-            place = len(text) - length
+        size = len(text)
+        crossings = self.forced.crossings(text[-MAX_TOKEN:], config, MAX_TRIED)
+        longest = crossings[-1][0] if crossings else 0
+        cut = self._last_word(text, made.bounds, size - longest - NEAR)
+        first = made.bounds.index(cut) if cut else 0
+        # only the last words are encoded with what may follow: on the left of them nothing moves
+        text = text[cut:]
+        end = Written(made.ids[first:], [bound - cut for bound in made.bounds[first:]]) if cut else made
+        size -= cut
+        stable = size
+        here -= cut
+        for length, tokens in crossings:
+            place = size - length
             if place >= stable or (tokens and not self._is_written(text, place, tokens)):
                 continue
-            stable = place if place in made.bounds else min(stable, self._agreed(made, text[:place], place))
+            stable = place if place in end.bounds else min(stable, self._agreed(end, text[:place], place))
             if stable <= here:
                 return 0
         mark = self._composes and self._may_compose(text, config)
         if mark:
-            place = len(text) - 1
+            place = size - 1
             while place and text[place] & 0xC0 == 0x80:
                 place -= 1
-            stable = min(stable, self._agreed(made, text[:place], place))
-        if stable <= here:
-            return 0
-        end = Written(made.ids, made.bounds)
-        cut = self._last_word(text, made.bounds, min(stable, len(text) - NEAR))
-        if cut:
-            first = made.bounds.index(cut)
-            end = Written(made.ids[first:], [bound - cut for bound in made.bounds[first:]])
+            stable = min(stable, self._agreed(end, text[:place], place))
+            if stable <= here:
+                return 0
         kinds = _BEHIND_MARKS if text[-1] in MARKS else _KINDS
         for follower in self._followers_at(config, kinds):
             if len(follower) == 2 and follower.isalpha() and text[-1:] != b"'":
                 continue
             if mark and _is_mark(follower):
                 continue
-            stable = min(stable, cut + self._agreed(end, text[cut:] + follower, stable - cut))
+            stable = min(stable, self._agreed(end, text + follower, stable))
             if stable <= here:
                 return 0
-        return max(bound for bound in made.bounds if bound <= max(stable, 0))
+        return cut + max(bound for bound in end.bounds if bound <= max(stable, 0))
 
     def _last_word(self, text: bytes, bounds: list[int], limit: int) -> int:
         """Return the last boundary before a place where a word begins with its blank, or a mark follows a letter or
-        digit; 0 if there is none.
+        digit, and across which no token can stand; 0 if there is none.
 
-        Pre-tokenizers begin anew there, whatever follows. A tokenizer that puts a blank before every text can only be
-        asked from a blank on.
+        Pre-tokenizers begin anew there, whatever follows, and so do merges. A tokenizer that puts a blank before every
+        text can only be asked from a blank on.
         """
         for bound in reversed(bounds):
-            if 0 < bound < limit and (
-                (text[bound] == BLANK and text[bound - 1] > BLANK)
-                or (not self._adds_blank and text[bound] in MARKS and text[bound - 1 : bound].isalnum())
+            if (
+                0 < bound < limit
+                and (
+                    (text[bound] == BLANK and text[bound - 1] > BLANK)
+                    or (not self._adds_blank and text[bound] in MARKS and text[bound - 1 : bound].isalnum())
+                )
+                and self.forced.is_free(text, bound)
             ):
                 return bound
         return 0
@@ -306,7 +319,8 @@ class JumpPlanner:
         """Encode a text; -1 if the tokenizer cannot."""
         self.encodings += 1
         try:
-            return list(self._encode(text.decode()))
+            encode = self._encode_short if len(text) <= SHORT else self._encode
+            return list(encode(text.decode()))
         except Exception as error:  # noqa: BLE001  # of whatever kind tokenizers raise where they have no token
             if not isinstance(error, UnicodeDecodeError):
                 self._problem = f"{type(error).__name__}: {error}"
@@ -324,10 +338,9 @@ class JumpPlanner:
         found = self._followers.get((config, kinds is _KINDS))
         if found is None:
             after = self.forced.after
-            every = (bytes([lead]) for lead in range(256) if after(config, bytes([lead])))
-            leads = list(islice(every, FEW + 1))
+            leads = self.forced.leads(config, FEW + 1)
             if len(leads) <= FEW:
-                found = [self._character(config, lead) for lead in leads]
+                found = [self._character(config, bytes([lead])) for lead in leads]
             else:
                 found = [first for kind in kinds if (first := self._first_of(config, kind))]
             digits = next((made for made in found if made.isdigit()), b"")

@@ -7,6 +7,7 @@ from stackmask.pda.lock cimport StoreLock
 from stackmask.pda.masks cimport MaskStore
 from stackmask.pda.terms cimport TermStore
 from stackmask.pda.token_bytes cimport TokenBytes
+from stackmask.runtime.jump_calls cimport JumpCalls
 from stackmask.runtime.token_history cimport TokenHistory
 
 
@@ -19,7 +20,7 @@ cdef struct Rows:
     Py_ssize_t width
 
 
-cdef class Matcher:
+cdef class Matcher(JumpCalls):
     cdef readonly object compiled
     cdef object automaton
     cdef object store

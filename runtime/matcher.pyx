@@ -17,12 +17,13 @@ from stackmask.pda.config_table cimport DEAD
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.forced cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.frames cimport BOTTOM
+from stackmask.runtime.jump_calls cimport JumpCalls
 from stackmask.runtime.token_history cimport TokenHistory
 
 from operator import index
 
 from stackmask.grammar.diagnostics import StackmaskError
-from stackmask.runtime.jump_forward import KEEPS, NOTHING, JumpPlanner, Plan, lone_tokens
+from stackmask.runtime.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.refusal import describe_refusal
 
 cdef enum:
@@ -93,7 +94,7 @@ cdef int32_t as_id(object token, int32_t size) except -2:
 
 
 @cython.final
-cdef class Matcher:
+cdef class Matcher(JumpCalls):
     """Follow one text through a compiled grammar.
 
     Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
@@ -471,17 +472,6 @@ cdef class Matcher:
             self.lock.give()
         return text[:whole], text[whole:]
 
-    def find_jump_forward_string(self):
-        """Return the text that must come next, up to the next branch or end, in whole characters.
-
-        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
-        """
-        text, _ = self.find_jump_forward_bytes()
-        try:
-            return text.decode()
-        except UnicodeDecodeError:
-            return ""
-
     cdef ForcedRuns find_forced(self):
         if self.forced is None:
             planner = self.compiled.planner
@@ -497,21 +487,7 @@ cdef class Matcher:
                     self.compiled.planner = self.planner
         return self.forced
 
-    def find_jump_forward_tokens(self, context_ids=(), *, max_rollback=None):
-        """Return (how many tokens to take back, tokens to append then), such as the tokenizer would write the
-        forced text; (0, []) where nothing is forced, or nothing is sure.
-
-        A token is proposed only if its right edge stays where it is whatever may follow. ``context_ids``: the
-        prompt, if there is one, and the tokens so far; tokens of the prompt are never taken back. With
-        ``max_rollback``, no proposal that takes back more. The vocabulary must know its tokenizer
-        (``Vocabulary.with_encoder``); else only tokens are proposed that are the single one allowed.
-        Raises: MatcherError if the context does not end with the tokens accepted.
-        """
-        plan = self.plan_jump(context_ids, max_rollback)
-        return plan.rollback, list(plan.tokens)
-
-    def plan_jump(self, context_ids=(), max_rollback=None):
-        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
+    cdef object find_plan(self, object context_ids):
         if self.terminated:
             return NOTHING
         prompt = self.tokens.count_before(context_ids) if len(context_ids) else 0
@@ -523,10 +499,9 @@ cdef class Matcher:
         self.lock.take()
         try:
             self.find_forced()
-            plan = self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
+            return self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
         finally:
             self.lock.give()
-        return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
 
 
 cdef int copy_rows(vector[const uint32_t*]& sources, vector[uint32_t*]& targets, size_t size) except -1:

@@ -7,16 +7,16 @@ off one at a time, after everything that follows without a choice, and branches 
 
 from __future__ import annotations
 
-import marshal
 from collections.abc import Collection
 from typing import Any, Final
 
 from stackmask.grammar.json_schema import arrays, objects
+from stackmask.grammar.json_schema.contents import Contents
 from stackmask.grammar.json_schema.drafts import Draft, says_only
 from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.keywords import read_constant, read_keywords
-from stackmask.grammar.json_schema.leaves import recall
+from stackmask.grammar.json_schema.leaves import MAX_CONTENT, recall
 from stackmask.grammar.json_schema.meanings import SIMPLE, State, Value
 from stackmask.grammar.json_schema.nodes import (
     ANY_OF,
@@ -54,8 +54,6 @@ MAX_NAMES_WITHIN: Final = (
 )
 MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf` in `allOf`, references)
 MAX_STATES: Final = 20_000
-MAX_COMPARED: Final = 32_000_000  # bytes of subschemas, to find equal ones
-
 
 ANY_STATE: Final[State] = frozenset()
 NO_STATE: Final[State] = frozenset((NOTHING,))
@@ -87,9 +85,9 @@ class Algebra:
             node.ready = node.checked = True
         self.nodes[0].mask = 0
         self.index: dict[tuple[int, int, tuple[Resource, ...]], int] = {}
-        # nodes by what they say; how many more bytes may be compared
-        self.contents: dict[tuple[bytes, Resource, tuple[Resource, ...]], int] = {}
-        self.room = MAX_COMPARED if share and not of_type and not is_larger([schema, resources]) else 0
+        # nodes by what they say
+        self.nodes_saying: dict[tuple[tuple[Any, ...], Resource, tuple[Resource, ...]], int] = {}
+        contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
         self.repeats = False
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
@@ -99,11 +97,10 @@ class Algebra:
         self.steps = 0
         self.combinations = 0  # states of more than one literal
         self.depth = self.nesting = 0  # nesting: of scalar values within one another
-        room = self.room
-        if isinstance(schema, dict) and "properties" in schema:
-            self.room = 0  # no part of it says the same as all of it: that is not worth writing down
+        # no part of an object with properties says the same as all of it: that is not worth asking
+        self.contents = None if isinstance(schema, dict) and "properties" in schema else contents
         self.start = self.literal_in(schema, root, (), root.where)
-        self.room = room
+        self.contents = contents
 
     # -- nodes -------------------------------------------------------------------------------------------
 
@@ -169,27 +166,20 @@ class Algebra:
     def _node_of(
         self, schema: dict[str, Any], resource: Resource, scope: tuple[Resource, ...], where: Where
     ) -> int:
-        """Return the number of a node for a schema: one for all schemas that say the same here.
-
-        Cost: the size of the schema, which counts at each level around it; beyond a budget nothing is compared.
-        """
+        """Return the number of a node for a schema: one for all schemas that say the same here."""
         number = len(self.nodes)
-        if self.room > 0:
-            keywords = resource.draft.keywords
-            try:
-                content = marshal.dumps([item for item in schema.items() if item[0] in keywords], 2)
-            except ValueError:  # nested too deeply, or numbers that JSON wrote in another way
-                content = b""
-            if content:
-                self.room -= len(content)
-                key = (content, resource, scope)
-                found = self.contents.setdefault(key, number)
+        contents = self.contents
+        if contents is not None and type(schema) is dict:
+            said = contents.key(schema, resource.draft.keywords)
+            if said is not None:
+                found = self.nodes_saying.setdefault((said, resource, scope), number)
                 if found != number:
                     self.report.repeat(self.nodes[found].where, where)
                     self.repeats = True
                     return found
                 node = Node(number, schema, resource, scope, where)
-                recall(node, (content, resource.draft.name, self.assert_formats))
+                if contents.portable and contents.size <= MAX_CONTENT:
+                    recall(node, (said, resource.draft.name, self.assert_formats))
                 self.nodes.append(node)
                 return number
         self.nodes.append(Node(number, schema, resource, scope, where))

@@ -50,26 +50,17 @@ def schema_rules(
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
     blanks = Whitespace.of(whitespace)
     of_type = is_type(source)
-    schema = load_schema(source)
-    for share in (True, False):
-        report = Report()
-        algebra = Algebra(
-            schema,
+    with without_collection():  # all that is made on the way is gone at the end
+        rules, report = _read(
+            load_schema(source),
+            blanks,
+            property_order == "any",
             draft=None if draft is None else BY_NAME[draft],
             resources=resources,
             assert_formats=formats == "assert",
             relax=on_unsupported == "relax",
-            report=report,
             of_type=of_type,
-            share=share,
         )
-        try:
-            rules = _written(algebra, blanks, property_order == "any")
-            break
-        except SchemaError:
-            if not algebra.repeats:
-                raise
-            # a part that was worked out once for several places has the place of the first: say the right one
     if of_type:
         report.add("narrowed", "", "type", NARROWING)
     if blanks.note:
@@ -80,13 +71,26 @@ def schema_rules(
     return rules, report
 
 
+def _read(schema: Any, blanks: Whitespace, any_order: bool, **options: Any) -> tuple[RuleSet, Report]:
+    """Return the rules and the report. Raises: SchemaError and its subclasses."""
+    for share in (True, False):
+        report = Report()
+        algebra = Algebra(schema, report=report, share=share, **options)
+        try:
+            return _written(algebra, blanks, any_order), report
+        except SchemaError:
+            if not algebra.repeats:
+                raise
+            # a part that was worked out once for several places has the place of the first: say the right one
+    raise AssertionError("without sharing nothing repeats")
+
+
 def _written(algebra: Algebra, blanks: Whitespace, any_order: bool) -> RuleSet:
     """Return the rules. Raises: SchemaError and its subclasses."""
     lowering = Lowering(algebra, blanks, any_order)
     root = algebra.registry.root.where
     try:
-        with without_collection():
-            return lowering.run()
+        return lowering.run()
     except UnicodeEncodeError as error:
         text = error.object.encode(errors="backslashreplace").decode()
         raise UnsupportedSchemaError(root, "", f"a lone surrogate is no character: {text:.80}") from None

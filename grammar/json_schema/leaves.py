@@ -6,7 +6,7 @@ says alone, and is remembered for the process.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.nodes import Node
@@ -16,9 +16,9 @@ from stackmask.grammar.json_schema.texts import ALL
 from stackmask.grammar.json_schema.values import ARRAY, NUMBER, OBJECT, STRING
 
 MAX_LEAVES: Final = 4096
-MAX_CONTENT: Final = 1000  # bytes of one
+MAX_CONTENT: Final = 1000  # characters of one, about
 
-Key = tuple[bytes, str, bool]
+Key = tuple[tuple[Any, ...], str, bool]
 """What the schema says (its keywords with a meaning), the draft, and whether formats count."""
 
 
@@ -55,7 +55,7 @@ def remember(node: Node, expr: ir.Expr) -> None:
     What the report says of the one node is not remembered: who says it takes ``node.content`` away.
     """
     key, number, text = node.content, node.number, node.text
-    if len(key[0]) > MAX_CONTENT or node.mask & (ARRAY | OBJECT) or node.parts or node.loose:
+    if node.mask & (ARRAY | OBJECT) or node.parts or node.loose:
         return
     if len(_LEAVES) >= MAX_LEAVES:
         _LEAVES.clear()

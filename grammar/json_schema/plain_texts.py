@@ -2,7 +2,9 @@
 
 JSON has many spellings of one text, so that hardly anything is ever forced: `"name"` may begin with `\\u006e`. Here
 the choice of the spellings of one character becomes the first of them, which is what ``json.dumps`` writes with
-``ensure_ascii=False``. No value is lost, and classes of characters keep all their spellings.
+``ensure_ascii=False``. So does a class of characters of which none needs an escape: the digits of a date are digits, so
+that what stands before them is not followed by a backslash. No value is lost; classes with a quote, a backslash or a
+control character, and so all free text, keep all their spellings.
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ from functools import lru_cache
 from typing import Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema.strings import is_free_of_escapes
 from stackmask.grammar.normalize.build import rebuild, with_bodies
 
-NARROWING: Final = "Keys, enum and const are written as json.dumps(ensure_ascii=False) writes them."
+NARROWING: Final = (
+    "Keys, enum and const, and classes of characters that need no escape, are written as json.dumps(ensure_ascii=False) "
+    "writes them."
+)
 
 
 def with_plain_texts(rules: ir.RuleSet) -> ir.RuleSet:
-    """Return the rules with one spelling of each fixed character.
+    """Return the rules with one spelling of each fixed character, and of each class that needs no escape.
 
     What stands under a complement is left alone: to leave out a text is to leave out all of its spellings.
     Cost: linear in the expressions, which are visited once per object; no recursion.
@@ -47,7 +53,7 @@ def _plain(expr: ir.Expr, done: dict[int, ir.Expr]) -> ir.Expr:
 
 
 def _first_spelling(choice: ir.Choice) -> ir.Expr | None:
-    """Return the plain spelling, if the choice is of all the spellings of one character."""
+    """Return the plain spelling, if the choice is of all the spellings of one character, or of such a class."""
     match choice.items:
         case (ir.Literal(first), ir.Literal(), *_) if all(
             isinstance(item, ir.Literal) for item in choice.items
@@ -58,6 +64,8 @@ def _first_spelling(choice: ir.Choice) -> ir.Expr | None:
             escaped, ir.CharClass
         ):
             return ir.Literal(chr(low).encode())
+        case (ir.CharClass() as plain, _) if is_free_of_escapes(choice):
+            return plain
         case _:
             return None
 

@@ -76,7 +76,16 @@ def literal(value: str) -> ir.Expr:
     Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known; short
     texts are remembered.
     """
-    return _short_literal(value) if len(value) <= _SHORT_TEXT else ir.Sequence(tuple(map(_character, value)))
+    if len(value) <= _SHORT_TEXT:
+        return _short_literal(value)
+    return ir.Sequence(tuple(map(_CHARACTERS.__getitem__, value)))
+
+
+def word(value: str) -> ir.Expr:
+    """Return every spelling of one text, with the quotes. Raises: ValueError for a lone surrogate."""
+    if len(value) < 2:
+        return string(literal(value))
+    return ir.Sequence((QUOTE, *map(_CHARACTERS.__getitem__, value), QUOTE))
 
 
 @lru_cache(_CACHED_TEXTS)
@@ -84,11 +93,23 @@ def _short_literal(value: str) -> ir.Expr:
     if not value:
         return ir.EPSILON
     if len(value) == 1:
-        return _character(value)
-    return ir.Sequence(tuple(map(_character, value)))
+        return _CHARACTERS[value]
+    return ir.Sequence(tuple(map(_CHARACTERS.__getitem__, value)))
 
 
-@lru_cache(_CACHED_CLASSES)
+class _Characters(dict[str, ir.Expr]):
+    """The spellings of characters, made when they are first asked for."""
+
+    def __missing__(self, char: str) -> ir.Expr:
+        found = _character(char)
+        if len(self) < _CACHED_CLASSES:
+            self[char] = found
+        return found
+
+
+_CHARACTERS: Final = _Characters()
+
+
 def _character(char: str) -> ir.Expr:
     """Return the spellings of one character: a handful of words, or digits by class beyond U+FFFF."""
     code = ord(char)
@@ -159,6 +180,16 @@ def _digit_class(symbols: str) -> ir.Expr:
     if len(symbols) == 1 and symbols.isdigit():
         return ir.Literal(symbols.encode())
     return ir.CharClass(charclass.normalize((ord(c), ord(c)) for c in symbols + symbols.upper()))
+
+
+def is_free_of_escapes(choice: ir.Choice) -> bool:
+    """Tell whether a choice is all the spellings of a class of characters of which each may stand for itself."""
+    plain = choice.items[0]
+    if len(choice.items) != 2 or not isinstance(plain, ir.CharClass):
+        return False
+    # a class with more in it than this has more escapes
+    spellings = _lift_class(plain.ranges)
+    return choice is spellings or choice == spellings
 
 
 def _part(ranges: charclass.Ranges, low: int, high: int) -> charclass.Ranges:

@@ -7,7 +7,7 @@ from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.endings import is_endless
-from stackmask.grammar.json_schema.strings import literal, string
+from stackmask.grammar.json_schema.strings import word
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.regular import Recognizer, is_empty
 
@@ -174,9 +174,9 @@ class Texts:
 
 
 @lru_cache(16_384)
-def spelled(word: str) -> ir.Expr:
+def spelled(text: str) -> ir.Expr:
     """Return every spelling of one text, quotes included: the same expression for the same text."""
-    return string(literal(word))
+    return word(text)
 
 
 def text_set(expr: ir.Expr) -> Texts:

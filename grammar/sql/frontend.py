@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.files import bundled_path, read_text
-from stackmask.grammar.ir import Expr, Literal, Repeat, RuleRef, RuleSet
+from stackmask.grammar.ir import Expr, Literal, RuleSet
 from stackmask.grammar.normalize.build import with_bodies
+from stackmask.grammar.sql.blanks import Blanks, blank_rules, check_blanks
 from stackmask.grammar.sql.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.errors import SQLError
 from stackmask.grammar.sql.functions import Functions, chosen_functions, names_pattern, safe_functions
@@ -30,6 +30,7 @@ def sql_rules(
     read_only: bool,
     max_limit: int | None,
     allow_comments: bool,
+    blanks: Blanks,
 ) -> RuleSet:
     """Return the rules of ``Grammar.from_sql``; its docstring says what the arguments mean.
 
@@ -37,14 +38,14 @@ def sql_rules(
     """
     dialect = _dialect(dialect)
     _check_limit(max_limit)
+    check_blanks(blanks)
     base = _dialect_rules(dialect, "root" if max_limit is None else "limited")
     changes: dict[str, Expr] = {}
     if functions != "any":
         changes |= call_rules(dialect, _functions(dialect, functions, read_only))
     if not read_only:
         changes["side_effect"] = NO_WORD
-    if not allow_comments:
-        changes[SKIP_RULE] = Repeat(RuleRef("blank"), 0, None)
+    changes |= blank_rules("", allow_comments, blanks)
     if max_limit is not None:
         changes["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
     bodies = {name: rule.body for name, rule in base.rules.items()} | changes
@@ -62,6 +63,8 @@ def scoped_sql_rules(
     max_limit: int | None,
     allow_comments: bool,
     escape: str | None,
+    blanks: Blanks,
+    new_names: bool,
 ) -> tuple[RuleSet, RuleSet]:
     """Return the rules of ``Grammar.from_sql`` over a schema: as written, and as the automaton needs them.
 
@@ -69,21 +72,21 @@ def scoped_sql_rules(
     """
     dialect = _dialect(dialect)
     _check_limit(max_limit)
-    if dialect != "sqlite":
-        raise SQLError(f"schema: queries over a schema are there for sqlite, not for {dialect}")
+    check_blanks(blanks)
     if functions == "any":
         raise SQLError(
             'functions: "any" goes with no schema, whose queries call known functions; list their names'
         )
     if escape is not None and (not isinstance(escape, str) or not escape.strip()):
         raise SQLError(f"escape: {escape!r:.60} is no text")
-    catalog = read_catalog(read_schema(schema, dialect), dialect, tables, columns)
+    catalog = read_catalog(read_schema(schema, dialect), dialect, tables, columns, new_names)
     return scoped_rules(
         catalog,
         _functions(dialect, functions, read_only),
         max_limit=max_limit,
         allow_comments=allow_comments,
         escape=escape,
+        blanks=blanks,
     )
 
 

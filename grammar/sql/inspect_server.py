@@ -32,6 +32,16 @@ WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f')
     AND has_schema_privilege(n.oid, 'USAGE') AND has_any_column_privilege(c.oid, 'SELECT')
 ORDER BY n.nspname, c.oid, a.attnum
 """
+# a key that may be checked late does not tell what depends on it
+_POSTGRES_KEYS = """
+SELECT n.nspname, c.relname, a.attname
+FROM pg_constraint AS k
+JOIN pg_class AS c ON c.oid = k.conrelid
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
+JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attnum = ANY (k.conkey)
+WHERE k.contype = 'p' AND NOT k.condeferrable
+ORDER BY a.attnum
+"""
 
 
 def read_server(source: object) -> Schema:
@@ -146,12 +156,18 @@ def _read_postgres(connection: Connection) -> Schema:
         columns = found.setdefault((schema, name), (kind, []))[1]
         if column is not None:
             columns.append(Column(column, spelled))
-    tables = tuple(
-        Table(name, tuple(columns), schema, kind in ("v", "m"), () if kind == "v" else SYSTEM_COLUMNS)
-        for (schema, name), (kind, columns) in found.items()
-    )
+    keys: dict[tuple[str, str], list[str]] = {}
+    for schema, name, column in connection.exec_driver_sql(_POSTGRES_KEYS):
+        keys.setdefault((schema, name), []).append(column)
+    tables = []
+    for (schema, name), (kind, columns) in found.items():
+        key = keys.get((schema, name), [])
+        known = set(key) <= {column.name for column in columns}  # else a part of it may not be read
+        implicit = () if kind == "v" else SYSTEM_COLUMNS
+        is_view = kind in ("v", "m")
+        tables.append(Table(name, tuple(columns), schema, is_view, implicit, tuple(key) if known else ()))
     path = connection.exec_driver_sql("SELECT unnest(current_schemas(true))").scalars()
-    return Schema("postgres", tables, tuple(name for name in path if name != "pg_catalog"))
+    return Schema("postgres", tuple(tables), tuple(name for name in path if name != "pg_catalog"))
 
 
 def _inspect(connection: Connection) -> Schema:

@@ -39,7 +39,8 @@ class Table:
     """A table or view and its columns, in the order of ``*``.
 
     ``implicit``: names that can be used but are not in ``*``: ``rowid`` and hidden columns in SQLite, ``ctid`` and
-    the like in PostgreSQL. ``schema`` is None where the source has no schemas.
+    the like in PostgreSQL. ``schema`` is None where the source has no schemas. ``key``: the columns of the primary key, as
+    far as a PostgreSQL server was asked; behind GROUP BY of these all columns of the table may be used.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Table:
     schema: str | None = None
     is_view: bool = False
     implicit: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

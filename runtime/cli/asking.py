@@ -70,13 +70,15 @@ def find_database(db: str | None) -> tuple[str | Path, bool]:
 
 
 def make_grammar(database: Database) -> Grammar:
-    """Return the grammar that queries of a database are written in: with its names, where the dialect has that."""
-    if database.dialect == "sqlite":
-        try:
-            return Grammar.from_sql(database.dialect, schema=database.schema)
-        except SQLError as error:
-            show_error(f"note: names of tables and columns are not checked ({error})")
-    return Grammar.from_sql(database.dialect)
+    """Return the grammar that queries of a database are written in: with its names, and without runs of blanks.
+
+    Small models lose themselves in blanks, and nobody reads more than one.
+    """
+    try:
+        return Grammar.from_sql(database.dialect, schema=database.schema, blanks="single")
+    except SQLError as error:
+        show_error(f"note: names of tables and columns are not checked ({error})")
+    return Grammar.from_sql(database.dialect, blanks="single")
 
 
 def _prompt(

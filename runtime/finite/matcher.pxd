@@ -6,10 +6,11 @@ from stackmask.runtime.finite.dfa cimport Dfa
 from stackmask.runtime.finite.index cimport TokenIndex
 from stackmask.runtime.finite.runs cimport FsmRuns
 from stackmask.runtime.matcher cimport Rows
+from stackmask.runtime.jump_calls cimport JumpCalls
 from stackmask.runtime.token_history cimport TokenHistory
 
 
-cdef class FsmMatcher:
+cdef class FsmMatcher(JumpCalls):
     cdef readonly object compiled
     cdef Dfa dfa
     cdef TokenIndex index

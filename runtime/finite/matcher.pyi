@@ -2,12 +2,12 @@ from collections.abc import Sequence
 from typing import final
 
 from stackmask.runtime.finite.compiling import CompiledFsm
-from stackmask.runtime.jump_forward import Plan
+from stackmask.runtime.jump_calls import JumpCalls
 from stackmask.runtime.mask_rows import MaskRows
 from stackmask.runtime.matcher import Bitmask
 
 @final
-class FsmMatcher:
+class FsmMatcher(JumpCalls):
     """Follow one text through a finite automaton; ``CompiledFsm.matcher()`` makes one.
 
     Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
@@ -99,26 +99,4 @@ class FsmMatcher:
 
         Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
         the first bytes are the rest of it. Cost: a look at the merged path of the state.
-        """
-
-    def find_jump_forward_string(self) -> str:
-        """Return the text that must come next, up to the next branch or end, in whole characters.
-
-        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
-        """
-
-    def plan_jump(self, context_ids: Sequence[int] = (), max_rollback: int | None = None) -> Plan:
-        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
-
-    def find_jump_forward_tokens(
-        self, context_ids: Sequence[int] = (), *, max_rollback: int | None = None
-    ) -> tuple[int, list[int]]:
-        """Return (how many tokens to take back, tokens to append then), such as the tokenizer would write the
-        forced text; (0, []) where nothing is forced, or nothing is sure.
-
-        A token is proposed only if its right edge stays where it is whatever may follow. ``context_ids``: the
-        prompt, if there is one, and the tokens so far; tokens of the prompt are never taken back. With
-        ``max_rollback``, no proposal that takes back more. The vocabulary must know its tokenizer
-        (``Vocabulary.with_encoder``); else only tokens are proposed that are the single one allowed.
-        Raises: MatcherError if the context does not end with the tokens accepted.
         """

@@ -7,19 +7,20 @@ from libc.string cimport memset
 
 from stackmask.runtime.finite.dfa cimport NO_STATE
 from stackmask.runtime.matcher cimport as_id, close_rows, open_rows, row_of
+from stackmask.runtime.jump_calls cimport JumpCalls
 from stackmask.runtime.token_history cimport TokenHistory
 
 from operator import index
 
 import numpy as np
 
-from stackmask.runtime.jump_forward import FINAL, KEEPS, NOTHING, Plan
+from stackmask.runtime.jump_forward import FINAL, NOTHING, Plan
 from stackmask.runtime.matcher import MatcherError
 from stackmask.runtime.refusal import describe_refusal
 
 
 @cython.final
-cdef class FsmMatcher:
+cdef class FsmMatcher(JumpCalls):
     """Follow one text through a finite automaton.
 
     Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
@@ -299,32 +300,7 @@ cdef class FsmMatcher:
         text, whole, _, _, _ = self.runs.run(state + 1)
         return text[:whole], text[whole:]
 
-    def find_jump_forward_string(self):
-        """Return the text that must come next, up to the next branch or end, in whole characters.
-
-        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
-        """
-        text, _ = self.find_jump_forward_bytes()
-        try:
-            return text.decode()
-        except UnicodeDecodeError:
-            return ""
-
-    def find_jump_forward_tokens(self, context_ids=(), *, max_rollback=None):
-        """Return (how many tokens to take back, tokens to append then), such as the tokenizer would write the
-        forced text; (0, []) where nothing is forced, or nothing is sure.
-
-        A token is proposed only if its right edge stays where it is whatever may follow. ``context_ids``: the
-        prompt, if there is one, and the tokens so far; tokens of the prompt are never taken back. With
-        ``max_rollback``, no proposal that takes back more. The vocabulary must know its tokenizer
-        (``Vocabulary.with_encoder``); else only tokens are proposed that are the single one allowed.
-        Raises: MatcherError if the context does not end with the tokens accepted.
-        """
-        plan = self.plan_jump(context_ids, max_rollback)
-        return plan.rollback, list(plan.tokens)
-
-    def plan_jump(self, context_ids=(), max_rollback=None):
-        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""
+    cdef object find_plan(self, object context_ids):
         if self.terminated:
             return NOTHING
         prompt = self.tokens.count_before(context_ids) if len(context_ids) else 0
@@ -334,8 +310,7 @@ cdef class FsmMatcher:
         if encoder is None:
             return Plan(0, self.lone_tokens())
         with self.compiled.jumping:
-            plan = self.compiled.planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
-        return plan if max_rollback is None or plan.rollback <= max_rollback else KEEPS
+            return self.compiled.planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
 
     cdef tuple lone_tokens(self):
         """Return the tokens that come one after the other as the only one allowed, without a tokenizer."""

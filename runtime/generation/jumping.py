@@ -23,7 +23,12 @@ from stackmask.runtime.bitmask import allocate_token_bitmask
 from stackmask.runtime.generation.caches import CacheView
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_rows import JumpRow
-from stackmask.runtime.generation.processor import common_vocabulary, describe_allowed, forbid_tokens
+from stackmask.runtime.generation.processor import (
+    common_vocabulary,
+    describe_allowed,
+    forbid_tokens,
+    stuck_rows,
+)
 from stackmask.runtime.generation.text import TokenStreamer
 from stackmask.runtime.matcher import fill_next_token_bitmask
 
@@ -342,11 +347,11 @@ class _Run:
         if self.after:
             scores = self.after(self._padded([len(row.ids) for row in self.rows]), scores)
         self._check_not_stuck(scores, rows)
+        wanted = scores if len(asked) == len(scores) else scores[asked]
         if self.config.do_sample:
-            weights = torch.softmax(scores[asked], dim=-1)
-            chosen = torch.multinomial(weights, num_samples=1).squeeze(1)
+            chosen = torch.multinomial(torch.softmax(wanted, dim=-1), num_samples=1).squeeze(1)
         else:
-            chosen = scores[asked].argmax(dim=-1)
+            chosen = wanted.argmax(dim=-1)
         result: list[int] = chosen.tolist()
         return result
 
@@ -367,15 +372,16 @@ class _Run:
         return result
 
     def _check_not_stuck(self, scores: torch.Tensor, rows: list[int]) -> None:
-        best = scores.amax(dim=-1).tolist()
-        for i in rows:
+        vocabulary = self.decoding.vocabulary
+        if not rows or vocabulary is None:
+            return
+        for i in stuck_rows(scores, self.mask, rows, vocabulary.size):
             matcher = self.rows[i].matcher
-            if best[i] == -math.inf and matcher is not None and self.decoding.vocabulary is not None:
-                raise GenerationError(
-                    f"no token is left for row {i}: the grammar allows "
-                    f"{describe_allowed(matcher, self.decoding.vocabulary)}, and other "
-                    "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
-                )
+            assert matcher is not None
+            raise GenerationError(
+                f"no token is left for row {i}: the grammar allows {describe_allowed(matcher, vocabulary)}, and other "
+                "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
+            )
 
     def _padded(self, lengths: Sequence[int]) -> Any:
         """Return prompts and the first tokens of each row, padded on the left."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, cast
+from functools import partial
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
@@ -12,6 +14,7 @@ from transformers import LogitsProcessor
 
 from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.memory import has_choice
 from stackmask.runtime.generation.rows import RowTracker, Track
 from stackmask.runtime.kernels.apply import MINUS_INF
 from stackmask.runtime.kernels.forbid import forbid_at
@@ -53,8 +56,10 @@ class GrammarLogitsProcessor(LogitsProcessor):
         self._vocabulary = common_vocabulary(self._grammars)
         self._tracker = RowTracker(self._assign)
         self._mask: torch.Tensor | None = None
+        self._rows: npt.NDArray[np.int32] | None = None  # of the mask
         stops = () if self._vocabulary is None else self._vocabulary.stop_ids
-        self._stop_words = _words_of(stops, 0 if self._vocabulary is None else self._vocabulary.size)
+        self._size = 0 if self._vocabulary is None else self._vocabulary.size
+        self._stop_words = _words_of(stops, self._size)
 
     def reset(self) -> None:
         """Forget the rows: the next call's rows are prompts."""
@@ -69,19 +74,26 @@ class GrammarLogitsProcessor(LogitsProcessor):
         if vocabulary is None:
             return scores
         rows, width = scores.shape
-        if width < vocabulary.size:
+        if width < self._size:
             raise GenerationError(
-                f"scores have {width} columns, but the grammar was compiled for a vocabulary of {vocabulary.size}: "
+                f"scores have {width} columns, but the grammar was compiled for a vocabulary of {self._size}: "
                 f"build it with size={width}"
             )
         # assisted decoding hands over slices of the scores of several positions
         drafting = scores.untyped_storage().nbytes() >= 2 * scores.nbytes
-        tracks = self._tracker.advance(rows, input_ids.shape[1], _reader(input_ids), drafting=drafting)
-        constrained = [row for row, track in enumerate(tracks) if track is not None]
+        tracks = self._tracker.advance(
+            rows,
+            input_ids.shape[1],
+            partial(_read, input_ids),
+            drafting=drafting,
+            address=input_ids.data_ptr() if rows == 1 and _lies_open(input_ids) else None,
+        )
+        constrained = None if all(tracks) else [row for row, track in enumerate(tracks) if track is not None]
         mask = self._mask_for(rows, pin=scores.is_cuda)
-        live = self._fill(tracks, mask.numpy())
+        assert self._rows is not None
+        live = self._fill(tracks, self._rows)
         result = scores.clone(memory_format=torch.contiguous_format)
-        forbid_tokens(result, mask, None if len(constrained) == rows else constrained, vocabulary.size)
+        forbid_tokens(result, mask, constrained, self._size)
         self._check_not_stuck(result, live, tracks)
         return cast("torch.FloatTensor", result)
 
@@ -97,8 +109,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
     def _mask_for(self, rows: int, *, pin: bool) -> torch.Tensor:
         """Return the mask buffer. It is safe to fill again: reading the next ids waits for the copy to the device."""
         assert self._vocabulary is not None
-        if self._mask is None or len(self._mask) != rows:
+        if self._mask is None or self._rows is None or len(self._rows) != rows:
             self._mask = allocate_token_bitmask(rows, self._vocabulary.size, like="torch", pin_memory=pin)
+            self._rows = self._mask.numpy()
         return self._mask
 
     def _fill(self, tracks: Sequence[Track | None], mask: npt.NDArray[np.int32]) -> list[int]:
@@ -116,8 +129,9 @@ class GrammarLogitsProcessor(LogitsProcessor):
 
     def _check_not_stuck(self, scores: torch.Tensor, live: list[int], tracks: Sequence[Track | None]) -> None:
         """Raise if nothing is left to choose. A beam may get stuck as long as another one of its prompt goes on."""
-        best = scores.amax(dim=-1).tolist()
-        dead = {row for row in live if best[row] == -math.inf}
+        if self._mask is None or self._vocabulary is None:
+            return
+        dead = set(stuck_rows(scores, self._mask, live, self._size))
         if not dead:
             return
         for group in self._tracker.groups:
@@ -133,13 +147,17 @@ class GrammarLogitsProcessor(LogitsProcessor):
                 )
 
 
+# transformers asks each processor for its signature in every step; finding it takes longer than a mask
+setattr(GrammarLogitsProcessor.__call__, "__signature__", inspect.signature(GrammarLogitsProcessor.__call__))  # noqa: B010
+
+
 def forbid_tokens(scores: torch.Tensor, mask: torch.Tensor, rows: list[int] | None, columns: int) -> None:
     """Set the scores of forbidden tokens to -inf, in place; a mask on the CPU goes to where the scores are.
 
     Shapes: scores (rows, width), mask (rows, ceil(columns / 32)); ``rows``: those to change, None for all.
     Cost: for single precision on the CPU no checks that were made before; else as ``apply_token_bitmask_inplace``.
     """
-    if scores.device.type == "cpu" and scores.dtype == torch.float32 and scores.is_contiguous():
+    if _is_plain(scores):
         count, width = scores.shape
         forbid_at(
             scores.data_ptr(),
@@ -157,6 +175,24 @@ def forbid_tokens(scores: torch.Tensor, mask: torch.Tensor, rows: list[int] | No
     apply_token_bitmask_inplace(
         scores, mask.to(scores.device, non_blocking=True), indices=rows, vocab_size=columns
     )
+
+
+def stuck_rows(scores: torch.Tensor, mask: torch.Tensor, rows: Sequence[int], columns: int) -> list[int]:
+    """Return those of some rows in which every allowed token is at -inf; what a mask forbids must be at -inf already.
+
+    Shapes: scores (rows, width), mask (rows, ceil(columns / 32)) on the CPU.
+    """
+    if not _is_plain(scores):
+        best = scores.amax(dim=-1).tolist()
+        return [row for row in rows if best[row] == -math.inf]
+    at, each = scores.data_ptr(), scores.shape[1] * scores.element_size()
+    words, step = mask.data_ptr(), mask.shape[1] * mask.element_size()
+    return [row for row in rows if not has_choice(at + row * each, words + row * step, columns)]
+
+
+def _is_plain(scores: torch.Tensor) -> bool:
+    """Tell whether scores can be written where they lie."""
+    return scores.is_cpu and scores.dtype is torch.float32 and scores.is_contiguous()
 
 
 def describe_allowed(matcher: Matcher, vocabulary: Vocabulary) -> str:
@@ -200,18 +236,15 @@ def _words_of(ids: Sequence[int], size: int) -> npt.NDArray[np.int32]:
     return np.packbits(bits, bitorder="little").view(np.int32)
 
 
-def _reader(input_ids: torch.Tensor) -> Any:
-    """Return the function that reads columns of the ids; on an accelerator only those columns are copied."""
+def _lies_open(input_ids: torch.Tensor) -> bool:
+    """Tell whether ids can be read where they lie."""
+    return input_ids.is_cpu and input_ids.dtype is torch.int64 and input_ids.stride(1) == 1
 
-    def read(columns: Sequence[int] | None) -> npt.NDArray[np.int64]:
-        values: npt.NDArray[np.int64]
-        if input_ids.device.type == "cpu":
-            values = input_ids.numpy()
-            return values if columns is None else values[:, columns]
-        chosen = input_ids
-        if columns is not None:
-            chosen = input_ids[:, torch.tensor(columns, device=input_ids.device)]
-        values = chosen.cpu().numpy()
-        return values
 
-    return read
+def _read(input_ids: torch.Tensor, columns: Sequence[int] | None) -> npt.NDArray[np.int64]:
+    """Read columns of the ids; on an accelerator only those columns are copied."""
+    if not input_ids.is_cpu and columns is not None:
+        input_ids = input_ids[:, torch.tensor(columns, device=input_ids.device)]
+        columns = None
+    values: npt.NDArray[np.int64] = input_ids.cpu().numpy()
+    return values if columns is None else values[:, columns]

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
+from stackmask.runtime.generation.memory import next_id
+
 if TYPE_CHECKING:
     import numpy.typing as npt
 
@@ -126,16 +128,24 @@ class RowTracker:
         """The rows with equal prompts and grammars: beams, or samples of one prompt."""
         return self._groups
 
-    def advance(self, batch: int, length: int, read: Read, *, drafting: bool = False) -> list[Track | None]:
+    def advance(
+        self, batch: int, length: int, read: Read, *, drafting: bool = False, address: int | None = None
+    ) -> list[Track | None]:
         """Return the track of each row, for rows of ``length`` ids.
 
         Rows that continue (or go back in) the previous ones keep their state; anything else is a new call,
         whose prompts are the rows as they are. ``drafting`` says that this step judges draft tokens: from then
-        on in this call, the first token may be exchanged; otherwise that means a new call.
+        on in this call, the first token may be exchanged; otherwise that means a new call. ``address``: where the ids
+        of an only row lie on the CPU, one of 64 bits after the other, if they do.
         Cost: independent of ``length``, except for the first step of a call.
         """
         self._drafting |= drafting
-        if batch == 1 and length == self._length + 1 and self._follow_one(length, read):
+        if (
+            address is not None
+            and batch == 1
+            and length == self._length + 1
+            and self._follow_one(length, address)
+        ):
             return self._tracks
         same_call = batch == len(self._tracks) and self._start < length <= self._length + 1
         if not (same_call and self._follow(length, read)):
@@ -165,19 +175,18 @@ class RowTracker:
                 self._groups[group].append(row)
         self._key_rows = [()] * batch
 
-    def _follow_one(self, length: int, read: Read) -> bool:
+    def _follow_one(self, length: int, address: int) -> bool:
         """Take one more token of the only row, as ``_follow`` does; False, with nothing changed, if that must judge."""
         track = self._tracks[0] if len(self._tracks) == 1 else None
         base = length - 1 - self._start
-        if track is None or base < 1:
+        if track is None or base < 1 or track.depth != base:
             return False
-        recent = min(base, RECENT)
-        (values,) = read([*self._probe_columns, *range(length - 1 - recent, length)]).tolist()
-        if values[: len(self._probe_columns)] != self._probe_values[0]:
+        token = next_id(
+            address, length, self._probe_columns, self._probe_values[0], track.tokens, min(base, RECENT)
+        )
+        if token < 0:
             return False
-        if track.depth != base or track.tokens[-recent:] != values[-1 - recent : -1]:
-            return False
-        track.push(values[-1])
+        track.push(token)
         self._length = length
         return True
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from stackmask.pda.errors import VocabularyError
@@ -14,6 +14,8 @@ Encode = Callable[[str], Sequence[int]]
 
 # normalisers that leave plain text as it is, but for what the vocabulary's bytes undo again (blanks as `▁`)
 _FAITHFUL = frozenset({"Prepend", "Replace", "ByteLevel"})
+
+MAX_REMEMBERED = 1 << 14  # short texts, some 200 bytes each
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,17 @@ class Encoder:
     encode: Encode
     composes: bool = False
     looks_around: bool = False
+    remembered: dict[str, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)
+
+    def encode_short(self, text: str) -> Sequence[int]:
+        """Encode a text of a few words, and remember the answer: grammars of one tokenizer ask for the same ones."""
+        ids = self.remembered.get(text)
+        if ids is None:
+            ids = tuple(self.encode(text))
+            if len(self.remembered) >= MAX_REMEMBERED:
+                self.remembered.clear()
+            self.remembered[text] = ids
+        return ids
 
 
 def encoder_of(tokenizer: Any) -> Encoder:

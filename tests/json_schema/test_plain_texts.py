@@ -46,11 +46,33 @@ def test_what_is_left_out_stays_left_out_in_every_spelling() -> None:
         assert accepts(other, text) == accepts(other, text, spelling="plain") == right
 
 
-def test_classes_keep_all_their_spellings() -> None:
-    schema = {"type": "string", "pattern": "^[a-z]{4}x$"}
-    assert accepts(schema, '"\\u0061bcdx"', spelling="plain") and not accepts(
-        schema, '"abcd\\u0078"', spelling="plain"
-    )
+@pytest.mark.parametrize(
+    ("pattern", "value", "other"),
+    [
+        ("^[a-z]{4}x$", '"abcdx"', '"\\u0061bcdx"'),
+        ("^[0-9\U0001f600-\U0001f64f]-$", '"😀-"', '"\\ud83d\\ude00-"'),
+        ("^[0-9/]$", '"/"', '"\\/"'),
+    ],
+)
+def test_classes_that_need_no_escape_have_none(pattern: str, value: str, other: str) -> None:
+    schema = {"type": "string", "pattern": pattern}
+    assert accepts(schema, value, spelling="plain") and accepts(schema, other)
+    assert not accepts(schema, other, spelling="plain")
+
+
+@pytest.mark.parametrize("pattern", ["^[a-z\\n]{9}x$", '^[a-c"]{9}x$', "^[^b]{9}x$", "^.{9}x$"])
+def test_classes_with_escapes_keep_all_their_spellings(pattern: str) -> None:
+    schema = {"type": "string", "pattern": pattern}
+    for text in ('"aaaaaaaaax"', '"\\u0061aaaaaaaax"'):
+        assert accepts(schema, text, spelling="plain")
+    assert not accepts(schema, '"aaaaaaaaa\\u0078"', spelling="plain")
+
+
+def test_dates_are_forced_between_their_digits() -> None:
+    stamp = matcher({"type": "string", "format": "date-time"}, spelling="plain")
+    assert stamp.accept_string('"2024')
+    assert stamp.find_jump_forward_string() == "-" and stamp.expected()[0] == {ord("-")}
+    assert stamp.accept_string("-") and stamp.expected()[0] == set(b"01")
 
 
 def test_forced_text() -> None:

@@ -105,6 +105,22 @@ def test_what_would_write_is_refused(server: Server, database: Database, query: 
     assert state(server) == before
 
 
+def test_the_grammar_knows_the_database(database: Database) -> None:
+    from stackmask.runtime.compiler import Compiler
+    from stackmask.runtime.vocabulary import Vocabulary
+
+    vocabulary = Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
+    automaton = Compiler(vocabulary).compile(asking.make_grammar(database))
+    for query, passes in (
+        ("SELECT name, at FROM people JOIN visits ON person = id", True),
+        ("SELECT people.name FROM public.people", True),
+        ("SELECT title FROM people", False),
+        ("SELECT  name FROM people", False),
+    ):
+        matcher = automaton.matcher()
+        assert bool(matcher.accept_string(query) and matcher.is_accepting()) == passes, query
+
+
 def test_queries_are_run(database: Database) -> None:
     rows = database.run("SELECT name, born, pay FROM people ORDER BY id;", timeout=5, limit=2)
     assert [str(value) for value in rows.rows[0]] == ["Ann", "1990-05-06", "10.50"]

@@ -348,3 +348,24 @@ def test_encoders() -> None:
     assert vocabulary.encoder is not None
     assert pickle.loads(pickle.dumps(vocabulary)).encoder is None
     assert copy.copy(vocabulary).with_encoder(bpe).fits(vocabulary)
+
+
+def test_free_places_are_those_that_no_token_can_stand_across() -> None:
+    rng = random.Random(4)
+    for _ in range(30):
+        tokens = [bytes([byte]) for byte in b'ab" :']
+        tokens += ["".join(rng.choices('ab" :', k=rng.randint(2, 5))).encode() for _ in range(12)]
+        vocabulary = sm.Vocabulary([*dict.fromkeys(tokens)], stop_ids=())
+        compiled = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf('root ::= "ab"'))
+        assert compiled.matcher().find_jump_forward_string() == "ab"
+        assert compiled.planner is not None
+        for _ in range(40):
+            text = "".join(rng.choices('ab" :', k=rng.randint(2, 9))).encode()
+            for place in range(1, len(text)):
+                across = any(
+                    text[start:].startswith(token[: len(text) - start]) and start + len(token) > place
+                    for start in range(place)
+                    for token in vocabulary.tokens
+                    if token
+                )
+                assert compiled.planner.forced.is_free(text, place) == (not across), (text, place)

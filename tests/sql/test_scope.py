@@ -44,8 +44,18 @@ SELECT name FROM singer UNION SELECT title FROM concert ORDER BY 1
 VALUES (1, 2), (3, 4)
 SELECT singer.* FROM singer LEFT JOIN concert ON year = age
 SELECT name FROM (SELECT name, age FROM singer) AS s WHERE s.age > 3
+SELECT * FROM singer UNION SELECT * FROM singer
+SELECT title, name, age FROM concert, singer EXCEPT SELECT concert_id, * FROM singer_in_concert
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert, (SELECT 3 AS three)
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert JOIN (SELECT singer_id FROM singer) USING (singer_id), (SELECT 3 AS three)
+SELECT name FROM singer WHERE singer_id IN (SELECT * FROM (SELECT 1 AS one))
+SELECT 1 FROM (VALUES (1, 2), (3, 4)) AS t WHERE t.column2 = 4
+SELECT 1 FROM (VALUES (("x") COLLATE nocase, 2), ("y", 3)) AS t WHERE t.x = 1 AND t.column2 = 2
+SELECT 1 FROM (VALUES (+"x")) AS t WHERE t.column1 = 1
 """.strip().splitlines()
 NOT_PREPARED = """
+SELECT 1 FROM (VALUES ("x", 2)) AS t WHERE t.column1 = 1
+SELECT 1 FROM (VALUES ("x"), ("y")) AS t WHERE t.y = 1
 SELECT title FROM singer
 SELECT nothing FROM singer
 SELECT T1.title FROM singer AS T1
@@ -65,6 +75,10 @@ SELECT name FROM singer WHERE age = (SELECT year, title FROM concert)
 SELECT name FROM singer WHERE age IN (SELECT year, title FROM concert)
 SELECT name FROM singer UNION SELECT title FROM concert ORDER BY age
 WITH old(n) AS (SELECT name, age FROM singer) SELECT n FROM old
+SELECT 1, 2 UNION SELECT * FROM singer
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert
+SELECT 1, 2, 3 UNION SELECT 1, 2, 3, * FROM singer_in_concert
+SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert JOIN (SELECT singer_id FROM singer) USING (singer_id)
 WITH r(k) AS (SELECT 1 UNION ALL SELECT max(k) FROM r) SELECT k FROM r
 SELECT name FROM singer JOIN concert USING (name)
 SELECT substr(name) FROM singer
@@ -82,7 +96,6 @@ SELECT n FROM (SELECT name AS n FROM singer)
 SELECT name FROM main.singer
 SELECT name FROM singer RIGHT JOIN concert ON 1
 SELECT name FROM singer LIMIT (SELECT 1)
-SELECT * FROM singer UNION SELECT * FROM singer
 WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a
 """.strip().splitlines()
 
@@ -125,6 +138,13 @@ def test_what_names_something_passes(query: str) -> None:
 def test_what_sqlite_does_not_prepare_is_refused(query: str) -> None:
     assert error_of(query) is not None
     assert not accepts(query)
+
+
+def test_what_is_computed_behind_many_blanks_has_no_name() -> None:
+    query = f"SELECT 1 FROM (SELECT {' ' * 250}name || 1 FROM singer) AS t WHERE t.name = 1"
+    assert error_of(query) is not None
+    assert not accepts(query)
+    assert accepts(query.replace("|| 1", "AS name"))
 
 
 @pytest.mark.parametrize("query", LEFT_OUT)
@@ -235,6 +255,9 @@ def test_other_arguments_go_with_a_schema() -> None:
         ({"schema": TABLES, "functions": "any"}, "functions"),
         ({"schema": TABLES, "escape": ""}, "escape"),
         ({"schema": TABLES, "max_limit": -1}, "max_limit"),
+        ({"schema": TABLES, "blanks": "none"}, "blanks"),
+        ({"blanks": 1}, "blanks"),
+        ({"blanks": "single", "allow_comments": True}, "comments"),
         ({"schema": TABLES, "functions": ["load_extension"]}, "side effects"),
     ],
 )
@@ -243,9 +266,24 @@ def test_wrong_arguments_are_named(options: dict[str, Any], part: str) -> None:
         Grammar.from_sql("sqlite", **options)
 
 
-def test_postgres_says_that_it_has_none_yet() -> None:
-    with pytest.raises(SQLError, match="sqlite"):
-        Grammar.from_sql("postgres", schema=TABLES)
+def test_select_may_name_what_from_makes() -> None:
+    for query, passes in (
+        ("SELECT n FROM (SELECT name AS n FROM singer)", True),
+        ("SELECT max(q.how_many) FROM (SELECT count(*) AS how_many FROM singer GROUP BY age) AS q", True),
+        ("SELECT leadSinger.name FROM singer AS leadSinger", True),
+        ("SELECT nothing FROM singer", False),
+        ("SELECT leadSinger.nothing FROM singer AS leadSinger", False),
+        ("SELECT name FROM singer WHERE nothing = 'x'", False),
+    ):
+        assert (error_of(query) is None) == passes
+        assert accepts(query, new_names=True) == passes
+        assert not accepts(query)
+
+
+def test_a_single_blank_is_all_there_may_be() -> None:
+    assert accepts("SELECT name FROM singer WHERE 'x' = 'y'", blanks="single")
+    for text in ("SELECT  name FROM singer", "SELECT\nname FROM singer", "SELECT name FROM singer "):
+        assert accepts(text) and accepts(text, blanks="single") == text.endswith("singer ")
 
 
 def test_queries_nest_so_deep_and_no_deeper() -> None:

@@ -20,14 +20,14 @@ from stackmask.grammar.ir import (
 from stackmask.grammar.sql.calls import SKIP, WORD_END, ref, seq, sign, words
 from stackmask.grammar.sql.calls import arguments as argument_list
 from stackmask.grammar.sql.functions import Arity, Functions
-from stackmask.grammar.sql.scope.names import caseless
-from stackmask.grammar.sql.scope.places import (
-    Action,
+from stackmask.grammar.sql.scope.actions import Action
+from stackmask.grammar.sql.scope.clause_places import (
     begin_aggregate,
     begin_ranking,
     may_aggregate,
     may_window,
 )
+from stackmask.grammar.sql.scope.names import caseless
 from stackmask.grammar.sql.scope.state import Query
 
 Names = tuple[str, ...]

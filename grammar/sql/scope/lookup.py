@@ -63,7 +63,7 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
         if depth < start:
             continue
         if scope.phase == "list":
-            if name in listed_columns(scope):
+            if scope.catalog.new_names or name in listed_columns(scope):
                 own = scope.own | {name} if depth == 0 and query.in_aggregate else scope.own
                 return replace_at(query, depth, scope._replace(need=scope.need | {name}, own=own))
         elif scope.phase in WITH_TABLES:
@@ -146,6 +146,19 @@ def seen_members(query: Query) -> dict[str, str]:
     return found
 
 
+def may_be_new(query: Query) -> bool:
+    """Tell whether the column behind the qualifier and a dot may be one that only FROM makes, which is still to come."""
+    assert query.qualifier is not None
+    for depth, scope in scopes(query):
+        if scope.phase == "list":
+            return scope.catalog.new_names
+        if scope.phase in WITH_TABLES and scope.source(query.qualifier) is not None:
+            return False
+        if depth == 0 and query.in_aggregate:
+            return False
+    return False
+
+
 def _candidates(scope: Query, alias: str) -> list[Relation]:
     """Return what a table of FROM that is to have this name may be."""
     relations = listed_relations(scope)
@@ -163,7 +176,9 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
             continue
         if scope.phase == "list":
             needed = (scope.needs_of(alias) or frozenset()) | {name}
-            if any(needed <= relation.usable_names for relation in _candidates(scope, alias)):
+            if scope.catalog.new_names or any(
+                needed <= relation.usable_names for relation in _candidates(scope, alias)
+            ):
                 own = depth == 0 and bool(query.in_aggregate)
                 return replace_at(query, depth, scope.with_need(alias, frozenset({name}), own))
         elif scope.phase in WITH_TABLES:

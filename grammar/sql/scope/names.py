@@ -28,6 +28,12 @@ WORD: Final = re.compile(r"[A-Za-z_\x80-\U0010FFFF][A-Za-z0-9_$\x80-\U0010FFFF]*
 SHORT: Final = Sequence(
     (Repeat(CharClass(((65, 90), (97, 122))), 1, 3), Repeat(CharClass(((48, 57),)), 0, 4))
 )
+LONG: Final = Sequence(  # longer than any name that is hidden, so that a word can always go on to another one
+    (
+        CharClass(((65, 90), (95, 95), (97, 122))),
+        Repeat(CharClass(((48, 57), (65, 90), (95, 95), (97, 122))), 0, 100),
+    )
+)
 KEPT_SETS: Final = 4096
 
 
@@ -38,6 +44,7 @@ class Words:
     reserved: re.Pattern[str]  # never a name
     no_column: re.Pattern[str]  # no column without a qualifier
     free: Expr  # any short word that may be an alias
+    new: Expr  # any word that may be a column or a table
 
     on: Expr
     using: Expr
@@ -53,6 +60,7 @@ class Words:
             names_pattern(reserved, {}),
             names_pattern(no_column, {}),
             Intersection((SHORT, Complement(no_column))),
+            Intersection((LONG, Complement(no_column))),
             caseless("ON"),
             caseless("USING"),
         )

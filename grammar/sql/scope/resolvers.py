@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
-from stackmask.grammar.ir import NOTHING, Choice, Expr
-from stackmask.grammar.sql.scope.lookup import CLOSED, seen_columns, seen_members, seen_qualifiers
+from stackmask.grammar.ir import NOTHING, Choice, Expr, answers_at_most
+from stackmask.grammar.sql.scope.lookup import CLOSED, may_be_new, seen_columns, seen_members, seen_qualifiers
 from stackmask.grammar.sql.scope.names import Words, spellings
 from stackmask.grammar.sql.scope.state import Query
 from stackmask.grammar.sql.scope.tables import common_columns, is_named, must_use, readable
@@ -24,20 +24,31 @@ def resolvers(words: Words) -> dict[str, Resolver]:
     def column(query: Query) -> Expr:
         return spellings(spelled(query, seen_columns(query)), words.no_column)
 
+    def free_column(query: Query) -> Expr:
+        return words.new if query.catalog.new_names and seen_qualifiers(query)[1] else NOTHING
+
     def qualifier(query: Query) -> Expr:
-        names, free = seen_qualifiers(query)
-        listed = spellings(spelled(query, names), words.no_column)
-        return Choice((listed, words.free)) if free else listed
+        return spellings(spelled(query, seen_qualifiers(query)[0]), words.no_column)
+
+    def free_qualifier(query: Query) -> Expr:
+        if not seen_qualifiers(query)[1]:
+            return NOTHING
+        return words.new if query.catalog.new_names else words.free
 
     def member(query: Query) -> Expr:
         return spellings(frozenset(seen_members(query).values()), words.reserved)
 
+    def free_member(query: Query) -> Expr:
+        return words.new if may_be_new(query) else NOTHING
+
     def table(query: Query) -> Expr:
         return spellings(readable(query), words.reserved)
 
+    @answers_at_most(words.on)
     def on_word(query: Query) -> Expr:
         return words.on if is_named(query) and not must_use(query) else NOTHING
 
+    @answers_at_most(words.using)
     def using_word(query: Query) -> Expr:
         return words.using if is_named(query) and common_columns(query) else NOTHING
 
@@ -57,8 +68,11 @@ def resolvers(words: Words) -> dict[str, Resolver]:
 
     return {
         "COLUMN": column,
+        "FREE_COLUMN": free_column,
         "QUALIFIER": qualifier,
+        "FREE_QUALIFIER": free_qualifier,
         "MEMBER": member,
+        "FREE_MEMBER": free_member,
         "TABLE": table,
         "ON_WORD": on_word,
         "USING_WORD": using_word,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Final, TypeAlias
 
-from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.files import read_text
 from stackmask.grammar.ir import (
@@ -16,25 +16,47 @@ from stackmask.grammar.ir import (
     Dynamic,
     Expr,
     Literal,
-    Repeat,
-    RuleRef,
     RuleSet,
     follows_restrictions,
 )
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.normalize.build import with_bodies
+from stackmask.grammar.sql.blanks import Blanks, blank_rules
 from stackmask.grammar.sql.calls import WORD_END, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.functions import Arity, Functions
+from stackmask.grammar.sql.scope.actions import Places
 from stackmask.grammar.sql.scope.functions import call_rules
 from stackmask.grammar.sql.scope.names import Words
 from stackmask.grammar.sql.scope.places import PLACES
+from stackmask.grammar.sql.scope.postgres_functions import call_rules as postgres_call_rules
+from stackmask.grammar.sql.scope.postgres_names import PostgresWords
+from stackmask.grammar.sql.scope.postgres_places import PLACES as POSTGRES_PLACES
+from stackmask.grammar.sql.scope.postgres_resolvers import resolvers as postgres_resolvers
 from stackmask.grammar.sql.scope.relations import Catalog
-from stackmask.grammar.sql.scope.resolvers import resolvers
+from stackmask.grammar.sql.scope.resolvers import Resolver, resolvers
 from stackmask.grammar.sql.scope.state import Query
 
+FREE: Final = "FREE_"  # dynamic rules with this prefix are another way to write the rule behind it
 FOLDER: Final = Path(__file__).parents[1]
 Groups: TypeAlias = tuple[tuple[Arity, tuple[str, ...]], ...]
-Listed: TypeAlias = tuple[tuple[tuple[str, Groups], ...], tuple[str, ...]]
+Listed: TypeAlias = tuple[tuple[tuple[str, Groups], ...], tuple[str, ...], tuple[str, ...]]
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What makes the rules of a dialect: its places, its dynamic rules, and the rules of its functions."""
+
+    places: Places
+    resolvers: Callable[[RuleSet], dict[str, Resolver]]
+    calls: Callable[[Functions], dict[str, Expr]]
+
+
+DIALECTS: Final = {
+    "sqlite": Dialect(PLACES, lambda base: resolvers(Words.of(base)), call_rules),
+    "postgres": Dialect(
+        POSTGRES_PLACES, lambda base: postgres_resolvers(PostgresWords.of(base)), postgres_call_rules
+    ),
+}
 
 
 def scoped_rules(
@@ -44,35 +66,45 @@ def scoped_rules(
     max_limit: int | None,
     allow_comments: bool,
     escape: str | None,
+    blanks: Blanks,
 ) -> tuple[RuleSet, RuleSet]:
     """Return the rules as written and as the automaton needs them.
 
     Cost: all that depends on the schema is the state that they start in; the rest is remembered.
     """
     by_kind = tuple((kind, tuple(groups.items())) for kind, groups in functions.by_kind.items())
-    written, ready = _shared((by_kind, functions.unlisted), max_limit, allow_comments, escape)
+    listed = by_kind, functions.unlisted, functions.types
+    written, ready = _shared(catalog.dialect, listed, max_limit, allow_comments, escape, blanks)
     start = Query(catalog, None, "root")
     return replace(written, initial=start), replace(ready, initial=start)
 
 
 @lru_cache(maxsize=32)
 def _shared(
-    listed: Listed, max_limit: int | None, allow_comments: bool, escape: str | None
+    name: str,
+    listed: Listed,
+    max_limit: int | None,
+    allow_comments: bool,
+    escape: str | None,
+    blanks: Blanks,
 ) -> tuple[RuleSet, RuleSet]:
-    base = _dialect(max_limit is not None)
-    bodies: dict[str, Expr] = {name: rule.body for name, rule in base.rules.items()}
-    by_kind, unlisted = listed
-    bodies |= call_rules(Functions({kind: dict(groups) for kind, groups in by_kind}, unlisted))
-    names = resolvers(Words.of(base))
-    for name, resolver in names.items():
-        bodies[name] = Dynamic(follows_restrictions(resolver))
-    for name, action in PLACES.items():
-        if name in bodies:
-            bodies[name] = Capture(bodies[name], action)
-    for name in names:
-        bodies[name] = seq(bodies[name], WORD_END)
-    if not allow_comments:
-        bodies[SKIP_RULE] = Repeat(RuleRef("sqlite.blank"), 0, None)
+    dialect = DIALECTS[name]
+    base = _rules(name, max_limit is not None)
+    bodies: dict[str, Expr] = {rule: body.body for rule, body in base.rules.items()}
+    bodies |= _calls(name, listed)
+    names = dialect.resolvers(base)
+    for rule, resolver in names.items():
+        bodies[rule] = Dynamic(follows_restrictions(resolver))
+    # words that no state knows stand by themselves: their masks are the same in all states
+    for free in [rule for rule in names if rule.startswith(FREE)]:
+        listed_names = free.removeprefix(FREE)
+        bodies[listed_names] = Choice((bodies[listed_names], bodies.pop(free)))
+    for rule, action in dialect.places.items():
+        if rule in bodies:
+            bodies[rule] = Capture(bodies[rule], action)
+    for rule in names.keys() & bodies.keys():
+        bodies[rule] = seq(bodies[rule], WORD_END)
+    bodies |= blank_rules(f"{name}.", allow_comments, blanks)
     if max_limit is not None:
         bodies["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)
     if escape is not None:
@@ -81,9 +113,17 @@ def _shared(
     return written, normalize(written)
 
 
+@lru_cache(maxsize=32)
+def _calls(name: str, listed: Listed) -> dict[str, Expr]:
+    """Return the rules of the functions, remembered: other arguments may differ."""
+    by_kind, unlisted, types = listed
+    groups = {kind: dict(entries) for kind, entries in by_kind}
+    return DIALECTS[name].calls(Functions(groups, unlisted, types))
+
+
 @lru_cache(maxsize=4)
-def _dialect(limited: bool) -> RuleSet:
-    path = FOLDER / "scoped_sqlite.ebnf"
+def _rules(name: str, limited: bool) -> RuleSet:
+    path = FOLDER / f"scoped_{name}.ebnf"
     text = read_text(path)
     return load_rules(
         text, name=f"stackmask/{path.name}", base=path.parent, start="limited" if limited else "root"

@@ -12,8 +12,9 @@ a query whose needs the tables at hand do not meet can still be completed: what 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from typing import Final, NamedTuple
+from collections.abc import Hashable, Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
 
 from stackmask.grammar.sql.scope.relations import Catalog, Relation
 
@@ -40,6 +41,12 @@ class Item(NamedTuple):
     aggregate: bool = False
     window: bool = False
     star: str | None = None  # "*", or the table of "t.*"
+    # PostgreSQL: the names it may have besides (None: any), the column that it is nothing but, the columns that it
+    # uses outside of aggregates, and what equal expressions have in common
+    maybe: frozenset[str] | None = frozenset()
+    column: tuple[str, str] | None = None
+    loose: frozenset[tuple[str, str]] = frozenset()
+    text: Hashable = None
 
 
 class Query(NamedTuple):
@@ -87,6 +94,17 @@ class Query(NamedTuple):
     qualifier: str | None = None
     in_aggregate: int = 0
     in_window: int = 0
+    # PostgreSQL, see `postgres_grouping.py`
+    with_recursive: bool = False
+    distinct: bool = False
+    side: str = ""  # of an outer join
+    comma: int = 0  # the first table behind the last comma
+    group_columns: frozenset[tuple[str, str]] = frozenset()
+    group_items: frozenset[int] = frozenset()
+    group_texts: frozenset[Hashable] = frozenset()
+    log: tuple[tuple[str, ...], ...] | None = ()  # the names of the expression; None with a query in it
+    loose: frozenset[tuple[str, str]] = frozenset()  # its columns outside of aggregates
+    calling: tuple[str, ...] | None = None  # the columns of a function in FROM
 
     def new_part(self) -> Query:
         """Return the query with a new part begun."""
@@ -110,7 +128,7 @@ class Query(NamedTuple):
 
     def usable(self) -> frozenset[str]:
         """Return the names that some table of FROM lets be used."""
-        return frozenset[str]().union(*(source.relation.usable_names for source in self.sources))
+        return usable_of(self.sources)
 
     def source(self, alias: str) -> Source | None:
         """Return the table of FROM with this name."""
@@ -158,20 +176,30 @@ class Query(NamedTuple):
         return any(item.star is not None for item in self.items)
 
 
-_COUNTS: dict[tuple[Source, ...], Counter[str]] = {}
+Columns: TypeAlias = tuple[tuple[Relation, frozenset[str]], ...]  # of tables, and those that were made one
 
 
 def counts_of(sources: tuple[Source, ...]) -> Counter[str]:
-    """Return how many of the tables have each name."""
-    found = _COUNTS.get(sources)
-    if found is None:
-        found = Counter()
-        for source in sources:
-            found.update(source.relation.names - source.merged)
-        if len(_COUNTS) > 4096:
-            _COUNTS.clear()
-        _COUNTS[sources] = found
+    """Return how many of the tables have each name. It does not depend on what they are called."""
+    return _counts(tuple((source.relation, source.merged) for source in sources))
+
+
+@lru_cache(maxsize=4096)
+def _counts(columns: Columns) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for relation, merged in columns:
+        found.update(relation.names - merged if merged else relation.names)
     return found
+
+
+def usable_of(sources: tuple[Source, ...]) -> frozenset[str]:
+    """Return the names that some of the tables let be used."""
+    return _usable(tuple(source.relation for source in sources))
+
+
+@lru_cache(maxsize=4096)
+def _usable(relations: tuple[Relation, ...]) -> frozenset[str]:
+    return frozenset[str]().union(*(relation.usable_names for relation in relations))
 
 
 def scopes(query: Query) -> Iterator[tuple[int, Query]]:

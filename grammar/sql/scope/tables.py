@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from stackmask.grammar.sql.scope.relations import Relation
-from stackmask.grammar.sql.scope.state import Query
+from stackmask.grammar.sql.scope.star_room import star_room
+from stackmask.grammar.sql.scope.state import Query, counts_of, usable_of
 
 
 def own_cte(query: Query) -> Relation | None:
@@ -12,7 +13,8 @@ def own_cte(query: Query) -> Relation | None:
     if not query.may_recurse or query.recursive or query.aggregates or query.windows or up is None:
         return None
     assert up.cte_name is not None and query.head is not None
-    return Relation.of_query(up.cte_name, up.cte_columns or [item.name for item in query.head])
+    of = Relation.of_columns if query.catalog.dialect == "postgres" else Relation.of_query
+    return of(up.cte_name, up.cte_columns or [item.name for item in query.head])
 
 
 def listed_relations(scope: Query) -> dict[str, Relation]:
@@ -33,6 +35,7 @@ def readable(query: Query) -> frozenset[str]:
     once = frozenset(name for name in query.need | query.texts if counts[name])
     usable = query.usable()
     star = query.has_star()
+    room = star_room(query)
     found = set()
     relations = listed_relations(query)
     for relation in relations.values():
@@ -46,6 +49,8 @@ def readable(query: Query) -> frozenset[str]:
         if query.link == "natural" and not _joins_naturally(query, relation):
             continue
         if star and (not relation.is_whole or relation.names & query.banned):
+            continue
+        if room is not None and len(relation.columns) > room:
             continue
         found.add(relation.spelled)
     return frozenset(found)
@@ -62,8 +67,7 @@ def _joins_naturally(query: Query, relation: Relation) -> bool:
 
 def common_columns(query: Query) -> frozenset[str]:
     """Return the columns that USING may still name: one table to the left has them, and the last one."""
-    left = query._replace(sources=query.sources[:-1])
-    counts, usable = left.counts(), left.usable()
+    counts, usable = counts_of(query.sources[:-1]), usable_of(query.sources[:-1])
     return frozenset(
         name for name in query.sources[-1].relation.usable if counts[name] == 1 and name in usable
     ) - set(query.using)
@@ -71,7 +75,7 @@ def common_columns(query: Query) -> frozenset[str]:
 
 def must_use(query: Query) -> frozenset[str]:
     """Return the columns that would be ambiguous without USING."""
-    counts = query._replace(sources=query.sources[:-1]).counts()
+    counts = counts_of(query.sources[:-1])
     names = query.sources[-1].relation.names
     return frozenset(name for name in query.need | query.texts if counts[name] and name in names)
 

@@ -7,28 +7,13 @@ from typing import Any
 
 import pytest
 import torch
-from jump_setup import (
-    LIST,
-    PROMPTS,
-    SHEET,
-    TAKES_BACK,
-    WIDTH,
-    Prefer,
-    StopAt,
-    compiler,
-    model,
-    reference,
-    tiny,
-    tokenizer,
-)
+from jump_setup import LIST, PROMPTS, SHEET, TAKES_BACK, WIDTH, Prefer, StopAt, reference, tiny
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.compiler import Compiler
 from stackmask.runtime.generation import JumpDecoding, generate, stream
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.vocabulary import Vocabulary
-
-__all__ = ["compiler", "model", "tokenizer"]  # fixtures
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)

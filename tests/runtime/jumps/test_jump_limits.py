@@ -9,20 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from jump_setup import (
-    LIST,
-    PROMPTS,
-    SHEET,
-    TAKES_BACK,
-    WIDTH,
-    Prefer,
-    StopAt,
-    compiler,
-    model,
-    reference,
-    tiny,
-    tokenizer,
-)
+from jump_setup import LIST, PROMPTS, SHEET, TAKES_BACK, WIDTH, Prefer, StopAt, reference, tiny
 from transformers import EosTokenCriteria, LogitsProcessor, MaxLengthCriteria
 
 import stackmask
@@ -32,8 +19,6 @@ from stackmask.runtime.compiler import Compiler
 from stackmask.runtime.generation import JumpDecoding, generate, stream
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_rows import JumpRow
-
-__all__ = ["compiler", "model", "tokenizer"]  # fixtures
 
 
 @pytest.mark.parametrize("stop", ["na", "nam", "name"])

@@ -1,0 +1,61 @@
+# States cut into heads and rests. See heads.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.keys cimport KeyStates
+from stackmask.pda.terms cimport TermStore
+from stackmask.pda.trie cimport Trie
+
+
+cdef struct Leaf:
+    # one way on: a head, and what follows it, ``tail after``
+    int32_t head
+    int32_t tail
+    int32_t after
+    int32_t rest        # both as one state, or -1 while nothing asked for it
+    int32_t live        # the way is there while this can go on with the keys of the object; EPS: always
+    bint nullable       # what follows may be empty
+    bint words          # the head is words only
+    uint64_t first[4]   # bytes that it can begin with
+
+
+cdef struct Cut:
+    int32_t first       # leaves[first:first + count]; count is 0 where a state is not cut
+    int32_t count       # or -1 while it is not known
+    int32_t other       # what is left of the state besides, or EMPTY
+
+
+cdef struct Piece:
+    # scratch: what of a state is still to be cut, and what stands before it
+    int32_t term
+    int32_t after
+    int32_t depth
+    bint nullable
+    bint ends
+    bint words
+
+
+cdef class Heads:
+    cdef TermStore terms
+    cdef KeyStates keys
+    cdef Trie trie
+    cdef int32_t[256] nodes_below   # byte -> nodes of the vocabulary that begin with it
+    cdef vector[Cut] cuts           # by term
+    cdef vector[Leaf] leaves
+    cdef vector[uint8_t] word_of    # by term: 0 unknown, 1 not a word, 2 a word
+    # scratch
+    cdef vector[Piece] parts
+    cdef vector[int32_t] path
+    cdef vector[int32_t] left
+
+    cdef bint is_word(self, int32_t term) noexcept
+    cdef Cut cut(self, int32_t state) except *
+    cdef int find(self, int32_t state, Cut* found) except -1
+    cdef int follow(self, Piece at) except -1
+    cdef bint begins_few(self) except -1
+    cdef int add_leaf(self, Piece at) except -1
+    cdef int32_t rest_of(self, int32_t leaf) except -1
+    cdef int refuse(self, int32_t state) except -1
+
+
+cdef int first_of_word(TermStore terms, int32_t term, uint64_t* words) noexcept

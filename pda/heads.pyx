@@ -1,0 +1,254 @@
+# distutils: language = c++
+"""Heads: states cut in two, so that one mask serves many of them.
+
+What a state can do next is mostly decided by its beginning: the rest of a name, of a string with its quote,
+of a word. A state ``head rest`` is taken as if it stood at the end of a rule ``head`` that returns to
+``rest``. Then the mask of the head is walked once, whatever follows it and whatever keys the object around
+it has, and only the tokens that go on behind the head ask for the rest, over merged remainders. Alternatives,
+such as the names that an object may go on with, are cut one by one; a way on whose tests of keys do not hold
+is left out.
+
+This pays off where few tokens go on behind the head. So a head ends with a *word*, which is bytes with an
+end of their own, such as a quote; or with a rule; or it begins like few tokens, as numbers do. A head is
+never empty, and asks for no key state.
+"""
+
+cimport cython
+from libc.stdint cimport int64_t
+
+from stackmask.pda.interning cimport (
+    EMPTY,
+    EPS,
+    F_IMPURE,
+    F_KEYS,
+    K_ALT,
+    K_LIT,
+    K_SEQ,
+    K_SET,
+    Term,
+)
+from stackmask.pda.keys cimport KeyStates
+from stackmask.pda.terms cimport TermStore
+from stackmask.pda.trie cimport Trie
+
+cdef enum:
+    UNSEEN = -1
+    NO = 1
+    YES = 2
+    MAX_KIDS = 16       # alternatives of a word
+    MAX_LEAVES = 64   # ways on of one state
+    FEW = 8             # of so many texts, at most one begins like a head that ends anywhere
+
+
+@cython.final
+cdef class Heads:
+    """The cuts of the states of one store, found when they are first asked for."""
+
+    def __cinit__(self, TermStore terms not None, KeyStates keys not None, Trie trie not None):
+        cdef int32_t k, kid
+        self.terms = terms
+        self.keys = keys
+        self.trie = trie
+        for k in range(256):
+            self.nodes_below[k] = 0
+        for k in range(trie.kid_first[0], trie.kid_first[1]):
+            kid = trie.kid_node[k]
+            self.nodes_below[trie.kid_byte[k]] = trie.end[kid] - kid
+
+    cdef bint is_word(self, int32_t term) noexcept:
+        """Tell whether a term is some bytes, or one of a few such texts. Cost: a load, once known."""
+        cdef Term u = self.terms.terms[term]
+        cdef Term kid
+        cdef int32_t k
+        cdef bint found
+        if u.kind == K_SET or u.kind == K_LIT:
+            return True
+        if u.kind != K_ALT or u.b > MAX_KIDS:
+            return False
+        if <size_t>term >= self.word_of.size():
+            self.word_of.resize(self.terms.terms.size(), 0)
+        if not self.word_of[term]:
+            found = True
+            for k in range(u.a, u.a + u.b):
+                kid = self.terms.terms[self.terms.kids[k]]
+                while kid.kind == K_SEQ and (
+                    self.terms.terms[kid.a].kind == K_SET or self.terms.terms[kid.a].kind == K_LIT
+                ):
+                    kid = self.terms.terms[kid.b]
+                found = found and (kid.kind == K_SET or kid.kind == K_LIT)
+            self.word_of[term] = NO
+            if found:
+                self.word_of[term] = YES
+        return self.word_of[term] == YES
+
+    cdef Cut cut(self, int32_t state) except *:
+        """Return the ways on of a state. Remembered."""
+        cdef Cut found
+        if <size_t>state >= self.cuts.size():
+            found.first = 0
+            found.count = UNSEEN
+            found.other = EMPTY
+            self.cuts.resize(self.terms.terms.size(), found)
+        found = self.cuts[state]
+        if found.count == UNSEEN:
+            self.find(state, &found)
+            self.cuts[state] = found
+        return found
+
+    cdef int find(self, int32_t state, Cut* found) except -1:
+        cdef Piece at
+        found.first = <int32_t>self.leaves.size()
+        self.left.clear()
+        self.parts.clear()
+        at.term = state
+        at.after = EPS
+        at.depth = 0
+        at.nullable = at.words = True
+        at.ends = False
+        self.parts.push_back(at)
+        while not self.parts.empty():
+            at = self.parts.back()
+            self.parts.pop_back()
+            self.path.resize(at.depth)
+            self.follow(at)
+            if self.leaves.size() - found.first > MAX_LEAVES:
+                self.leaves.resize(found.first)
+                break
+        found.count = <int32_t>self.leaves.size() - found.first
+        found.other = EMPTY
+        if found.count and self.left.size():
+            found.other = self.left[0] if self.left.size() == 1 else self.terms.mk_alt(self.left, 0)
+        return 0
+
+    cdef int follow(self, Piece at) except -1:
+        """Take items of a state into its head, as far as they go; alternatives go on by themselves."""
+        cdef Term u, v
+        cdef Piece part
+        cdef int32_t item, next, k, keyed
+        cdef bint inside = True     # not yet behind the alternative that this is
+        while True:
+            if at.term == EPS:
+                at.term = at.after
+                at.after = EPS
+                inside = False
+            if at.term == EPS:
+                break
+            u = self.terms.terms[at.term]
+            item = u.a if u.kind == K_SEQ else at.term
+            next = u.b if u.kind == K_SEQ else EPS
+            v = self.terms.terms[item]
+            keyed = (self.terms.terms[next].flags | self.terms.terms[at.after].flags) & F_KEYS
+            if self.is_word(item):
+                at.ends = True
+                at.nullable = False
+            elif v.flags & F_IMPURE and keyed and not v.flags & F_KEYS and at.nullable:
+                # what a rule means does not depend on the keys around it
+                at.words = False
+                at.ends = True
+                at.nullable = v.nu >= 0
+            elif v.kind == K_ALT and v.flags & F_IMPURE and at.words and inside:
+                part = at
+                part.depth = <int32_t>self.path.size()
+                if next != EPS:
+                    part.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+                for k in range(v.a, v.a + v.b):
+                    part.term = self.terms.kids[k]
+                    self.parts.push_back(part)
+                return 0
+            elif v.flags & F_IMPURE or (at.ends and not at.nullable):
+                break
+            else:
+                at.words = at.ends = False
+                at.nullable = at.nullable and v.nu >= 0
+            self.path.push_back(item)
+            at.term = next
+        if not at.nullable and (at.ends or self.begins_few()):
+            return self.add_leaf(at)
+        item = at.term if at.after == EPS else self.terms.mk_seq(at.term, at.after)
+        while not self.path.empty():
+            item = self.terms.mk_seq(self.path.back(), item)
+            self.path.pop_back()
+        self.left.push_back(item)
+        return 0
+
+    cdef bint begins_few(self) except -1:
+        """Tell whether few texts of the vocabulary begin like what is in ``path``, as with numbers."""
+        cdef int32_t head = EPS, map, b
+        cdef int32_t k = <int32_t>self.path.size()
+        cdef int64_t nodes = 0
+        while k:
+            k -= 1
+            if self.terms.terms[self.path[k]].flags & F_IMPURE:
+                return False
+            head = self.terms.mk_seq(self.path[k], head)
+        map = self.terms.classes_of(head)
+        for k in range(self.terms.maps[map].count):
+            if self.terms.derive(head, self.terms.maps[map].byte_of[k]) == EMPTY:
+                continue
+            for b in range(256):
+                if self.terms.maps[map].of[b] == k:
+                    nodes += self.nodes_below[b]
+        return nodes * FEW < self.trie.nodes
+
+    cdef int add_leaf(self, Piece at) except -1:
+        """Add the way on whose head is ``path``."""
+        cdef Leaf leaf
+        cdef int32_t head = EPS
+        cdef int32_t k = <int32_t>self.path.size()
+        leaf.tail = at.term
+        leaf.after = at.after
+        leaf.rest = at.term if at.after == EPS else UNSEEN
+        leaf.words = at.words
+        leaf.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
+        leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = 0
+        if at.words:
+            first_of_word(self.terms, self.path[0], leaf.first)
+        else:
+            leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = ~<uint64_t>0
+        while k:
+            k -= 1
+            head = self.terms.mk_seq(self.path[k], head)
+        leaf.head = head
+        self.leaves.push_back(leaf)
+        k = <int32_t>self.leaves.size() - 1
+        leaf.live = EPS
+        if self.terms.terms[at.term].flags & F_KEYS:
+            leaf.live = self.rest_of(k) if self.keys.passes(at.term) else at.term
+        elif self.terms.terms[at.after].flags & F_KEYS:
+            leaf.live = at.after
+        if leaf.live != EPS and self.keys.always_lives(leaf.live):
+            leaf.live = EPS
+        self.leaves[k].live = leaf.live
+        return 0
+
+    cdef int32_t rest_of(self, int32_t leaf) except -1:
+        """Return what follows a head, as one state."""
+        cdef Leaf* at = &self.leaves[leaf]
+        cdef int32_t rest = at.rest
+        if rest == UNSEEN:
+            rest = self.terms.mk_seq(at.tail, at.after)
+            self.leaves[leaf].rest = rest
+        return rest
+
+    cdef int refuse(self, int32_t state) except -1:
+        """Leave a state uncut from now on."""
+        self.cuts[state].count = 0
+        return 0
+
+
+cdef int first_of_word(TermStore terms, int32_t term, uint64_t* words) noexcept:
+    """Add the bytes that a word, or a sequence of words, can begin with."""
+    cdef Term u = terms.terms[term]
+    cdef int32_t k, byte
+    if u.kind == K_SEQ:
+        u = terms.terms[u.a]
+    if u.kind == K_ALT:
+        for k in range(u.a, u.a + u.b):
+            first_of_word(terms, terms.kids[k], words)
+    elif u.kind == K_LIT:
+        byte = terms.pool[u.a]
+        words[byte >> 6] |= <uint64_t>1 << (byte & 63)
+    else:
+        for k in range(4):
+            words[k] |= terms.sets[4 * u.a + k]
+    return 0

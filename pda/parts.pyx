@@ -1,0 +1,417 @@
+# distutils: language = c++
+"""The parts of a mask: of which masks of local states, and of remainders in return states, it is made.
+
+A configuration's members give the first; where a token returns out of a member's frame with bytes left over,
+each edge of the frame leads to another. What the semantic state decides on is noted: places of the
+vocabulary, or tokens.
+"""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+from stackmask.pda.config_table cimport Member
+from stackmask.pda.frames cimport BOTTOM_REST, Edge
+from stackmask.pda.heads cimport Cut, Heads, Leaf
+from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, EMPTY, EPS, F_KEYS, F_LOCAL
+from stackmask.pda.keys cimport KEYS_UNKNOWN
+from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
+from stackmask.pda.remainders cimport IN_FOREST
+from stackmask.pda.repeated_walks cimport NOT_JOINT
+from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
+from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+
+cdef enum:
+    FEW_VISITS = 32      # up to here a list is searched, not hashed
+    MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
+    MANY_RETURNS = 4     # are not looked through
+    FEW_PLACES = 64      # more are not settled one by one
+
+
+cdef class MaskParts(Simulation):
+    """What one fill puts together, and what it must run besides."""
+
+    def __cinit__(self):
+        map_init(&self.visited)
+        self.heads = Heads(self.terms, self.semantics.keys, self.trie)
+        self.most_visits = 0
+
+    def __dealloc__(self):
+        map_free(&self.visited)
+
+    cdef int visit(
+        self,
+        int32_t mask,
+        int32_t frame,
+        int32_t rest,
+        int32_t filter,
+        int32_t keys,
+        bint unsure=False,
+        int32_t origin=-1,
+    ) except -3:
+        """Enter a mask over a frame into the list of what the result is put together from.
+
+        ``rest``: what comes before the frame. ``unsure``: an action on the way may forbid, so what the mask
+        allows is run on the real configuration.
+        """
+        cdef Visit v
+        if mask == NO_TOKENS:
+            return 0
+        v.mask = mask
+        v.frame = frame
+        v.rest = rest
+        v.filter = filter
+        v.keys = keys
+        v.unsure = unsure
+        v.origin = origin
+        # ambiguous stacks reach the same place in several ways; a mask is or-ed once
+        if not self.is_visited(v):
+            self.visits.push_back(v)
+        return 0
+
+    cdef bint is_visited(self, Visit v) except -1:
+        """Tell whether a visit is in the list; where the list is long, it is taken to be entered now."""
+        cdef size_t i, n = self.visits.size()
+        cdef uint64_t h
+        cdef int32_t at
+        if n < FEW_VISITS:
+            for i in range(n):
+                if same_visit(v, self.visits[i]):
+                    return True
+            return False
+        if not self.visited_ready:
+            # what the map holds is of an earlier fill
+            self.visited_ready = True
+            map_clear(&self.visited)
+            for i in range(n):
+                h = visit_hash(self.visits[i])
+                while map_get(&self.visited, h) != NO_VALUE:
+                    h += 1
+                map_put(&self.visited, h, <int32_t>i)
+        h = visit_hash(v)
+        while True:
+            at = map_get(&self.visited, h)
+            if at == NO_VALUE:
+                break
+            if same_visit(v, self.visits[at]):
+                return True
+            h += 1
+        map_put(&self.visited, h, <int32_t>n)
+        return False
+
+    cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept:
+        """Tell whether a return from a frame, or from below it, may be forbidden."""
+        if family.frames[frame].keys_forbid:
+            return True
+        return not self.sure and self.may_forbid(family, frame, MANY_RETURNS)
+
+    cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) noexcept:
+        """Tell whether an action may forbid a return, or one behind it before anything must be read."""
+        cdef Edge edge
+        cdef int32_t e
+        if not family.frames[frame].action_forbids or not returns:
+            return family.frames[frame].action_forbids
+        for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
+            edge = family.edges[e]
+            if edge.rest == BOTTOM_REST:
+                continue
+            if edge.action >= 0 and self.semantics.may_forbid(edge.action):
+                return True
+            if self.terms.terms[edge.rest].nu < 0 and self.terms.terms[edge.rest].flags & F_LOCAL:
+                continue
+            if self.may_forbid(family, edge.parent, returns - 1):
+                return True
+        return False
+
+    cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept:
+        return 1 if at.rest != EPS else family.frames[at.frame].count
+
+    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept:
+        """Return one of the edges that a visit returns along: a rest stands for a frame with one."""
+        cdef Edge edge
+        if at.rest == EPS:
+            return family.edges[family.frames[at.frame].first + number]
+        edge.rest = at.rest
+        edge.parent = at.frame
+        edge.action = ACTION_NONE
+        edge.saved = 0
+        return edge
+
+    cdef bint is_cut(self, int32_t state, int32_t keys) except -1:
+        """Tell whether the heads of a state are looked at one by one.
+
+        Under restrictions a way on may be a dead end that others hide, and the keys must be known to tell.
+        """
+        if self.terms.guard_sets.size() > 1:
+            return False
+        if keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS:
+            return False
+        return self.heads.cut(state).count > 0
+
+    cdef bint visit_heads(
+        self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
+    ) except -1:
+        """Visit the masks of the heads of a state over a frame, and tell whether that was all that it allows.
+
+        ``group``: what is walked, the whole vocabulary if it is WHOLE. ``at``: filter, keys and the like.
+        """
+        cdef Cut cut = self.heads.cut(state)
+        cdef Leaf leaf
+        cdef Mask* mask
+        cdef Part part
+        cdef int32_t i, found
+        cdef bint strict
+        cdef const uint64_t* first = NULL
+        if group != WHOLE and cut.count > 1:
+            first = self.first_of_group(group)
+        for i in range(cut.first, cut.first + cut.count):
+            leaf = self.heads.leaves[i]
+            if first != NULL and not (
+                first[0] & leaf.first[0]
+                or first[1] & leaf.first[1]
+                or first[2] & leaf.first[2]
+                or first[3] & leaf.first[3]
+            ):
+                continue
+            if leaf.live != EPS and not self.semantics.keys.lives(at.keys, leaf.live):
+                continue
+            strict = leaf.nullable and self.is_strict(family, frame)
+            if group == WHOLE:
+                found = self.root(leaf.head, strict, leaf.words)
+            else:
+                found = self.child(group, leaf.head, SEM_SYMBOL, strict, leaf.words)
+            if found == NO_TOKENS:
+                continue
+            mask = &self.masks[found]
+            if not leaf.words and not self.is_worth(found):
+                self.heads.refuse(state)
+                return False
+            if mask.group_count or mask.include_count or mask.pending_count or mask.reader_count:
+                self.visit(found, frame, self.heads.rest_of(i), at.filter, at.keys, at.unsure, at.origin)
+            else:
+                part.mask = found
+                part.filter = at.filter
+                if at.unsure:
+                    self.parts_unsure.push_back(part)
+                else:
+                    self.parts_found.push_back(part)
+        return True
+
+    cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1:
+        """Tell whether the frame is alive under one of the guards."""
+        cdef int32_t g
+        if ends & 1:
+            return True
+        for g in range(64):
+            if (ends >> g) & 1 and family.exits(frame, g):
+                return True
+        return False
+
+    cdef int expand(self, ConfigSpace family, Visit at) except -3:
+        """Add the parts of one mask, and visit what it leads to."""
+        cdef Mask mask = self.masks[at.mask]
+        cdef int32_t i, j, k, e, origin
+        cdef Visit back
+        cdef Edge edge
+        cdef Include piece
+        cdef Part part
+        cdef vector[vector[uint8_t]] texts
+        part.filter = at.filter
+        cdef vector[Part]* found = &self.parts_unsure if at.unsure else &self.parts_found
+        if mask.dense >= 0 or mask.sparse_count:
+            part.mask = at.mask
+            found.push_back(part)
+        for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
+            if self.any_exit(family, at.frame, self.pendings[i].ends):
+                part.mask = -1 - i
+                found.push_back(part)
+        for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
+            self.simulate_place(self.readers[i])
+        if mask.reads_tokens:
+            self.simulate_tokens = True
+        for i in range(mask.include_first, mask.include_first + mask.include_count):
+            piece = self.includes[i]
+            if self.any_exit(family, at.frame, piece.ends):
+                j = self.filter_both(at.filter, piece.filter)
+                self.visit(piece.mask, at.frame, at.rest, j, at.keys, at.unsure, at.origin)
+        for i in range(mask.group_first, mask.group_first + mask.group_count):
+            k = self.mask_groups[i]
+            origin = at.origin
+            if origin < 0 and self.is_few(k):
+                origin = k
+            for e in range(self.count_edges(family, at)):
+                edge = self.edge_of(family, at, e)
+                if edge.rest == BOTTOM_REST:
+                    continue
+                back = at
+                back.origin = origin
+                back.unsure = at.unsure or (
+                    not self.sure and edge.action >= 0 and self.semantics.may_forbid(edge.action)
+                )
+                self.enter(family, k, edge, back)
+        if mask.joint >= 0:
+            self.repeat(family, at, mask.joint)
+        if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
+            self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), texts)
+            for i in range(mask.key_first, mask.key_first + mask.key_count):
+                self.doubt(self.key_starts[i], texts)
+        return 0
+
+    cdef bint is_few(self, int32_t group) noexcept:
+        """Tell whether a group is of a few places of the vocabulary."""
+        cdef Group g = self.groups[group]
+        cdef int32_t i
+        if g.run != NO_RUN or g.place_count > FEW_PLACES:
+            return False
+        for i in range(g.place_first, g.place_first + g.place_count):
+            if self.places[i] & IN_FOREST:
+                return False
+        return True
+
+    cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3:
+        """Visit, for every edge, the mask of a walk that knows where it returns to."""
+        cdef Edge edge
+        cdef int32_t e, j
+        for e in range(self.count_edges(family, at)):
+            edge = self.edge_of(family, at, e)
+            if edge.rest == BOTTOM_REST:
+                continue
+            j = NOT_JOINT
+            if edge.action == ACTION_NONE and (
+                at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
+            ):
+                j = self.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
+            if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
+                # merged after all: where captures keep texts, running all tokens would cost more
+                j = self.grouped_mask(joint, self.is_strict(family, at.frame))
+                self.visit(j, at.frame, at.rest, at.filter, at.keys, at.unsure, at.origin)
+                return 0
+            if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
+                self.simulate_all = True
+                return 0
+            self.visit(j, edge.parent, EPS, at.filter, at.keys, at.unsure, at.origin)
+        return 0
+
+    cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3:
+        """Visit what a group leaves over when it returns along an edge. ``at``: filter, keys and the like."""
+        cdef int32_t sem = self.groups[group].sem, state = edge.rest, found
+        cdef int32_t known = self.semantics.keys_at(sem)
+        cdef bint strict = self.is_strict(family, edge.parent)
+        if edge.action <= ACTION_SCOPE:
+            at.keys = self.semantics.keys_at(edge.saved)
+            known = KEYS_UNKNOWN
+            sem = SEM_SYMBOL
+        elif edge.action >= 0:
+            if self.semantics.is_key(edge.action):
+                sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
+                if sem < 0:
+                    self.simulate_all = True
+                    return 0
+                found = self.child(group, state, sem, strict)
+                return self.go_on(found, edge.parent, at)
+            sem = SEM_SYMBOL
+            if known != KEYS_UNKNOWN:
+                sem = self.semantics.with_keys(SEM_SYMBOL, known)
+        if known != KEYS_UNKNOWN:
+            found = self.child(group, state, sem, strict)
+            return self.go_on(found, edge.parent, at)
+        if sem == SEM_SYMBOL and not (at.unsure and at.origin >= 0) and self.is_cut(state, at.keys):
+            if self.visit_heads(family, state, group, edge.parent, at):
+                state = self.heads.cut(state).other
+                if state == EMPTY:
+                    return 0
+        found = NO_TOKENS
+        if at.keys <= KEYS_UNKNOWN or not self.terms.terms[state].flags & F_KEYS:
+            found = self.child(group, state, sem, strict)
+        if at.keys > KEYS_UNKNOWN and (self.terms.terms[state].flags & F_KEYS or self.asks(found)):
+            # the keys decide: ask again with what walks may know of them
+            sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
+            found = self.child(group, state, sem, strict)
+        return self.go_on(found, edge.parent, at)
+
+    cdef int go_on(self, int32_t mask, int32_t frame, Visit at) except -3:
+        """Visit a mask behind a return. Where the state decides below few places, these are settled instead.
+
+        What is known of the state there tells more than running tokens one by one.
+        """
+        cdef Group g
+        cdef int32_t i
+        if at.origin < 0 or mask == NO_TOKENS or not (at.unsure or self.asks(mask)):
+            return self.visit(mask, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
+        g = self.groups[at.origin]
+        for i in range(g.place_first, g.place_first + g.place_count):
+            self.to_simulate.push_back(self.places[i])
+        return 0
+
+    cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3:
+        """Return the mask of a local state; the keys of the object are part of it where they decide."""
+        cdef int32_t found
+        if keys <= KEYS_UNKNOWN:
+            return self.root(state, strict)
+        if not self.terms.terms[state].flags & F_KEYS:
+            found = self.root(state, strict)
+            if not self.asks(found):
+                return found
+        return self.keyed_root(state, self.semantics.symbol_with(keys), strict)
+
+    cdef int collect(self, ConfigSpace family, int32_t config) except -3:
+        """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
+        self.to_simulate.clear()
+        self.to_try.clear()
+        self.doubtful.clear()
+        self.simulate_tokens = False
+        return self.collect_below(family, config, 0)
+
+    cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3:
+        """Find the parts of what a configuration allows below a node of the vocabulary."""
+        cdef int where
+        cdef int32_t i, keys, node, first = family.configs[config].first
+        cdef size_t roots, k = 0
+        cdef bint strict
+        cdef Member m
+        cdef Visit at
+        cdef vector[vector[uint8_t]] texts
+        at.filter = NO_FILTER
+        at.unsure = False
+        at.origin = -1
+        self.visits.clear()
+        self.visited_ready = False
+        self.parts_found.clear()
+        self.parts_unsure.clear()
+        self.simulate_all = False
+        self.sure = True
+        if family.configs[config].capturing:
+            for i in range(first, first + family.configs[config].count):
+                self.sure = self.sure and self.semantics.is_sure(family.members[i].sem)
+        for i in range(first, first + family.configs[config].count):
+            m = family.members[i]
+            keys = self.semantics.keys_at(m.sem)
+            strict = self.is_strict(family, m.frame)
+            if above:
+                self.visit(self.root_below(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
+            else:
+                at.keys = keys
+                if self.is_cut(m.state, keys) and self.visit_heads(family, m.state, WHOLE, m.frame, at):
+                    m.state = self.heads.cut(m.state).other
+                if m.state != EMPTY:
+                    self.visit(self.root_of(m.state, keys, strict), m.frame, EPS, NO_FILTER, keys)
+            if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
+                texts.clear()
+                where = self.semantics.rest_of_keys(m.sem, texts)
+                node = 0
+                if where == UNOPENED_KEYS:
+                    node = self.go(self.forest.nodes(0), 0, c'"')
+                if where == NEEDS_STATE:
+                    self.simulate_all = True
+                elif where != NO_KEYS and node >= 0:
+                    self.doubt(node << 2, texts)
+        roots = self.visits.size()
+        while k < self.visits.size():
+            self.expand(family, self.visits[k])
+            k += 1
+            if k >= roots and self.visits.size() > MANY_VISITS:
+                # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
+                # exponentially; configurations join the paths, so this stays polynomial
+                self.simulate_all = True
+                break
+        if k > self.most_visits:
+            self.most_visits = k
+        return 0
