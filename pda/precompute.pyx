@@ -21,6 +21,9 @@ def precompute(MaskStore masks, rules, long long budget):
     cdef uint64_t before = masks.walks
     calls = []      # (caller rule, callee rule, return state)
     reach = {}
+    # a rule that an earlier grammar brought along may be listed without the rules that it calls
+    rules = list(dict.fromkeys(rules))
+    known = set(rules)
     for rule in rules:
         seen = {masks.terms.rule_body[rule]}
         todo = list(seen)
@@ -33,6 +36,9 @@ def precompute(MaskStore masks, rules, long long budget):
                 rest = masks.terms.sites[s].rest
                 if callee >= 0:
                     calls.append((rule, callee, rest))
+                    if callee not in known:
+                        known.add(callee)
+                        rules.append(callee)
                 if rest not in seen:
                     seen.add(rest)
                     todo.append(rest)

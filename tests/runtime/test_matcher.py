@@ -234,6 +234,21 @@ def test_precomputed_masks_are_the_lazy_ones() -> None:
     assert not compiled(text).precompute(budget=2)["complete"]
 
 
+def test_masks_made_ahead_of_time_behind_another_grammar() -> None:
+    # the second schema finds the rules of any value in the compiler, and must find all that these call
+    compiler = sm.Compiler(VOCABULARY)
+    schemas = [True, {"type": "object", "properties": {"a": {"type": "integer"}}}, {"exclusiveMinimum": 3}]
+    for schema in schemas:
+        eager = compiler.compile(sm.Grammar.from_json_schema(schema))
+        alone = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_json_schema(schema))
+        assert eager.precompute()["complete"]
+        one, two = eager.matcher(), alone.matcher()
+        for piece in ["", '{"a', '":', " 4", ', "b', '": [', '{"a": [1']:
+            if schema is not True or piece:
+                assert one.accept_string(piece) and two.accept_string(piece)
+            assert mask_of(one) == mask_of(two)
+
+
 def test_masks_are_equal_from_several_threads() -> None:
     grammar = compiled()
     text = '{"name": "abcdefg" ,"member": true}'
