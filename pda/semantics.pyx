@@ -29,6 +29,7 @@ from stackmask.pda.tables cimport (
     ids_free,
     ids_init,
     ids_put,
+    map_clear,
     map_free,
     map_get,
     map_init,
@@ -99,6 +100,9 @@ cdef class Semantics:
             kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
             if getattr(action, "never_forbids", False):
                 kind = ACT_UPDATE
+            if kind == ACT_CALL:
+                # it may forbid what the actions before it did not
+                map_clear(&self.known_sure)
             self.action_kind.push_back(kind)
             self.action_text.push_back(self.bounded_text(getattr(action, "reads_at_most", None)))
         return number

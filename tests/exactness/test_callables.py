@@ -10,7 +10,7 @@ from oracle.earley import Recognizer
 from oracle.masks import advance_token
 
 import stackmask
-from exactness.walks import check_place
+from exactness.walks import check_place, engine_mask
 from stackmask.grammar.ir import (
     Capture,
     CharClass,
@@ -24,6 +24,7 @@ from stackmask.grammar.ir import (
     RuleSet,
     Scope,
     Sequence,
+    may_forbid_if,
 )
 
 LETTERS = CharClass(((ord("a"), ord("c")),))
@@ -130,3 +131,25 @@ def test_callables(rules: RuleSet) -> None:
             token = rng.choice(going_on)
             assert matcher.accept_token(token)
             place = advance_token(recognizer, place, token, TOKENS[token])
+
+
+@may_forbid_if(lambda value, text: any(key.startswith(text) for key in seen(value)))
+def new(value: Hashable, text: bytes) -> Hashable | None:
+    return None if text in seen(value) else value
+
+
+def known(value: Hashable, text: bytes) -> Hashable | None:
+    return value if text in seen(value) else None
+
+
+def test_actions_that_come_later() -> None:
+    # what no action of the first grammar can forbid, one of the second can
+    compiler = stackmask.Compiler(stackmask.Vocabulary([*TOKENS, b"c;"], stop_ids=[len(TOKENS) - 1]))
+    for action, allowed in ((new, True), (known, False), (new, True)):
+        rules = RuleSet({"s": Rule("s", sequence(Capture(WORD, action), ";"))}, "s", frozenset([b"a", b"ab"]))
+        matcher = compiler.compile(stackmask.Grammar(rules)).matcher()
+        for text in ("", "c"):
+            assert matcher.accept_string(text)
+            mask = engine_mask(matcher, len(TOKENS) + 1)
+            assert (TEXTS.index(";") in mask) == (allowed and text != "")
+            assert (len(TOKENS) in mask) == allowed
