@@ -89,6 +89,7 @@ def schemas(pack: Path) -> dict[str, Tables]:
 def database(tables: Tables) -> sqlite3.Connection:
     """Return an empty database with these tables."""
     connection = sqlite3.connect(":memory:")
+    connection.text_factory = bytes  # EXPLAIN shows the bytes of blobs as text
     for name, columns in tables.items():
         connection.execute(f"CREATE TABLE {_quoted(name)} ({', '.join(map(_quoted, columns))})")
     return connection

@@ -49,11 +49,13 @@ SELECT title, name, age FROM concert, singer EXCEPT SELECT concert_id, * FROM si
 SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert, (SELECT 3 AS three)
 SELECT 1, 2, 3 UNION SELECT * FROM singer_in_concert JOIN (SELECT singer_id FROM singer) USING (singer_id), (SELECT 3 AS three)
 SELECT name FROM singer WHERE singer_id IN (SELECT * FROM (SELECT 1 AS one))
+SELECT (SELECT o.name FROM "Order" AS o UNION SELECT singer.age FROM singer ORDER BY name) FROM singer
 SELECT 1 FROM (VALUES (1, 2), (3, 4)) AS t WHERE t.column2 = 4
 SELECT 1 FROM (VALUES (("x") COLLATE nocase, 2), ("y", 3)) AS t WHERE t.x = 1 AND t.column2 = 2
 SELECT 1 FROM (VALUES (+"x")) AS t WHERE t.column1 = 1
 """.strip().splitlines()
 NOT_PREPARED = """
+SELECT (SELECT singer.name FROM "Order" UNION SELECT singer.age FROM singer ORDER BY name) FROM singer
 SELECT 1 FROM (VALUES ("x", 2)) AS t WHERE t.column1 = 1
 SELECT 1 FROM (VALUES ("x"), ("y")) AS t WHERE t.y = 1
 SELECT title FROM singer

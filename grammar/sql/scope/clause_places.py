@@ -25,7 +25,7 @@ def take_column(query: Query, text: bytes) -> Query | None:
     """Use a column without a qualifier."""
     name = read_name(text.decode())
     used = use_column(query, name)
-    return None if used is None else used._replace(column=name)
+    return None if used is None else used._replace(column=name, column_of=None)
 
 
 @place("QUALIFIER")
@@ -40,7 +40,7 @@ def take_member(query: Query, text: bytes) -> Query | None:
     """Use a column of a table."""
     name = read_name(text.decode())
     used = use_member(query, name)
-    return None if used is None else used._replace(column=name, qualifier=None)
+    return None if used is None else used._replace(column=name, column_of=query.qualifier, qualifier=None)
 
 
 @place("TEXT")
@@ -49,7 +49,7 @@ def take_text(query: Query, text: bytes) -> Query | None:
     name = read_name(text.decode())
     used = use_text(query, name)
     return (
-        None if used is None else used._replace(column=name)
+        None if used is None else used._replace(column=name, column_of=None)
     )  # of a selected text it is the name all the same
 
 

@@ -92,7 +92,13 @@ def end_joined(query: Query) -> Query | None:
         merged = frozenset(query.using)
         last = last._replace(merged=merged)
     ended = query._replace(
-        phase="from", sources=(*query.sources[:-1], last), link="", using=(), column=None, qualifier=None
+        phase="from",
+        sources=(*query.sources[:-1], last),
+        link="",
+        using=(),
+        column=None,
+        column_of=None,
+        qualifier=None,
     )
     counts = ended.counts()
     if any(counts[name] > 1 for name in query.need | query.texts):

@@ -43,18 +43,21 @@ def take_label(query: Query, text: bytes) -> Query:
 def _end_target(query: Query, text: bytes) -> Query | None:
     spelled = text.decode("utf-8", "replace")
     name, labelled = query.label, query.label is not None
+    own: tuple[str, str] | None = None
     computed = query.star is not None or query.item_aggregate or query.item_window
     if name is None and not computed and query.column is not None and NAMED.fullmatch(spelled):
         if len(text) >= KEPT:  # what comes behind may compute
             return None
         name = query.column
+        own = None if query.column_of is None else (query.column_of, query.column)
     if name in query.banned or (len(text) >= KEPT and query.banned and name is None):
         return None
-    item = Item(name, labelled, query.item_aggregate, query.item_window, query.star)
+    item = Item(name, labelled, query.item_aggregate, query.item_window, query.star, column=own)
     return query._replace(
         items=(*query.items, item),
         label=None,
         column=None,
+        column_of=None,
         star=None,
         item_aggregate=False,
         item_window=False,
@@ -77,7 +80,7 @@ def end_targets(query: Query, text: bytes) -> Query | None:
     if not list_fits(query):
         return None
     ended = _end_target(query, text)
-    return None if ended is None else ended._replace(phase="from", column=None)
+    return None if ended is None else ended._replace(phase="from", column=None, column_of=None)
 
 
 @place("bare_target")

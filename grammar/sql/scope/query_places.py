@@ -137,13 +137,19 @@ def next_part(query: Query, text: bytes) -> Query | None:
         return None
     head = query.head
     if head is None:
-        # the name of a column can stand for it where it means that very column, not one that USING joined to it
+        # the name of a column can stand for it where it means that very column: not one that USING joined to it, and
+        # not one of a query around
         counts = query.counts()
         merged = frozenset[str]().union(*(source.merged for source in query.sources))
         head = tuple(
             item._replace(
                 labelled=item.labelled
-                or (item.name is not None and counts[item.name] == 1 and item.name not in merged)
+                or (
+                    item.name is not None
+                    and counts[item.name] == 1
+                    and item.name not in merged
+                    and (item.column is None or query.source(item.column[0]) is not None)
+                )
             )
             for item in query.items
         )
@@ -177,7 +183,7 @@ def end_values(query: Query, text: bytes) -> Query | None:
 
 def _end_value(query: Query, text: bytes) -> Query | None:
     """End a value. The first row names the columns: by their numbers, or by a text in double quotes as it stands."""
-    ended = query._replace(cells=query.cells + 1, column=None)
+    ended = query._replace(cells=query.cells + 1, column=None, column_of=None)
     if len(query.items) != query.cells:
         return ended
     name: str | None = f"column{query.cells + 1}"

@@ -41,8 +41,8 @@ class Item(NamedTuple):
     aggregate: bool = False
     window: bool = False
     star: str | None = None  # "*", or the table of "t.*"
-    # PostgreSQL: the names it may have besides (None: any), the column that it is nothing but, the columns that it
-    # uses outside of aggregates, and what equal expressions have in common
+    # PostgreSQL: the names it may have besides (None: any), the column that it is nothing but (in SQLite, too, if its
+    # table is named), the columns that it uses outside of aggregates, and what equal expressions have in common
     maybe: frozenset[str] | None = frozenset()
     column: tuple[str, str] | None = None
     loose: frozenset[tuple[str, str]] = frozenset()
@@ -75,6 +75,7 @@ class Query(NamedTuple):
     cells: int = 0  # of a row of VALUES
     label: str | None = None
     column: str | None = None  # the last one named
+    column_of: str | None = None  # the table before it
     star: str | None = None
     item_aggregate: bool = False
     item_window: bool = False
