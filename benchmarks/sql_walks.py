@@ -283,7 +283,10 @@ def main() -> None:
         }
         print(
             write_result(
-                "sql_walks", "python benchmarks/sql_walks.py --write", result, sqlite=sqlite3.sqlite_version
+                "sql_walks",
+                f"python benchmarks/sql_walks.py --walks {options.walks} --seed {options.seed} --write",
+                result,
+                sqlite=sqlite3.sqlite_version,
             )
         )
 
