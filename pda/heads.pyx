@@ -36,7 +36,7 @@ cdef enum:
     NO = 1
     YES = 2
     MAX_KIDS = 16       # alternatives of a word
-    MAX_LEAVES = 64   # ways on of one state
+    MAX_LEAVES = 64     # ways on of one state
     FEW = 8             # of so many texts, at most one begins like a head that ends anywhere
 
 

@@ -132,8 +132,10 @@ cdef class MaskStore(MaskParts):
                 words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
         if self.trie.end[node] - node <= FEW_NODES or self.any_keys(family, c):
             return self.simulate_below(family, c, node, words)
+        self.doubtful.clear()
         self.collect_below(family, c, node)
-        if self.simulate_all:
+        # an object around, behind a return, may know keys that a token repeats
+        if self.simulate_all or self.doubtful.size():
             self.to_simulate.clear()
             return self.simulate_below(family, c, node, words)
         for i in range(self.parts_found.size()):

@@ -166,14 +166,6 @@ def _resolved(query: Query) -> list[Item]:
     return found
 
 
-@place("ON_WORD")
-@never_forbids
-@reads_at_most(0)
-def begin_on(query: Query, _text: bytes) -> Query:
-    """Begin the condition of a join."""
-    return query._replace(phase="on")
-
-
 @place("USING_COLUMN")
 @never_forbids
 def take_using(query: Query, text: bytes) -> Query:

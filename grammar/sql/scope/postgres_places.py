@@ -10,7 +10,7 @@ from stackmask.grammar.sql.scope.places import PLACES as SQLITE_PLACES
 
 SHARED: Final = (
     "EXISTS_E", "WITH_W", "SELECT_FROM", "SELECT_BARE", "VALUES_WORD", "more_value", "last_value", "STAR", "STAR_OF",
-    "link_join", "link_natural", "USING_WORD", "USING_COMMA", "USING_CLOSE",
+    "link_join", "link_natural", "ON_WORD", "USING_WORD", "USING_COMMA", "USING_CLOSE",
 )  # fmt: skip
 PLACES: Final[Places] = {
     **{name: SQLITE_PLACES[name] for name in SHARED},

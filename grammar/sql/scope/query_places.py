@@ -182,7 +182,10 @@ def end_values(query: Query, text: bytes) -> Query | None:
 
 
 def _end_value(query: Query, text: bytes) -> Query | None:
-    """End a value. The first row names the columns: by their numbers, or by a text in double quotes as it stands."""
+    """End a value. The first row names the columns: by their numbers, in SQLite also by a text in double quotes.
+
+    PostgreSQL's places note no ``column``, so there it is the numbers.
+    """
     ended = query._replace(cells=query.cells + 1, column=None, column_of=None)
     if len(query.items) != query.cells:
         return ended
