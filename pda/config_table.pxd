@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.frames cimport FrameSpace
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.semantics cimport Semantics
 from stackmask.pda.tables cimport IdTable, KeyMap
 from stackmask.pda.terms cimport TermStore
@@ -35,8 +36,8 @@ cdef struct Config:
     int32_t accepting
     int32_t row         # offset in rows, -1, or NO_ROW
     int32_t map         # the bytes that one step tells apart
-    int32_t mask_row    # families: the row that holds the whole mask, of masks number `mask_epoch`; or -1
-    int32_t mask_epoch
+    int32_t whole       # families: the id of the whole mask, or -1 (see whole_masks.pyx)
+    int32_t mask_epoch  # ... and the number of the masks in which it was asked for last
     bint capturing      # a member has a capture open
     uint64_t reads      # walks: guards under which what the state decides on was left out; bit 0: any byte
     uint64_t ends       # walks: guards under which the frame below must be alive; else 1
@@ -57,10 +58,10 @@ cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
 
 
 cdef class ConfigTable(FrameSpace):
-    cdef vector[Member] members
+    cdef Growing[Member] members
     cdef vector[Pop] pops
-    cdef vector[Config] configs
-    cdef vector[int32_t] rows
+    cdef Growing[Config] configs
+    cdef Growing[int32_t] rows
     cdef IdTable config_index
     cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
     cdef uint64_t max_configurations

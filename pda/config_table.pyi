@@ -18,3 +18,5 @@ class ConfigTable(FrameSpace):
         max_configurations: int = ...,
         max_members: int = ...,
     ) -> Self: ...
+    def nbytes_held(self) -> int:
+        """Return about how many bytes frames and configurations take."""

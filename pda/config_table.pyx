@@ -109,7 +109,7 @@ cdef class ConfigTable(FrameSpace):
         config.accepting = self.found_accepting
         config.row = UNKNOWN
         config.map = MAP_ONE
-        config.mask_row = UNKNOWN
+        config.whole = UNKNOWN
         config.capturing = False
         config.reads = self.found_reads
         for i in range(n):
@@ -222,3 +222,7 @@ cdef class ConfigTable(FrameSpace):
         held += sizeof(Edge) * self.edges.size() + sizeof(Frame) * self.frames.size()
         held += 8 * self.frame_index.mask
         return held + 12 * (self.single_steps.mask + self.exits_index.mask)
+
+    def nbytes_held(self):
+        """Return about how many bytes frames and configurations take."""
+        return self.nbytes()

@@ -1,5 +1,5 @@
 # Configurations, closed and stepped. See configurations.pyx.
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.pair cimport pair
 from libcpp.queue cimport priority_queue
 from libcpp.vector cimport vector
@@ -43,6 +43,7 @@ cdef class ConfigSpace(ConfigTable):
     cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3
     cdef int32_t make_row(self, int32_t config) except -3
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
+    cdef int32_t step_text(self, int32_t config, const uint8_t* text, size_t length) except -3
 
     cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3:
         cdef Config* c = &self.configs[config]

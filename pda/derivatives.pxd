@@ -11,6 +11,7 @@ cdef class TermMoves(TermAlgebra):
     cdef int32_t classes_of(self, int32_t t) except -1
     cdef int32_t classes_of_kids(self, Term u) except -1
     cdef int32_t derive(self, int32_t t, int32_t symbol) except -1
+    cdef bint may_begin(self, int32_t t, int32_t byte, int levels) noexcept
     cdef int32_t derive_raw(self, int32_t t, int32_t symbol) except -1
     cdef int32_t derive_part(self, int32_t t, int32_t symbol) except -1
     cdef bint is_live(self, int32_t t) except -1

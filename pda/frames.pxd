@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.semantics cimport Semantics
 from stackmask.pda.tables cimport IdTable, KeyMap
 from stackmask.pda.terms cimport TermStore
@@ -29,8 +30,8 @@ cdef class FrameSpace:
     cdef TermStore terms
     cdef Semantics semantics
     cdef bint is_walk
-    cdef vector[Edge] edges
-    cdef vector[Frame] frames
+    cdef Growing[Edge] edges
+    cdef Growing[Frame] frames
     cdef IdTable frame_index
     cdef KeyMap exits_index             # frame * 64 + guard -> index in exits_value
     cdef vector[uint64_t] exits_value

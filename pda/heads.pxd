@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.keys cimport KeyStates
 from stackmask.pda.terms cimport TermStore
 from stackmask.pda.trie cimport Trie
@@ -15,6 +16,7 @@ cdef struct Leaf:
     int32_t rest        # both as one state, or -1 while nothing asked for it
     int32_t live        # the way is there while this can go on with the keys of the object; EPS: always
     bint nullable       # what follows may be empty
+    bint calm           # what follows can end without a restriction pending, as far as is known
     bint words          # the head is words only
     uint64_t first[4]   # bytes that it can begin with
 
@@ -40,21 +42,28 @@ cdef class Heads:
     cdef KeyStates keys
     cdef Trie trie
     cdef int32_t[256] nodes_below   # byte -> nodes of the vocabulary that begin with it
-    cdef vector[Cut] cuts           # by term
-    cdef vector[Leaf] leaves
-    cdef vector[uint8_t] word_of    # by term: 0 unknown, 1 not a word, 2 a word
+    cdef Growing[Cut] cuts           # by term
+    cdef Growing[Leaf] leaves
+    cdef Growing[uint8_t] word_of    # by term: 0 unknown, 1 not a word, 2 a word
     # scratch
     cdef vector[Piece] parts
     cdef vector[int32_t] path
     cdef vector[int32_t] left
+    cdef vector[Piece] ready        # ways on that were found, ``depth`` of ``texts`` before each
+    cdef vector[int32_t] texts
+    cdef vector[int32_t] spots      # nodes of the vocabulary
+    cdef vector[int32_t] next_spots
 
     cdef bint is_word(self, int32_t term) noexcept
     cdef Cut cut(self, int32_t state) except *
     cdef int find(self, int32_t state, Cut* found) except -1
     cdef int follow(self, Piece at) except -1
     cdef bint begins_few(self) except -1
+    cdef bint few_below(self) except -1
+    cdef int spell(self, int32_t text) except -1
     cdef int add_leaf(self, Piece at) except -1
     cdef int32_t rest_of(self, int32_t leaf) except -1
+    cdef bint is_calm(self, int32_t leaf) except -1
     cdef int refuse(self, int32_t state) except -1
 
 

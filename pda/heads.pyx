@@ -5,8 +5,8 @@ What a state can do next is mostly decided by its beginning: the rest of a name,
 of a word. A state ``head rest`` is taken as if it stood at the end of a rule ``head`` that returns to
 ``rest``. Then the mask of the head is walked once, whatever follows it and whatever keys the object around
 it has, and only the tokens that go on behind the head ask for the rest, over merged remainders. Alternatives,
-such as the names that an object may go on with, are cut one by one; a way on whose tests of keys do not hold
-is left out.
+such as the names that an object may go on with, are cut one by one, those that share a beginning together
+once few texts of the vocabulary go on behind it; a way on whose tests of keys do not hold is left out.
 
 This pays off where few tokens go on behind the head. So a head ends with a *word*, which is bytes with an
 end of their own, such as a quote; or with a rule; or it begins like few tokens, as numbers do. A head is
@@ -17,6 +17,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from stackmask.pda.interning cimport (
+    ANY_BYTE,
     EMPTY,
     EPS,
     F_IMPURE,
@@ -25,6 +26,7 @@ from stackmask.pda.interning cimport (
     K_LIT,
     K_SEQ,
     K_SET,
+    Ends,
     Term,
 )
 from stackmask.pda.keys cimport KeyStates
@@ -37,6 +39,8 @@ cdef enum:
     YES = 2
     MAX_KIDS = 16       # alternatives of a word
     MAX_LEAVES = 64     # ways on of one state
+    FEW_BELOW = 16      # nodes of the vocabulary below words behind which names part
+    FEW_PLACES = 16     # where words that are looked for may end in it
     FEW = 8             # of so many texts, at most one begins like a head that ends anywhere
 
 
@@ -97,24 +101,32 @@ cdef class Heads:
 
     cdef int find(self, int32_t state, Cut* found) except -1:
         cdef Piece at
+        cdef size_t i, first = 0
         found.first = <int32_t>self.leaves.size()
         self.left.clear()
         self.parts.clear()
+        self.ready.clear()
+        self.texts.clear()
         at.term = state
         at.after = EPS
         at.depth = 0
         at.nullable = at.words = True
         at.ends = False
         self.parts.push_back(at)
-        while not self.parts.empty():
+        # terms are made once it is known that the ways on are not too many
+        while not self.parts.empty() and self.ready.size() <= MAX_LEAVES:
             at = self.parts.back()
             self.parts.pop_back()
             self.path.resize(at.depth)
             self.follow(at)
-            if self.leaves.size() - found.first > MAX_LEAVES:
-                self.leaves.resize(found.first)
-                break
-        found.count = <int32_t>self.leaves.size() - found.first
+        if self.ready.size() > MAX_LEAVES:
+            self.ready.clear()
+        for i in range(self.ready.size()):
+            at = self.ready[i]
+            self.path.assign(self.texts.begin() + first, self.texts.begin() + first + at.depth)
+            first += at.depth
+            self.add_leaf(at)
+        found.count = <int32_t>self.ready.size()
         found.other = EMPTY
         if found.count and self.left.size():
             found.other = self.left[0] if self.left.size() == 1 else self.terms.mk_alt(self.left, 0)
@@ -147,10 +159,15 @@ cdef class Heads:
                 at.ends = True
                 at.nullable = v.nu >= 0
             elif v.kind == K_ALT and v.flags & F_IMPURE and at.words and inside:
+                if at.ends and self.few_below():
+                    break
                 part = at
                 part.depth = <int32_t>self.path.size()
                 if next != EPS:
                     part.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+                    if part.after == EMPTY:
+                        # a restriction leaves nothing that could follow
+                        return 0
                 for k in range(v.a, v.a + v.b):
                     part.term = self.terms.kids[k]
                     self.parts.push_back(part)
@@ -163,7 +180,10 @@ cdef class Heads:
             self.path.push_back(item)
             at.term = next
         if not at.nullable and (at.ends or self.begins_few()):
-            return self.add_leaf(at)
+            at.depth = <int32_t>self.path.size()
+            self.ready.push_back(at)
+            self.texts.insert(self.texts.end(), self.path.begin(), self.path.end())
+            return 0
         item = at.term if at.after == EPS else self.terms.mk_seq(at.term, at.after)
         while not self.path.empty():
             item = self.terms.mk_seq(self.path.back(), item)
@@ -190,6 +210,64 @@ cdef class Heads:
                     nodes += self.nodes_below[b]
         return nodes * FEW < self.trie.nodes
 
+    cdef bint few_below(self) except -1:
+        """Tell whether few texts of the vocabulary go on behind the words in ``path``.
+
+        Cost: the bytes of the words, as far as the vocabulary has them.
+        """
+        cdef int32_t k, n, below = 0
+        cdef size_t i
+        cdef Term u
+        cdef vector[int32_t] before
+        cdef vector[int32_t] behind
+        self.spots.assign(1, 0)
+        for i in range(self.path.size()):
+            u = self.terms.terms[self.path[i]]
+            if u.kind == K_ALT:
+                # a letter and its escapes
+                before = self.spots
+                behind.clear()
+                for k in range(u.a, u.a + u.b):
+                    self.spots = before
+                    self.spell(self.terms.kids[k])
+                    behind.insert(behind.end(), self.spots.begin(), self.spots.end())
+                self.spots = behind
+            else:
+                self.spell(self.path[i])
+            if self.spots.size() > FEW_PLACES:
+                return False
+        for i in range(self.spots.size()):
+            n = self.spots[i]
+            below += self.trie.end[n] - n - 1
+        return below <= FEW_BELOW
+
+    cdef int spell(self, int32_t text) except -1:
+        """Go on from the nodes of the vocabulary in ``spots`` along one text of a word."""
+        cdef Term u = self.terms.terms[text]
+        cdef Term v
+        cdef int32_t k, node, offset = 0
+        cdef size_t i
+        while not self.spots.empty():
+            v = self.terms.terms[u.a] if u.kind == K_SEQ else u
+            self.next_spots.clear()
+            for i in range(self.spots.size()):
+                node = self.spots[i]
+                for k in range(self.trie.kid_first[node], self.trie.kid_first[node + 1]):
+                    if (
+                        self.terms.pool[v.a + offset] == self.trie.kid_byte[k]
+                        if v.kind == K_LIT
+                        else self.terms.set_has(v.a, self.trie.kid_byte[k])
+                    ):
+                        self.next_spots.push_back(self.trie.kid_node[k])
+            self.spots.swap(self.next_spots)
+            offset += 1
+            if v.kind == K_SET or offset == v.b:
+                if u.kind != K_SEQ:
+                    return 0
+                u = self.terms.terms[u.b]
+                offset = 0
+        return 0
+
     cdef int add_leaf(self, Piece at) except -1:
         """Add the way on whose head is ``path``."""
         cdef Leaf leaf
@@ -199,6 +277,7 @@ cdef class Heads:
         leaf.after = at.after
         leaf.rest = at.term if at.after == EPS else UNSEEN
         leaf.words = at.words
+        leaf.calm = not (self.terms.terms[at.term].flags | self.terms.terms[at.after].flags) & F_IMPURE
         leaf.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
         leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = 0
         if at.words:
@@ -229,6 +308,18 @@ cdef class Heads:
             rest = self.terms.mk_seq(at.tail, at.after)
             self.leaves[leaf].rest = rest
         return rest
+
+    cdef bint is_calm(self, int32_t leaf) except -1:
+        """Tell whether what follows a head can end with no restriction pending: then every frame goes on."""
+        cdef Leaf at = self.leaves[leaf]
+        cdef Ends first, behind
+        if self.terms.guard_sets.size() > 1:
+            self.terms.ends(at.tail, ANY_BYTE, &first)
+            self.terms.ends(at.after, ANY_BYTE, &behind)
+            if not (first.consumed | first.silent) & (behind.consumed | behind.silent) & 1:
+                return False
+            self.leaves[leaf].calm = True
+        return True
 
     cdef int refuse(self, int32_t state) except -1:
         """Leave a state uncut from now on."""

@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.lock cimport StoreLock
 from stackmask.pda.tables cimport IdTable, KeyMap
 
@@ -61,18 +62,18 @@ cdef struct Ends:
 
 
 cdef class TermTable:
-    cdef vector[Term] terms
-    cdef vector[int32_t] kids
-    cdef vector[uint8_t] pool
-    cdef vector[uint64_t] sets          # 4 words per byte set
+    cdef Growing[Term] terms
+    cdef Growing[int32_t] kids
+    cdef Growing[uint8_t] pool
+    cdef Growing[uint64_t] sets          # 4 words per byte set
     cdef vector[int32_t] guard_sets     # guard id -> byte set id
-    cdef vector[ClassMap] maps          # 0: all bytes are one class; 1: each byte is a class of its own
-    cdef vector[int32_t] map_of         # term -> the bytes that its first step tells apart, or -1
+    cdef Growing[ClassMap] maps          # 0: all bytes are one class; 1: each byte is a class of its own
+    cdef Growing[int32_t] map_of         # term -> the bytes that its first step tells apart, or -1
     cdef vector[int32_t] set_map        # byte set -> map
-    cdef vector[CallSite] sites
-    cdef vector[int32_t] site_of        # term -> offset in sites or -1
-    cdef vector[int32_t] site_count
-    cdef vector[uint8_t] live           # 0 unknown, 1 live, 2 dead
+    cdef Growing[CallSite] sites
+    cdef Growing[int32_t] site_of        # term -> offset in sites or -1
+    cdef Growing[int32_t] site_count
+    cdef Growing[uint8_t] live           # 0 unknown, 1 live, 2 dead
     cdef IdTable term_index
     cdef IdTable set_index
     cdef IdTable map_index

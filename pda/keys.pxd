@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.tables cimport IdTable
 from stackmask.pda.terms cimport TermStore
 
@@ -66,14 +67,17 @@ cdef class KeyStates:
     cdef IdTable state_index
     cdef IdTable node_index
     cdef vector[Needs] needs            # 0: no test must hold
-    cdef vector[int32_t] needs_of       # term -> needs, or -1
+    cdef Growing[int32_t] needs_of       # term -> needs, or -1
     cdef vector[int32_t] needed         # tests of the lists in `needs`
-    cdef vector[uint8_t] passes_of      # term -> 0 unknown, 1 some way through it meets no test, 2 none does
+    cdef Growing[uint8_t] passes_of      # term -> 0 unknown, 1 some way through it meets no test, 2 none does
     cdef vector[uint8_t] rule_passes    # likewise
     cdef vector[vector[int32_t]] rule_tests     # rule -> the tests that can come first in it
     cdef vector[int32_t] touched        # terms whose answer may change while rules are solved
     cdef bint solving
     cdef vector[uint64_t] scratch
+    cdef vector[uint64_t] tests         # scratch: those that `first_tests` found, as bits
+    cdef vector[int32_t] met            # scratch: the terms that it looked at
+    cdef Growing[uint8_t] seen          # by term: whether it is among them
     cdef vector[int32_t] view_of        # state -> view, or -1
     cdef uint64_t max_states
     cdef dict numbers                   # KeySpec -> its number
@@ -96,5 +100,9 @@ cdef class KeyStates:
     cdef int32_t with_text(self, int32_t node, uint32_t text) except -1
     cdef bint passes(self, int32_t term) except -1
     cdef uint8_t known(self, int32_t term) noexcept
-    cdef int first_tests(self, int32_t term, vector[int32_t]& found) except -1
+    cdef int32_t tested(self, int32_t term) except -3
+    cdef int32_t find_needs(self, int32_t term) except -3
+    cdef int32_t first_tests(self, int32_t term) except -3
+    cdef int meet(self, int32_t term) except -1
+    cdef int add_test(self, int32_t test) except -1
     cdef int solve_rules(self) except -1

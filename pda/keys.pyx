@@ -16,29 +16,10 @@ one form per set.
 
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libcpp.algorithm cimport sort, unique
 
-from stackmask.pda.interning cimport (
-    F_KEYS,
-    K_ALT,
-    K_CALL,
-    K_REP,
-    K_SEQ,
-    TEST_RULE,
-    Term,
-)
-from stackmask.pda.tables cimport (
-    NO_VALUE,
-    KeyMap,
-    ids_free,
-    ids_init,
-    ids_put,
-    map_free,
-    map_get,
-    map_init,
-    map_put,
-    mix,
-)
+from stackmask.pda.bit_sets cimport has_bit, list_bits, range_word
+from stackmask.pda.interning cimport EMPTY, F_KEYS, K_ALT, K_CALL, K_REP, K_SEQ, TEST_RULE, Term
+from stackmask.pda.tables cimport ids_free, ids_init, ids_put, mix
 
 from stackmask.pda.errors import BudgetError
 
@@ -49,10 +30,6 @@ cdef enum:
     YES = 1
     NO = 2
     FEW_TESTS = 16      # up to here needs are a list
-
-
-cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept:
-    return (words[i >> 6] >> (i & 63)) & 1
 
 
 @cython.final
@@ -383,47 +360,77 @@ cdef class KeyStates:
         i = n.first
         return n.count > 1 and self.needed[i] == TEST_CLOSE and self.needed[i + 1] == TEST_CONTINUE
 
-    cdef int32_t needs_at(self, int32_t term) except -3:
-        """Return the tests that can come first on the ways of a term: FREE if some way meets none."""
-        cdef vector[int32_t] found
-        cdef Needs n
-        cdef size_t i
-        cdef int32_t at = term, size
+    cdef int32_t tested(self, int32_t term) except -3:
+        """Return what of a term comes first that asks for a key, EMPTY if something asks for none."""
+        cdef int32_t at = term
         # what stands before the first test asks for nothing
         while True:
             if not self.terms.terms[at].flags & F_KEYS:
-                return FREE
+                return EMPTY
             if self.terms.terms[at].kind != K_SEQ:
-                break
-            if self.terms.terms[self.terms.terms[at].a].flags & F_KEYS:
-                if self.passes(self.terms.terms[at].a):
-                    break
-                at = self.terms.terms[at].a
-            else:
+                return at
+            if not self.terms.terms[self.terms.terms[at].a].flags & F_KEYS:
                 at = self.terms.terms[at].b
+            elif self.passes(self.terms.terms[at].a):
+                return at
+            else:
+                at = self.terms.terms[at].a
+
+    cdef int32_t needs_at(self, int32_t term) except -3:
+        """Return the tests that can come first on the ways of a term: FREE if some way meets none.
+
+        Those of alternatives are put together from those of the alternatives in them: names share beginnings,
+        and a walk asks at every place where they part. No recursion: names may be long.
+        """
+        cdef vector[int32_t] todo
+        cdef int32_t k, kid, t, at = self.tested(term)
+        cdef Term u
+        cdef bint ready
+        if at == EMPTY:
+            return FREE
         if <size_t>at >= self.needs_of.size():
             self.needs_of.resize(self.terms.terms.size(), UNKNOWN)
-        if self.needs_of[at] != UNKNOWN:
-            return self.needs_of[at]
-        self.needs_of[at] = FREE
-        if not self.passes(at):
-            self.first_tests(at, found)
+        if self.needs_of[at] == UNKNOWN:
+            todo.push_back(at)
+        while not todo.empty():
+            t = todo.back()
+            u = self.terms.terms[t]
+            ready = True
+            if u.kind == K_ALT and self.needs_of[t] == UNKNOWN and not self.passes(t):
+                for k in range(u.a, u.a + u.b):
+                    kid = self.tested(self.terms.kids[k])
+                    if self.terms.terms[kid].kind == K_ALT and self.needs_of[kid] == UNKNOWN:
+                        todo.push_back(kid)
+                        ready = False
+            if ready:
+                todo.pop_back()
+                if self.needs_of[t] == UNKNOWN:
+                    k = FREE if self.passes(t) else self.find_needs(t)
+                    self.needs_of[t] = k
+        return self.needs_of[at]
+
+    cdef int32_t find_needs(self, int32_t term) except -3:
+        """Put together the tests that can come first on the ways of a term; none of these meets no test."""
+        cdef vector[int32_t] found
+        cdef Needs n
+        cdef size_t i
+        self.first_tests(term)
+        n.count = n.words = 0
+        for i in range(self.tests.size()):
+            if self.tests[i]:
+                n.words = <int32_t>i + 1
+        self.tests.resize(n.words)
+        list_bits(self.tests, FEW_TESTS + 1, found)
+        if found.size() <= FEW_TESTS:
             n.first = <int32_t>self.needed.size()
             n.count = <int32_t>found.size()
             n.words = 0
-            if n.count <= FEW_TESTS:
-                for i in range(found.size()):
-                    self.needed.push_back(found[i])
-            else:
-                n.first = <int32_t>self.words.size()
-                n.words = (found.back() >> 6) + 1
-                size = n.words
-                self.words.resize(self.words.size() + size, 0)
-                for i in range(found.size()):
-                    self.words[n.first + (found[i] >> 6)] |= <uint64_t>1 << (found[i] & 63)
-            self.needs_of[at] = <int32_t>self.needs.size()
-            self.needs.push_back(n)
-        return self.needs_of[at]
+            self.needed.insert(self.needed.end(), found.begin(), found.end())
+        else:
+            n.first = <int32_t>self.words.size()
+            self.words.insert(self.words.end(), self.tests.begin(), self.tests.end())
+        self.needs.push_back(n)
+        return <int32_t>self.needs.size() - 1
 
     cdef uint8_t known(self, int32_t term) noexcept:
         return self.passes_of[term] if self.terms.terms[term].flags & F_KEYS else YES
@@ -479,41 +486,64 @@ cdef class KeyStates:
                 todo.pop_back()
         return self.passes_of[term] == YES
 
-    cdef int first_tests(self, int32_t term, vector[int32_t]& found) except -1:
-        """Add the tests that can come first on the ways of a term; sorted, each once."""
-        cdef vector[int32_t] todo
-        cdef KeyMap seen
-        cdef int32_t t, k
+    cdef int32_t first_tests(self, int32_t term) except -3:
+        """Put the tests that can come first on the ways of a term into ``tests``.
+
+        Return the newest rule whose tests are among them, or -1.
+        """
+        cdef int32_t t, k, rule = -1
+        cdef size_t i, next = 0
         cdef Term u
-        map_init(&seen)
-        try:
-            todo.push_back(term)
-            while not todo.empty():
-                t = todo.back()
-                todo.pop_back()
-                u = self.terms.terms[t]
-                if not u.flags & F_KEYS or map_get(&seen, t) != NO_VALUE:
-                    continue
-                map_put(&seen, t, 1)
-                if u.kind == K_CALL:
-                    k = self.terms.call_rule[u.a]
-                    if k <= TEST_RULE:
-                        found.push_back(TEST_RULE - k)
-                    else:
-                        found.insert(found.end(), self.rule_tests[k].begin(), self.rule_tests[k].end())
-                elif u.kind == K_REP:
-                    todo.push_back(u.a)
-                elif u.kind == K_SEQ:
-                    todo.push_back(u.a)
-                    if self.passes(u.a):
-                        todo.push_back(u.b)
-                elif u.kind == K_ALT:
-                    for k in range(u.a, u.a + u.b):
-                        todo.push_back(self.terms.kids[k])
-        finally:
-            map_free(&seen)
-        sort(found.begin(), found.end())
-        found.erase(unique(found.begin(), found.end()), found.end())
+        cdef Needs n
+        self.tests.clear()
+        self.met.clear()
+        if self.seen.size() < self.terms.terms.size():
+            self.seen.resize(self.terms.terms.size())
+        self.meet(term)
+        while next < self.met.size():
+            t = self.met[next]
+            next += 1
+            u = self.terms.terms[t]
+            if u.kind == K_CALL:
+                k = self.terms.call_rule[u.a]
+                if k <= TEST_RULE:
+                    self.add_test(TEST_RULE - k)
+                else:
+                    rule = max(rule, k)
+                    for i in range(self.rule_tests[k].size()):
+                        self.add_test(self.rule_tests[k][i])
+            elif u.kind == K_REP:
+                self.meet(u.a)
+            elif u.kind == K_SEQ:
+                self.meet(u.a)
+                if self.passes(u.a):
+                    self.meet(u.b)
+            elif u.kind == K_ALT and <size_t>t < self.needs_of.size() and self.needs_of[t] > FREE:
+                n = self.needs[self.needs_of[t]]
+                for k in range(n.first, n.first + n.count):
+                    self.add_test(self.needed[k])
+                if self.tests.size() < <size_t>n.words:
+                    self.tests.resize(n.words, 0)
+                for k in range(n.words):
+                    self.tests[k] |= self.words[n.first + k]
+            elif u.kind == K_ALT:
+                for k in range(u.a, u.a + u.b):
+                    self.meet(self.terms.kids[k])
+        for i in range(self.met.size()):
+            self.seen[self.met[i]] = 0
+        return rule
+
+    cdef int meet(self, int32_t term) except -1:
+        """Enter a term into the list of those whose tests are to be found, once."""
+        if self.terms.terms[term].flags & F_KEYS and not self.seen[term]:
+            self.met.push_back(term)
+            self.seen[term] = 1
+        return 0
+
+    cdef int add_test(self, int32_t test) except -1:
+        if self.tests.size() <= <size_t>(test >> 6):
+            self.tests.resize((test >> 6) + 1, 0)
+        self.tests[test >> 6] |= <uint64_t>1 << (test & 63)
         return 0
 
     cdef int solve_rules(self) except -1:
@@ -522,6 +552,7 @@ cdef class KeyStates:
         Older rules do not refer to them, so what is known of those stays.
         """
         cdef size_t rule, k, old = self.rule_passes.size(), count = self.terms.rule_body.size()
+        cdef int32_t called = -1
         cdef bint changed = True
         cdef vector[int32_t] found
         self.rule_passes.resize(count, NO)
@@ -543,22 +574,16 @@ cdef class KeyStates:
             changed = False
             for rule in range(old, count):
                 if self.terms.terms[self.terms.rule_body[rule]].flags & F_KEYS:
+                    called = max(called, self.first_tests(self.terms.rule_body[rule]))
                     found.clear()
-                    self.first_tests(self.terms.rule_body[rule], found)
+                    list_bits(self.tests, self.tests.size() << 6, found)
                     if found.size() != self.rule_tests[rule].size():
                         self.rule_tests[rule] = found
                         changed = True
+            # where no rule begins with a new one, that was all
+            changed = changed and called >= <int32_t>old
         return 0
 
     def counts(self):
         """Return sizes: key states, sets of tests that terms need."""
         return {"key_states": self.states.size() - 2, "key_needs": self.needs.size()}
-
-
-cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcept:
-    """Return the bits of a word of a set that lie in ``low..high - 1``."""
-    low -= 64 * word
-    high -= 64 * word
-    if high <= 0 or low >= 64 or low >= high:
-        return 0
-    return (~<uint64_t>0 << (low if low > 0 else 0)) & (~<uint64_t>0 >> (64 - high if high < 64 else 0))

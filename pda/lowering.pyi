@@ -1,29 +1,18 @@
 from collections.abc import Mapping
-from typing import Any, final
+from typing import final
 
 from stackmask.grammar import ir
 from stackmask.pda.lower import Tables
+from stackmask.pda.rule_scan import RuleScan
 
 ALL_BYTES: int
 TEST_KINDS: tuple[str, ...]
 
 @final
-class Lowering:
+class Lowering(RuleScan):
     """One grammar on its way to terms. Raises: BudgetError if an expression is nested too deeply."""
 
     def __new__(cls, tables: Tables) -> Lowering: ...
-    @property
-    def numbers(self) -> dict[Any, int]:
-        """The numbers of the rules, by name."""
-
-    @property
-    def token_classes(self) -> dict[tuple[int, ...], int]:
-        """The sets of special tokens that the grammar has, and their numbers."""
-
-    @property
-    def stacked(self) -> bool:
-        """Whether it uses the built-in stack of texts."""
-
     def run(self, rules: Mapping[str, ir.Rule], start: str) -> int:
         """Number all rules and return the term that calls ``start``."""
 

@@ -53,6 +53,7 @@ from stackmask.grammar.expressions cimport (
 )
 from stackmask.pda.interning cimport EMPTY, EPS, F_IMPURE, K_GUARD, K_SEQ
 from stackmask.pda.literal_trie cimport literal_trie
+from stackmask.pda.rule_scan cimport MAX_DEPTH, RuleScan, next_number
 from stackmask.pda.semantics cimport Semantics
 from stackmask.pda.terms cimport TermStore
 
@@ -62,93 +63,32 @@ from stackmask.pda.errors import BudgetError
 from stackmask.pda.utf8 import class_term
 
 cdef enum:
-    MAX_DEPTH = 5000            # nesting of one expression; each level takes some of the C stack
     MAX_PURE = 100_000          # remembered objects, then they are forgotten
-    MAX_BODIES = 20_000
-    MAX_REACH = 64              # rules that a remembered rule may reach
     NO_ACTION = -1
     SCOPE_ACTION = -2
     KEYED_ACTION = -3           # minus the number of the key spec
     TEST_RULE = -(1 << 30)      # minus the number of the test
 
-cdef int64_t runs = 0           # lowerings and scans begun so far
 TEST_KINDS = ("close", "continue", "undeclared")  # then the slots
 ALL_BYTES = (1 << 256) - 1
 
 
 @cython.final
-cdef class Lowering:
+cdef class Lowering(RuleScan):
     """One grammar on its way to terms."""
 
-    cdef object tables
     cdef TermStore terms
     cdef Semantics semantics
     cdef dict pure
-    cdef dict bodies            # name -> expression; what calls need a rule for is named by its id
-    cdef list added             # names of bodies that the expression at hand brought in
-    cdef dict refs              # name -> names it refers to
-    cdef dict nullable          # name -> mask of bytes before which the rule can be empty
-    cdef dict heights
-    cdef readonly dict numbers
     cdef int64_t tag            # of the tables: nodes know their terms there
     cdef int64_t run_number     # nodes with references know their terms in this lowering
-    cdef int64_t scan_number
-    cdef set keyed              # rules that test keys of the object that they are called in
-    cdef readonly dict token_classes
-    cdef readonly bint stacked
 
     def __cinit__(self, tables):
-        self.tables = tables
         self.terms = tables.terms
         self.semantics = tables.semantics
         self.pure = tables.pure
-        self.bodies = {}
-        self.added = []
-        self.refs = {}
-        self.nullable = {}
-        self.heights = {}
-        self.numbers = {}
         self.tag = tables.tag
         self.run_number = next_number()
-        self.scan_number = 0
-        self.keyed = set()
-        self.token_classes = {}
-        self.stacked = False
-
-    # -- scanning ------------------------------------------------------------------------------------
-
-    cdef int scan(self, Expression expr, dict refs) except -1:
-        """Note in ``refs`` the rules that an expression refers to. Cost: linear in those around them."""
-        cdef tuple items
-        cdef object name
-        cdef Py_ssize_t i
-        if not expr.flags or expr.scanned_by == self.scan_number:
-            return 0
-        expr.scanned_by = self.scan_number
-        if expr.depth > MAX_DEPTH:
-            raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
-        if expr.kind == SEQUENCE or expr.kind == CHOICE or expr.kind == INTERSECTION:
-            items = items_of(expr)
-            for i in range(len(items)):
-                self.scan(<Expression?>items[i], refs)
-        elif expr.kind == REPEAT or expr.kind == COMPLEMENT:
-            self.scan(item_of(expr), refs)
-        elif expr.kind == REFERENCE:
-            refs[(<RuleRef>expr).name] = True
-        elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
-            name = self.callee(item_of(expr))
-            refs[name] = expr.kind != KEYED or refs.get(name, False)
-        return 0
-
-    cdef object callee(self, Expression item):
-        """Return the name of the rule that stands for the item of a capture, scope or object."""
-        if item.kind == REFERENCE:
-            return (<RuleRef>item).name
-        name = id(item)
-        if name not in self.bodies:
-            self.bodies[name] = item
-            self.added.append(name)
-        return name
 
     def run(self, rules, start):
         """Number all rules and return the term that calls ``start``."""
@@ -187,67 +127,6 @@ cdef class Lowering:
         if len(self.pure) > MAX_PURE:
             self.pure.clear()
         return self.reference(start, NO_ACTION, False)
-
-    cdef bint recall(self, object name) except -1:
-        """Take over what is known of a rule with this very body and all that it reaches."""
-        found = self.tables.bodies.get(id(self.bodies[name]))
-        if found is None:
-            return False
-        _, number, nullable, height, keyed, reach, _, stacked = found
-        for other, body in reach:
-            if self.bodies.get(other) is not body:
-                return False
-        self.numbers[name] = number
-        if nullable is not None:
-            self.nullable[name] = nullable
-        self.heights[name] = height
-        if keyed:
-            self.keyed.add(name)
-        self.stacked |= stacked
-        return True
-
-    cdef int remember(self, list component) except -1:
-        """Remember the rules of a component under their bodies, with the bodies of all that they reach."""
-        reach = {name: self.bodies[name] for name in component if type(name) is not int}
-        inside = set(component)
-        for name in component:
-            for other in self.refs[name]:
-                if other in inside:
-                    continue
-                known = self.tables.bodies.get(id(self.bodies[other]))
-                if known is None or len(reach) > MAX_REACH:
-                    return 0
-                if type(other) is not int:
-                    reach[other] = self.bodies[other]
-                reach.update(known[5])
-        if len(reach) > MAX_REACH or self.token_classes:
-            # special tokens are noted per grammar
-            return 0
-        if len(self.tables.bodies) > MAX_BODIES:
-            self.tables.bodies.clear()
-        pairs = tuple(reach.items())
-        for name in component:
-            self.tables.bodies[id(self.bodies[name])] = (
-                self.bodies[name],
-                self.numbers[name],
-                self.nullable.get(name),
-                self.heights[name],
-                name in self.keyed,
-                pairs,
-                None,
-                self.stacked,
-            )
-        return 0
-
-    cdef int spread_keys(self, dict users) except -1:
-        """Mark the rules that call one which tests keys of the same object."""
-        cdef list names = list(self.keyed)
-        while names:
-            for user, same_object in users.get(names.pop(), ()):
-                if same_object and user not in self.keyed:
-                    self.keyed.add(user)
-                    names.append(user)
-        return 0
 
     # -- what can be empty, and what is called first -------------------------------------------------
 
@@ -388,11 +267,26 @@ cdef class Lowering:
             self.tables.rules[key] = known
         else:
             self.numbers.update(zip(todo, known))
+            self.scan_number = next_number()
             for name in todo:
-                for part in ir.walk(self.bodies[name]):
-                    # what the grammar uses of the shared tables is noted where the term is made
-                    if isinstance(part, ir.TokenTerminal | ir.Capture | ir.Dynamic):
-                        self.term(part)
+                self.note(self.bodies[name])
+        return 0
+
+    cdef int note(self, Expression expr) except -1:
+        """Note what an expression uses of the shared tables, where no terms are made: tokens, texts."""
+        if not expr.flags or expr.scanned_by == self.scan_number:
+            return 0
+        expr.scanned_by = self.scan_number
+        if expr.kind == SEQUENCE or expr.kind == CHOICE or expr.kind == INTERSECTION:
+            for item in items_of(expr):
+                self.note(item)
+        elif expr.kind == REPEAT or expr.kind == COMPLEMENT or expr.kind == SCOPE or expr.kind == KEYED:
+            self.note(item_of(expr))
+        elif expr.kind == CAPTURE:
+            self.term(expr)
+            self.note(item_of(expr))
+        elif expr.kind == TOKEN or expr.kind == DYNAMIC:
+            self.term(expr)
         return 0
 
     cdef object shape(self, Expression expr, dict order):
@@ -589,10 +483,3 @@ cdef class Lowering:
         if found is None:
             found = calls[key] = self.terms.add_call(rule, action)
         return found
-
-
-cdef int64_t next_number() noexcept:
-    """Return a number that no lowering and no scan had before."""
-    global runs
-    runs += 1
-    return runs

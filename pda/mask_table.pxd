@@ -4,6 +4,7 @@ from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.remainders cimport Forest
 from stackmask.pda.runs cimport Runs
 from stackmask.pda.semantics cimport Semantics
@@ -45,7 +46,7 @@ cdef struct Pending:
 cdef struct Include:
     uint64_t ends           # as in Pending; bit 0: whatever is below
     int32_t mask
-    int32_t filter          # the row of tokens that it is cut down to, or NO_FILTER
+    int32_t filter          # the row of tokens that it is cut down to, NO_FILTER, or less: see Excluded
 
 
 cdef struct Group:
@@ -91,16 +92,16 @@ cdef class MaskTable:
     cdef Forest forest
     cdef Runs runs
     cdef readonly int32_t width             # words of 32 bits in a mask
-    cdef vector[Mask] masks
+    cdef Growing[Mask] masks
     cdef vector[uint32_t*] rows             # dense masks, joined masks and filters
-    cdef vector[int32_t] sparse_tokens
+    cdef Growing[int32_t] sparse_tokens
     cdef vector[Pending] pendings
-    cdef vector[Include] includes
+    cdef Growing[Include] includes
     cdef vector[Group] groups               # interned by content: equal remainders are one id
     cdef IdTable group_index
     cdef vector[uint64_t] group_first       # group -> bytes that its remainders can begin with, 4 words
     cdef vector[int32_t] mask_groups
-    cdef vector[int32_t] places
+    cdef Growing[int32_t] places
     cdef vector[int32_t] readers
     cdef vector[int32_t] key_starts
     cdef vector[vector[int32_t]] class_tokens   # token class -> ids

@@ -3,28 +3,16 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
-from stackmask.pda.parts cimport MaskParts, Part
-from stackmask.pda.tables cimport IdTable, KeyMap
+from stackmask.pda.whole_masks cimport WholeMasks
 
 
-cdef struct Joined:
-    int32_t first       # joined_parts[first:first + count]
-    int32_t count
-    int32_t row
-
-
-cdef class MaskStore(MaskParts):
-    cdef vector[Part] joined_parts
-    cdef vector[Joined] joined              # masks of several parts that were put together before
-    cdef IdTable joined_index
-    cdef KeyMap joined_before               # hash of a list of parts -> rows that it has cost so far
+cdef class MaskStore(WholeMasks):
     cdef uint64_t weighed                   # walks when that was looked at last
     # scratch of one fill
     cdef vector[uint32_t] unsure            # tokens that only the real configuration can confirm
     cdef int32_t epoch                      # counts how often the masks were dropped
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
-    cdef readonly uint64_t joins
     cdef readonly uint64_t settled          # places that were put together on the configuration there
 
     cdef int try_unsure(self, uint32_t* words) except -3
@@ -35,8 +23,6 @@ cdef class MaskStore(MaskParts):
     ) except -3
     cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept
     cdef int weigh(self) except -1
-    cdef int32_t join(self) except -3
-    cdef int apply(self, Part part, uint32_t* words) noexcept
-    cdef const uint32_t* finished(self, ConfigSpace family, int32_t config) noexcept
+    cdef int32_t finished(self, ConfigSpace family, int32_t config) noexcept
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
     cdef size_t nbytes(self) noexcept

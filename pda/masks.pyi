@@ -1,10 +1,10 @@
 from collections.abc import Iterable
 from typing import final
 
-from stackmask.pda.parts import MaskParts
+from stackmask.pda.whole_masks import WholeMasks
 
 @final
-class MaskStore(MaskParts):
+class MaskStore(WholeMasks):
     """The masks of the grammars of one store over one vocabulary, made when they are first needed."""
 
     @property
@@ -13,11 +13,7 @@ class MaskStore(MaskParts):
 
     @property
     def hits(self) -> int:
-        """Those of them that were there as one row."""
-
-    @property
-    def joins(self) -> int:
-        """Rows made of masks of several parts."""
+        """Those of them that were remembered whole."""
 
     @property
     def settled(self) -> int:

@@ -10,54 +10,36 @@ semantic state decides, at a place of the vocabulary, the real configuration tak
 what may follow is put together likewise from masks of its members, cut down to what is below the place.
 
 A mask of several parts is remembered under the list of its parts, since joining them costs more than looking
-up; and a configuration remembers the row of its whole mask.
+up; and a configuration remembers its whole mask (``whole_masks``).
 """
 
 cimport cython
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.config_table cimport DEAD
+from stackmask.pda.filters cimport Excluded
 from stackmask.pda.keys cimport KEYS_UNKNOWN
-from stackmask.pda.mask_table cimport NO_FILTER, Group, Include, Mask
+from stackmask.pda.mask_table cimport Group, Include, Mask
 from stackmask.pda.remainders cimport INCLUSIVE
 from stackmask.pda.runs cimport NOT_A_CODE
-from stackmask.pda.tables cimport (
-    NO_VALUE,
-    ids_free,
-    ids_init,
-    ids_put,
-    map_free,
-    map_get,
-    map_init,
-    map_put,
-    mix,
-)
+from stackmask.pda.whole_masks cimport NO_MASK
 
 cdef enum:
-    MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
     MANY_BELOW = 4       # places below a node for which it stands
     FEW_NODES = 8        # a smaller subtree is run, not put together
-    WORTH_A_ROW = 24     # rows that were or-ed for one list of parts before it gets a row of its own
 
 
 @cython.final
-cdef class MaskStore(MaskParts):
+cdef class MaskStore(WholeMasks):
     """The masks of the grammars of one store over one vocabulary."""
 
     def __cinit__(self):
-        map_init(&self.joined_before)
         self.weighed = 0
-        ids_init(&self.joined_index)
         self.epoch = 1
         self.fills = 0
         self.hits = 0
-        self.joins = 0
         self.settled = 0
-
-    def __dealloc__(self):
-        map_free(&self.joined_before)
-        ids_free(&self.joined_index)
 
     # -- places where the semantic state decides -----------------------------------------------------
 
@@ -154,34 +136,6 @@ cdef class MaskStore(MaskParts):
 
     # -- putting them together ---------------------------------------------------------------------------
 
-    cdef int apply(self, Part part, uint32_t* words) noexcept:
-        """Or one part into the words."""
-        cdef int32_t i, n, first, count
-        cdef const uint32_t* dense
-        cdef const uint32_t* filter = NULL
-        if part.filter != NO_FILTER:
-            filter = self.rows[part.filter]
-        if part.mask < 0:
-            first = self.pendings[-1 - part.mask].first
-            count = self.pendings[-1 - part.mask].count
-        else:
-            first = self.masks[part.mask].sparse_first
-            count = self.masks[part.mask].sparse_count
-            if self.masks[part.mask].dense >= 0:
-                dense = self.rows[self.masks[part.mask].dense]
-                if filter == NULL:
-                    for i in range(self.width):
-                        words[i] |= dense[i]
-                else:
-                    for i in range(self.width):
-                        words[i] |= dense[i] & filter[i]
-                return 0
-        for i in range(first, first + count):
-            n = self.sparse_tokens[i]
-            if filter == NULL or (filter[n >> 5] >> (n & 31)) & 1:
-                words[n >> 5] |= <uint32_t>1 << (n & 31)
-        return 0
-
     cdef int try_unsure(self, uint32_t* words) except -3:
         """Note the tokens that some action may forbid, and nothing else allows."""
         cdef size_t k
@@ -203,83 +157,20 @@ cdef class MaskStore(MaskParts):
         self.weighed = self.walks + self.joins
         if self.nbytes() + self.space.nbytes() > self.max_bytes:
             self.drop()
-            self.joined.clear()
-            self.joined_parts.clear()
-            ids_free(&self.joined_index)
-            ids_init(&self.joined_index)
-            map_free(&self.joined_before)
-            map_init(&self.joined_before)
+            self.forget_whole()
             self.epoch += 1
         return 0
 
-    cdef int32_t join(self) except -3:
-        """Return the row that holds all parts found, made or remembered; -1 if it is not worth a row."""
-        cdef size_t i, n = self.parts_found.size()
-        cdef int32_t heavy = 0, light = 0, spent, row, id
-        cdef Part part
-        cdef Joined found
-        cdef uint64_t h = 53
-        for i in range(n):
-            part = self.parts_found[i]
-            if part.mask < 0:
-                light += self.pendings[-1 - part.mask].count
-            elif self.masks[part.mask].dense >= 0:
-                heavy += 1
-            else:
-                light += self.masks[part.mask].sparse_count
-            h = mix(mix(h, <uint32_t>part.mask), <uint32_t>part.filter)
-        if heavy == 1 and n == 1 and part.filter == NO_FILTER:
-            return self.masks[part.mask].dense
-        if not heavy and light < MANY_TOKENS:
-            return -1
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.joined_index.mask
-        while self.joined_index.ids[pos] >= 0:
-            if self.joined_index.tags[pos] == tag:
-                id = self.joined_index.ids[pos]
-                found = self.joined[id]
-                if found.count == <int32_t>n:
-                    i = 0
-                    while (
-                        i < n
-                        and self.joined_parts[found.first + i].mask == self.parts_found[i].mask
-                        and self.joined_parts[found.first + i].filter == self.parts_found[i].filter
-                    ):
-                        i += 1
-                    if i == n:
-                        return found.row
-            pos = (pos + 1) & self.joined_index.mask
-        # a row is fresh memory, which costs more than or-ing many parts: most lists are met a few times only
-        spent = map_get(&self.joined_before, h)
-        if spent == NO_VALUE:
-            spent = 0
-        spent += heavy + light // MANY_TOKENS
-        if spent < WORTH_A_ROW:
-            map_put(&self.joined_before, h, spent + 1)
-            return -1
-        row = self.new_row()
-        self.joins += 1
-        found.first = <int32_t>self.joined_parts.size()
-        found.count = <int32_t>n
-        found.row = row
-        for i in range(n):
-            self.apply(self.parts_found[i], self.rows[row])
-            self.joined_parts.push_back(self.parts_found[i])
-        id = <int32_t>self.joined.size()
-        self.joined.push_back(found)
-        ids_put(&self.joined_index, pos, tag, id)
-        return row
-
-    cdef const uint32_t* finished(self, ConfigSpace family, int32_t config) noexcept:
-        """Return the row of the whole mask of a configuration, or NULL if there is none yet.
+    cdef int32_t finished(self, ConfigSpace family, int32_t config) noexcept:
+        """Return the id of the whole mask of a configuration, or NO_MASK if there is none yet.
 
         It stays until the next fill that makes something.
         """
-        if family.configs[config].mask_row >= 0 and family.configs[config].mask_epoch == self.epoch:
-            self.fills += 1
-            self.hits += 1
-            return self.rows[family.configs[config].mask_row]
-        return NULL
+        if family.configs[config].mask_epoch != self.epoch or family.configs[config].whole == NO_MASK:
+            return NO_MASK
+        self.fills += 1
+        self.hits += 1
+        return family.configs[config].whole
 
     def prepare(self, items):
         """Make the run tables of some repeated items, terms, over the whole vocabulary."""
@@ -289,56 +180,50 @@ cdef class MaskStore(MaskParts):
             if code != NOT_A_CODE:
                 run = self.runs.run_of(code, 0)
                 self.slice(run, -1)
-                self.runs.remainders_of(run, c'"')
                 self.unsettled_place(run)
+                self.runs.sort_tokens(run)
+                self.runs.remainders_of(run, c'"')
 
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Write the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""
-        cdef int32_t row
-        cdef size_t i
+        cdef int32_t whole
+        cdef bint again
         self.fills += 1
         if self.walks + self.joins != self.weighed:
             self.weigh()
-        if family.configs[config].mask_row >= 0 and family.configs[config].mask_epoch == self.epoch:
+        again = family.configs[config].mask_epoch == self.epoch
+        if again and family.configs[config].whole != NO_MASK:
             self.hits += 1
-            memcpy(words, self.rows[family.configs[config].mask_row], 4 * <size_t>self.width)
+            self.write(family.configs[config].whole, words)
             return 0
+        self.likely_base = -1
         self.collect(family, config)
-        row = -1
-        if not self.simulate_all:
-            row = self.join()
-        if row >= 0:
-            memcpy(words, self.rows[row], 4 * <size_t>self.width)
-        else:
+        whole = NO_MASK
+        if self.simulate_all:
             memset(words, 0, 4 * <size_t>self.width)
-            if not self.simulate_all:
-                for i in range(self.parts_found.size()):
-                    self.apply(self.parts_found[i], words)
-        if not self.simulate_all:
+        else:
+            whole = self.put_together(words)
             if self.parts_unsure.size():
                 self.try_unsure(words)
             if self.doubtful.size():
                 self.recheck(words)
-        if not (
+        if (
             self.to_simulate.size() or self.to_try.size() or self.simulate_tokens or self.simulate_all
         ):
-            if row >= 0:
-                family.configs[config].mask_row = row
-                family.configs[config].mask_epoch = self.epoch
-            return 0
-        self.simulations += 1
-        if self.simulate_tokens or self.simulate_all:
-            self.simulate_special(family, config, words)
-        if self.simulate_all:
-            self.simulate_below(family, config, 0, words)
-        else:
-            self.settle(family, config, words)
-            self.try_tokens(family, config, words)
-        # what was run on the configuration holds for it alone, and the next fill there is a copy
-        row = self.new_row()
-        self.joins += 1
-        memcpy(self.rows[row], words, 4 * <size_t>self.width)
-        family.configs[config].mask_row = row
+            self.simulations += 1
+            if self.simulate_tokens or self.simulate_all:
+                self.simulate_special(family, config, words)
+            if self.simulate_all:
+                self.simulate_below(family, config, 0, words)
+            else:
+                self.settle(family, config, words)
+                self.try_tokens(family, config, words)
+            # what was run on the configuration holds for it alone, and the next fill there is a copy
+            whole = self.keep_mask(words, self.likely_base)
+        elif whole == NO_MASK and again:
+            # many configurations are met once: the second time it pays
+            whole = self.keep_mask(words, self.likely_base)
+        family.configs[config].whole = whole
         family.configs[config].mask_epoch = self.epoch
         return 0
 
@@ -371,5 +256,5 @@ cdef class MaskStore(MaskParts):
         held += 4 * (self.sparse_tokens.size() + self.places.size())
         held += 4 * (self.readers.size() + self.mask_groups.size())
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
-        held += sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
-        return held + self.runs.nbytes()
+        held += 4 * self.excluded_tokens.size() + sizeof(Excluded) * self.exclusions.size()
+        return held + self.whole_nbytes() + self.runs.nbytes()

@@ -78,7 +78,8 @@ cdef class MaskParts(Simulation):
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
     cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) noexcept
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept
-    cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1
+    cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1
+    cdef bint any_exit(self, ConfigSpace family, Visit at, uint64_t ends) except -1
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3
     cdef int go_on(self, int32_t mask, int32_t frame, Visit at) except -3
     cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3

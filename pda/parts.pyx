@@ -11,7 +11,7 @@ from libc.stdint cimport uint8_t, uint64_t
 from stackmask.pda.config_table cimport Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
 from stackmask.pda.heads cimport Cut, Heads, Leaf
-from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, EMPTY, EPS, F_KEYS, F_LOCAL
+from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, EMPTY, EPS, F_KEYS, F_LOCAL, Ends
 from stackmask.pda.keys cimport KEYS_UNKNOWN
 from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
 from stackmask.pda.remainders cimport IN_FOREST
@@ -22,6 +22,7 @@ from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_in
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
     MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
+    MANY_KEYED = 16384   # the same where keys are known: there such a walk keeps every text that may be a key
     MANY_RETURNS = 4     # are not looked through
     FEW_PLACES = 64      # more are not settled one by one
 
@@ -136,12 +137,7 @@ cdef class MaskParts(Simulation):
         return edge
 
     cdef bint is_cut(self, int32_t state, int32_t keys) except -1:
-        """Tell whether the heads of a state are looked at one by one.
-
-        Under restrictions a way on may be a dead end that others hide, and the keys must be known to tell.
-        """
-        if self.terms.guard_sets.size() > 1:
-            return False
+        """Tell whether the heads of a state are looked at one by one. Its keys must be known."""
         if keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS:
             return False
         return self.heads.cut(state).count > 0
@@ -173,6 +169,8 @@ cdef class MaskParts(Simulation):
                 continue
             if leaf.live != EPS and not self.semantics.keys.lives(at.keys, leaf.live):
                 continue
+            if not leaf.calm and not self.is_way_on(family, i, frame):
+                continue
             strict = leaf.nullable and self.is_strict(family, frame)
             if group == WHOLE:
                 found = self.root(leaf.head, strict, leaf.words)
@@ -184,7 +182,13 @@ cdef class MaskParts(Simulation):
             if not leaf.words and not self.is_worth(found):
                 self.heads.refuse(state)
                 return False
-            if mask.group_count or mask.include_count or mask.pending_count or mask.reader_count:
+            if (
+                mask.group_count
+                or mask.include_count
+                or mask.pending_count
+                or mask.reader_count
+                or mask.joint >= 0  # words behind a restriction are walked, and so repeated
+            ):
                 self.visit(found, frame, self.heads.rest_of(i), at.filter, at.keys, at.unsure, at.origin)
             else:
                 part.mask = found
@@ -195,13 +199,32 @@ cdef class MaskParts(Simulation):
                     self.parts_found.push_back(part)
         return True
 
-    cdef bint any_exit(self, ConfigSpace family, int32_t frame, uint64_t ends) except -1:
-        """Tell whether the frame is alive under one of the guards."""
+    cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1:
+        """Tell whether what follows a head can reach the end of the text, as restrictions are below a frame.
+
+        Other ways on of the state may be all that keeps it alive.
+        """
+        if self.heads.is_calm(leaf):
+            return True
+        return family.member_ends(self.heads.rest_of(leaf), frame) != 0
+
+    cdef bint any_exit(self, ConfigSpace family, Visit at, uint64_t ends) except -1:
+        """Tell whether what a visit returns to is alive under one of the guards."""
+        cdef Ends behind
+        cdef uint64_t pending = 0
         cdef int32_t g
         if ends & 1:
             return True
+        if at.rest != EPS:
+            for g in range(64):
+                if (ends >> g) & 1:
+                    self.terms.ends(at.rest, g, &behind)
+                    pending |= behind.consumed | behind.silent
+            ends = pending
+            if ends & 1:
+                return True
         for g in range(64):
-            if (ends >> g) & 1 and family.exits(frame, g):
+            if (ends >> g) & 1 and family.exits(at.frame, g):
                 return True
         return False
 
@@ -220,7 +243,7 @@ cdef class MaskParts(Simulation):
             part.mask = at.mask
             found.push_back(part)
         for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
-            if self.any_exit(family, at.frame, self.pendings[i].ends):
+            if self.any_exit(family, at, self.pendings[i].ends):
                 part.mask = -1 - i
                 found.push_back(part)
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
@@ -229,7 +252,7 @@ cdef class MaskParts(Simulation):
             self.simulate_tokens = True
         for i in range(mask.include_first, mask.include_first + mask.include_count):
             piece = self.includes[i]
-            if self.any_exit(family, at.frame, piece.ends):
+            if self.any_exit(family, at, piece.ends):
                 j = self.filter_both(at.filter, piece.filter)
                 self.visit(piece.mask, at.frame, at.rest, j, at.keys, at.unsure, at.origin)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
@@ -372,6 +395,7 @@ cdef class MaskParts(Simulation):
         at.filter = NO_FILTER
         at.unsure = False
         at.origin = -1
+        cdef size_t most = MANY_VISITS
         self.visits.clear()
         self.visited_ready = False
         self.parts_found.clear()
@@ -384,6 +408,8 @@ cdef class MaskParts(Simulation):
         for i in range(first, first + family.configs[config].count):
             m = family.members[i]
             keys = self.semantics.keys_at(m.sem)
+            if keys > KEYS_UNKNOWN:
+                most = MANY_KEYED
             strict = self.is_strict(family, m.frame)
             if above:
                 self.visit(self.root_below(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
@@ -407,7 +433,7 @@ cdef class MaskParts(Simulation):
         while k < self.visits.size():
             self.expand(family, self.visits[k])
             k += 1
-            if k >= roots and self.visits.size() > MANY_VISITS:
+            if k >= roots and self.visits.size() > most:
                 # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
                 # exponentially; configurations join the paths, so this stays polynomial
                 self.simulate_all = True

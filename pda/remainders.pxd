@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.tables cimport IdTable
 from stackmask.pda.trie cimport Trie
 
@@ -23,17 +24,17 @@ cdef enum:
 
 cdef class Forest:
     cdef Trie trie
-    cdef vector[uint8_t] byte
-    cdef vector[int32_t] depth
-    cdef vector[int32_t] end
-    cdef vector[int32_t] token_first    # one more than nodes
-    cdef vector[int32_t] tokens
-    cdef vector[int32_t] kid_first      # one more than nodes
-    cdef vector[int32_t] kid_node
-    cdef vector[uint8_t] kid_byte
+    cdef Growing[uint8_t] byte
+    cdef Growing[int32_t] depth
+    cdef Growing[int32_t] end
+    cdef Growing[int32_t] token_first    # one more than nodes
+    cdef Growing[int32_t] tokens
+    cdef Growing[int32_t] kid_first      # one more than nodes
+    cdef Growing[int32_t] kid_node
+    cdef Growing[uint8_t] kid_byte
     cdef int32_t max_depth
-    cdef vector[uint8_t] twice          # node -> some token stands at several nodes of its trie
-    cdef vector[int32_t] stamp          # token -> the last trie that it was met in
+    cdef Growing[uint8_t] twice          # node -> some token stands at several nodes of its trie
+    cdef Growing[int32_t] stamp          # token -> the last trie that it was met in
     cdef IdTable root_index
     cdef vector[int32_t] before         # scratch: node of the vocabulary -> tokens that were kept before it
 
@@ -42,6 +43,7 @@ cdef class Forest:
     cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1
     cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1
     cdef int32_t select(self, vector[uint8_t]& keep) except -1
+    cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1
     cdef int link_kids(self, int32_t root) except -1
     cdef int flag_repeats(self, int32_t root) except -1
     cdef int32_t intern(self, int32_t root) except -1

@@ -160,8 +160,9 @@ cdef class Forest:
             if j > first + 1:
                 # one token may reach the same remainder in several ways
                 sort(self.tokens.begin() + self.token_first[node], self.tokens.end())
-                self.tokens.erase(
-                    unique(self.tokens.begin() + self.token_first[node], self.tokens.end()), self.tokens.end()
+                t = self.token_first[node]
+                self.tokens.resize(
+                    unique(self.tokens.begin() + t, self.tokens.end()) - self.tokens.begin()
                 )
             self.token_first[node + 1] = <int32_t>self.tokens.size()
             if j == first + 1:
@@ -207,6 +208,46 @@ cdef class Forest:
                     self.tokens.push_back(trie.tokens[t])
             self.token_first[node + 1] = <int32_t>self.tokens.size()
             i += 1
+        while not open_nodes.empty():
+            self.end[open_nodes.back()] = <int32_t>self.byte.size()
+            open_nodes.pop_back()
+        return (self.intern(root) << 2) | IN_FOREST
+
+    cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1:
+        """Return the place of the trie of the tokens at and below some nodes of the vocabulary.
+
+        No node may be below another one. Cost: linear in the nodes of the new trie, and sorting.
+        """
+        cdef vector[int32_t] open_nodes, sources, path
+        cdef Trie trie = self.trie
+        cdef int32_t root, node, i, t
+        cdef size_t k
+        sort(nodes.begin(), nodes.end())
+        root = self.add_node(0, 0)
+        open_nodes.push_back(root)
+        sources.push_back(0)
+        for k in range(nodes.size()):
+            i = nodes[k]
+            while trie.end[sources.back()] <= i:
+                self.end[open_nodes.back()] = <int32_t>self.byte.size()
+                open_nodes.pop_back()
+                sources.pop_back()
+            path.clear()
+            while i != sources.back():
+                path.push_back(i)
+                i = trie.parent[i]
+            while not path.empty():
+                i = path.back()
+                path.pop_back()
+                node = self.add_node(trie.byte[i], trie.depth[i])
+                if path.empty():
+                    for t in range(trie.token_first[i], trie.token_first[i + 1]):
+                        self.tokens.push_back(trie.tokens[t])
+                    self.token_first[node + 1] = <int32_t>self.tokens.size()
+                    self.copy_below(i << 2, node)
+                else:
+                    open_nodes.push_back(node)
+                    sources.push_back(i)
         while not open_nodes.empty():
             self.end[open_nodes.back()] = <int32_t>self.byte.size()
             open_nodes.pop_back()

@@ -2,7 +2,8 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.mask_table cimport MaskTable
+from stackmask.pda.filters cimport Filters
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.tables cimport KeyMap
 
 
@@ -32,26 +33,31 @@ cdef struct Without:
     uint64_t words[4]
 
 
+cdef struct Twin:
+    # scratch: a node that a configuration and the one without what narrows its runs both come to
+    int32_t node
+    int32_t config
+    int32_t plain
+
+
 cdef struct ByteSet:
     bint known
     uint64_t words[4]
 
 
-cdef class RunCuts(MaskTable):
+cdef class RunCuts(Filters):
     cdef KeyMap part_index                  # semantic state << 32 | state -> part
     cdef vector[RunPart] parts
-    cdef KeyMap met_codes                   # code -> states met that its tables could serve
-    cdef KeyMap slice_index                 # run << 16 | characters -> mask
-    cdef KeyMap filter_index                # run << 32 | low << 16 | high -> row
-    cdef KeyMap both_index                  # filter << 32 | filter -> row
+    cdef KeyMap met_codes                   # code -> states met of which its runs settle most tokens
     cdef KeyMap without_index               # hash of a place and bytes -> entry
     cdef vector[Without] withouts
-    cdef vector[ByteSet] first              # configuration -> the bytes it can go on with
-    cdef vector[int32_t] split_of           # configuration -> what is left without its runs, or itself
-    cdef vector[int32_t] split_first        # configuration -> its runs: split_parts[first:][:count]
-    cdef vector[int32_t] split_count
-    cdef vector[int32_t] split_parts
-    cdef vector[int32_t] plain_of           # configuration -> itself without what narrows its runs
+    cdef vector[Twin] twins                 # scratch
+    cdef Growing[ByteSet] first              # configuration -> the bytes it can go on with
+    cdef Growing[int32_t] split_of           # configuration -> what is left without its runs, or itself
+    cdef Growing[int32_t] split_first        # configuration -> its runs: split_parts[first:][:count]
+    cdef Growing[int32_t] split_count
+    cdef Growing[int32_t] split_parts
+    cdef Growing[int32_t] plain_of           # configuration -> itself without what narrows its runs
 
     cdef int drop(self) except -1
     cdef int first_of(self, int32_t config, uint64_t* words) except -1
@@ -63,6 +69,7 @@ cdef class RunCuts(MaskTable):
     cdef int32_t narrow(
         self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left
     ) except -3
+    cdef bint exclude(self, int32_t config, int32_t place, vector[Later]& later) except -1
     cdef bint is_known(self, int32_t config) noexcept
     cdef int32_t cut_here(
         self,
@@ -73,6 +80,3 @@ cdef class RunCuts(MaskTable):
         vector[int32_t]& job_configs,
     ) except -3
     cdef int32_t without(self, int32_t place, vector[int32_t]& nodes) except -1
-    cdef int32_t slice(self, int32_t run, int32_t high) except -3
-    cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3
-    cdef int32_t filter_both(self, int32_t a, int32_t b) except -3

@@ -1,4 +1,4 @@
-from stackmask.pda.mask_table import MaskTable
+from stackmask.pda.filters import Filters
 
-class RunCuts(MaskTable):
+class RunCuts(Filters):
     """How configurations are cut into runs, and the rows that come of it; for Cython."""

@@ -12,38 +12,33 @@ first character of its run is not the run's, so only tokens behind such a charac
 """
 
 from libc.stdint cimport uint32_t
-from libc.string cimport memcpy, memset
+from libc.string cimport memset
 
 from stackmask.pda.config_table cimport DEAD, Config, Member
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport EPS, K_ALT, K_AND, K_REP, K_SEQ, Term
-from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
+from stackmask.pda.mask_table cimport NO_FILTER
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
-from stackmask.pda.runs cimport NOT_A_CODE, Run
+from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
 
 cdef enum:
-    PAYS_OFF = 4            # states that tables of X serve
     ALWAYS = 1 << 20
+    MOST_TWINS = 256        # nodes to which a narrowed run and the plain one come in different states
+    MOST_EXCLUDED = 1024    # tokens that narrowing takes out; more are a filter row
 
 
-cdef class RunCuts(MaskTable):
+cdef class RunCuts(Filters):
     """How configurations are cut into runs, and the rows that come of it."""
 
     def __cinit__(self):
         map_init(&self.part_index)
         map_init(&self.met_codes)
-        map_init(&self.slice_index)
-        map_init(&self.filter_index)
-        map_init(&self.both_index)
         map_init(&self.without_index)
 
     def __dealloc__(self):
         map_free(&self.part_index)
         map_free(&self.met_codes)
-        map_free(&self.slice_index)
-        map_free(&self.filter_index)
-        map_free(&self.both_index)
         map_free(&self.without_index)
 
     cdef int drop(self) except -1:
@@ -59,16 +54,10 @@ cdef class RunCuts(MaskTable):
         map_init(&self.part_index)
         map_free(&self.met_codes)
         map_init(&self.met_codes)
-        map_free(&self.slice_index)
-        map_init(&self.slice_index)
-        map_free(&self.filter_index)
-        map_init(&self.filter_index)
-        map_free(&self.both_index)
-        map_init(&self.both_index)
         map_free(&self.without_index)
         map_init(&self.without_index)
         self.withouts.clear()
-        return MaskTable.drop(self)
+        return Filters.drop(self)
 
     # -- configurations ------------------------------------------------------------------------------
 
@@ -99,10 +88,9 @@ cdef class RunCuts(MaskTable):
         return 0
 
     cdef int32_t times_met(self, int32_t code) except -1:
-        """Return of how many states it was asked whether tables of X would serve, this one included.
+        """Return of how many states it was asked what runs of X settle, this one included.
 
-        A walk passes most runs in one step each, so tables pay off for X of many states only, as those of a
-        count are, or where they are there already.
+        A trie of the other tokens pays off where many states ask, or where the runs are cut already.
         """
         cdef int32_t met = map_get(&self.met_codes, code)
         met = 1 if met == NO_VALUE else met + 1
@@ -134,8 +122,6 @@ cdef class RunCuts(MaskTable):
             part.code = self.runs.code_of(r.a)
             part.low = r.b
             part.high = r.c
-            if part.code != NOT_A_CODE and self.times_met(part.code) < PAYS_OFF:
-                return -1
             if part.code != NOT_A_CODE:
                 part.ends = 1
                 if self.terms.guard_sets.size() > 1:
@@ -298,6 +284,68 @@ cdef class RunCuts(MaskTable):
             later.push_back(piece)
         return 1
 
+    cdef bint exclude(self, int32_t config, int32_t place, vector[Later]& later) except -1:
+        """Take from run tables what a configuration allows below a place, but for what it alone forbids.
+
+        Where a key must not be one of some names, these are the tokens that end such a name. They are found
+        by walking the configuration and the one that does not narrow its runs side by side, as long as both
+        differ. Return whether there are tables, and few such nodes and tokens.
+        """
+        cdef int32_t plain = self.plain(config), k, t, kid, c, p
+        cdef size_t done = 0
+        cdef Nodes n
+        cdef Twin at
+        cdef Later piece
+        cdef vector[int32_t] tokens
+        cdef Config* x
+        cdef Config* y
+        if plain == config:
+            return False
+        for k in range(self.split_count[plain]):
+            t = self.split_parts[self.split_first[plain] + k]
+            if self.space.configs[self.parts[t].rest].pop_count:
+                return False
+        n = self.forest.nodes(place)
+        at.node = place >> 2
+        at.config = config
+        at.plain = plain
+        self.twins.clear()
+        self.twins.push_back(at)
+        while done < self.twins.size():
+            at = self.twins[done]
+            done += 1
+            for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
+                p = self.space.step(at.plain, n.kid_byte[k])
+                c = self.space.step(at.config, n.kid_byte[k])
+                if c == p:
+                    continue
+                kid = n.kid_node[k]
+                if c == DEAD and p > DEAD:
+                    for t in range(n.token_first[kid], n.token_first[n.end[kid]]):
+                        tokens.push_back(n.tokens[t])
+                    if tokens.size() > MOST_EXCLUDED:
+                        return False
+                    continue
+                if c <= DEAD or p <= DEAD:
+                    return False
+                x = &self.space.configs[c]
+                y = &self.space.configs[p]
+                if x.ends != y.ends or x.pop_count or y.pop_count or x.accepting != y.accepting:
+                    return False
+                if not self.is_known(c) or not self.is_known(p) or x.capturing != y.capturing:
+                    return False
+                if n.kid_first[kid] < n.kid_first[kid + 1]:
+                    if self.twins.size() >= MOST_TWINS:
+                        return False
+                    self.twins.push_back(Twin(kid, c, p))
+        piece.filter = self.new_exclusion(NO_FILTER, tokens) if tokens.size() else NO_FILTER
+        piece.place = place
+        piece.least = 0
+        for k in range(self.split_count[plain]):
+            piece.part = self.split_parts[self.split_first[plain] + k]
+            later.push_back(piece)
+        return True
+
     cdef bint is_known(self, int32_t config) noexcept:
         """Tell whether nothing of a configuration depends on the semantic state."""
         cdef Config c = self.space.configs[config]
@@ -331,7 +379,11 @@ cdef class RunCuts(MaskTable):
         for k in range(<size_t>self.split_count[config]):
             piece.part = self.split_parts[self.split_first[config] + k]
             later.push_back(piece)
-        if rest == DEAD or not self.narrow(rest, place, later, left):
+        if rest == DEAD:
+            return rest
+        if self.exclude(rest, place, later):
+            return DEAD
+        if not self.narrow(rest, place, later, left):
             return rest
         for k in range(left.size()):
             jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
@@ -377,102 +429,3 @@ cdef class RunCuts(MaskTable):
         return entry.row
 
     # -- rows ----------------------------------------------------------------------------------------
-
-    cdef int32_t slice(self, int32_t run, int32_t high) except -3:
-        """Return the mask of the runs of at most ``high`` characters; the last character may be cut."""
-        cdef Run r = self.runs.runs[run]
-        cdef uint64_t key
-        cdef int32_t found, k, t, low, top, count, whole
-        cdef Mask mask = nothing()
-        cdef uint32_t* row
-        if high < 0 or high > r.most_needed:
-            high = r.most_needed
-        key = (<uint64_t>run << 16) | <uint64_t>high
-        found = map_get(&self.slice_index, key)
-        if found != NO_VALUE:
-            return found
-        low = r.token_first
-        top = r.token_first + r.token_count
-        while low < top:
-            k = (low + top) // 2
-            if self.runs.needed[k] <= high:
-                low = k + 1
-            else:
-                top = k
-        count = low - r.token_first
-        if count == 0:
-            found = NO_TOKENS
-        else:
-            if SPARSE * count > self.width:
-                if 2 * count > r.token_count and count < r.token_count:
-                    # most of it: take out the rest
-                    whole = self.slice(run, -1)
-                    mask.dense = self.new_row()
-                    row = self.rows[mask.dense]
-                    memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
-                    for k in range(low, r.token_first + r.token_count):
-                        t = self.runs.tokens[k]
-                        row[t >> 5] &= ~(<uint32_t>1 << (t & 31))
-                else:
-                    mask.dense = self.new_row()
-                    row = self.rows[mask.dense]
-                    for k in range(r.token_first, low):
-                        t = self.runs.tokens[k]
-                        row[t >> 5] |= <uint32_t>1 << (t & 31)
-            else:
-                mask.sparse_first = <int32_t>self.sparse_tokens.size()
-                mask.sparse_count = count
-                for k in range(r.token_first, low):
-                    self.sparse_tokens.push_back(self.runs.tokens[k])
-            found = <int32_t>self.masks.size()
-            self.masks.push_back(mask)
-        map_put(&self.slice_index, key, found)
-        return found
-
-    cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3:
-        """Return the row of the tokens that go on behind a run of ``low`` to ``high`` characters.
-
-        NO_FILTER: that is all of them.
-        """
-        cdef Run r = self.runs.runs[run]
-        cdef uint64_t key
-        cdef int32_t found, k, t, i
-        cdef Nodes n
-        cdef uint32_t* row
-        if high < 0 or high > r.most_before:
-            high = r.most_before
-        if low > r.most_before:
-            low = r.most_before + 1
-        if low == 0 and high == r.most_before:
-            return NO_FILTER
-        key = (<uint64_t>run << 32) | (<uint64_t>low << 16) | <uint64_t>high
-        found = map_get(&self.filter_index, key)
-        if found != NO_VALUE:
-            return found
-        found = self.new_row()
-        row = self.rows[found]
-        n = self.forest.nodes(r.place)
-        for k in range(r.exit_first, r.exit_first + r.exit_count):
-            if low <= self.runs.exits[k].count <= high:
-                i = self.runs.exits[k].place >> 2
-                for t in range(n.token_first[i], n.token_first[n.end[i]]):
-                    row[n.tokens[t] >> 5] |= <uint32_t>1 << (n.tokens[t] & 31)
-        map_put(&self.filter_index, key, found)
-        return found
-
-    cdef int32_t filter_both(self, int32_t a, int32_t b) except -3:
-        """Return the row of the tokens in both filters."""
-        cdef uint64_t key
-        cdef int32_t found, k
-        if a == NO_FILTER or a == b:
-            return b
-        if b == NO_FILTER:
-            return a
-        key = (<uint64_t>a << 32) | <uint64_t>b
-        found = map_get(&self.both_index, key)
-        if found == NO_VALUE:
-            found = self.new_row()
-            for k in range(self.width):
-                self.rows[found][k] = self.rows[a][k] & self.rows[b][k]
-            map_put(&self.both_index, key, found)
-        return found

@@ -2,6 +2,7 @@
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.remainders cimport Forest
 from stackmask.pda.tables cimport KeyMap
 from stackmask.pda.terms cimport TermStore
@@ -30,11 +31,19 @@ cdef struct Run:
     int32_t code
     int32_t place
     int32_t token_first     # tokens that are all X, the last character perhaps cut: tokens[first:][:count]
-    int32_t token_count     # ... sorted by the number of characters they need
+    int32_t token_count     # ... sorted by the characters they need; first is -1 until a bounded slice asks
     int32_t exit_first      # exits[first:][:count], sorted by byte
     int32_t exit_count
     int32_t most_needed
     int32_t most_before     # the most characters before an exit
+
+
+cdef struct CutStep:
+    # a node whose children are looked at: the next of them, the last, and what led there
+    int32_t kid
+    int32_t kid_end
+    int32_t count
+    int32_t state
 
 
 cdef class Runs:
@@ -45,21 +54,25 @@ cdef class Runs:
     cdef vector[int16_t] table      # next state, or -1
     cdef KeyMap run_index           # code << 32 | place -> run
     cdef vector[Run] runs
-    cdef vector[int32_t] tokens
-    cdef vector[int32_t] needed     # characters that tokens[i] takes
-    cdef vector[Exit] exits
+    cdef Growing[int32_t] tokens
+    cdef Growing[int32_t] needed     # characters that tokens[i] takes
+    cdef Growing[Exit] exits
     cdef KeyMap remainder_index     # run << 8 | byte -> offset in remainders
-    cdef vector[int32_t] remainders  # count, then places
+    cdef Growing[int32_t] remainders  # count, then places
 
-    # scratch of one run table
-    cdef vector[int32_t] found_tokens
+    # what the last cut found, and the run that it was for
+    cdef int32_t cut_run
+    cdef vector[int32_t] found_tokens   # as in `tokens`, in no order
     cdef vector[int32_t] found_needs
-    cdef vector[int32_t] found_exits
-    cdef vector[int32_t] found_before
+    cdef vector[Exit] found_exits       # the places are nodes
+    cdef vector[int32_t] found_others   # nodes that go on with another byte inside of a character
+    cdef vector[CutStep] steps
 
     cdef uint64_t whole_leads(self, const int16_t* table)
     cdef int32_t code_of(self, int32_t item) except -2
     cdef bint is_made(self, int32_t code) noexcept
     cdef int32_t run_of(self, int32_t code, int32_t place) except -1
+    cdef int cut_again(self, int32_t run) except -1
+    cdef int sort_tokens(self, int32_t run) except -1
     cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1
     cdef size_t nbytes(self) noexcept

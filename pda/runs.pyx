@@ -12,8 +12,8 @@ way.
 """
 
 cimport cython
-from libc.stdint cimport uint16_t
-from libcpp.algorithm cimport sort
+from libc.stdint cimport uint8_t, uint16_t
+from libc.string cimport memset
 
 from stackmask.pda.below cimport Below, utf8_step
 from stackmask.pda.interning cimport EMPTY, EPS, F_BOOL, F_IMPURE
@@ -27,14 +27,6 @@ cdef enum:
     UTF8_STATES = 8
 
 
-cdef bint exit_less(const Exit& x, const Exit& y) noexcept nogil:
-    if x.byte != y.byte:
-        return x.byte < y.byte
-    if x.count != y.count:
-        return x.count < y.count
-    return x.place < y.place
-
-
 @cython.final
 cdef class Runs:
     """The runs of one vocabulary, made when they are first asked for. Append-only."""
@@ -42,6 +34,7 @@ cdef class Runs:
     def __cinit__(self, TermStore terms, Forest forest):
         self.terms = terms
         self.forest = forest
+        self.cut_run = -1
         map_init(&self.code_index)
         map_init(&self.run_index)
         map_init(&self.remainder_index)
@@ -151,70 +144,99 @@ cdef class Runs:
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
         cdef int32_t found = map_get(&self.run_index, key)
         cdef Run run
-        cdef Nodes n
-        cdef int32_t node = place >> 2, kept, i, t
-        cdef vector[int32_t] offset
+        cdef int32_t i
+        cdef int32_t offset[257]
         cdef Exit exit
-        cdef Trie trie = self.forest.trie
-        cdef size_t k
         if found != NO_VALUE:
             return found
-        n = self.forest.nodes(place)
+        run.code = code
+        run.place = place
+        run.token_first = -1
+        run.most_needed = run.most_before = 0
+        self.runs.push_back(run)
+        found = <int32_t>self.runs.size() - 1
+        self.cut_again(found)
+        run.token_count = <int32_t>self.found_tokens.size()
+        for i in range(run.token_count):
+            run.most_needed = max(run.most_needed, self.found_needs[i])
+        # by byte; those of one byte stay in the order of the trie
+        run.exit_count = <int32_t>self.found_exits.size()
+        run.exit_first = <int32_t>self.exits.size()
+        memset(offset, 0, sizeof(offset))
+        for i in range(run.exit_count):
+            offset[self.found_exits[i].byte + 1] += 1
+            run.most_before = max(run.most_before, self.found_exits[i].count)
+        for i in range(256):
+            offset[i + 1] += offset[i]
+        self.exits.resize(run.exit_first + run.exit_count)
+        for i in range(run.exit_count):
+            exit = self.found_exits[i]
+            exit.place = (exit.place << 2) | (place & IN_FOREST) | INCLUSIVE
+            self.exits[run.exit_first + offset[exit.byte]] = exit
+            offset[exit.byte] += 1
+        self.runs[found] = run
+        map_put(&self.run_index, key, found)
+        return found
+
+    cdef int cut_again(self, int32_t run) except -1:
+        """Find the tokens and exits of a run, unless they are what was found last."""
+        cdef int32_t place = self.runs[run].place, code = self.runs[run].code, node = place >> 2, t
+        cdef Trie trie = self.forest.trie
+        cdef const int32_t* below_of = NULL
+        cdef int32_t before = 0     # characters before the place
+        if run == self.cut_run:
+            return 0
+        self.cut_run = -1
         self.found_tokens.clear()
         self.found_needs.clear()
         self.found_exits.clear()
-        self.found_before.clear()
-        run.code = code
-        run.place = place
+        self.found_others.clear()
+        if not place & IN_FOREST:
+            t = trie.below_of[node]
+            if node == 0 or t >= 0:
+                below_of = trie.below_of.data()
+                before = trie.below[t].characters if t >= 0 else 0
         cut(
-            n,
+            self.forest.nodes(place),
             node,
             &self.table[self.codes[code].first_row],
-            self.forest.max_depth,
+            self.steps,
             self.found_tokens,
             self.found_needs,
             self.found_exits,
-            self.found_before,
-            trie.below_of.data() if place == 0 else NULL,
+            self.found_others,
+            below_of,
             trie.below.data(),
             trie.characters.data(),
+            before,
             self.codes[code],
         )
-        kept = <int32_t>self.found_tokens.size()
-        run.exit_count = <int32_t>self.found_exits.size()
-        run.exit_first = <int32_t>self.exits.size()
-        run.most_needed = 0
-        run.most_before = 0
-        for i in range(run.exit_count):
-            exit.place = (self.found_exits[i] << 2) | (place & IN_FOREST) | INCLUSIVE
-            exit.count = self.found_before[i]
-            exit.byte = n.byte[self.found_exits[i]]
-            self.exits.push_back(exit)
-            if exit.count > run.most_before:
-                run.most_before = exit.count
-        sort(self.exits.begin() + run.exit_first, self.exits.end(), exit_less)
-        # by the number of characters, counted
-        for i in range(kept):
-            if self.found_needs[i] > run.most_needed:
-                run.most_needed = self.found_needs[i]
-        run.token_first = <int32_t>self.tokens.size()
-        run.token_count = kept
-        offset.resize(run.most_needed + 2, 0)
-        for i in range(kept):
+        self.cut_run = run
+        return 0
+
+    cdef int sort_tokens(self, int32_t run) except -1:
+        """Keep the tokens of a run by the number of characters that they need."""
+        cdef vector[int32_t] offset
+        cdef int32_t i, t, first, count = self.runs[run].token_count
+        cdef size_t k
+        if self.runs[run].token_first >= 0:
+            return 0
+        self.cut_again(run)
+        first = <int32_t>self.tokens.size()
+        offset.resize(self.runs[run].most_needed + 2, 0)
+        for i in range(count):
             offset[self.found_needs[i] + 1] += 1
         for k in range(1, offset.size()):
             offset[k] += offset[k - 1]
-        self.tokens.resize(self.tokens.size() + kept)
-        self.needed.resize(self.tokens.size())
-        for i in range(kept):
-            t = run.token_first + offset[self.found_needs[i]]
+        self.tokens.resize(first + count)
+        self.needed.resize(first + count)
+        for i in range(count):
+            t = first + offset[self.found_needs[i]]
             offset[self.found_needs[i]] += 1
             self.tokens[t] = self.found_tokens[i]
             self.needed[t] = self.found_needs[i]
-        self.runs.push_back(run)
-        found = <int32_t>self.runs.size() - 1
-        map_put(&self.run_index, key, found)
-        return found
+        self.runs[run].token_first = first
+        return 0
 
     cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1:
         """Return where ``remainders`` lists the places behind the runs that begin with a byte.
@@ -258,8 +280,8 @@ cdef class Runs:
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held, the forest included."""
-        cdef size_t held = 8 * self.tokens.size() + sizeof(Exit) * self.exits.size() + 2 * self.table.size()
-        held += 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
+        cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
+        held += sizeof(Exit) * self.exits.size() + 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
         held += 13 * self.forest.byte.size() + 4 * self.forest.tokens.size()
         return held
 
@@ -278,59 +300,74 @@ cdef int cut(
     Nodes n,
     int32_t node,
     const int16_t* table,
-    int32_t max_depth,
+    vector[CutStep]& steps,
     vector[int32_t]& tokens,
     vector[int32_t]& needs,
-    vector[int32_t]& exits,
-    vector[int32_t]& before,
+    vector[Exit]& exits,
+    vector[int32_t]& others,
     const int32_t* below_of,
     const Below* below,
     const uint16_t* characters,
+    int32_t before,
     const Code& code,
 ) except -1:
     """Follow the automaton of X over the nodes below one.
 
     Append the tokens that are runs, with the characters that they need, and the nodes where another byte
-    follows whole characters, with how many. ``below_of``: what is below the nodes, or NULL; where all of that
-    is X, tokens are taken as they stand, with their ``characters``.
+    follows: ``exits`` behind whole characters, with how many, ``others`` inside of one. ``below_of``: what is
+    below the nodes, or NULL; where all of that is X, tokens are taken as they stand, with their
+    ``characters``, less those ``before`` the first node.
     """
-    cdef vector[int16_t] state_at
-    cdef vector[int32_t] count_at
-    cdef int16_t* states
-    cdef int32_t* counts
-    cdef int32_t i = node + 1, stop = n.end[node], base = n.depth[node]
-    cdef int32_t depth, count, t
-    cdef int32_t first
-    cdef int16_t state
-    state_at.resize(max_depth + 2, 0)
-    count_at.resize(max_depth + 2, 0)
-    states = state_at.data()
-    counts = count_at.data()
-    while i < stop:
-        depth = n.depth[i] - base
-        state = table[256 * states[depth - 1] + n.byte[i]]
-        count = counts[depth - 1]
+    cdef int32_t i, t, first, last, state
+    cdef uint8_t byte
+    cdef CutStep at
+    cdef Exit exit
+    at.kid = n.kid_first[node]
+    at.kid_end = n.kid_first[node + 1]
+    at.count = at.state = 0
+    steps.clear()
+    while True:
+        if at.kid == at.kid_end:
+            if steps.empty():
+                return 0
+            at = steps.back()
+            steps.pop_back()
+            continue
+        byte = n.kid_byte[at.kid]
+        state = table[256 * at.state + byte]
+        i = n.kid_node[at.kid]
+        at.kid += 1
         if state < 0:
-            if states[depth - 1] == 0:
-                exits.push_back(i)
-                before.push_back(count)
-            i = n.end[i]
+            if at.state:
+                others.push_back(i)
+            else:
+                exit.place = i
+                exit.count = at.count
+                exit.byte = byte
+                exits.push_back(exit)
             continue
-        if state == 0:
-            count += 1
-        states[depth] = state
-        counts[depth] = count
-        t = -1 if below_of == NULL or state else below_of[i]
-        if t >= 0 and is_inside(below[t], code, count):
-            first = n.token_first[i]
-            i = n.end[i]
-            tokens.insert(tokens.end(), n.tokens + first, n.tokens + n.token_first[i])
-            needs.insert(needs.end(), characters + first, characters + n.token_first[i])
+        if at.kid < at.kid_end and n.kid_node[at.kid] == i + 1:
+            # a leaf, since the next child follows it: many are, and nothing more need be read of them
+            for t in range(n.token_first[i], n.token_first[i + 1]):
+                tokens.push_back(n.tokens[t])
+                needs.push_back(at.count + 1)
             continue
-        if state:
-            count += 1
+        if state == 0 and below_of != NULL:
+            t = below_of[i]
+            if t >= 0 and is_inside(below[t], code, before + at.count + 1):
+                first = n.token_first[i]
+                last = n.token_first[n.end[i]]
+                tokens.insert(tokens.end(), n.tokens + first, n.tokens + last)
+                for t in range(first, last):
+                    needs.push_back(characters[t] - before)
+                continue
+        # a part of a character counts
         for t in range(n.token_first[i], n.token_first[i + 1]):
             tokens.push_back(n.tokens[t])
-            needs.push_back(count)
-        i += 1
-    return 0
+            needs.push_back(at.count + 1)
+        if n.kid_first[i] < n.kid_first[i + 1]:
+            steps.push_back(at)
+            at.kid = n.kid_first[i]
+            at.kid_end = n.kid_first[i + 1]
+            at.count += state == 0
+            at.state = state

@@ -293,14 +293,15 @@ cdef class Shortcuts(RunCuts):
 
     cdef int32_t unsettled_place(self, int32_t run) except -2:
         """Return the place of the trie of the tokens that are not runs."""
-        cdef int32_t found = map_get(&self.unsettled, run), first, k
-        cdef vector[uint8_t] keep
+        cdef int32_t found = map_get(&self.unsettled, run)
+        cdef vector[int32_t] left
+        cdef size_t k
         if found != NO_VALUE:
             return found
-        keep.resize(32 * <size_t>self.width, 1)
-        first = self.runs.runs[run].token_first
-        for k in range(first, first + self.runs.runs[run].token_count):
-            keep[self.runs.tokens[k]] = 0
-        found = self.forest.select(keep)
+        self.runs.cut_again(run)
+        left.insert(left.end(), self.runs.found_others.begin(), self.runs.found_others.end())
+        for k in range(self.runs.found_exits.size()):
+            left.push_back(self.runs.found_exits[k].place)
+        found = self.forest.subtrees(left)
         map_put(&self.unsettled, run, found)
         return found

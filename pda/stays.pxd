@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.remainders cimport Nodes
 from stackmask.pda.shortcuts cimport Shortcuts
 
@@ -30,7 +31,7 @@ cdef enum:
 
 
 cdef class Stays(Shortcuts):
-    cdef vector[Stay] stay_of               # configuration -> what leads back to it
+    cdef Growing[Stay] stay_of               # configuration -> what leads back to it
 
     cdef int drop(self) except -1
     cdef int stays(self, int32_t config, int32_t below) except -1

@@ -11,11 +11,17 @@ cdef struct IdTable:
 
 
 cdef struct KeyMap:
-    # vals[slot] == NO_VALUE is a free slot
+    # vals[slot] holds value ^ NO_VALUE; 0 is a free slot, so that fresh memory is free
     uint64_t* keys
     int32_t* vals
     uint64_t mask
     uint64_t count
+    # a large table that has grown moves from the old one a few slots with every key that is put:
+    # slots below `moved` are here already; NULL: all are
+    uint64_t* old_keys
+    int32_t* old_vals
+    uint64_t old_mask
+    uint64_t moved
 
 
 cdef enum:
@@ -29,6 +35,8 @@ cdef int map_init(KeyMap* m) except -1
 cdef void map_free(KeyMap* m) noexcept
 cdef void map_clear(KeyMap* m) noexcept
 cdef int map_grow(KeyMap* m) except -1
+cdef int32_t map_get_old(KeyMap* m, uint64_t key) noexcept nogil
+cdef int map_move(KeyMap* m) noexcept
 
 
 cdef inline uint64_t mix(uint64_t h, uint64_t v) noexcept nogil:
@@ -48,22 +56,27 @@ cdef inline int ids_put(IdTable* t, uint64_t pos, uint32_t tag, int32_t id) exce
 
 cdef inline int32_t map_get(KeyMap* m, uint64_t key) noexcept nogil:
     cdef uint64_t pos = mix(0, key) & m.mask
-    while m.vals[pos] != NO_VALUE:
+    while m.vals[pos]:
         if m.keys[pos] == key:
-            return m.vals[pos]
+            return m.vals[pos] ^ NO_VALUE
         pos = (pos + 1) & m.mask
-    return NO_VALUE
+    return NO_VALUE if m.old_vals == NULL else map_get_old(m, key)
 
 
 cdef inline int map_put(KeyMap* m, uint64_t key, int32_t value) except -1:
     cdef uint64_t pos = mix(0, key) & m.mask
-    while m.vals[pos] != NO_VALUE:
+    while m.vals[pos]:
         if m.keys[pos] == key:
-            m.vals[pos] = value
+            m.vals[pos] = value ^ NO_VALUE
             return 0
         pos = (pos + 1) & m.mask
     m.keys[pos] = key
-    m.vals[pos] = value
+    m.vals[pos] = value ^ NO_VALUE
+    if m.old_vals != NULL:
+        # what the old table has under the key is hidden from now on
+        m.count += map_get_old(m, key) == NO_VALUE
+        map_move(m)
+        return 0
     m.count += 1
     if m.count * 3 > m.mask * 2:
         map_grow(m)

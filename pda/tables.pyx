@@ -1,17 +1,47 @@
 # distutils: language = c++
 """Open-addressing hash tables that the hot core's stores share; see ``tables.pxd``."""
 
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free
 from libc.string cimport memset
+
+from stackmask.pda.growing cimport give_back, zeroed
+
+cdef extern from *:
+    """
+    #include <stdlib.h>
+    #if defined(__linux__)
+    #include <sys/mman.h>
+    #endif
+    // A look-up in a large table is one read at random, most of which is finding the page: so they ask for
+    // large pages.
+    static void* stackmask_alloc(size_t size) {
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+        const size_t page = (size_t)1 << 21;
+        void* block = NULL;
+        if (size >= page) {
+            if (posix_memalign(&block, page, size)) return NULL;
+            madvise(block, size, MADV_HUGEPAGE);    // no more than a wish
+            return block;
+        }
+    #endif
+        return malloc(size);
+    }
+    """
+    void* alloc "stackmask_alloc"(size_t size) noexcept nogil
 
 cdef enum:
     FIRST_SLOTS = 64
+    MOVED_AT_ONCE = 1 << 14     # slots of a table that is small
+    # slots that move at a time, so that they cost their bandwidth and not the latency of each; and after how
+    # many keys, a power of two. Two slots a key would be enough to be done in time
+    MOVED_TOGETHER = 1024
+    MOVED_AFTER = 32
 
 
 cdef int ids_init(IdTable* t) except -1:
     cdef uint64_t n = FIRST_SLOTS
-    t.ids = <int32_t*> malloc(n * sizeof(int32_t))
-    t.tags = <uint32_t*> malloc(n * sizeof(uint32_t))
+    t.ids = <int32_t*> alloc(n * sizeof(int32_t))
+    t.tags = <uint32_t*> alloc(n * sizeof(uint32_t))
     if t.ids == NULL or t.tags == NULL:
         raise MemoryError()
     memset(t.ids, 0xFF, n * sizeof(int32_t))
@@ -30,8 +60,8 @@ cdef void ids_free(IdTable* t) noexcept:
 cdef int ids_grow(IdTable* t) except -1:
     cdef uint64_t old = t.mask + 1
     cdef uint64_t n = old * 2
-    cdef int32_t* ids = <int32_t*> malloc(n * sizeof(int32_t))
-    cdef uint32_t* tags = <uint32_t*> malloc(n * sizeof(uint32_t))
+    cdef int32_t* ids = <int32_t*> alloc(n * sizeof(int32_t))
+    cdef uint32_t* tags = <uint32_t*> alloc(n * sizeof(uint32_t))
     cdef uint64_t i, pos
     if ids == NULL or tags == NULL:
         free(ids)
@@ -54,54 +84,97 @@ cdef int ids_grow(IdTable* t) except -1:
 
 
 cdef int map_init(KeyMap* m) except -1:
-    cdef uint64_t i, n = FIRST_SLOTS
-    m.keys = <uint64_t*> calloc(n, sizeof(uint64_t))
-    m.vals = <int32_t*> malloc(n * sizeof(int32_t))
+    cdef uint64_t n = FIRST_SLOTS
+    m.old_keys = NULL
+    m.old_vals = NULL
+    m.old_mask = m.moved = 0
+    m.keys = <uint64_t*> zeroed(n * sizeof(uint64_t))
+    m.vals = <int32_t*> zeroed(n * sizeof(int32_t))
     if m.keys == NULL or m.vals == NULL:
         raise MemoryError()
-    for i in range(n):
-        m.vals[i] = NO_VALUE
     m.mask = n - 1
     m.count = 0
     return 0
 
 
+cdef void free_old(KeyMap* m) noexcept:
+    give_back(m.old_keys, (m.old_mask + 1) * sizeof(uint64_t))
+    give_back(m.old_vals, (m.old_mask + 1) * sizeof(int32_t))
+    m.old_keys = NULL
+    m.old_vals = NULL
+
+
 cdef void map_free(KeyMap* m) noexcept:
-    free(m.keys)
-    free(m.vals)
+    if m.old_vals != NULL:
+        free_old(m)
+    give_back(m.keys, (m.mask + 1) * sizeof(uint64_t))
+    give_back(m.vals, (m.mask + 1) * sizeof(int32_t))
     m.keys = NULL
     m.vals = NULL
 
 
 cdef void map_clear(KeyMap* m) noexcept:
-    cdef uint64_t i
-    for i in range(m.mask + 1):
-        m.vals[i] = NO_VALUE
+    if m.old_vals != NULL:
+        free_old(m)
+    memset(m.vals, 0, (m.mask + 1) * sizeof(int32_t))
     m.count = 0
 
 
 cdef int map_grow(KeyMap* m) except -1:
-    cdef uint64_t old = m.mask + 1
-    cdef uint64_t n = old * 2
-    cdef uint64_t* keys = <uint64_t*> malloc(n * sizeof(uint64_t))
-    cdef int32_t* vals = <int32_t*> malloc(n * sizeof(int32_t))
-    cdef uint64_t i, pos
+    """Double a table. What it holds moves at once if that is little, else with the keys that come."""
+    cdef uint64_t n = 2 * (m.mask + 1)
+    cdef uint64_t* keys = <uint64_t*> zeroed(n * sizeof(uint64_t))
+    cdef int32_t* vals = <int32_t*> zeroed(n * sizeof(int32_t))
     if keys == NULL or vals == NULL:
-        free(keys)
-        free(vals)
+        give_back(keys, n * sizeof(uint64_t))
+        give_back(vals, n * sizeof(int32_t))
         raise MemoryError()
-    for i in range(n):
-        vals[i] = NO_VALUE
-    for i in range(old):
-        if m.vals[i] != NO_VALUE:
-            pos = mix(0, m.keys[i]) & (n - 1)
-            while vals[pos] != NO_VALUE:
-                pos = (pos + 1) & (n - 1)
-            keys[pos] = m.keys[i]
-            vals[pos] = m.vals[i]
-    free(m.keys)
-    free(m.vals)
+    m.old_keys = m.keys
+    m.old_vals = m.vals
+    m.old_mask = m.mask
+    m.moved = 0
     m.keys = keys
     m.vals = vals
     m.mask = n - 1
+    while n <= MOVED_AT_ONCE and m.old_vals != NULL:
+        move_some(m)
+    return 0
+
+
+cdef int32_t map_get_old(KeyMap* m, uint64_t key) noexcept nogil:
+    """Look a key up in the table before it grew."""
+    cdef uint64_t pos = mix(0, key) & m.old_mask
+    while m.old_vals[pos]:
+        if m.old_keys[pos] == key:
+            return m.old_vals[pos] ^ NO_VALUE
+        pos = (pos + 1) & m.old_mask
+    return NO_VALUE
+
+
+cdef int map_move(KeyMap* m) noexcept:
+    """Move some slots of the old table now and then. All are moved long before the new one is full."""
+    if not m.count & (MOVED_AFTER - 1):
+        move_some(m)
+    return 0
+
+
+cdef int move_some(KeyMap* m) noexcept:
+    """Move some slots. The old table stays as it is until all are moved, since its keys are found by probing.
+
+    Where a key was put meanwhile, that value counts.
+    """
+    cdef uint64_t stop = min(m.moved + MOVED_TOGETHER, m.old_mask + 1), i, pos, key
+    for i in range(m.moved, stop):
+        if not m.old_vals[i]:
+            continue
+        key = m.old_keys[i]
+        pos = mix(0, key) & m.mask
+        while m.vals[pos] and m.keys[pos] != key:
+            pos = (pos + 1) & m.mask
+        if not m.vals[pos]:
+            m.keys[pos] = key
+            m.vals[pos] = m.old_vals[i]
+    m.moved = stop
+    if stop > m.old_mask:
+        free_old(m)
     return 0

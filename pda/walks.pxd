@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.config_table cimport Config
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.mask_table cimport Include
 from stackmask.pda.run_cuts cimport Later, RunPart
 from stackmask.pda.tables cimport KeyMap
@@ -23,8 +24,8 @@ cdef struct Joint:
 
 
 cdef class MaskWalks(WordWalks):
-    cdef vector[int32_t] roots              # state -> mask, or -1
-    cdef vector[int32_t] strict_roots       # likewise, where a return below may be forbidden
+    cdef Growing[int32_t] roots              # state -> mask, or -1
+    cdef Growing[int32_t] strict_roots       # likewise, where a return below may be forbidden
     cdef KeyMap keyed_roots                 # semantic state << 32 | state << 1 | strict -> mask
     cdef KeyMap roots_below                 # state << 32 | node << 1 | strict -> mask
     cdef KeyMap entry_index                 # group << 32 | semantic state -> entry

@@ -22,6 +22,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.heads cimport first_of_word
 from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
 from stackmask.pda.mask_table cimport (
@@ -310,7 +311,7 @@ cdef class MaskWalks(WordWalks):
         if bits == NULL:
             mask.sparse_first = <int32_t>self.sparse_tokens.size()
             mask.sparse_count = <int32_t>few.size()
-            self.sparse_tokens.insert(self.sparse_tokens.end(), few.begin(), few.end())
+            self.sparse_tokens.append(few.begin(), few.end())
         else:
             for r in range(few.size()):
                 bits[few[r] >> 5] |= <uint32_t>1 << (few[r] & 31)
@@ -320,7 +321,7 @@ cdef class MaskWalks(WordWalks):
             pending.ends = late_ends[g]
             pending.first = <int32_t>self.sparse_tokens.size()
             pending.count = <int32_t>late_tokens[g].size()
-            self.sparse_tokens.insert(self.sparse_tokens.end(), late_tokens[g].begin(), late_tokens[g].end())
+            self.sparse_tokens.append(late_tokens[g].begin(), late_tokens[g].end())
             self.pendings.push_back(pending)
         mask.key_first = <int32_t>self.key_starts.size()
         mask.key_count = <int32_t>key_starts.size()
@@ -352,7 +353,7 @@ cdef class MaskWalks(WordWalks):
         self.readers.insert(self.readers.end(), readers.begin(), readers.end())
         mask.include_first = <int32_t>self.includes.size()
         mask.include_count = <int32_t>includes.size()
-        self.includes.insert(self.includes.end(), includes.begin(), includes.end())
+        self.includes.append(includes.begin(), includes.end())
         if is_nothing(mask):
             return NO_TOKENS
         self.masks.push_back(mask)
@@ -442,7 +443,7 @@ cdef class MaskWalks(WordWalks):
         ``words``: it is a sequence of words.
         """
         cdef vector[int32_t] whole
-        cdef vector[int32_t]* roots = &self.strict_roots if strict else &self.roots
+        cdef Growing[int32_t]* roots = &self.strict_roots if strict else &self.roots
         cdef int32_t found
         if <size_t>state < roots.size() and roots[0][state] >= 0:
             return roots[0][state]

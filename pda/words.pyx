@@ -56,9 +56,7 @@ cdef class WordWalks(Stays):
         else:
             mask.sparse_first = <int32_t>self.sparse_tokens.size()
             mask.sparse_count = <int32_t>self.word_tokens.size()
-            self.sparse_tokens.insert(
-                self.sparse_tokens.end(), self.word_tokens.begin(), self.word_tokens.end()
-            )
+            self.sparse_tokens.append(self.word_tokens.begin(), self.word_tokens.end())
         if self.word_places.size():
             group = self.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.word_places)
             mask.group_first = <int32_t>self.mask_groups.size()

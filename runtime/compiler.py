@@ -11,12 +11,16 @@ from stackmask.pda.configurations import ConfigSpace
 from stackmask.pda.limits import Limits
 from stackmask.pda.precompute import precompute
 from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
+from stackmask.runtime.families import RecentFamilies
 from stackmask.runtime.matcher import Matcher
 
 if TYPE_CHECKING:
     from stackmask.grammar.grammar import Grammar
     from stackmask.runtime.jump_forward import JumpPlanner
     from stackmask.runtime.vocabulary import Vocabulary
+
+
+FAMILIES_SHARE = 8  # of a cache's bytes go to the families of grammars that may come again
 
 
 class CompiledGrammar:
@@ -38,7 +42,9 @@ class CompiledGrammar:
     def matcher(self) -> Matcher:
         """Return a new matcher at the start of the grammar."""
         self._compiler.renew(self)
-        return Matcher(self)
+        matcher = Matcher(self)
+        self._compiler.remember(self)
+        return matcher
 
     def precompute(self, budget: int = 1_000_000) -> dict[str, Any]:
         """Make the masks of every reachable local state ahead of time, for a server that knows its grammars.
@@ -79,6 +85,7 @@ class Compiler:
         self.generation = 0
         self._renewing = threading.RLock()
         self._compiled: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
+        self._families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
         self._info = token_info(vocabulary)
         self._store: Store | None = None
         self._open_store()
@@ -98,7 +105,17 @@ class Compiler:
                 compiled = self._compiled.get(key)
                 if compiled is None:
                     compiled = self._compiled[key] = CompiledGrammar(grammar, self, automaton)
+                    known = self._families.get(key)
+                    if known is not None:
+                        compiled.family, compiled.planner = known
                 return compiled
+
+    def remember(self, compiled: CompiledGrammar) -> None:
+        """Keep what the matchers of a grammar find, should the grammar be dropped and come again."""
+        automaton = compiled.automaton
+        if automaton.store is self._store and compiled.family is not None:
+            key = (automaton.lowered.start, automaton.start_state)
+            self._families.put(key, compiled.family, compiled.planner)
 
     def renew(self, compiled: CompiledGrammar) -> None:
         """Move a compiled grammar to the store in use, if its own is full; its matchers stay where they are."""
@@ -128,6 +145,7 @@ class Compiler:
             # and many patterns look for a match anywhere in a text
             self._store.prepare([ANY_STRING_CHAR, ANY_CHAR])
             self._compiled = WeakValueDictionary()
+            self._families.clear()
             self.generation += 1
         return self._store
 

@@ -10,9 +10,9 @@ from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from stackmask.pda.config_table cimport Config
 from stackmask.pda.mask_table cimport NO_FILTER
 from stackmask.pda.masks cimport MaskStore
+from stackmask.pda.whole_masks cimport NO_MASK, PATCHED, Patch, Patched
 from stackmask.runtime.matcher cimport Matcher
 
 
@@ -64,32 +64,96 @@ def mask_rows(Matcher matcher not None, Py_ssize_t max_rows=4, Py_ssize_t max_to
         matcher.lock.give()
 
 
+cdef bint find_flips(Matcher m, int32_t whole, Py_ssize_t most, vector[int32_t]& tokens) noexcept:
+    """Note the tokens in which the mask of a matcher's place, whose id is given, is not its row.
+
+    Return False if they are more than ``most``. The row is ``row_under`` the mask.
+    """
+    cdef MaskStore store = m.masks
+    cdef Patched p
+    cdef Patch patch
+    cdef int32_t i, token, row = row_under(store, whole)
+    cdef uint32_t left, bits
+    cdef size_t k
+    tokens.clear()
+    if whole < 0:
+        p = store.patched[PATCHED - whole]
+        for i in range(p.first, p.first + p.count):
+            patch = store.patches[i]
+            left = patch.bits ^ (store.rows[row][patch.word] if row >= 0 else 0)
+            while left:
+                if <Py_ssize_t>tokens.size() == most:
+                    return False
+                tokens.push_back(32 * patch.word + lowest(left))
+                left &= left - 1
+    if m.family.configs[m.history.back()].accepting:
+        for k in range(m.stops.size()):
+            token = m.stops[k]
+            bits = store.rows[row][token >> 5] if row >= 0 else 0
+            if whole < 0:
+                for i in range(p.first, p.first + p.count):
+                    if store.patches[i].word == token >> 5:
+                        bits = store.patches[i].bits
+            if (bits >> (token & 31)) & 1:
+                continue
+            # no token is flipped twice: what is patched in another way is a flip already
+            if not drop_token(tokens, token):
+                if <Py_ssize_t>tokens.size() == most:
+                    return False
+                tokens.push_back(token)
+    return True
+
+
+cdef bint drop_token(vector[int32_t]& tokens, int32_t token) noexcept:
+    """Take a token out of a list. Return whether it was there."""
+    cdef size_t k
+    for k in range(tokens.size()):
+        if tokens[k] == token:
+            tokens.erase(tokens.begin() + k)
+            return True
+    return False
+
+
+cdef int32_t row_under(MaskStore store, int32_t whole) noexcept:
+    """Return the row that a whole mask is much like, or -1."""
+    return whole if whole >= 0 else store.patched[PATCHED - whole].base
+
+
+cdef object named(Matcher m, int32_t whole, Py_ssize_t max_rows, Py_ssize_t max_tokens):
+    """Return a mask that has an id, or None if that takes too many rows and tokens."""
+    cdef vector[int32_t] flips
+    cdef int32_t row = row_under(m.masks, whole)
+    if (row >= 0 and not max_rows) or not find_flips(m, whole, max_tokens, flips):
+        return None
+    return MaskRows(m.masks, m.masks.epoch, (row,) if row >= 0 else (), tuple(flips))
+
+
 cdef object rows_at(Matcher m, Py_ssize_t max_rows, Py_ssize_t max_tokens):
     cdef MaskStore store = m.masks
-    cdef int32_t config = m.history.back(), k, row, width = store.width, best
+    cdef int32_t config = m.history.back(), k, row, whole, width = store.width, best
     cdef bint is_new
     cdef size_t i, j
     cdef uint32_t left
-    cdef const uint32_t* words
     cdef vector[uint32_t] exact, joined
     cdef vector[int32_t] candidates, sizes
     cdef list tokens = []
     if m.terminated:
         return MaskRows(store, store.epoch, (), ())
-    words = store.finished(m.family, config)
-    if words == NULL:
+    whole = store.finished(m.family, config)
+    if whole == NO_MASK:
         exact.resize(width)
         m.fill_row(config, False, exact.data())
-        words = store.finished(m.family, config)
-    if words != NULL:
-        row = m.family.configs[config].mask_row
-        if m.family.configs[config].accepting:
-            for token in m.stop_ids:
-                k = token
-                if not (words[k >> 5] >> (k & 31)) & 1:
-                    tokens.append(token)
-        if max_rows and <Py_ssize_t>len(tokens) <= max_tokens:
-            return MaskRows(store, store.epoch, (row,), tuple(tokens))
+        whole = store.finished(m.family, config)
+    if whole != NO_MASK:
+        found = named(m, whole, max_rows, max_tokens)
+        if found is None and max_rows and row_under(store, whole) >= 0 and whole < 0:
+            # it is named again and again, and a row is sent once
+            exact.resize(width)
+            store.write(whole, exact.data())
+            whole = m.family.configs[config].whole = store.intern_row(exact.data())
+            found = named(m, whole, max_rows, max_tokens)
+        if found is not None:
+            return found
         exact.resize(width)
         m.fill_row(config, False, exact.data())
         return MaskRows(store, store.epoch, (), (), copied(exact))
@@ -160,10 +224,9 @@ def fill_entries(
     """
     cdef Matcher matcher
     cdef MaskStore store
-    cdef Config config
-    cdef const uint32_t* words
-    cdef Py_ssize_t i, column, width = entries.shape[1]
-    cdef int32_t token, slot
+    cdef vector[int32_t] flips
+    cdef Py_ssize_t i, k, width = entries.shape[1]
+    cdef int32_t slot, whole, row
     cdef list left = []
     for i in range(len(matchers)):
         if matchers[i] is None:
@@ -174,33 +237,24 @@ def fill_entries(
             continue
         matcher = matchers[i]
         store = matcher.masks
-        words = NULL
         found = None
         matcher.lock.take()
         try:
-            config = matcher.family.configs[matcher.history.back()]
+            whole = NO_MASK
             if not matcher.terminated:
-                words = store.finished(matcher.family, matcher.history.back())
-            if words != NULL:
-                found = slots.get((<uintptr_t><void*>store, store.epoch, config.mask_row))
-            if found is None:
-                left.append(i)
-                continue
-            slot = found
-            column = max_rows
-            if config.accepting:
-                for token in matcher.stop_ids:
-                    if (words[token >> 5] >> (token & 31)) & 1:
-                        continue
-                    if column < width:
-                        entries[i, column] = token
-                    column += 1
+                whole = store.finished(matcher.family, matcher.history.back())
+            if whole != NO_MASK:
+                row = row_under(store, whole)
+                if row >= 0 and find_flips(matcher, whole, width - max_rows, flips):
+                    found = slots.get((<uintptr_t><void*>store, store.epoch, row))
         finally:
             matcher.lock.give()
-        if column > width:
-            entries[i, :] = -1
+        if found is None:
             left.append(i)
             continue
+        slot = found
         entries[i, 0] = slot
+        for k in range(<Py_ssize_t>flips.size()):
+            entries[i, max_rows + k] = flips[k]
         used_at[slot] = step
     return left

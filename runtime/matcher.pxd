@@ -8,16 +8,8 @@ from stackmask.pda.masks cimport MaskStore
 from stackmask.pda.terms cimport TermStore
 from stackmask.pda.token_bytes cimport TokenBytes
 from stackmask.runtime.jump_calls cimport JumpCalls
+from stackmask.runtime.mask_buffer cimport Rows
 from stackmask.runtime.token_history cimport TokenHistory
-
-
-cdef struct Rows:
-    # rows of a bitmask, whatever holds them: a NumPy array, a CPU torch tensor, anything with a buffer
-    Py_buffer view
-    bint has_view
-    uint32_t* base
-    Py_ssize_t rows
-    Py_ssize_t width
 
 
 cdef class Matcher(JumpCalls):
@@ -30,8 +22,10 @@ cdef class Matcher(JumpCalls):
     cdef ConfigSpace family             # shared with forks
     cdef TokenBytes texts
     cdef tuple stop_ids
+    cdef vector[int32_t] stops          # the same
     cdef int32_t size                   # width of the logits
     cdef dict classes_of_token          # special token -> the classes that hold it
+    cdef bint has_classes               # there are any
     cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
     cdef TokenHistory tokens            # what each accept call took
     cdef ForcedRuns forced              # of the family; None until asked
@@ -42,18 +36,15 @@ cdef class Matcher(JumpCalls):
     cdef int start(self) except -1
     cdef bint advance(self, int32_t id, object token) except -1
     cdef bint advance_text(self, bytes data) except -1
-    cdef int32_t after_bytes(self, int32_t config, bytes text) except -3
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3
     cdef void keep(self, size_t places) noexcept
     cdef ForcedRuns find_forced(self)
     cdef tuple expected_at(self, int32_t config)
     cdef bint is_stop(self, int32_t token)
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3
-    cdef bint every_allowed(self, uint32_t* words)
+    cdef void add_stops(self, uint32_t* words) noexcept
+    cdef bint every_allowed(self, const uint32_t* words) noexcept
     cdef list fill_tree(self, tokens, parents, Rows* rows)
 
 
-cdef int open_rows(object mask, Rows* out) except -1
-cdef void close_rows(Rows* rows) noexcept
-cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL
 cdef int32_t as_id(object token, int32_t size) except -2

@@ -5,16 +5,13 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from stackmask.grammar.diagnostics import StackmaskError
 from stackmask.runtime.compiler import CompiledGrammar
 from stackmask.runtime.finite.matcher import FsmMatcher
 from stackmask.runtime.jump_calls import JumpCalls
+from stackmask.runtime.mask_buffer import MatcherError as MatcherError
 from stackmask.runtime.mask_rows import MaskRows
 
 Bitmask: TypeAlias = npt.NDArray[np.int32] | torch.Tensor
-
-class MatcherError(StackmaskError):
-    """A call that does not fit the matcher: a rollback too far, a mask of the wrong type or shape."""
 
 @final
 class Matcher(JumpCalls):

@@ -2,28 +2,24 @@
 """The matcher: follows one text token by token and tells which tokens may come next."""
 
 cimport cython
-from cpython.buffer cimport (
-    PyBUF_CONTIG,
-    PyBUF_FORMAT,
-    PyBuffer_Release,
-    PyObject_CheckBuffer,
-    PyObject_GetBuffer,
-)
-from libc.stdint cimport int32_t, uint32_t, uintptr_t
-from libc.string cimport memcpy, memset
+from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
+from libc.stdint cimport int32_t, uint32_t
+from libc.string cimport memset
 from libcpp.vector cimport vector
 
 from stackmask.pda.config_table cimport DEAD
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.forced cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.frames cimport BOTTOM
+from stackmask.pda.whole_masks cimport NO_MASK
 from stackmask.runtime.jump_calls cimport JumpCalls
+from stackmask.runtime.mask_buffer cimport Rows, close_rows, open_rows, row_at, row_of
 from stackmask.runtime.token_history cimport TokenHistory
 
 from operator import index
 
-from stackmask.grammar.diagnostics import StackmaskError
 from stackmask.runtime.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
+from stackmask.runtime.mask_buffer import MatcherError
 from stackmask.runtime.refusal import describe_refusal
 
 cdef enum:
@@ -31,66 +27,13 @@ cdef enum:
     SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
 
 
-class MatcherError(StackmaskError):
-    """A call that does not fit the matcher: a rollback too far, a mask of the wrong type or shape."""
-
-
-cdef int open_rows(object mask, Rows* out) except -1:
-    """Look up where the rows of a mask are. Close with ``close_rows``.
-
-    Raises: MatcherError if it is no mask.
-    """
-    cdef uintptr_t address
-    out.has_view = False
-    if not PyObject_CheckBuffer(mask) and hasattr(mask, "data_ptr"):
-        if mask.device.type != "cpu" or str(mask.dtype) != "torch.int32" or not mask.is_contiguous():
-            raise MatcherError(
-                f"the bitmask must be a contiguous int32 tensor on the CPU, not {mask.dtype} on {mask.device}"
-            )
-        if not 1 <= mask.dim() <= 2:
-            raise MatcherError(f"the bitmask must have one or two dimensions, not {mask.dim()}")
-        address = mask.data_ptr()
-        out.base = <uint32_t*>address
-        out.rows = mask.shape[0] if mask.dim() == 2 else 1
-        out.width = mask.shape[mask.dim() - 1]
-        return 0
-    try:
-        PyObject_GetBuffer(mask, &out.view, PyBUF_CONTIG | PyBUF_FORMAT)
-    except (BufferError, TypeError, ValueError) as error:
-        raise MatcherError(f"the bitmask must be a writable, contiguous int32 array: {error}") from None
-    out.has_view = True
-    if out.view.itemsize != 4 or out.view.format[0] not in (c"i", c"l"):
-        found = (<bytes>out.view.format).decode()
-        close_rows(out)
-        raise MatcherError(f"the bitmask must hold int32, not format {found!r}")
-    if not 1 <= out.view.ndim <= 2:
-        dimensions = out.view.ndim
-        close_rows(out)
-        raise MatcherError(f"the bitmask must have one or two dimensions, not {dimensions}")
-    out.base = <uint32_t*>out.view.buf
-    out.rows = out.view.shape[0] if out.view.ndim == 2 else 1
-    out.width = out.view.shape[out.view.ndim - 1]
-    return 0
-
-
-cdef void close_rows(Rows* rows) noexcept:
-    if rows.has_view:
-        PyBuffer_Release(&rows.view)
-        rows.has_view = False
-
-
-cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL:
-    if rows.width != width:
-        raise MatcherError(f"the bitmask is {rows.width} words wide; this vocabulary needs {width}")
-    if not 0 <= number < rows.rows:
-        raise MatcherError(f"row {number} is out of range: the bitmask has {rows.rows} rows")
-    return rows.base + <Py_ssize_t>number * rows.width
-
-
 cdef int32_t as_id(object token, int32_t size) except -2:
     """Return a token id, or -1 for an integer that is none. Raises: TypeError if it is no integer."""
-    number = index(token)
-    return <int32_t>number if 0 <= number < size else -1
+    cdef int overflow = 0
+    cdef long id
+    number = token if PyLong_CheckExact(token) else index(token)
+    id = PyLong_AsLongAndOverflow(number, &overflow)
+    return <int32_t>id if not overflow and 0 <= id < size else -1
 
 
 @cython.final
@@ -118,6 +61,9 @@ cdef class Matcher(JumpCalls):
         self.stop_ids = self.store.info.stop_ids
         self.size = self.store.info.size
         self.classes_of_token = automaton.classes_of_token
+        self.has_classes = bool(self.classes_of_token)
+        for token in self.stop_ids:
+            self.stops.push_back(token)
         if origin is None:
             self.start()
         else:
@@ -158,22 +104,15 @@ cdef class Matcher(JumpCalls):
 
     # -- following ---------------------------------------------------------------------------------
 
-    cdef int32_t after_bytes(self, int32_t config, bytes text) except -3:
-        cdef const unsigned char* data = text
-        cdef Py_ssize_t i
-        for i in range(len(text)):
-            config = self.family.step(config, data[i])
-            if config == DEAD:
-                return DEAD
-        return config
-
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3:
         """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
         cdef int32_t next = DEAD, other
-        text = self.texts.get(token)
-        if text:
-            next = self.after_bytes(config, text)
-        if self.classes_of_token:
+        cdef size_t length = 0
+        if token < self.texts.size:
+            length = self.texts.length(token)
+        if length:
+            next = self.family.step_text(config, self.texts.blob + self.texts.start[token], length)
+        if self.has_classes:
             for k in self.classes_of_token.get(token, ()):
                 other = self.family.step(config, 256 + <int32_t>k)
                 next = self.family.union_of(next, other)
@@ -342,17 +281,20 @@ cdef class Matcher(JumpCalls):
     # -- masks -------------------------------------------------------------------------------------
 
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3:
-        cdef int32_t token
         if terminated or config == DEAD:
             memset(words, 0, 4 * <size_t>self.masks.width)
             return 0
         self.masks.fill(self.family, config, words)
         if self.family.configs[config].accepting:
-            for token in self.stop_ids:
-                words[token >> 5] |= <uint32_t>1 << (token & 31)
+            self.add_stops(words)
         return 0
 
-    cdef bint every_allowed(self, uint32_t* words):
+    cdef void add_stops(self, uint32_t* words) noexcept:
+        cdef size_t i
+        for i in range(self.stops.size()):
+            words[self.stops[i] >> 5] |= <uint32_t>1 << (self.stops[i] & 31)
+
+    cdef bint every_allowed(self, const uint32_t* words) noexcept:
         cdef int32_t i, size = self.size
         for i in range(size >> 5):
             if words[i] != <uint32_t>0xFFFFFFFF:
@@ -504,15 +446,30 @@ cdef class Matcher(JumpCalls):
             self.lock.give()
 
 
-cdef int copy_rows(vector[const uint32_t*]& sources, vector[uint32_t*]& targets, size_t size) except -1:
-    """Copy finished masks, without the interpreter's lock. The store's lock is held: rows stay."""
+cdef struct Copy:
+    # a mask that is there, and where it goes
+    int32_t whole
+    uint32_t* words
+    bint stops          # with the stop tokens
+
+
+cdef bint write_masks(vector[Copy]& copies, Matcher matcher, bint needed) except -1:
+    """Write finished masks without the interpreter's lock, and forget the list.
+
+    ``matcher`` is one of their store, whose lock is held: masks stay. Return False when ``needed`` is, and
+    every mask allows every token.
+    """
     cdef size_t i
+    cdef MaskStore masks = matcher.masks
     with nogil:
-        for i in range(sources.size()):
-            memcpy(targets[i], sources[i], size)
-    sources.clear()
-    targets.clear()
-    return 0
+        for i in range(copies.size()):
+            masks.write(copies[i].whole, copies[i].words)
+    for i in range(copies.size()):
+        if copies[i].stops:
+            matcher.add_stops(copies[i].words)
+        needed = needed or not matcher.every_allowed(copies[i].words)
+    copies.clear()
+    return needed
 
 
 def fill_next_token_bitmask(matchers, mask, rows=None):
@@ -524,52 +481,51 @@ def fill_next_token_bitmask(matchers, mask, rows=None):
     """
     cdef Rows view
     cdef Matcher matcher
-    cdef uint32_t* words
+    cdef Matcher last = None            # whose lock is held
     cdef bint needed = False
     cdef Py_ssize_t i
-    cdef StoreLock held = None
-    cdef const uint32_t* source
-    cdef vector[const uint32_t*] sources
-    cdef vector[uint32_t*] targets
-    rows = range(len(matchers)) if rows is None else rows
-    if len(rows) != len(matchers):
+    cdef int32_t width
+    cdef Copy copy
+    cdef vector[Copy] copies
+    if rows is not None and len(rows) != len(matchers):
         raise MatcherError(f"{len(matchers)} matchers, but {len(rows)} rows")
     open_rows(mask, &view)
     try:
         for i in range(len(matchers)):
-            if matchers[i] is None:
-                words = row_of(&view, rows[i], <int32_t>view.width)
-                memset(words, 0xFF, 4 * <size_t>view.width)
-                continue
-            if not isinstance(matchers[i], Matcher) and hasattr(matchers[i], "fill_next_token_bitmask"):
+            other = matchers[i]
+            if not isinstance(other, Matcher) and hasattr(other, "fill_next_token_bitmask"):
                 # of another engine, which has its own rows
-                needed = matchers[i].fill_next_token_bitmask(mask, rows[i]) or needed
+                needed = other.fill_next_token_bitmask(mask, i if rows is None else rows[i]) or needed
                 continue
-            matcher = matchers[i]
-            words = row_of(&view, rows[i], matcher.masks.width)
-            if matcher.lock is not held:
-                if held is not None:
-                    copy_rows(sources, targets, 4 * <size_t>view.width)
-                    held.give()
-                    held = None
+            matcher = other
+            width = <int32_t>view.width if matcher is None else matcher.masks.width
+            copy.words = row_at(&view, i, width) if rows is None else row_of(&view, rows[i], width)
+            if matcher is None:
+                memset(copy.words, 0xFF, 4 * <size_t>width)
+                continue
+            if last is None or matcher.lock is not last.lock:
+                if last is not None:
+                    needed = write_masks(copies, last, needed)
+                    last.lock.give()
+                    last = None
                 matcher.lock.take()
-                held = matcher.lock
-            source = NULL
-            if not matcher.terminated and not matcher.family.configs[matcher.history.back()].accepting:
-                source = matcher.masks.finished(matcher.family, matcher.history.back())
-            if source != NULL:
+                last = matcher
+            copy.whole = NO_MASK
+            if not matcher.terminated:
+                copy.whole = matcher.masks.finished(matcher.family, matcher.history.back())
+            if copy.whole != NO_MASK:
                 # copying is most of the work then, and needs no interpreter
-                sources.push_back(source)
-                targets.push_back(words)
-                needed = needed or not matcher.every_allowed(<uint32_t*>source)
+                copy.stops = matcher.family.configs[matcher.history.back()].accepting
+                copies.push_back(copy)
                 continue
-            # making masks may drop the rows that are to be copied
-            copy_rows(sources, targets, 4 * <size_t>view.width)
-            matcher.fill_row(matcher.history.back(), matcher.terminated, words)
-            needed = needed or not matcher.every_allowed(words)
-        copy_rows(sources, targets, 4 * <size_t>view.width)
+            # making masks may drop those that are to be copied
+            needed = write_masks(copies, last, needed)
+            matcher.fill_row(matcher.history.back(), matcher.terminated, copy.words)
+            needed = needed or not matcher.every_allowed(copy.words)
+        if last is not None:
+            needed = write_masks(copies, last, needed)
     finally:
-        if held is not None:
-            held.give()
+        if last is not None:
+            last.lock.give()
         close_rows(&view)
     return needed

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from typing import Any, Final
 
 from stackmask.grammar.json_schema import arrays, objects
+from stackmask.grammar.json_schema.conjunctions import conjunction, kinds, order_members
 from stackmask.grammar.json_schema.contents import Contents
 from stackmask.grammar.json_schema.drafts import Draft, says_only
 from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
@@ -26,7 +27,6 @@ from stackmask.grammar.json_schema.nodes import (
     PART_IF,
     PART_ONE,
     PART_SOME,
-    PROPERTY,
     Node,
     in_place,
 )
@@ -457,57 +457,42 @@ class Algebra:
     def value(self, state: State) -> Value:
         """Return what a state means. Raises: UnsupportedSchemaError if that is too much."""
         found = self.values.get(state)
-        if found is None:
-            self.combinations += len(state) > 1
+        if found is not None:
+            return found
+        if len(state) == 1:
+            (literal,) = state
+            found = self.values[state] = Value(state, self._scalars(literal))
+            if literal > 0:
+                node = self.nodes[literal]
+                if not (node.parts or node.unevaluated_items or node.unevaluated_properties):
+                    # one conjunction, nearly always: what `expand` would say
+                    if node.mask & ARRAY:
+                        found.arrays.extend(arrays.forms(self, tuple(node.arrays)))
+                    if node.mask & OBJECT:
+                        found.objects.extend(objects.forms(self, tuple(node.objects)))
+                    return found
+        else:
+            self.combinations += 1
             if self.combinations > MAX_STATES:
                 raise UnsupportedSchemaError(
                     self.where(state),
                     "",
                     f"the schema needs more than {MAX_STATES} combinations of its parts",
                 )
-            found = Value(state, self.scalars(state))
-            self.values[state] = found
-            possible = ARRAY | OBJECT
-            for literal in state:
-                if literal > 0:
-                    possible &= self.node(literal).mask
-            if possible & ARRAY:
-                for atoms in self.expand(state, ARRAY):
-                    found.arrays.extend(arrays.forms(self, atoms))
-            if possible & OBJECT:
-                for atoms in self.expand(state, OBJECT):
-                    found.objects.extend(objects.forms(self, atoms))
-                if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
-                    self.order_members(state, found.objects)
+            found = self.values[state] = Value(state, self.scalars(state))
+        possible = ARRAY | OBJECT
+        for literal in state:
+            if literal > 0:
+                possible &= kinds(self, literal)
+        if possible & ARRAY:
+            for atoms in self.expand(state, ARRAY):
+                found.arrays.extend(arrays.forms(self, atoms))
+        if possible & OBJECT:
+            for atoms in self.expand(state, OBJECT):
+                found.objects.extend(objects.forms(self, atoms))
+            if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
+                order_members(self, state, found.objects)
         return found
-
-    def order_members(self, state: State, forms: list[objects.ObjectForm]) -> None:
-        """Put declared members into the order of declaration: left to right, through all that is in place."""
-        ranks: dict[str, int] = {}
-        seen: set[int] = set()
-        todo: list[Any] = sorted((x for x in state if x > 0), reverse=True)
-        while todo:
-            literal = todo.pop()
-            if not isinstance(literal, int):
-                for atom in literal.objects:
-                    if atom[0] == PROPERTY:
-                        ranks.setdefault(atom[1], len(ranks))
-                continue
-            if literal in seen:
-                continue
-            seen.add(literal)
-            node = self.node(literal)
-            inside = [x for x in in_place(node) if x > 0]
-            inside.reverse()
-            if node.parts_first:
-                todo.append(node)
-                todo.extend(inside)
-            else:
-                todo.extend(inside)
-                todo.append(node)
-        last = len(ranks)
-        for form in forms:
-            form.members.sort(key=lambda member: ranks.get(member.name, last) if member.declared else last)
 
     def where(self, state: State) -> Where:
         """Return the place of the most telling part of a state."""
@@ -536,10 +521,6 @@ class Algebra:
         """Tell whether a state has no value; None if that takes a look too deep."""
         found = self.values.get(state)
         if found is None:
-            structured = ARRAY | OBJECT
-            for literal in state:
-                if literal > 0:
-                    structured &= self.node(literal).mask
             scalars = self.scalars(state)
             if (
                 scalars.mask & SIMPLE
@@ -547,6 +528,10 @@ class Algebra:
                 or (scalars.text is not NONE and not scalars.text.is_empty())
             ):
                 return False
+            structured = ARRAY | OBJECT
+            for literal in state:
+                if literal > 0:
+                    structured &= kinds(self, literal)
             if not structured:
                 return True
             if self.depth >= CLASH_DEPTH:
@@ -572,4 +557,7 @@ class Algebra:
                     return [tuple(node.objects if kind == OBJECT else node.arrays)]
         elif not state:
             return [()]
+        atoms = conjunction(self, state, kind)
+        if atoms is not None:
+            return [tuple(atoms)]
         return Expansion(self, kind).run(state)

@@ -4,9 +4,30 @@ import marshal
 
 cimport cython
 
+cdef enum:
+    MAX_RECURSION = 100     # levels of lists and objects that are looked at in calls within one another
+
+# texts under these names mean nothing for validity, wherever a schema may stand
+cdef frozenset UNSAID = frozenset(("description", "title", "$comment"))
+# below these names are values and names of keys, which are compared as they are
+cdef frozenset VALUES = frozenset(("enum", "const", "dependencies", "dependentRequired"))
+# below these names are names of keys, and schemas below those: a text there is an error that must be seen
+cdef frozenset NAMED = frozenset(
+    ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
+)
 cdef object YES = b"t"
 cdef object NO = b"f"
 cdef object LIST = b"["
+
+
+cdef bint is_exact(object name, object value) except -1:
+    """Tell whether all counts in what stands under a name: it is a value, or no schema has it there."""
+    if name in NAMED and type(value) is dict:
+        for name in UNSAID:
+            if type((<dict>value).get(name)) is str:
+                return True
+        return False
+    return name in VALUES
 
 
 @cython.final
@@ -21,6 +42,7 @@ cdef class Contents:
     def __cinit__(self):
         self.held = []
         self.known = {}
+        self.known_values = {}
         self.shapes = {}
         self.size = 0
         self.portable = False
@@ -29,7 +51,7 @@ cdef class Contents:
         """Return what the keywords say, or None for what no JSON text says.
 
         ``size`` is then about how many characters that has, and ``portable`` says whether the key holds
-        nothing that belongs to this schema alone. Cost: its parts, once each; no recursion.
+        nothing that belongs to this schema alone. Cost: its parts, once each; little recursion.
         """
         cdef list parts = []
         cdef object name, value, part
@@ -37,14 +59,14 @@ cdef class Contents:
         self.portable = True
         for name, value in schema.items():
             if name in keywords:
-                part = self.part(value)
+                part = self.part(value, is_exact(name, value))
                 if part is None:
                     return None
                 parts.append(name)
                 parts.append(part)
         return tuple(parts)
 
-    cdef object part(self, object value):
+    cdef object part(self, object value, bint exact=False):
         """Return what stands for a value in the keys of what holds it, or None."""
         cdef object kind = type(value), found
         if kind is str:
@@ -54,7 +76,7 @@ cdef class Contents:
             found = self.list_of_scalars(<list>value) if kind is list else None
             if found is None:
                 self.portable = False
-                found = self.number(value)
+                found = self.number(value, exact)
             return found
         self.size += 1
         if kind is bool:
@@ -78,43 +100,75 @@ cdef class Contents:
             parts.append(item)
         return tuple(parts)
 
-    cdef object number(self, object value):
-        """Return what stands for a list or an object, after all inside; None if some of it is no JSON."""
-        cdef list todo = [value], parts
-        cdef object item, inner, kind, name, part, key
-        cdef Py_ssize_t waiting
-        while todo:
-            item = todo[len(todo) - 1]
-            key = <Py_ssize_t><void*>item
-            if key in self.known:
-                todo.pop()
-                continue
-            kind = type(item)
-            waiting = len(todo)
-            parts = [kind]
-            for name in item:
-                inner = name
-                if kind is dict:
-                    if type(name) is not str:
-                        return None
-                    parts.append(name)
-                    inner = (<dict>item)[name]
+    cdef object number(self, object value, bint exact, int depth=0):
+        """Return what stands for a list or an object, after all inside; None if some of it is no JSON.
+
+        ``exact``: it is a value, or in one, and no schema: all of it counts.
+        """
+        cdef object key = <Py_ssize_t><void*>value, name, inner, part
+        cdef list parts
+        cdef dict known = self.known_values if exact else self.known
+        part = known.get(key)
+        if part is not None:
+            return part
+        if depth >= MAX_RECURSION:
+            if self.number_deep(value, exact) is None:
+                return None
+            return known[key]
+        if type(value) is dict:
+            parts = [dict]
+            for name, inner in (<dict>value).items():
+                if type(name) is not str:
+                    return None
                 if type(inner) is dict or type(inner) is list:
-                    part = self.known.get(<Py_ssize_t><void*>inner)
-                    if part is None:
-                        todo.append(inner)
-                        continue
+                    part = self.number(inner, exact or is_exact(name, inner), depth + 1)
+                elif not exact and type(inner) is str and name in UNSAID:
+                    continue
                 else:
                     part = self.part(inner)
-                    if part is None:
-                        return None
+                if part is None:
+                    return None
+                parts.append(name)
                 parts.append(part)
-            if len(todo) > waiting:
+        else:
+            parts = [list]
+            for inner in <list>value:
+                if type(inner) is dict or type(inner) is list:
+                    part = self.number(inner, exact, depth + 1)
+                else:
+                    part = self.part(inner)
+                if part is None:
+                    return None
+                parts.append(part)
+        self.held.append(value)  # its address stays its own
+        part = known[key] = self.shapes.setdefault(tuple(parts), Shape())
+        return part
+
+    cdef object number_deep(self, object value, bint exact):
+        """Do what ``number`` does, without recursion: what is inside first, from a stack."""
+        cdef list todo = [(value, exact)], waiting
+        cdef object item, inner, name
+        cdef bint mode
+        while todo:
+            item, mode = todo[len(todo) - 1]
+            if (<Py_ssize_t><void*>item) in (self.known_values if mode else self.known):
+                todo.pop()
                 continue
-            todo.pop()
-            self.held.append(item)  # its address stays its own
-            self.known[key] = self.shapes.setdefault(tuple(parts), Shape())
-        return self.known[<Py_ssize_t><void*>value]
+            waiting = []
+            for name in item:
+                inner = name
+                exact = mode
+                if type(item) is dict:
+                    inner = (<dict>item)[name]
+                    exact = mode or is_exact(name, inner)
+                if type(inner) is dict or type(inner) is list:
+                    if (<Py_ssize_t><void*>inner) not in (self.known_values if exact else self.known):
+                        waiting.append((inner, exact))
+            if waiting:
+                todo.extend(waiting)
+            elif self.number(item, mode) is None:
+                return None
+        return value
 
 
 @cython.final

@@ -109,6 +109,9 @@ def _names(node: Node, keyword: str, value: Any) -> list[str]:
 
 
 def _type(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    if type(value) is str and value != "integer" and value in TYPE_NAMES:  # nearly always
+        node.mask &= TYPE_NAMES[value]
+        return
     names = (
         (value,)
         if isinstance(value, str)

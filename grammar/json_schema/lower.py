@@ -12,12 +12,18 @@ from stackmask.grammar.json_schema.indentation import beside_depth
 from stackmask.grammar.json_schema.leaves import remember
 from stackmask.grammar.json_schema.meanings import State, Value
 from stackmask.grammar.json_schema.number_spellings import NARROWING
-from stackmask.grammar.json_schema.numbers import ALL_NUMBERS, INTEGERS, NumberSet, UnsupportedNumber
+from stackmask.grammar.json_schema.numbers import (
+    ALL_NUMBERS,
+    INTEGERS,
+    NO_NUMBERS,
+    NumberSet,
+    UnsupportedNumber,
+)
 from stackmask.grammar.json_schema.object_rules import ObjectWriter
 from stackmask.grammar.json_schema.prelude import prelude
 from stackmask.grammar.json_schema.strings import ANY_STRING, lift, string
 from stackmask.grammar.json_schema.strings import NARROWING as STRING_NARROWING
-from stackmask.grammar.json_schema.texts import ALL, Texts, spelled
+from stackmask.grammar.json_schema.texts import ALL, NONE, Texts, spelled
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.whitespace import Whitespace
 
@@ -92,8 +98,12 @@ class Lowering:
             value = algebra.value(state)
             order.append((state, value))
             for form in value.objects:
-                children = self.objects.children(form)
-                for child in children:
+                for member in form.members:
+                    child = member.state
+                    if child not in seen:
+                        seen.add(child)
+                        todo.append(child)
+                for child in self.objects.other_children(form):
                     if child not in seen:
                         seen.add(child)
                         todo.append(child)
@@ -209,11 +219,22 @@ class Lowering:
 
     def body(self, value: Value) -> ir.Expr:
         """Return the body of the rule of a state."""
+        if not value.mask and value.number is NO_NUMBERS and value.text is NONE:  # arrays and objects alone
+            return _choice(self.containers(value))
         return _choice([*self.scalars(value), *self.containers(value)])
 
     def containers(self, value: Value) -> list[ir.Expr]:
         """Return the expressions of the arrays and objects of a value."""
         arrays, objects = self.arrays, self.objects
+        if (
+            len(value.objects) == 1
+            and not value.arrays
+            and self.productive.get(value.state)
+            and not value.has_scalars()
+        ):
+            # nearly always: what has a value has one of these
+            found = [objects.expression(value.objects[0])]
+            return list(map(self.whitespace.around, found)) if self.whitespace.nested else found
         found = [arrays.expression(form) for form in value.arrays if arrays.is_productive(form)]
         found += [objects.expression(form) for form in value.objects if objects.is_productive(form)]
         return list(map(self.whitespace.around, found)) if self.whitespace.nested else found

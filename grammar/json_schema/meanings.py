@@ -43,6 +43,8 @@ class Value:
 
     def has_scalars(self) -> bool:
         """Tell whether a null, boolean, number or string is a value."""
+        if self.number is NO_NUMBERS and self.text is NONE:
+            return bool(self.mask)
         return bool(self.mask) or self.has_numbers() or self.has_strings()
 
     def has_numbers(self) -> bool:

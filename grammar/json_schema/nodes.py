@@ -80,6 +80,7 @@ class Node:
         "checked",
         "content",
         "id",
+        "kinds",
         "leaf",
         "loose",
         "mask",
@@ -119,6 +120,7 @@ class Node:
         self.arrays: list[tuple[Any, ...]] = []
         self.parts: list[tuple[Any, ...]] = []
         self.parts_first = False  # subschemas for the same value were written before the own properties
+        self.kinds = -1  # which of arrays and objects may be valid, once that was asked for
         self.scalars: Any = None
         self.opposite: Any = None  # the complement of the scalars
         self.unevaluated_properties: int | None = None

@@ -42,13 +42,16 @@ class ObjectWriter:
 
     def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
+        # equal parts of several objects are one expression, which is then lowered once
         self.members: dict[tuple[str, State], ir.Expr] = {}
+        self.items: dict[tuple[str, State, bool], ir.Expr] = {}
+        self.slots: dict[tuple[str, State, int], ir.Expr] = {}
+        self.other_keys: dict[tuple[str, ...], ir.Expr] = {}
         self.left_overs: dict[ir.Expr, ir.Expr] = {}
 
-    def children(self, form: ObjectForm) -> Iterable[State]:
-        """Return the states of all values in the object."""
-        found = [member.state for member in form.members]
-        found.extend(entry.state for entry in form.classes)
+    def other_children(self, form: ObjectForm) -> Iterable[State]:
+        """Return the states of all values of keys without a name."""
+        found = [entry.state for entry in form.classes]
         for keys, value in form.some:
             found.extend(
                 self.lowering.algebra.state([*entry.state, value])
@@ -87,8 +90,9 @@ class ObjectWriter:
                 return ANY_OBJECT
         members = [member for member in form.members if productive[member.state]]
         classes = [entry for entry in form.classes if productive[entry.state]]
-        if not all(entry.texts.is_endless() for entry in classes):
-            return self.running_out(form, members, classes)
+        for entry in classes:
+            if entry.texts is not ALL and not entry.texts.is_endless():
+                return self.running_out(form, members, classes)
         return self.shaped(form, members, classes, form.low, form.high)
 
     def running_out(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> ir.Expr:
@@ -141,7 +145,7 @@ class ObjectWriter:
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
         """Return an object in the shape that its members, other keys and counts need."""
-        required = sum(member.required for member in members)
+        required = len([member for member in members if member.required])
         if high is not None and not classes and high >= len(members):
             high = None
         if high is not None and high == required:  # nothing else fits
@@ -191,15 +195,41 @@ class ObjectWriter:
         return found
 
     def slot_member(self, member: Member, slot: int) -> ir.Expr:
-        lowering = self.lowering
-        return ir.Sequence(
-            (
-                spelled(member.name),
-                _SLOTS[slot] if slot < 64 else ir.Slot(slot),
-                lowering.whitespace.member,
-                lowering.expression(member.state),
+        key = (member.name, member.state, slot)
+        found = self.slots.get(key)
+        if found is None:
+            lowering = self.lowering
+            found = ir.Sequence(
+                (
+                    spelled(member.name),
+                    _SLOTS[slot] if slot < 64 else ir.Slot(slot),
+                    lowering.whitespace.member,
+                    lowering.expression(member.state),
+                )
             )
-        )
+            self.slots[key] = found
+        return found
+
+    def item(self, member: Member, expr: ir.Expr) -> ir.Expr:
+        """Return a member behind another one, which may be left out if it is not required."""
+        key = (member.name, member.state, member.required)
+        found = self.items.get(key)
+        if found is None:
+            found = ir.Sequence((self.lowering.whitespace.item, expr))
+            if not member.required:
+                found = ir.Repeat(found, 0, 1)
+            self.items[key] = found
+        return found
+
+    def other_key(self, names: tuple[str, ...]) -> ir.Expr:
+        """Return a key that is none of the names, and was not there before."""
+        found = self.other_keys.get(names)
+        if found is None:
+            spellings = tuple(map(literal, names))
+            words = spellings[0] if len(names) == 1 else ir.Choice(spellings)
+            body = ir.Intersection((ANY_STRING_BODY, ir.Complement(words)))
+            found = self.other_keys[names] = ir.Capture(ir.Sequence((QUOTE, body, QUOTE)), "key")
+        return found
 
     def class_member(self, form: ObjectForm, entry: KeyClass, state: State) -> ir.Expr:
         """Return a member whose key has no name; it must not have been there before."""
@@ -207,16 +237,13 @@ class ObjectWriter:
 
         lowering = self.lowering
         texts = entry.texts
+        key: ir.Expr
         if not texts.is_endless():
             key = ir.Capture(self.left_over(texts.without(form.names).expr()), "key")
         elif not form.names:
             key = _ANY_KEY if texts is ALL else ir.Capture(text_expr(texts), "key")
         elif texts is ALL:
-            names = tuple(map(literal, form.names))
-            words = names[0] if len(names) == 1 else ir.Choice(names)
-            key = ir.Capture(
-                ir.Sequence((QUOTE, ir.Intersection((ANY_STRING_BODY, ir.Complement(words))), QUOTE)), "key"
-            )
+            key = self.other_key(tuple(form.names))
         else:
             key = ir.Capture(string(lift(texts.without(form.names).expr())), "key")
         return ir.Sequence(
@@ -254,8 +281,7 @@ class ObjectWriter:
             return self.shared_chain(members, written, rest, rest_alone)
         tail: list[ir.Expr] = []
         for member, expr in zip(members, written, strict=True):
-            item = ir.Sequence((ws.item, expr))
-            tail.append(item if member.required else ir.Repeat(item, 0, 1))
+            tail.append(self.item(member, expr))
         options: list[ir.Expr] = []
         for i, member in enumerate(members):
             options.append(ir.Sequence((ws.open, written[i], *tail[i + 1 :], *rest)))
@@ -274,9 +300,7 @@ class ObjectWriter:
         follows: ir.Expr = ir.Sequence(tuple(rest))
         for member, expr, name in zip(reversed(members), reversed(written), reversed(names), strict=True):
             lowering.rules[name] = ir.Rule(name, follows)
-            item: ir.Expr = ir.Sequence((ws.item, expr))
-            item = item if member.required else ir.Repeat(item, 0, 1)
-            follows = ir.Sequence((item, ir.RuleRef(name)))
+            follows = ir.Sequence((self.item(member, expr), ir.RuleRef(name)))
         options: list[ir.Expr] = []
         for member, expr, name in zip(members, written, names, strict=True):
             options.append(ir.Sequence((ws.open, expr, ir.RuleRef(name))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.members import find_members, sort_out
 from stackmask.grammar.json_schema.nodes import (
     COUNT,
     KEYS,
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from stackmask.grammar.json_schema.algebra import Algebra
     from stackmask.grammar.json_schema.meanings import State
 
+NO_SETS: Final[frozenset[int]] = frozenset()
+ANY_STATE: Final[State] = frozenset()
 MAX_KEY_SETS: Final = 8  # patterns that may overlap in one object: their combinations are told apart
 
 
@@ -109,32 +112,10 @@ def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectFo
 
     Raises: UnsupportedSchemaError if more than 8 patterns may overlap.
     """
-    declared: dict[str, list[int]] = {}
-    required: dict[str, None] = {}
-    rules: list[tuple[KeySet, int]] = []
-    some: list[tuple[KeySet, int]] = []
-    nameless: list[tuple[KeySet, int]] = []  # those known to be outside of the members
-    low, high = 0, None
     if algebra.depth or len(atoms) > 32:
         algebra.charge(len(atoms) >> 5)
-    for atom in atoms:
-        kind = atom[0]
-        if kind == PROPERTY:
-            literals = declared.get(atom[1])
-            if literals is None:
-                declared[atom[1]] = [atom[2]]
-            else:
-                literals.append(atom[2])
-        elif kind == REQUIRED:
-            required[atom[1]] = None
-        elif kind == KEYS:
-            rules.append((atom[1], atom[2]))
-        elif kind == SOME_KEY:
-            (some if len(atom) == 3 else nameless).append((atom[1], atom[2]))
-        else:
-            low = max(low, atom[1])
-            if atom[2] is not None:
-                high = atom[2] if high is None else min(high, atom[2])
+    # `nameless`: those known to be outside of the members
+    declared, required, rules, some, nameless, low, high = sort_out(atoms)
     names: dict[str, Any] = dict.fromkeys(declared)
     names.update(required)
     for keys, _ in rules:
@@ -142,17 +123,9 @@ def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectFo
     for keys, _ in (*some, *nameless):
         names.update(dict.fromkeys(keys.names))
 
-    members: list[Member] = []
-    for name in names:
-        literals = declared.get(name, [])
-        found = [literal for keys, literal in rules if keys.has(name)]
-        state = algebra.state(literals + found if found else literals)
-        must = name in required
-        if algebra.clashes(state):
-            if must:
-                return []
-            continue
-        members.append(Member(name, state, must, name in declared))
+    members = find_members(algebra, Member, declared, required, rules, names)
+    if members is None:
+        return []
 
     low = max(low, len(required) + bool(nameless))
     if high is not None and low > high:
@@ -175,13 +148,18 @@ def _classes(
     algebra: Algebra, rules: list[tuple[KeySet, int]], some: list[tuple[KeySet, int]]
 ) -> list[KeyClass]:
     """Return the classes of keys without a name, those with equal values joined."""
+    if not rules and not some:
+        return [KeyClass(ALL, ANY_STATE, NO_SETS)]
     sets: list[Texts] = []
     for keys, _ in (*rules, *some):
-        sets.extend(texts for texts in keys.sets if texts not in sets)
+        if keys.sets:
+            sets.extend([texts for texts in keys.sets if texts not in sets])
     if not sets:
-        inside: frozenset[int] = frozenset()
-        state = algebra.state([literal for keys, literal in rules if keys.covers(inside)])
-        return [] if algebra.clashes(state) else [KeyClass(ALL, state, inside)]
+        literals = [literal for keys, literal in rules if keys.negated]
+        if NOTHING in literals:
+            return []
+        state = algebra.state(literals)
+        return [] if algebra.clashes(state) else [KeyClass(ALL, state, NO_SETS)]
     if len(sets) > MAX_KEY_SETS:
         raise UnsupportedSchemaError(
             "", "patternProperties", f"more than {MAX_KEY_SETS} patterns of keys in one object"

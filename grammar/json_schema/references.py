@@ -67,6 +67,7 @@ class Registry:
         self.by_uri: dict[str, Resource] = {}
         self.embedded: dict[tuple[int, int], Resource] = {}
         self.documents: list[Resource] = []
+        self.pointers: dict[tuple[str, int], Target] = {}  # by reference and resource
         self.root = self._add_document("", schema, draft or UNDECLARED)
 
     def _add_document(self, uri: str, schema: Any, default: Draft) -> Resource:
@@ -182,7 +183,11 @@ class Registry:
         if ref == "#":
             return Target(base.root, base, base.where)
         if ref.startswith("#/"):
-            return self._pointer(ref[1:], base, where, keyword, ref)
+            key = (ref, id(base))
+            found = self.pointers.get(key)
+            if found is None:
+                found = self.pointers[key] = self._pointer(ref[1:], base, where, keyword, ref)
+            return found
         uri, fragment = urldefrag(ref)
         resource = base
         if uri:

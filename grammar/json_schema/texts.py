@@ -68,7 +68,14 @@ class Texts:
         if other is ALL:
             return self
         if self.words is not None:
-            return Texts({word: None for word in self.words if other.contains(word)})
+            words = other.words
+            if words is None:
+                return Texts({word: None for word in self.words if other.contains(word)})
+            if len(words) < len(self.words):  # one word against many is a look-up
+                both = [word for word in words if word in self.words]
+                if len(both) < 2:
+                    return Texts(dict.fromkeys(both))
+            return Texts({word: None for word in self.words if word in words})
         if other.words is not None:
             return Texts({word: None for word in other.words if self.contains(word)})
         high = self.high

@@ -24,6 +24,7 @@ from stackmask.grammar.normalize.keys import check_keys
 from stackmask.grammar.normalize.left_recursion import remove_left_recursion
 from stackmask.grammar.normalize.memo import the_same
 from stackmask.grammar.normalize.nullable import left_calls, nullable_rules
+from stackmask.grammar.normalize.operators import merge_operators
 from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.normalize.restrictions import check_restrictions
 from stackmask.grammar.normalize.stack import check_stack
@@ -53,7 +54,7 @@ def normalize(ruleset: RuleSet) -> RuleSet:
         check_stack(ruleset)
         check_restrictions(ruleset)
         ruleset = remove_left_recursion(ruleset)
-        return inline_rules(ruleset)
+        return merge_operators(inline_rules(ruleset))
 
 
 def _is_plain_choice(ruleset: RuleSet) -> bool:

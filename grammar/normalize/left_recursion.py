@@ -10,7 +10,8 @@ Its least solution runs along the links: from some bⱼ, through links, to Aᵢ.
 
 which is polynomial, where Paull's classical substitution is exponential. A link that can be empty would
 make a Tⱼᵢ call another one at once, so links are cut to their non-empty parts and the empty ones are
-composed beforehand. A tail that leads to itself only becomes a loop: Aᵢ ::= bᵢ rᵢᵢ*.
+composed beforehand. A tail that leads to itself only becomes a loop: Aᵢ ::= bᵢ rᵢᵢ*. Where all leads through one rule that
+calls itself at its end too, the others are written out in it (``operators``).
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ from stackmask.grammar.normalize.nullable import (
     minimal,
     rule_ends,
 )
+from stackmask.grammar.normalize.operators import put_together
 from stackmask.grammar.normalize.productive import remove_unreachable
 
 MAX_WRITTEN = 500_000  # nodes of the rules that replace one cycle
@@ -81,6 +83,10 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
             except TooLarge:
                 problems.append(_too_large(cycle, ruleset))
         if len(splits) < len(cycle):
+            continue
+        together = put_together(cycle, splits, bodies, ends)
+        if together:
+            bodies |= together
             continue
         try:
             called = _called(cycle, splits, ruleset.start, users)

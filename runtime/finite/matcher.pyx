@@ -6,8 +6,9 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from stackmask.runtime.finite.dfa cimport NO_STATE
-from stackmask.runtime.matcher cimport as_id, close_rows, open_rows, row_of
 from stackmask.runtime.jump_calls cimport JumpCalls
+from stackmask.runtime.mask_buffer cimport Rows, close_rows, open_rows, row_of
+from stackmask.runtime.matcher cimport as_id
 from stackmask.runtime.token_history cimport TokenHistory
 
 from operator import index

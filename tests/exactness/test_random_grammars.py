@@ -31,6 +31,11 @@ def test_restrictions_that_cross_returns() -> None:
     assert judged >= 80
 
 
+def test_words_behind_a_restriction_may_leave_more_than_a_merge_is_worth() -> None:
+    # a head that is walked because a restriction stands before it, over a vocabulary that is small against what is left
+    check_case(word_case(910099), 910099)
+
+
 def test_no_dead_ends_on_long_walks() -> None:
     """Invariant 2, far from the start: after any allowed token something is allowed, and accepted."""
     walked = 0

@@ -6,7 +6,11 @@ import json
 import random
 from typing import Any
 
+import pytest
+
+from stackmask import Grammar
 from stackmask.grammar.json_schema.contents import Contents
+from stackmask.grammar.json_schema.errors import SchemaError
 
 SEED = 5
 SCALARS = (0, 1, 1.0, -0.0, 0.0, True, False, None, "", "a", "1", "true", 10**30, 0.1)
@@ -72,3 +76,60 @@ def test_depth_costs_nothing() -> None:
     for _ in range(100_000):
         deep = {"items": [deep]}
     assert contents.key(deep, keywords) == contents.key({"items": [deep["items"][0]]}, keywords)
+
+
+def test_titles_within_a_schema_do_not_count_and_values_do() -> None:
+    contents = Contents()
+    keywords = frozenset(("items", "properties", "enum", "const", "dependencies"))
+    texts = [{"description": text, "title": text, "type": "string"} for text in ("one", "two")]
+    for around in (
+        lambda part: {"items": part},
+        lambda part: {"properties": {"a": {"items": [part]}}},
+    ):
+        first, second = (contents.key(around(part), keywords) for part in texts)
+        assert first == second
+    for around in (
+        lambda part: {"const": part},
+        lambda part: {"enum": [1, {"a": part}]},
+        lambda part: {"items": {"const": {"a": [part]}}},
+        lambda part: {"properties": {"a": {"enum": [part]}}},
+        lambda part: {"dependencies": {"title": part["title"]}},
+        lambda part: {"items": {"dependencies": {"title": part["title"]}}},
+        lambda part: {"items": {"title": [part["title"]]}},
+    ):
+        first, second = (contents.key(around(part), keywords) for part in texts)
+        assert first != second
+
+
+def test_the_same_object_as_a_schema_and_as_a_value() -> None:
+    contents = Contents()
+    keywords = frozenset(("items", "const"))
+    one, two = ({"a": {"title": text}} for text in ("one", "two"))
+    assert contents.key({"items": one}, keywords) == contents.key({"items": two}, keywords)
+    assert contents.key({"const": one}, keywords) != contents.key({"const": two}, keywords)
+
+
+def test_deep_parts_are_compared_in_the_same_way() -> None:
+    def nested(depth: int, title: str, last: int) -> dict[str, Any]:
+        schema: dict[str, Any] = {"maximum": last}
+        for _ in range(depth):
+            schema = {"items": [schema], "title": title}
+        return {"items": schema}
+
+    contents = Contents()
+    keywords = frozenset(("items",))
+    deep = contents.key(nested(5_000, "one", 1), keywords)
+    assert deep is not None
+    assert deep == contents.key(nested(5_000, "two", 1), keywords)
+    assert deep != contents.key(nested(5_000, "one", 2), keywords)
+    assert deep != contents.key(nested(4_999, "one", 1), keywords)
+
+
+@pytest.mark.parametrize("keyword", ["properties", "patternProperties", "dependentSchemas"])
+def test_a_text_in_place_of_a_schema_is_an_error_beside_an_equal_part_without_it(keyword: str) -> None:
+    for around in (lambda part: part, lambda part: {"items": part}):
+        right, wrong = around({keyword: {"q": {}}}), around({keyword: {"q": {}, "title": "x"}})
+        for parts in ([right, wrong], [wrong, right]):
+            with pytest.raises(SchemaError, match='not "x"'):
+                Grammar.from_json_schema({"properties": {"a": parts[0], "b": parts[1]}})
+    Grammar.from_json_schema({"properties": {"a": {"properties": {"properties": {"title": "x"}}}}})

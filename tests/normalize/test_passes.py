@@ -20,6 +20,7 @@ from stackmask.grammar.normalize.empty_rules import write_out_empty_rules
 from stackmask.grammar.normalize.inline import inline_rules
 from stackmask.grammar.normalize.keys import check_keys
 from stackmask.grammar.normalize.left_recursion import remove_left_recursion
+from stackmask.grammar.normalize.operators import merge_operators
 from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.normalize.restrictions import check_restrictions
 from stackmask.grammar.normalize.stack import check_stack
@@ -38,6 +39,7 @@ PASSES: dict[str, Callable[[RuleSet], RuleSet | None]] = {
     "restrictions": check_restrictions,
     "left_recursion": remove_left_recursion,
     "inline": inline_rules,
+    "operators": merge_operators,
 }
 FILES = sorted(CASES.glob("*.txt"))
 

@@ -117,3 +117,70 @@ def test_precomputed_names_need_no_walk() -> None:
     follow(compiled, b"name1note(list)")
     after = compiled.stats()
     assert (after["walks"], after["word_walks"]) == (stats["walks"], stats["word_walks"])
+
+
+# "a" leads to a word, after which "x" may not follow; only brackets around it make that way one that ends
+HIDDEN = """
+root ::= item "x" | item "]"? "x" "12"
+item ::= "(" item ")" | "a" word | "no" "te" | "name" word ">" | "[" item
+word ::= [ab]+ !>> [x\\]] | "<" word
+"""
+
+
+def mask_at(compiled: sm.CompiledGrammar, text: bytes) -> list[int]:
+    matcher = compiled.matcher()
+    assert matcher.accept_string(text)
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    matcher.fill_next_token_bitmask(mask)
+    bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size]
+    return [int(token) for token in np.flatnonzero(bits)]
+
+
+def test_a_way_on_that_others_hide_is_a_dead_end() -> None:
+    compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(HIDDEN))
+    assert mask_at(compiled, b"") == sorted(b"([n")
+    assert ord("a") in mask_at(compiled, b"(")
+    for text in (b"(a<b)x", b"[nameab>x12", b"([no", b"namebb>x", b"((note"):
+        follow(compiled, text)
+
+
+def test_a_way_on_that_nothing_can_follow_is_none() -> None:
+    text = 'root ::= "c" | ("d" | (([1,] "if" [ab]+ !>> [ab1])? | [1,] "fbb") item [ab]+ !>> [ab1]) "bb" item'
+    compiled = sm.Compiler(VOCABULARY).compile(
+        sm.Grammar.from_ebnf(text + '\nitem ::= "x" item? | "(" item ")"')
+    )
+    assert mask_at(compiled, b"") == sorted(b"cd")
+    follow(compiled, b"dbb(xx)")
+
+
+def test_restricted_grammars_leave_the_heads_of_others_alone() -> None:
+    mixed = sm.Compiler(VOCABULARY)
+    before = mixed.compile(sm.Grammar.from_json_schema(schema(), property_order="any"))
+    hidden = mixed.compile(sm.Grammar.from_ebnf(HIDDEN))
+    after = mixed.compile(sm.Grammar.from_json_schema(schema(required=["no"]), property_order="any"))
+    text = json.dumps(VALUE).encode()
+    apart = sm.Compiler(VOCABULARY).compile(
+        sm.Grammar.from_json_schema(schema(required=["no"]), property_order="any")
+    )
+    for end in range(len(text)):
+        assert mask_at(after, text[:end]) == mask_at(apart, text[:end]), text[:end]
+    follow(before, text)
+    follow(hidden, b"((a<b))x")
+    assert mixed.compile(sm.Grammar.from_ebnf(HIDDEN)).stats()["word_walks"] > 0
+
+
+# each dependency may hold in two ways, and so at each depth
+DEPENDENT = {
+    "dependencies": {key: [other] for key, other in ("pq", "fq", "rs", "ts", "wz", "hi", "jk", "lm")},
+    "properties": {"d": {"$ref": "#"}, "c": {"additionalProperties": {"$ref": "#"}}},
+}
+
+
+def test_many_readings_of_keys_are_put_together_without_running_the_vocabulary() -> None:
+    compiled = sm.Compiler(VOCABULARY, limits=sm.Limits(max_semantic_states=20_000)).compile(
+        sm.Grammar.from_json_schema(DEPENDENT, property_order="any")
+    )
+    follow(compiled, b'{"a":"b","c":{"x":{"d":{"p":1,"q":[],"h":{}')
+    stats = compiled.stats()
+    assert stats["most_visits"] > 1024
+    assert stats["simulations"] < 3

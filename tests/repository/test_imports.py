@@ -80,8 +80,10 @@ IMPORT = re.compile(
     r"^\s*(?:from\s+(stackmask\S*)\s+c?import\s+(\w+)|c?import\s+(stackmask\S*))", re.MULTILINE
 )
 ALLOWED = {
+    "grammar": ("stackmask.grammar.",),
     "pda": (
         "stackmask.pda.",
+        "stackmask.grammar.expressions",
         "stackmask.grammar.ir",
         "stackmask.grammar.diagnostics",
         "stackmask.grammar.components",  # of a graph of names; stands on nothing

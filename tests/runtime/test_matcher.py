@@ -188,6 +188,10 @@ def test_numpy_and_torch_masks_without_copies() -> None:
         matcher.fill_next_token_bitmask(read_only)
     with pytest.raises(sm.MatcherError, match="row 2 is out of range"):
         matcher.fill_next_token_bitmask(tensor, 2)
+    freed = torch.zeros_like(tensor)
+    freed.untyped_storage().resize_(0)
+    with pytest.raises(sm.MatcherError, match="without memory"):
+        matcher.fill_next_token_bitmask(freed)
 
 
 def test_refusals_say_what_was_expected() -> None:

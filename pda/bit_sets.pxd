@@ -1,0 +1,19 @@
+# Sets of small numbers as 64-bit words.
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+
+cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept:
+    return (words[i >> 6] >> (i & 63)) & 1
+
+
+cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcept:
+    """Return the bits of a word of a set that lie in ``low..high - 1``."""
+    low -= 64 * word
+    high -= 64 * word
+    if high <= 0 or low >= 64 or low >= high:
+        return 0
+    return (~<uint64_t>0 << (low if low > 0 else 0)) & (~<uint64_t>0 >> (64 - high if high < 64 else 0))
+
+
+cdef int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except -1

@@ -1,0 +1,1 @@
+"""Sets of small numbers, for Cython; nothing of it is visible from Python."""

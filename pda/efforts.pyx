@@ -1,0 +1,50 @@
+# distutils: language = c++
+"""How much of a text a term still needs, as a guide for searches."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from stackmask.pda.interning cimport K_ALT, K_AND, K_LIT, K_NOT, K_REP, K_SEQ, K_SET, Term, TermTable
+from stackmask.pda.tables cimport NO_VALUE, KeyMap, map_get, map_put
+
+cdef enum:
+    MAX_NESTED = 100        # levels of a term that are looked at
+    MAX_EFFORT = 1 << 30
+
+
+cdef int64_t effort(TermTable terms, int32_t t, KeyMap* known, int depth) except -1:
+    """Return about how many bytes a text of a term needs, those of all parts of an intersection together.
+
+    It guides a search and decides nothing: what is nested too deeply, or not known, counts as nothing.
+    """
+    cdef Term u = terms.terms[t]
+    cdef int64_t total = 0, least
+    cdef int32_t k, found
+    cdef int32_t first = t
+    if u.kind == K_SET:
+        return 1
+    if u.kind == K_LIT:
+        return u.b
+    if u.kind == K_NOT:  # what may end there may not end here, perhaps whatever follows
+        return 1 if terms.terms[u.a].nu >= 0 else 0
+    if u.kind != K_SEQ and u.kind != K_ALT and u.kind != K_AND and u.kind != K_REP or depth > MAX_NESTED:
+        return 0
+    found = map_get(known, t)
+    if found != NO_VALUE:
+        return found
+    if u.kind == K_REP:
+        total = u.b * effort(terms, u.a, known, depth + 1) if u.b else 0
+    elif u.kind == K_SEQ:
+        while terms.terms[t].kind == K_SEQ:
+            total += effort(terms, terms.terms[t].a, known, depth + 1)
+            t = terms.terms[t].b
+        total += effort(terms, t, known, depth + 1)
+    else:
+        for k in range(u.b):
+            least = effort(terms, terms.kids[u.a + k], known, depth + 1)
+            if u.kind == K_AND:
+                total += least
+            elif k == 0 or least < total:
+                total = least
+    total = min(total, MAX_EFFORT)
+    map_put(known, first, <int32_t>total)
+    return total

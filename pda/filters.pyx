@@ -1,0 +1,209 @@
+# distutils: language = c++
+"""Slices and filters: the rows of tokens that begin with a run of one kind of character.
+
+A *slice* is the mask of the tokens that are nothing but such a run, all or the short ones. A *filter* says
+which tokens go on behind a run of the right length, or what is left without some tokens: it is the number of
+a row, NO_FILTER, or below that the number of an *exclusion*, a short list of tokens beside another filter.
+"""
+
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
+from stackmask.pda.remainders cimport Nodes
+from stackmask.pda.runs cimport Run
+from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+
+
+cdef class Filters(MaskTable):
+    """The slices and filters of the masks of one store."""
+
+    def __cinit__(self):
+        map_init(&self.slice_index)
+        map_init(&self.filter_index)
+        map_init(&self.both_index)
+
+    def __dealloc__(self):
+        map_free(&self.slice_index)
+        map_free(&self.filter_index)
+        map_free(&self.both_index)
+
+    cdef int drop(self) except -1:
+        """As the table, and forget slices and filters."""
+        map_free(&self.slice_index)
+        map_init(&self.slice_index)
+        map_free(&self.filter_index)
+        map_init(&self.filter_index)
+        map_free(&self.both_index)
+        map_init(&self.both_index)
+        self.exclusions.clear()
+        self.excluded_tokens.clear()
+        return MaskTable.drop(self)
+
+    cdef int32_t slice(self, int32_t run, int32_t high) except -3:
+        """Return the mask of the runs of at most ``high`` characters; the last character may be cut."""
+        cdef Run r = self.runs.runs[run]
+        cdef uint64_t key
+        cdef int32_t found, k, t, low, top, count, whole
+        cdef Mask mask = nothing()
+        cdef uint32_t* row
+        if high < 0 or high > r.most_needed:
+            high = r.most_needed
+        key = (<uint64_t>run << 16) | <uint64_t>high
+        found = map_get(&self.slice_index, key)
+        if found != NO_VALUE:
+            return found
+        if high == r.most_needed and r.token_first < 0:
+            found = self.whole_slice(run)
+            map_put(&self.slice_index, key, found)
+            return found
+        self.runs.sort_tokens(run)
+        r = self.runs.runs[run]
+        low = r.token_first
+        top = r.token_first + r.token_count
+        while low < top:
+            k = (low + top) // 2
+            if self.runs.needed[k] <= high:
+                low = k + 1
+            else:
+                top = k
+        count = low - r.token_first
+        if count == 0:
+            found = NO_TOKENS
+        else:
+            if SPARSE * count > self.width:
+                if 2 * count > r.token_count and count < r.token_count:
+                    # most of it: take out the rest
+                    whole = self.slice(run, -1)
+                    mask.dense = self.new_row()
+                    row = self.rows[mask.dense]
+                    memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
+                    for k in range(low, r.token_first + r.token_count):
+                        t = self.runs.tokens[k]
+                        row[t >> 5] &= ~(<uint32_t>1 << (t & 31))
+                else:
+                    mask.dense = self.new_row()
+                    row = self.rows[mask.dense]
+                    for k in range(r.token_first, low):
+                        t = self.runs.tokens[k]
+                        row[t >> 5] |= <uint32_t>1 << (t & 31)
+            else:
+                mask.sparse_first = <int32_t>self.sparse_tokens.size()
+                mask.sparse_count = count
+                for k in range(r.token_first, low):
+                    self.sparse_tokens.push_back(self.runs.tokens[k])
+            found = <int32_t>self.masks.size()
+            self.masks.push_back(mask)
+        map_put(&self.slice_index, key, found)
+        return found
+
+    cdef int32_t whole_slice(self, int32_t run) except -3:
+        """Return the mask of all tokens of a run, whatever their length."""
+        cdef Mask mask = nothing()
+        cdef int32_t k, t, count = self.runs.runs[run].token_count
+        cdef uint32_t* row
+        if count == 0:
+            return NO_TOKENS
+        self.runs.cut_again(run)
+        if SPARSE * count > self.width:
+            mask.dense = self.new_row()
+            row = self.rows[mask.dense]
+            for k in range(count):
+                t = self.runs.found_tokens[k]
+                row[t >> 5] |= <uint32_t>1 << (t & 31)
+        else:
+            mask.sparse_first = <int32_t>self.sparse_tokens.size()
+            mask.sparse_count = count
+            self.sparse_tokens.append(self.runs.found_tokens.begin(), self.runs.found_tokens.end())
+        self.masks.push_back(mask)
+        return <int32_t>self.masks.size() - 1
+
+    cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3:
+        """Return the row of the tokens that go on behind a run of ``low`` to ``high`` characters.
+
+        NO_FILTER: that is all of them. Tokens that do not go on behind a run may be in the row or not.
+        """
+        cdef Run r = self.runs.runs[run]
+        cdef uint64_t key
+        cdef int32_t found, k, t, i, inside = 0
+        cdef bint fits, most
+        cdef Nodes n
+        cdef uint32_t bit
+        cdef uint32_t* row
+        if high < 0 or high > r.most_before:
+            high = r.most_before
+        if low > r.most_before:
+            low = r.most_before + 1
+        if low == 0 and high == r.most_before:
+            return NO_FILTER
+        key = (<uint64_t>run << 32) | (<uint64_t>low << 16) | <uint64_t>high
+        found = map_get(&self.filter_index, key)
+        if found != NO_VALUE:
+            return found
+        found = self.new_row()
+        row = self.rows[found]
+        n = self.forest.nodes(r.place)
+        for k in range(r.exit_first, r.exit_first + r.exit_count):
+            i = self.runs.exits[k].place >> 2
+            t = n.token_first[n.end[i]] - n.token_first[i]
+            inside += t if low <= self.runs.exits[k].count <= high else -t
+        # what is less is entered, or taken out
+        most = inside > 0
+        if most:
+            memset(row, 0xFF, 4 * <size_t>self.width)
+        for k in range(r.exit_first, r.exit_first + r.exit_count):
+            fits = low <= self.runs.exits[k].count <= high
+            if fits == most:
+                continue
+            i = self.runs.exits[k].place >> 2
+            for t in range(n.token_first[i], n.token_first[n.end[i]]):
+                bit = <uint32_t>1 << (n.tokens[t] & 31)
+                if most:
+                    row[n.tokens[t] >> 5] &= ~bit
+                else:
+                    row[n.tokens[t] >> 5] |= bit
+        map_put(&self.filter_index, key, found)
+        return found
+
+    cdef int32_t filter_both(self, int32_t a, int32_t b) except? -3:
+        """Return the filter of the tokens in both filters."""
+        cdef uint64_t key
+        cdef int32_t found, k, side
+        cdef int32_t bases[2]
+        cdef vector[int32_t] tokens
+        cdef Excluded entry
+        if a == NO_FILTER or a == b:
+            return b
+        if b == NO_FILTER:
+            return a
+        key = (<uint64_t><uint32_t>a << 32) | <uint64_t><uint32_t>b
+        found = map_get(&self.both_index, key)
+        if found == NO_VALUE and (a < NO_FILTER or b < NO_FILTER):
+            for side in range(2):
+                k = b if side else a
+                bases[side] = k
+                if k < NO_FILTER:
+                    entry = self.exclusions[NO_FILTER - 1 - k]
+                    bases[side] = entry.base
+                    for k in range(entry.first, entry.first + entry.count):
+                        tokens.push_back(self.excluded_tokens[k])
+            found = self.new_exclusion(self.filter_both(bases[0], bases[1]), tokens)
+            map_put(&self.both_index, key, found)
+        elif found == NO_VALUE:
+            found = self.new_row()
+            for k in range(self.width):
+                self.rows[found][k] = self.rows[a][k] & self.rows[b][k]
+            map_put(&self.both_index, key, found)
+        return found
+
+    cdef int32_t new_exclusion(self, int32_t base, vector[int32_t]& tokens) except 0:
+        """Return the filter that leaves out some tokens of what another filter leaves."""
+        cdef Excluded entry
+        entry.base = base
+        entry.first = <int32_t>self.excluded_tokens.size()
+        entry.count = <int32_t>tokens.size()
+        self.excluded_tokens.insert(self.excluded_tokens.end(), tokens.begin(), tokens.end())
+        if self.spared.size() < tokens.size():
+            self.spared.resize(tokens.size())
+        self.exclusions.push_back(entry)
+        return NO_FILTER - <int32_t>self.exclusions.size()

@@ -1,0 +1,178 @@
+# Arrays that grow without being copied, for what a store keeps of every state.
+#
+# The arrays of a store grow for as long as it lives. Where a std::vector doubles, it takes fresh memory,
+# touches all of it and copies: milliseconds in the middle of one mask once an array has some megabytes. Here
+# a large array is a mapping of its own, and growing it moves no byte (mremap): a fill pays for what it adds.
+#
+# Items are plain structs: they are moved as bytes, and new ones are zeros.
+cdef extern from *:
+    """
+    #ifndef STACKMASK_GROWING
+    #define STACKMASK_GROWING
+    #include <cstdint>
+    #include <cstdlib>
+    #include <cstring>
+    #include <new>
+    #include <type_traits>
+    #if defined(__linux__)
+    #include <sys/mman.h>
+    #endif
+
+    static const size_t STACKMASK_MAPPED = 1 << 19;     // bytes from which memory is a mapping of its own
+    static const size_t STACKMASK_HUGE = 1 << 22;       // bytes from which pages of 2 MB are asked for
+    // arrays that are read at the same index would share lines of the cache if all began with a page
+    static const size_t STACKMASK_LINE = 64;
+
+    // Each page of 4 KB costs a fault, and a read at random is mostly the way to its page: large ones do
+    // better.
+    static inline void stackmask_wish(void* memory, size_t bytes) {
+    #if defined(__linux__) && defined(MADV_HUGEPAGE)
+        if (bytes >= STACKMASK_HUGE) madvise(memory, bytes, MADV_HUGEPAGE);     // no more than a wish
+    #endif
+    }
+
+    static inline void* stackmask_zeroed(size_t bytes) {
+    #if defined(__linux__)
+        if (bytes >= STACKMASK_MAPPED) {
+            void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            if (made == MAP_FAILED) return nullptr;
+            stackmask_wish(made, bytes);
+            return made;
+        }
+    #endif
+        return std::calloc(1, bytes);
+    }
+
+    static inline void stackmask_give_back(void* memory, size_t bytes) {
+    #if defined(__linux__)
+        if (bytes >= STACKMASK_MAPPED) {
+            if (memory != nullptr) munmap(memory, bytes);
+            return;
+        }
+    #endif
+        std::free(memory);
+    }
+
+    // ``shift``: bytes that are left free at the beginning when memory becomes a mapping
+    static inline void* stackmask_enlarged(void* memory, size_t bytes, size_t wanted, size_t shift) {
+    #if defined(__linux__)
+        if (wanted >= STACKMASK_MAPPED) {
+            void* moved;
+            if (bytes >= STACKMASK_MAPPED) {
+                moved = mremap(memory, bytes, wanted, MREMAP_MAYMOVE);
+                if (moved == MAP_FAILED) return nullptr;
+                stackmask_wish(moved, wanted);
+                return moved;
+            }
+            moved = stackmask_zeroed(wanted);
+            if (moved != nullptr && bytes) {
+                std::memcpy(static_cast<char*>(moved) + shift, memory, bytes);
+                std::free(memory);
+            }
+            return moved;
+        }
+    #endif
+        void* moved = std::realloc(memory, wanted);
+        if (moved != nullptr && shift) std::memmove(static_cast<char*>(moved) + shift, moved, bytes);
+        return moved;
+    }
+
+    template <class T>
+    class GrowingArray {
+        static_assert(std::is_trivially_copyable<T>::value, "items are moved as bytes");
+        static const size_t FIRST = 16;     // items
+        T* items = nullptr;
+        size_t count = 0, room = 0;
+        size_t shift = 0;                   // bytes before the first item, in a mapping
+
+        size_t bytes() const { return room * sizeof(T) + shift; }
+        void* memory() { return reinterpret_cast<char*>(items) - shift; }
+
+        void make_room(size_t wanted) {
+            size_t more = room ? 2 * room : FIRST;
+            while (more < wanted) more *= 2;
+            size_t before = shift;
+            if (!before && more * sizeof(T) >= STACKMASK_MAPPED) {
+                // where the object lies is as good as chance
+                before = STACKMASK_LINE * (1 + (reinterpret_cast<uintptr_t>(this) >> 3) % 63);
+            }
+            void* moved = stackmask_enlarged(memory(), bytes(), more * sizeof(T) + before, before - shift);
+            if (moved == nullptr) throw std::bad_alloc();
+            items = reinterpret_cast<T*>(static_cast<char*>(moved) + before);
+            room = more;
+            shift = before;
+        }
+
+      public:
+        GrowingArray() {}
+        GrowingArray(const GrowingArray&) = delete;
+        GrowingArray& operator=(const GrowingArray&) = delete;
+        ~GrowingArray() { clear(); }
+
+        size_t size() const { return count; }
+        bool empty() const { return count == 0; }
+        T* data() { return items; }
+        T* begin() { return items; }
+        T* end() { return items + count; }
+        T& operator[](size_t i) { return items[i]; }
+        const T& operator[](size_t i) const { return items[i]; }
+        T& back() { return items[count - 1]; }
+        void pop_back() { count--; }
+
+        void push_back(const T& item) {
+            if (count == room) {
+                T kept = item;      // it may lie in the array
+                make_room(count + 1);
+                items[count++] = kept;
+                return;
+            }
+            items[count++] = item;
+        }
+
+        void resize(size_t wanted) {
+            if (wanted > room) make_room(wanted);
+            if (wanted > count) {
+                std::memset(static_cast<void*>(items + count), 0, (wanted - count) * sizeof(T));
+            }
+            count = wanted;
+        }
+
+        void resize(size_t wanted, const T& item) {
+            T kept = item;
+            if (wanted > room) make_room(wanted);
+            for (size_t i = count; i < wanted; i++) items[i] = kept;
+            count = wanted;
+        }
+
+        template <class I>
+        void append(I first, I last) {
+            size_t more = static_cast<size_t>(last - first);
+            if (count + more > room) make_room(count + more);
+            for (; first != last; ++first) items[count++] = *first;
+        }
+
+        void clear() {
+            if (items != nullptr) stackmask_give_back(memory(), bytes());
+            items = nullptr;
+            count = room = shift = 0;
+        }
+    };
+    #endif
+    """
+    void* zeroed "stackmask_zeroed"(size_t bytes) noexcept nogil
+    void give_back "stackmask_give_back"(void* memory, size_t bytes) noexcept nogil
+
+    cdef cppclass Growing "GrowingArray"[T]:
+        size_t size()
+        bint empty()
+        T* data()
+        T* begin()
+        T* end()
+        T& operator[](size_t)
+        T& back()
+        void pop_back()
+        void push_back(T&) except +
+        void resize(size_t) except +
+        void resize(size_t, T&) except +
+        void append[I](I, I) except +
+        void clear()

@@ -1,0 +1,294 @@
+# distutils: language = c++
+"""Whole masks: what a fill writes, remembered under the parts that it was put together from.
+
+Most masks are some row give or take a few tokens: the run of a string, and what may come behind its quote.
+So a whole mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs. Rows are
+few then and stay in the processor's cache, where a copy costs a fraction of one from memory; a patched mask
+takes hundreds of bytes instead of a row of fresh memory. Both are interned by content.
+
+A mask id is the number of a row, or ``PATCHED`` minus the number of a patched mask.
+"""
+
+from libc.string cimport memcmp, memcpy, memset
+
+from stackmask.pda.filters cimport Excluded
+from stackmask.pda.mask_table cimport NO_FILTER
+from stackmask.pda.tables cimport (
+    NO_VALUE,
+    ids_free,
+    ids_init,
+    ids_put,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
+    mix,
+)
+
+cdef enum:
+    MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
+    FEW_CHANGES = 32     # words patched into a row: more cost as much as another row that is in cache
+    FEW_WORDS = 256      # words patched into nothing, which is written twice as fast as a row
+    WORTH_A_ROW = 8      # rows that were or-ed for one list of parts before its mask is remembered
+
+
+cdef inline uint64_t rotated(uint64_t x) noexcept nogil:
+    return (x << 32) | (x >> 32)
+
+
+cdef class WholeMasks(MaskParts):
+    """The whole masks of the grammars of one store, beside the masks of local states."""
+
+    def __cinit__(self):
+        map_init(&self.joined_before)
+        ids_init(&self.joined_index)
+        ids_init(&self.patched_index)
+        ids_init(&self.row_index)
+        self.joins = 0
+
+    def __dealloc__(self):
+        map_free(&self.joined_before)
+        ids_free(&self.joined_index)
+        ids_free(&self.patched_index)
+        ids_free(&self.row_index)
+
+    cdef int forget_whole(self) except -1:
+        """Forget all, as the rows are dropped."""
+        self.joined.clear()
+        self.joined_parts.clear()
+        self.patches.clear()
+        self.patched.clear()
+        ids_free(&self.joined_index)
+        ids_init(&self.joined_index)
+        ids_free(&self.patched_index)
+        ids_init(&self.patched_index)
+        ids_free(&self.row_index)
+        ids_init(&self.row_index)
+        map_free(&self.joined_before)
+        map_init(&self.joined_before)
+        return 0
+
+    cdef size_t whole_nbytes(self) noexcept:
+        """Return the bytes held here, rows aside."""
+        cdef size_t held = sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
+        held += sizeof(Patch) * self.patches.size() + sizeof(Patched) * self.patched.size()
+        held += 8 * (self.joined_index.mask + self.patched_index.mask + self.row_index.mask)
+        return held + 12 * self.joined_before.mask
+
+    cdef int apply(self, Part part, uint32_t* words) noexcept:
+        """Or one part into the words."""
+        cdef int32_t i, n, first, count
+        cdef const uint32_t* dense
+        cdef const uint32_t* filter = NULL
+        cdef Excluded but
+        if part.filter < NO_FILTER:
+            but = self.exclusions[NO_FILTER - 1 - part.filter]
+            for i in range(but.count):
+                n = self.excluded_tokens[but.first + i]
+                self.spared[i] = (words[n >> 5] >> (n & 31)) & 1
+            part.filter = but.base
+            self.apply(part, words)
+            for i in range(but.count):
+                n = self.excluded_tokens[but.first + i]
+                if not self.spared[i]:
+                    words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
+            return 0
+        if part.filter != NO_FILTER:
+            filter = self.rows[part.filter]
+        if part.mask < 0:
+            first = self.pendings[-1 - part.mask].first
+            count = self.pendings[-1 - part.mask].count
+        else:
+            first = self.masks[part.mask].sparse_first
+            count = self.masks[part.mask].sparse_count
+            if self.masks[part.mask].dense >= 0:
+                dense = self.rows[self.masks[part.mask].dense]
+                if filter == NULL:
+                    for i in range(self.width):
+                        words[i] |= dense[i]
+                else:
+                    for i in range(self.width):
+                        words[i] |= dense[i] & filter[i]
+                return 0
+        for i in range(first, first + count):
+            n = self.sparse_tokens[i]
+            if filter == NULL or (filter[n >> 5] >> (n & 31)) & 1:
+                words[n >> 5] |= <uint32_t>1 << (n & 31)
+        return 0
+
+    cdef int32_t put_together(self, uint32_t* words) except? -3:
+        """Write the union of all parts found. Return its mask id if it is remembered, else NO_MASK.
+
+        ``likely_base`` is the row of one of them then, or -1.
+        """
+        cdef size_t i, begun, n = self.parts_found.size()
+        cdef int32_t heavy = 0, light = 0, base = -1, spent, whole
+        cdef Part part
+        cdef Joined entry
+        cdef uint64_t pos = 0
+        cdef uint64_t h = 53
+        begun = n
+        for i in range(n):
+            part = self.parts_found[i]
+            if part.mask < 0:
+                light += self.pendings[-1 - part.mask].count
+            elif self.masks[part.mask].dense >= 0:
+                heavy += 1
+                if base < 0 and part.filter == NO_FILTER:
+                    base = self.masks[part.mask].dense
+                    begun = i
+            else:
+                light += self.masks[part.mask].sparse_count
+            h = mix(mix(h, <uint32_t>part.mask), <uint32_t>part.filter)
+        self.likely_base = base
+        if n == 1 and base >= 0:
+            memcpy(words, self.rows[base], 4 * <size_t>self.width)
+            return base
+        spent = 0
+        # what is one row and a few tokens costs no more than a mask that is remembered
+        if heavy > (base >= 0) or light >= MANY_TOKENS:
+            whole = self.find_joined(h, &pos)
+            if whole != NO_MASK:
+                self.write(whole, words)
+                return whole
+            spent = map_get(&self.joined_before, h)
+            if spent == NO_VALUE:
+                spent = 0
+            spent += heavy + light // MANY_TOKENS
+            if spent < WORTH_A_ROW:
+                map_put(&self.joined_before, h, spent + 1)
+        if base >= 0:
+            memcpy(words, self.rows[base], 4 * <size_t>self.width)
+        else:
+            memset(words, 0, 4 * <size_t>self.width)
+        for i in range(n):
+            if i != begun:
+                self.apply(self.parts_found[i], words)
+        if spent < WORTH_A_ROW:
+            return NO_MASK
+        whole = self.keep_mask(words, base)
+        entry.first = <int32_t>self.joined_parts.size()
+        entry.count = <int32_t>n
+        entry.whole = whole
+        for i in range(n):
+            self.joined_parts.push_back(self.parts_found[i])
+        self.joined.push_back(entry)
+        ids_put(&self.joined_index, pos, <uint32_t>(h >> 16), <int32_t>self.joined.size() - 1)
+        return whole
+
+    cdef int32_t find_joined(self, uint64_t h, uint64_t* pos) noexcept:
+        """Return the mask id of the list of the parts found, or NO_MASK and where it belongs."""
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef size_t i, n = self.parts_found.size()
+        cdef Joined found
+        pos[0] = tag & self.joined_index.mask
+        while self.joined_index.ids[pos[0]] >= 0:
+            if self.joined_index.tags[pos[0]] == tag:
+                found = self.joined[self.joined_index.ids[pos[0]]]
+                if found.count == <int32_t>n:
+                    i = 0
+                    while (
+                        i < n
+                        and self.joined_parts[found.first + i].mask == self.parts_found[i].mask
+                        and self.joined_parts[found.first + i].filter == self.parts_found[i].filter
+                    ):
+                        i += 1
+                    if i == n:
+                        return found.whole
+            pos[0] = (pos[0] + 1) & self.joined_index.mask
+        return NO_MASK
+
+    # -- masks by content ------------------------------------------------------------------------------
+
+    cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1:
+        """Note the words that differ from a row, or from nothing. Return False if they are too many."""
+        cdef Patch patch
+        cdef int32_t i, k, end
+        cdef size_t most = FEW_CHANGES if base >= 0 else FEW_WORDS
+        cdef const uint32_t* row = self.rows[base] if base >= 0 else NULL
+        self.changes.clear()
+        for i in range(0, self.width, 16):
+            end = min(i + 16, self.width)
+            if end == i + 16:
+                if not differ_16(words + i, row + i if row != NULL else NULL):
+                    continue
+            for k in range(i, end):
+                if words[k] != (row[k] if row != NULL else 0):
+                    patch.word = k
+                    patch.bits = words[k]
+                    self.changes.push_back(patch)
+            if self.changes.size() > most:
+                return False
+        return True
+
+    cdef int32_t keep_mask(self, const uint32_t* words, int32_t base) except? -3:
+        """Remember a mask and return its id. ``base``: a row that it may be much like, or -1.
+
+        Cost: one or two passes over the words; a row of fresh memory only if no row is much like it.
+        """
+        self.joins += 1
+        if self.find_changes(words, base):
+            if self.changes.empty() and base >= 0:
+                return base
+            return self.intern_patched(base)
+        if base >= 0 and self.find_changes(words, -1):
+            return self.intern_patched(-1)
+        return self.intern_row(words)
+
+    cdef int32_t intern_row(self, const uint32_t* words) except -3:
+        cdef size_t size = 4 * <size_t>self.width
+        cdef uint64_t lanes[4]
+        cdef uint64_t h
+        cdef uint32_t tag
+        cdef uint64_t pos
+        cdef int32_t i, k, row
+        for k in range(4):
+            lanes[k] = 61 + k
+        for i in range(0, self.width - 7, 8):
+            for k in range(4):
+                lanes[k] ^= words[i + 2 * k] | (<uint64_t>words[i + 2 * k + 1] << 32)
+                lanes[k] = rotated(lanes[k] * <uint64_t>0x9E3779B97F4A7C15)
+        h = mix(mix(mix(lanes[0], lanes[1]), lanes[2]), lanes[3])
+        for i in range(self.width & ~7, self.width):
+            h = mix(h, words[i])
+        tag = <uint32_t>(h >> 16)
+        pos = tag & self.row_index.mask
+        while self.row_index.ids[pos] >= 0:
+            if self.row_index.tags[pos] == tag and not memcmp(
+                self.rows[self.row_index.ids[pos]], words, size
+            ):
+                return self.row_index.ids[pos]
+            pos = (pos + 1) & self.row_index.mask
+        row = self.new_row()
+        memcpy(self.rows[row], words, size)
+        ids_put(&self.row_index, pos, tag, row)
+        return row
+
+    cdef int32_t intern_patched(self, int32_t base) except? -3:
+        """Return the id of the mask that has ``changes`` from a row."""
+        cdef size_t i, n = self.changes.size()
+        cdef int32_t id
+        cdef Patched entry
+        cdef uint64_t h = mix(71, <uint32_t>base)
+        for i in range(n):
+            h = mix(mix(h, <uint32_t>self.changes[i].word), self.changes[i].bits)
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.patched_index.mask
+        while self.patched_index.ids[pos] >= 0:
+            if self.patched_index.tags[pos] == tag:
+                id = self.patched_index.ids[pos]
+                entry = self.patched[id]
+                if entry.base == base and entry.count == <int32_t>n and (
+                    not n or not memcmp(&self.patches[entry.first], &self.changes[0], n * sizeof(Patch))
+                ):
+                    return PATCHED - id
+            pos = (pos + 1) & self.patched_index.mask
+        entry.base = base
+        entry.first = <int32_t>self.patches.size()
+        entry.count = <int32_t>n
+        for i in range(n):
+            self.patches.push_back(self.changes[i])
+        id = <int32_t>self.patched.size()
+        self.patched.push_back(entry)
+        ids_put(&self.patched_index, pos, tag, id)
+        return PATCHED - id

@@ -1,0 +1,16 @@
+# Where the rows of a bitmask are. See mask_buffer.pyx.
+from libc.stdint cimport int32_t, uint32_t
+
+
+cdef struct Rows:
+    Py_buffer view
+    bint has_view
+    uint32_t* base
+    Py_ssize_t rows
+    Py_ssize_t width
+
+
+cdef int open_rows(object mask, Rows* out) except -1
+cdef void close_rows(Rows* rows) noexcept
+cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL
+cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL

@@ -1,0 +1,84 @@
+"""Tables and arrays of a store that grow while they are used: what was there before is found as before."""
+
+from __future__ import annotations
+
+import random
+import re
+
+import numpy as np
+
+import stackmask
+from stackmask.runtime.vocabulary import Vocabulary
+
+BYTES = Vocabulary([bytes([b]) for b in range(256)], size=257, stop_ids=[256])
+FEW = 3  # passes over the texts
+ENTRIES = 1 << 15  # of a hash table, from well below which on it moves little by little
+
+
+def counted(rng: random.Random) -> str:
+    letters = "".join(sorted(rng.sample("abcdefgh", rng.randint(2, 5))))
+    return f"[{letters}]{{{rng.randint(0, 3)},{rng.randint(20, 60)}}}"
+
+
+def test_steps_are_the_same_while_tables_grow() -> None:
+    """Every step of many states, asked again while states are added, against a regex engine of its own."""
+    rng = random.Random(7)
+    compiler = stackmask.Compiler(BYTES)
+    seen: list[tuple[stackmask.CompiledGrammar, bytes, list[bytes]]] = []
+    mask = stackmask.allocate_token_bitmask(1, BYTES.size)
+    terms = 0
+    while terms < ENTRIES:
+        pattern = "".join(f"({counted(rng)}{rng.choice('xyz')}|{counted(rng)})" for _ in range(3))
+        compiled = compiler.compile(stackmask.Grammar.from_regex(pattern, flavor="python"))
+        text = "".join(rng.choices("abcdefghxyz", k=60)).encode()
+        rows: list[bytes] = []
+        matcher = compiled.matcher()
+        taken = 0
+        for b in text:
+            matcher.fill_next_token_bitmask(mask)
+            rows.append(mask.tobytes())
+            if not matcher.accept_token(b):
+                break
+            taken += 1
+        assert matcher.accept_token(256) == bool(re.fullmatch(pattern, text[:taken].decode()))
+        seen.append((compiled, text, rows))
+        terms = compiled.stats()["terms"]
+        # one that was met long ago, and is met again in the middle of growth
+        for compiled, text, rows in rng.sample(seen, min(FEW, len(seen))):
+            matcher = compiled.matcher()
+            for b, row in zip(text, rows, strict=False):
+                matcher.fill_next_token_bitmask(mask)
+                assert mask.tobytes() == row
+                matcher.accept_token(b)
+
+
+def test_masks_are_those_of_a_store_that_forgets() -> None:
+    """A store whose masks are dropped all the time, and one that keeps them, have the same rows."""
+    rng = random.Random(11)
+    words = [bytes(w) for k in (1, 2, 3) for w in np.ndindex(*(6,) * k)]
+    texts = [bytes(b'ab\xc3\xa9c"1'[c] for c in w) for w in words] + [bytes([b]) for b in range(256)]
+    texts = list(dict.fromkeys(texts))
+    vocabulary = Vocabulary(texts, size=len(texts) + 1, stop_ids=[len(texts)])
+    keeping, forgetting = stackmask.Compiler(vocabulary), stackmask.Compiler(vocabulary, cache_bytes=1 << 14)
+    a, b = (stackmask.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
+    for _ in range(40):
+        low, high = sorted(rng.sample(range(12), 2))
+        schema = {
+            "type": "string",
+            "pattern": f"^[{rng.choice(['ab', 'abc', 'aé', 'b1'])}]{{{low},{high}}}1?$",
+        }
+        matchers = [
+            c.compile(stackmask.Grammar.from_json_schema(schema)).matcher() for c in (keeping, forgetting)
+        ]
+        for _ in range(12):
+            for matcher, row in zip(matchers, (a, b), strict=True):
+                matcher.fill_next_token_bitmask(row)
+            assert (a == b).all()
+            ids = np.flatnonzero(np.unpackbits(a.view(np.uint8), bitorder="little"))
+            if not len(ids):
+                break
+            token = int(rng.choice(list(ids)))
+            for matcher in matchers:
+                assert matcher.accept_token(token)
+            if token == len(texts):
+                break

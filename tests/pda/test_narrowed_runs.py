@@ -1,0 +1,84 @@
+"""Runs that something narrows, as keys that must not be a declared name: few tokens are taken out of the plain run's."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stackmask as sm
+
+NAMES = ["na", "name", "names", "note", "nothing", "i", "if", "ü", "x-y"]
+
+
+def vocabulary() -> sm.Vocabulary:
+    """Return bytes, pieces of names with what can stand around them, and random words: enough for run tables."""
+    rng = random.Random(7)
+    tokens: list[bytes | None] = [bytes([b]) for b in range(256)]
+    tokens.append(None)
+    words = {
+        f"{a}{name}{b}" for name in NAMES for a in ("", '"', ',"', ': 1, "') for b in ("", '"', '":', '": 1')
+    }
+    words |= {name[:k] for name in NAMES for k in range(1, len(name))}
+    words |= {name[k:] + '"' for name in NAMES for k in range(1, len(name))}
+    words |= {"\\u006e", "\\u006ea", '\\u0061"', "mes", 'mes":', 'q": 1, "name', 'q": 1, "name"', '"}', "1}"}
+    while len(words) < 1500:
+        words.add("".join(rng.choice("namestio ,:-1éü") for _ in range(rng.randint(2, 7))))
+    tokens += [word.encode() for word in sorted(words) if len(word.encode()) > 1]
+    return sm.Vocabulary(tokens, stop_ids=[256])
+
+
+VOCABULARY = vocabulary()
+
+
+def follow(compiled: sm.CompiledGrammar, text: bytes, every: int = 1) -> None:
+    """Compare the mask before every byte with what happens when each token is tried."""
+    matcher = compiled.matcher()
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    for number, byte in enumerate(text):
+        if number % every == 0:
+            matcher.fill_next_token_bitmask(mask)
+            bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size]
+            tried = [bool(matcher.fork().accept_token(token)) for token in range(VOCABULARY.size)]
+            wrong = [VOCABULARY.tokens[i] for i, bit in enumerate(bits) if bool(bit) != tried[i]]
+            assert not wrong, (text[:number], wrong)
+        assert matcher.accept_token(byte)
+
+
+def schema(names: list[str], **more: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {name: {"type": "number"} for name in names}, **more}
+
+
+@pytest.mark.parametrize("order", ["schema", "any"])
+@pytest.mark.parametrize(
+    "more", [{}, {"propertyNames": {"maxLength": 5}}, {"additionalProperties": {"type": "integer"}}]
+)
+def test_keys_that_are_no_names(order: str, more: dict[str, Any]) -> None:
+    compiler = sm.Compiler(VOCABULARY)
+    compiled = compiler.compile(sm.Grammar.from_json_schema(schema(NAMES, **more), property_order=order))
+    follow(compiled, json.dumps({"na": 1, "nam": 1, "iff": 2, "xy": 3}).encode(), 2)
+    follow(compiled, json.dumps({"nas": 1, "nota": 2}).encode())
+    assert compiled.stats()["drops"] == 0
+
+
+def test_many_names_and_strings_that_are_none() -> None:
+    compiler = sm.Compiler(VOCABULARY)
+    names = sorted(
+        {f"{a}{b}{c}" for a in "namest" for b in "oei1" for c in ("", "n", "ma", "st", "t1", "xxl")}
+    )
+    compiled = compiler.compile(sm.Grammar.from_json_schema(schema(names)))
+    follow(compiled, b'{"nom": 1, "teste": 2}')
+    forbidden = {"type": "string", "not": {"enum": names[:20]}, "maxLength": 9}
+    compiled = compiler.compile(sm.Grammar.from_json_schema({"type": "array", "items": forbidden}))
+    follow(compiled, b'["noma", "namestoi", ""]', 2)
+
+
+def test_masks_stay_when_all_are_dropped() -> None:
+    compiler = sm.Compiler(VOCABULARY, cache_bytes=100_000)
+    for k in range(3):
+        compiled = compiler.compile(sm.Grammar.from_json_schema(schema(NAMES[k:])))
+        follow(compiled, b'{"nam": 1, "q": 1, "nothin": 1}', 3)
+    assert compiled.stats()["drops"] > 0
