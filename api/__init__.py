@@ -35,9 +35,10 @@ from stackmask.grammar.json_schema.errors import (
 from stackmask.grammar.sql.errors import SQLError
 from stackmask.pda.errors import BudgetError, VocabularyError
 from stackmask.pda.limits import Limits
+from stackmask.runtime.batch import fill_next_token_bitmask
 from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.compiler import CompiledGrammar, Compiler
-from stackmask.runtime.matcher import Matcher, MatcherError, fill_next_token_bitmask
+from stackmask.runtime.matcher import Matcher, MatcherError
 from stackmask.runtime.vocabulary import Vocabulary
 
 if TYPE_CHECKING:

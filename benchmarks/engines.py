@@ -131,10 +131,9 @@ class Stackmask:
         return matcher.accept_token
 
     def batch(self, matchers: list[Any], threads: int) -> Any:
-        if threads > 1:
-            return None
-        fill, mask = self.sm.fill_next_token_bitmask, self.mask
-        return lambda: fill(matchers, mask)
+        fill = self.sm.fill_next_token_bitmask
+        mask = self.sm.allocate_token_bitmask(len(matchers), self.vocabulary.size)
+        return lambda: fill(matchers, mask, threads=threads)
 
 
 class XGrammar:
@@ -175,10 +174,8 @@ class XGrammar:
         return matcher.accept_token
 
     def batch(self, matchers: list[Any], threads: int) -> Any:
-        fill, mask = (
-            self.xgr.BatchGrammarMatcher(max_threads=threads).batch_fill_next_token_bitmask,
-            self.mask,
-        )
+        fill = self.xgr.BatchGrammarMatcher(max_threads=threads).batch_fill_next_token_bitmask
+        mask = self.xgr.allocate_token_bitmask(len(matchers), self.info.vocab_size)
         return lambda: fill(matchers, mask)
 
 
@@ -229,7 +226,8 @@ class LLGuidance:
 
     def batch(self, matchers: list[Any], threads: int) -> Any:
         executor = self.llg.LLExecutor(num_threads=threads)
-        fill, mask = self.bitmasks.fill_next_token_bitmask_par, self.mask
+        fill = self.bitmasks.fill_next_token_bitmask_par
+        mask = self.bitmasks.allocate_token_bitmask(len(matchers), self.tokenizer.vocab_size)
         pairs = [(matcher, row) for row, matcher in enumerate(matchers)]
         return lambda: fill(executor, pairs, mask)
 

@@ -7,7 +7,7 @@ Where that is all of one kind, tokens need not be looked at one by one: see ``ru
 from libc.stdint cimport int8_t
 
 cdef enum:
-    WORTH_A_LOOK = 8        # nodes; what is below smaller subtrees is not kept
+    WORTH_A_LOOK = 4        # nodes; what is below smaller subtrees is not kept
     MANY_CHARACTERS = 0xFFFF
 
 
@@ -34,6 +34,25 @@ cdef int32_t utf8_step(int32_t state, uint8_t byte) noexcept nogil:
     if state == 6:
         return 2 if byte >= 0x90 else -1
     return 2 if byte < 0x90 else -1
+
+
+cdef int8_t[2048] STEPS      # utf8_step by state and byte
+
+
+cdef int make_steps() except -1:
+    cdef int32_t state, byte
+    for state in range(UTF8_STATES):
+        for byte in range(256):
+            STEPS[256 * state + byte] = <int8_t>utf8_step(state, <uint8_t>byte)
+    return 0
+
+
+make_steps()
+
+
+cdef const int8_t* utf8_steps() noexcept nogil:
+    """Return ``utf8_step`` as a table: [256 * state + byte]."""
+    return STEPS
 
 
 cdef int look_below(

@@ -1,5 +1,6 @@
 # Sets of (local state, frame, semantic state), interned. See config_table.pyx.
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
+from libcpp cimport bool
 from libcpp.vector cimport vector
 
 from stackmask.pda.frames cimport FrameSpace
@@ -12,6 +13,7 @@ cdef enum:
     DEAD = 0            # the configuration without members
     UNKNOWN = -1        # a row or a transition that is not there yet
     NO_ROW = -2         # the row of a configuration that remembers steps one by one
+    NO_TOKEN = -1
     READS_STATE = -2    # a transition that needs the semantic state below, in a mask walk
 
 
@@ -19,6 +21,12 @@ cdef struct Member:
     int32_t state
     int32_t frame
     int32_t sem
+
+
+cdef struct Way:
+    # a member on the way of some bytes: so many of its state's literal are behind it
+    Member member
+    int32_t spent
 
 
 cdef struct Pop:
@@ -33,12 +41,15 @@ cdef struct Config:
     int32_t sure        # so many members are sure; in walks, actions may forbid what led to the others
     int32_t pop_first
     int32_t pop_count
-    int32_t accepting
     int32_t row         # offset in rows, -1, or NO_ROW
     int32_t map         # the bytes that one step tells apart
     int32_t whole       # families: the id of the whole mask, or -1 (see whole_masks.pyx)
     int32_t mask_epoch  # ... and the number of the masks in which it was asked for last
-    bint capturing      # a member has a capture open
+    int32_t token       # families: the token that first led on from here, or NO_TOKEN,
+    int32_t after_token  # ... and where to
+    uint16_t token_at   # ... with so many of its bytes behind it
+    bool accepting
+    bool capturing      # a member has a capture open
     uint64_t reads      # walks: guards under which what the state decides on was left out; bit 0: any byte
     uint64_t ends       # walks: guards under which the frame below must be alive; else 1
 

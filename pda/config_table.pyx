@@ -110,6 +110,9 @@ cdef class ConfigTable(FrameSpace):
         config.row = UNKNOWN
         config.map = MAP_ONE
         config.whole = UNKNOWN
+        config.token = NO_TOKEN
+        config.after_token = DEAD
+        config.token_at = 0
         config.capturing = False
         config.reads = self.found_reads
         for i in range(n):

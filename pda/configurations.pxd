@@ -4,7 +4,7 @@ from libcpp.pair cimport pair
 from libcpp.queue cimport priority_queue
 from libcpp.vector cimport vector
 
-from stackmask.pda.config_table cimport Config, ConfigTable, Member
+from stackmask.pda.config_table cimport UNKNOWN, Config, ConfigTable, Member, Way
 from stackmask.pda.frames cimport Edge
 from stackmask.pda.interning cimport CallSite
 from stackmask.pda.tables cimport KeyMap
@@ -28,6 +28,8 @@ cdef class ConfigSpace(ConfigTable):
     cdef vector[CallNode] nodes
     cdef vector[Link] links
     cdef vector[Edge] fresh
+    cdef uint64_t found_ends
+    cdef vector[Way] ways               # of `leap`
     cdef KeyMap node_seen
     cdef KeyMap tail_seen               # node << 32 | frame: edges already taken over by a tail call
     cdef priority_queue[pair[int32_t, int32_t]] queue
@@ -39,11 +41,21 @@ cdef class ConfigSpace(ConfigTable):
     cdef int returns_alive(self, Member m, CallSite site) except -3
     cdef int add_link(self, int32_t node, Edge edge) except -3
     cdef int open_calls(self) except -3
+    cdef int complete(self) except -3
     cdef int32_t close(self) except -3
     cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3
     cdef int32_t make_row(self, int32_t config) except -3
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
-    cdef int32_t step_text(self, int32_t config, const uint8_t* text, size_t length) except -3
+    cdef int32_t state_of(self, Way way) except -3
+    cdef int32_t leap(self, int32_t config, const uint8_t* text, size_t length) except -3
+    cdef int32_t step_token(
+        self, int32_t config, int32_t token, const uint8_t* text, size_t length
+    ) except -3
+
+    cdef inline int32_t remembered(self, int32_t config, int32_t token) noexcept:
+        # the configuration after the token that first went on from here, UNKNOWN for another token
+        cdef Config* c = &self.configs[config]
+        return c.after_token if c.token == token and not c.token_at else UNKNOWN
 
     cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3:
         cdef Config* c = &self.configs[config]

@@ -7,12 +7,9 @@ tell apart.
 ``step`` is the same for states: EMPTY where nothing can be written any more.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
-from libcpp.pair cimport pair
-from libcpp.queue cimport priority_queue
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.efforts cimport effort
 from stackmask.pda.interning cimport (
     ANY_BYTE,
     EMPTY,
@@ -38,8 +35,6 @@ from stackmask.pda.interning cimport (
 )
 from stackmask.pda.tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
 from stackmask.pda.wellformed cimport is_wellformed
-
-from stackmask.pda.errors import BudgetError
 
 cdef enum:
     FEW_KIDS = 4        # alternatives that are looked through for a first byte,
@@ -369,75 +364,8 @@ cdef class TermMoves(TermAlgebra):
         return answer
 
     cdef bint explore(self, int32_t t) except -1:
-        """Search the derivatives of a regular term for one that may end, by turns in two orders.
-
-        The oldest first finds the shortest way. Where texts are long, as in a pattern beside a least length,
-        it would meet every state on the way; the one that seems to need the least (`effort`) gets there in
-        about as many steps as the text has bytes. Cost: at most twice what the better of both visits.
-        """
-        cdef vector[int32_t] queue      # all that were met
-        cdef vector[int32_t] parent
-        cdef vector[uint8_t] visited
-        cdef priority_queue[pair[int64_t, int32_t]] promising   # minus the effort, place in the queue
-        cdef pair[int64_t, int32_t] best
-        cdef KeyMap seen, efforts
-        cdef size_t oldest = 0
-        cdef bint by_age = True
-        cdef int32_t u, d, k, map, head, found = -1
-        if self.terms[t].nu >= 0:
-            return True
-        map_init(&seen)
-        map_init(&efforts)
-        try:
-            queue.push_back(t)
-            parent.push_back(-1)
-            visited.push_back(0)
-            best.first = best.second = 0
-            promising.push(best)
-            map_put(&seen, t, 1)
-            while found < 0:
-                while oldest < queue.size() and visited[oldest]:
-                    oldest += 1
-                if oldest == queue.size():
-                    break
-                head = <int32_t>oldest
-                if not by_age:
-                    while visited[promising.top().second]:  # one at least is not
-                        promising.pop()
-                    head = promising.top().second
-                    promising.pop()
-                by_age = not by_age
-                visited[head] = 1
-                u = queue[head]
-                map = self.classes_of(u)
-                for k in range(self.maps[map].count):
-                    d = self.derive(u, self.maps[map].byte_of[k])
-                    if d == EMPTY or self.live[d] == 2 or map_get(&seen, d) != NO_VALUE:
-                        continue
-                    map_put(&seen, d, 1)
-                    best.first = -effort(self, d, &efforts, 0)
-                    best.second = <int32_t>queue.size()
-                    promising.push(best)
-                    queue.push_back(d)
-                    parent.push_back(head)
-                    visited.push_back(0)
-                    if self.terms[d].nu >= 0 or self.live[d] == 1:
-                        found = best.second
-                        break
-                if queue.size() > self.max_explored:
-                    what = "states visited to decide whether `&` or `!` leaves anything"
-                    raise BudgetError("max_explored", self.max_explored, what)
-        finally:
-            map_free(&seen)
-            map_free(&efforts)
-        if found < 0:
-            for u in queue:
-                self.live[u] = 2
-            return False
-        while found >= 0:
-            self.live[queue[found]] = 1
-            found = parent[found]
-        return True
+        """Tell whether some derivative of a regular term may end (searched in ``searches``)."""
+        return False
 
     cdef bint is_textual(self, int32_t t) except -1:
         """Tell whether a term is a repetition that holds well-formed texts only. Remembered."""

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.mask_table cimport MaskTable
+from stackmask.pda.runs cimport Exit
 from stackmask.pda.tables cimport KeyMap
 
 
@@ -13,9 +14,19 @@ cdef struct Excluded:
     int32_t count
 
 
+cdef struct Tail:
+    # the exits of a run behind which something goes on: tail_exits[first:][:count]
+    int32_t run
+    int32_t first
+    int32_t count
+    int32_t most_before     # the most characters before one of them
+
+
 cdef class Filters(MaskTable):
-    cdef KeyMap slice_index                 # run << 16 | characters -> mask
-    cdef KeyMap filter_index                # run << 32 | low << 16 | high -> row
+    cdef KeyMap slice_index                 # run << 32 | characters -> mask
+    cdef KeyMap filter_index                # tail << 40 | low << 20 | high -> filter
+    cdef vector[Tail] tails
+    cdef vector[Exit] tail_exits
     cdef KeyMap both_index                  # filter << 32 | filter -> row
     cdef vector[Excluded] exclusions
     cdef vector[int32_t] excluded_tokens
@@ -23,6 +34,8 @@ cdef class Filters(MaskTable):
 
     cdef int32_t slice(self, int32_t run, int32_t high) except -3
     cdef int32_t whole_slice(self, int32_t run) except -3
-    cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3
+    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3
+    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except? -3
+    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except? -3
     cdef int32_t filter_both(self, int32_t a, int32_t b) except? -3
     cdef int32_t new_exclusion(self, int32_t base, vector[int32_t]& tokens) except 0

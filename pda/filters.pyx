@@ -9,10 +9,15 @@ a row, NO_FILTER, or below that the number of an *exclusion*, a short list of to
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from stackmask.pda.kinds cimport Kinds
 from stackmask.pda.mask_table cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
 from stackmask.pda.remainders cimport Nodes
 from stackmask.pda.runs cimport Run
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+
+cdef enum:
+    FEW_OUTSIDE = 256       # tokens that a filter leaves out; more are a row
+    COUNT_BITS = 20         # of the characters before a place, in keys
 
 
 cdef class Filters(MaskTable):
@@ -36,6 +41,8 @@ cdef class Filters(MaskTable):
         map_init(&self.filter_index)
         map_free(&self.both_index)
         map_init(&self.both_index)
+        self.tails.clear()
+        self.tail_exits.clear()
         self.exclusions.clear()
         self.excluded_tokens.clear()
         return MaskTable.drop(self)
@@ -49,25 +56,29 @@ cdef class Filters(MaskTable):
         cdef uint32_t* row
         if high < 0 or high > r.most_needed:
             high = r.most_needed
-        key = (<uint64_t>run << 16) | <uint64_t>high
+        key = (<uint64_t>run << 32) | <uint64_t>high
         found = map_get(&self.slice_index, key)
         if found != NO_VALUE:
             return found
-        if high == r.most_needed and r.token_first < 0:
+        if r.group_count >= 0:
+            found = self.slice_of_groups(run, high)
+            map_put(&self.slice_index, key, found)
+            return found
+        if high == r.most_needed and r.sorted_first < 0:
             found = self.whole_slice(run)
             map_put(&self.slice_index, key, found)
             return found
         self.runs.sort_tokens(run)
         r = self.runs.runs[run]
-        low = r.token_first
-        top = r.token_first + r.token_count
+        low = r.sorted_first
+        top = r.sorted_first + r.token_count
         while low < top:
             k = (low + top) // 2
             if self.runs.needed[k] <= high:
                 low = k + 1
             else:
                 top = k
-        count = low - r.token_first
+        count = low - r.sorted_first
         if count == 0:
             found = NO_TOKENS
         else:
@@ -78,19 +89,19 @@ cdef class Filters(MaskTable):
                     mask.dense = self.new_row()
                     row = self.rows[mask.dense]
                     memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
-                    for k in range(low, r.token_first + r.token_count):
+                    for k in range(low, r.sorted_first + r.token_count):
                         t = self.runs.tokens[k]
                         row[t >> 5] &= ~(<uint32_t>1 << (t & 31))
                 else:
                     mask.dense = self.new_row()
                     row = self.rows[mask.dense]
-                    for k in range(r.token_first, low):
+                    for k in range(r.sorted_first, low):
                         t = self.runs.tokens[k]
                         row[t >> 5] |= <uint32_t>1 << (t & 31)
             else:
                 mask.sparse_first = <int32_t>self.sparse_tokens.size()
                 mask.sparse_count = count
-                for k in range(r.token_first, low):
+                for k in range(r.sorted_first, low):
                     self.sparse_tokens.push_back(self.runs.tokens[k])
             found = <int32_t>self.masks.size()
             self.masks.push_back(mask)
@@ -118,51 +129,140 @@ cdef class Filters(MaskTable):
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
-    cdef int32_t filter_of(self, int32_t run, int32_t low, int32_t high) except -3:
-        """Return the row of the tokens that go on behind a run of ``low`` to ``high`` characters.
-
-        NO_FILTER: that is all of them. Tokens that do not go on behind a run may be in the row or not.
-        """
+    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3:
+        """Return the mask of the runs of at most ``high`` characters, from groups of the vocabulary."""
+        cdef Kinds kinds = self.trie.kinds
         cdef Run r = self.runs.runs[run]
+        cdef Mask mask = nothing()
+        cdef int32_t k, g, t, whole, next, count = 0, odd = r.sorted_first
+        cdef const int32_t* tokens = kinds.tokens.data()
+        cdef uint32_t* row = NULL
+        for k in range(r.group_first, r.group_first + r.group_count):
+            g = self.runs.groups[k]
+            count += kinds.up_to(g, high) - kinds.first[g]
+        while odd < r.sorted_first + r.sorted_count and self.runs.needed[odd] <= high:
+            odd += 1
+            count += 1
+        if count == 0:
+            return NO_TOKENS
+        if SPARSE * count <= self.width:
+            mask.sparse_first = <int32_t>self.sparse_tokens.size()
+            mask.sparse_count = count
+            for k in range(r.group_first, r.group_first + r.group_count):
+                g = self.runs.groups[k]
+                t = kinds.first[g]
+                self.sparse_tokens.append(tokens + t, tokens + kinds.up_to(g, high))
+            for k in range(r.sorted_first, odd):
+                self.sparse_tokens.push_back(self.runs.tokens[k])
+            self.masks.push_back(mask)
+            return <int32_t>self.masks.size() - 1
+        if 2 * count > r.token_count and count < r.token_count:
+            # most of it: take out the rest
+            whole = self.slice(run, -1)
+            mask.dense = self.new_row()
+            row = self.rows[mask.dense]
+            memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
+            for k in range(r.group_first, r.group_first + r.group_count):
+                g = self.runs.groups[k]
+                for t in range(kinds.up_to(g, high), kinds.first[g + 1]):
+                    row[tokens[t] >> 5] &= ~(<uint32_t>1 << (tokens[t] & 31))
+            for k in range(odd, r.sorted_first + r.sorted_count):
+                t = self.runs.tokens[k]
+                row[t >> 5] &= ~(<uint32_t>1 << (t & 31))
+        elif count == r.token_count and 2 * count > <int32_t>kinds.tokens.size():
+            # most of the vocabulary: take out the other groups
+            mask.dense = self.new_row()
+            row = self.rows[mask.dense]
+            memcpy(row, kinds.row.data(), 4 * kinds.row.size())
+            next = r.group_first
+            for g in range(<int32_t>kinds.kinds_of.size()):
+                if next < r.group_first + r.group_count and self.runs.groups[next] == g:
+                    next += 1
+                    continue
+                for t in range(kinds.first[g], kinds.first[g + 1]):
+                    row[tokens[t] >> 5] &= ~(<uint32_t>1 << (tokens[t] & 31))
+            for k in range(r.sorted_first, odd):
+                t = self.runs.tokens[k]
+                row[t >> 5] |= <uint32_t>1 << (t & 31)
+        else:
+            mask.dense = self.new_row()
+            row = self.rows[mask.dense]
+            for k in range(r.group_first, r.group_first + r.group_count):
+                g = self.runs.groups[k]
+                for t in range(kinds.first[g], kinds.up_to(g, high)):
+                    row[tokens[t] >> 5] |= <uint32_t>1 << (tokens[t] & 31)
+            for k in range(r.sorted_first, odd):
+                t = self.runs.tokens[k]
+                row[t >> 5] |= <uint32_t>1 << (t & 31)
+        self.masks.push_back(mask)
+        return <int32_t>self.masks.size() - 1
+
+    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except? -3:
+        """Return the filter of the tokens that go on behind a run of ``low`` to ``high`` characters.
+
+        ``tail``: where they go on. NO_FILTER: that is all of them. Tokens that do not go on there may pass or
+        not.
+        """
+        cdef Tail at = self.tails[tail]
         cdef uint64_t key
-        cdef int32_t found, k, t, i, inside = 0
+        cdef int32_t found
+        if high < 0 or high > at.most_before:
+            high = at.most_before
+        if low > at.most_before:
+            low = at.most_before + 1
+        if low == 0 and high == at.most_before:
+            return NO_FILTER
+        if (at.most_before + 1) >> COUNT_BITS:
+            # vocabularies of books
+            return self.make_filter(at, low, high)
+        key = (<uint64_t>tail << 2 * COUNT_BITS) | (<uint64_t>low << COUNT_BITS) | <uint64_t>high
+        found = map_get(&self.filter_index, key)
+        if found == NO_VALUE:
+            found = self.make_filter(at, low, high)
+            map_put(&self.filter_index, key, found)
+        return found
+
+    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except? -3:
+        """Make the filter that leaves out the tokens behind longer and shorter runs."""
+        cdef int32_t found, k, t, i, inside = 0, outside = 0
         cdef bint fits, most
         cdef Nodes n
         cdef uint32_t bit
         cdef uint32_t* row
-        if high < 0 or high > r.most_before:
-            high = r.most_before
-        if low > r.most_before:
-            low = r.most_before + 1
-        if low == 0 and high == r.most_before:
-            return NO_FILTER
-        key = (<uint64_t>run << 32) | (<uint64_t>low << 16) | <uint64_t>high
-        found = map_get(&self.filter_index, key)
-        if found != NO_VALUE:
-            return found
+        cdef vector[int32_t] left_out
+        n = self.forest.nodes(self.runs.runs[at.run].place)
+        for k in range(at.first, at.first + at.count):
+            i = self.tail_exits[k].place >> 2
+            t = n.token_first[n.end[i]] - n.token_first[i]
+            if low <= self.tail_exits[k].count <= high:
+                inside += t
+            else:
+                outside += t
+        if outside <= FEW_OUTSIDE:
+            for k in range(at.first, at.first + at.count):
+                if not low <= self.tail_exits[k].count <= high:
+                    i = self.tail_exits[k].place >> 2
+                    left_out.insert(
+                        left_out.end(), n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]]
+                    )
+            return self.new_exclusion(NO_FILTER, left_out)
         found = self.new_row()
         row = self.rows[found]
-        n = self.forest.nodes(r.place)
-        for k in range(r.exit_first, r.exit_first + r.exit_count):
-            i = self.runs.exits[k].place >> 2
-            t = n.token_first[n.end[i]] - n.token_first[i]
-            inside += t if low <= self.runs.exits[k].count <= high else -t
         # what is less is entered, or taken out
-        most = inside > 0
+        most = inside > outside
         if most:
             memset(row, 0xFF, 4 * <size_t>self.width)
-        for k in range(r.exit_first, r.exit_first + r.exit_count):
-            fits = low <= self.runs.exits[k].count <= high
+        for k in range(at.first, at.first + at.count):
+            fits = low <= self.tail_exits[k].count <= high
             if fits == most:
                 continue
-            i = self.runs.exits[k].place >> 2
+            i = self.tail_exits[k].place >> 2
             for t in range(n.token_first[i], n.token_first[n.end[i]]):
                 bit = <uint32_t>1 << (n.tokens[t] & 31)
                 if most:
                     row[n.tokens[t] >> 5] &= ~bit
                 else:
                     row[n.tokens[t] >> 5] |= bit
-        map_put(&self.filter_index, key, found)
         return found
 
     cdef int32_t filter_both(self, int32_t a, int32_t b) except? -3:

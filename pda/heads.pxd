@@ -8,6 +8,10 @@ from stackmask.pda.terms cimport TermStore
 from stackmask.pda.trie cimport Trie
 
 
+cdef enum:
+    NO_RUN_ITEM = -1
+
+
 cdef struct Leaf:
     # one way on: a head, and what follows it, ``tail after``
     int32_t head
@@ -18,6 +22,9 @@ cdef struct Leaf:
     bint nullable       # what follows may be empty
     bint calm           # what follows can end without a restriction pending, as far as is known
     bint words          # the head is words only
+    int32_t run         # NO_RUN_ITEM, or the head is low to high of these blanks, up to where the rest begins
+    int32_t low
+    int32_t high        # -1 without bound
     uint64_t first[4]   # bytes that it can begin with
 
 
@@ -53,12 +60,18 @@ cdef class Heads:
     cdef vector[int32_t] texts
     cdef vector[int32_t] spots      # nodes of the vocabulary
     cdef vector[int32_t] next_spots
+    cdef int32_t tail
 
     cdef bint is_word(self, int32_t term) noexcept
     cdef Cut cut(self, int32_t state) except *
     cdef int find(self, int32_t state, Cut* found) except -1
     cdef int follow(self, Piece at) except -1
+    cdef int find_blanks(self, int32_t state, Cut* found) except -1
+    cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1
+    cdef bint fill_path(self) except -1
+    cdef int32_t filled(self, int32_t item) except -1
     cdef bint begins_few(self) except -1
+    cdef bint ends_wide(self, bint words) noexcept
     cdef bint few_below(self) except -1
     cdef int spell(self, int32_t text) except -1
     cdef int add_leaf(self, Piece at) except -1

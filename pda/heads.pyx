@@ -23,9 +23,14 @@ from stackmask.pda.interning cimport (
     F_IMPURE,
     F_KEYS,
     K_ALT,
+    K_CALL,
     K_LIT,
+    K_REP,
     K_SEQ,
     K_SET,
+    K_TOKEN,
+    NEVER,
+    TEST_RULE,
     Ends,
     Term,
 )
@@ -41,7 +46,15 @@ cdef enum:
     MAX_LEAVES = 64     # ways on of one state
     FEW_BELOW = 16      # nodes of the vocabulary below words behind which names part
     FEW_PLACES = 16     # where words that are looked for may end in it
+    FEW_BLANKS = 8      # bytes of which blanks are made
+    MOST_LOOKS = 1024   # terms that are looked at for a first byte
     FEW = 8             # of so many texts, at most one begins like a head that ends anywhere
+    MANY_BYTES = 8      # one of so many is no word unless few texts begin with it
+
+
+cdef bint add_all(uint64_t* words) noexcept:
+    words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
+    return True
 
 
 @cython.final
@@ -130,7 +143,93 @@ cdef class Heads:
         found.other = EMPTY
         if found.count and self.left.size():
             found.other = self.left[0] if self.left.size() == 1 else self.terms.mk_alt(self.left, 0)
+        if not found.count:
+            self.find_blanks(state, found)
         return 0
+
+    cdef int find_blanks(self, int32_t state, Cut* found) except -1:
+        """Cut a state into blanks, which may be none, and what follows them, if that is cut in turn.
+
+        What follows must not begin like a blank: then the runs of blanks tell where it begins.
+        """
+        cdef Term u = self.terms.terms[state]
+        cdef Term blanks
+        cdef Leaf leaf
+        cdef int32_t k, count = 0, left = MOST_LOOKS
+        cdef uint64_t words[4]
+        cdef const uint64_t* own
+        if u.kind != K_SEQ or self.terms.terms[u.a].kind != K_REP or self.terms.terms[u.b].nu != NEVER:
+            return 0
+        blanks = self.terms.terms[self.terms.terms[u.a].a]
+        if blanks.kind != K_SET or not self.terms.terms[u.b].flags & F_IMPURE:
+            return 0
+        for k in range(256):
+            count += self.terms.set_has(blanks.a, k)
+        words[0] = words[1] = words[2] = words[3] = 0
+        if count > FEW_BLANKS or self.add_first(u.b, words, &left):
+            return 0
+        own = &self.terms.sets[4 * blanks.a]
+        for k in range(4):
+            if own[k] & words[k]:
+                return 0
+        if not self.cut(u.b).count:
+            return 0
+        leaf.head = state
+        leaf.tail = leaf.rest = u.b
+        leaf.after = EPS
+        leaf.run = self.terms.terms[u.a].a
+        leaf.low = self.terms.terms[u.a].b
+        leaf.high = self.terms.terms[u.a].c
+        leaf.words = leaf.nullable = leaf.calm = False
+        leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = ~<uint64_t>0
+        leaf.live = EPS
+        if self.terms.terms[u.b].flags & F_KEYS and not self.keys.always_lives(u.b):
+            leaf.live = u.b
+        found.first = <int32_t>self.leaves.size()
+        found.count = 1
+        self.leaves.push_back(leaf)
+        return 0
+
+    cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1:
+        """Add the bytes that a state can begin with, all if unknown. Return whether it may be empty.
+
+        ``left``: how many terms may be looked at.
+        """
+        cdef Term u, v
+        cdef int32_t k, item, rule
+        cdef bint on
+        while True:
+            left[0] -= 1
+            if left[0] < 0:
+                return add_all(words)
+            u = self.terms.terms[state]
+            item = u.a if u.kind == K_SEQ else state
+            v = self.terms.terms[item]
+            on = v.nu >= 0
+            if v.kind == K_SET or v.kind == K_LIT:
+                first_of_word(self.terms, item, words)
+            elif v.kind == K_ALT:
+                for k in range(v.a, v.a + v.b):
+                    if self.add_first(self.terms.kids[k], words, left):
+                        on = True
+            elif v.kind == K_REP:
+                if self.add_first(v.a, words, left):
+                    on = True
+            elif v.kind == K_CALL:
+                rule = self.terms.call_rule[v.a]
+                if rule <= TEST_RULE:
+                    on = True
+                elif rule < 0:
+                    return add_all(words)
+                elif self.add_first(self.terms.rule_body[rule], words, left) and v.c == 0:
+                    on = True
+            elif v.kind != K_TOKEN:
+                return add_all(words)
+            if not on:
+                return False
+            if u.kind != K_SEQ:
+                return True
+            state = u.b
 
     cdef int follow(self, Piece at) except -1:
         """Take items of a state into its head, as far as they go; alternatives go on by themselves."""
@@ -179,17 +278,78 @@ cdef class Heads:
                 at.nullable = at.nullable and v.nu >= 0
             self.path.push_back(item)
             at.term = next
-        if not at.nullable and (at.ends or self.begins_few()):
+        if not at.nullable and (self.begins_few() if not at.ends or self.ends_wide(at.words) else True):
             at.depth = <int32_t>self.path.size()
             self.ready.push_back(at)
             self.texts.insert(self.texts.end(), self.path.begin(), self.path.end())
             return 0
+        if at.nullable and at.term != EPS and self.fill_path():
+            # what comes first, if anything does; and what follows it, by itself
+            part = at
+            at.depth = 1
+            self.ready.push_back(at)
+            self.texts.push_back(self.path[0])
+            part.depth = 0
+            part.nullable = part.words = True
+            part.ends = False
+            self.parts.push_back(part)
+            return 0
         item = at.term if at.after == EPS else self.terms.mk_seq(at.term, at.after)
-        while not self.path.empty():
-            item = self.terms.mk_seq(self.path.back(), item)
-            self.path.pop_back()
+        # other alternatives may begin with the same items
+        for k in range(<int32_t>self.path.size() - 1, -1, -1):
+            item = self.terms.mk_seq(self.path[k], item)
         self.left.push_back(item)
         return 0
+
+    cdef bint fill_path(self) except -1:
+        """Make one item of those in ``path``, which may all be empty, without the empty text, if it pays.
+
+        It is where few texts begin like that, as behind the first digit of a number.
+        """
+        cdef int32_t found = EMPTY, first, k
+        cdef bint few
+        if self.path.empty():
+            return False
+        few = self.begins_few()
+        k = <int32_t>self.path.size()
+        while few and k:
+            # the first of the items that is there, and those behind it
+            k -= 1
+            first = self.filled(self.path[k])
+            if first == EMPTY:
+                return False
+            if k + 1 < <int32_t>self.path.size():
+                found = self.terms.mk_alt2(self.terms.mk_seq(first, self.tail), found)
+                self.tail = self.terms.mk_seq(self.path[k], self.tail)
+            else:
+                found = first
+                self.tail = self.path[k]
+        if few:
+            self.path.assign(1, found)
+        return few
+
+    cdef int32_t filled(self, int32_t item) except -1:
+        """Return an item without the empty text; EMPTY where that takes more than a look."""
+        cdef Term u = self.terms.terms[item]
+        cdef vector[int32_t] kids
+        cdef int32_t k, kid
+        if u.flags & F_IMPURE:
+            return EMPTY
+        if u.nu == NEVER:
+            return item
+        if u.kind == K_REP and self.terms.terms[u.a].nu == NEVER:
+            return self.terms.mk_rep(u.a, 1, u.c)
+        if u.kind != K_ALT:
+            return EMPTY
+        for k in range(u.a, u.a + u.b):
+            kid = self.terms.kids[k]
+            if kid == EPS:
+                continue
+            kid = self.filled(kid)
+            if kid == EMPTY:
+                return EMPTY
+            kids.push_back(kid)
+        return self.terms.mk_alt(kids, 0)
 
     cdef bint begins_few(self) except -1:
         """Tell whether few texts of the vocabulary begin like what is in ``path``, as with numbers."""
@@ -209,6 +369,17 @@ cdef class Heads:
                 if self.terms.maps[map].of[b] == k:
                     nodes += self.nodes_below[b]
         return nodes * FEW < self.trie.nodes
+
+    cdef bint ends_wide(self, bint words) noexcept:
+        """Tell whether ``path`` is one byte of many: nearly all texts that begin so go on behind it."""
+        cdef Term last = self.terms.terms[self.path.back()]
+        cdef int32_t k, b, count = 0
+        if not words or self.path.size() > 1 or last.kind != K_SET:
+            return False
+        for k in range(4):
+            for b in range(64):
+                count += (self.terms.sets[4 * last.a + k] >> b) & 1
+        return count >= MANY_BYTES
 
     cdef bint few_below(self) except -1:
         """Tell whether few texts of the vocabulary go on behind the words in ``path``.
@@ -277,6 +448,7 @@ cdef class Heads:
         leaf.after = at.after
         leaf.rest = at.term if at.after == EPS else UNSEEN
         leaf.words = at.words
+        leaf.run = NO_RUN_ITEM
         leaf.calm = not (self.terms.terms[at.term].flags | self.terms.terms[at.after].flags) & F_IMPURE
         leaf.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
         leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = 0

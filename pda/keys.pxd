@@ -88,6 +88,7 @@ cdef class KeyStates:
     cdef int32_t use(self, int32_t state, int32_t text) except -3
     cdef int32_t fresh(self, int32_t spec) except -3
     cdef int32_t view(self, int32_t state) except -3
+    cdef size_t nbytes(self) noexcept
     cdef int texts_of(self, int32_t node, vector[int32_t]& out) except -1
     cdef bint lives(self, int32_t state, int32_t term) except -1
     cdef bint always_lives(self, int32_t term) except -1

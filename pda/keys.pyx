@@ -64,8 +64,9 @@ cdef class KeyStates:
         """Return the number of a spec, which can be satisfied (see ``KeySpec``)."""
         cdef Spec s
         cdef int32_t slot
-        if spec in self.numbers:
-            return self.numbers[spec]
+        known = self.numbers.get(spec)
+        if known is not None:
+            return known
         self.numbers[spec] = self.specs.size()
         s.slots = spec.slots
         s.words = (s.slots + TEST_SLOT + 63) >> 6
@@ -583,6 +584,13 @@ cdef class KeyStates:
             # where no rule begins with a new one, that was all
             changed = changed and called >= <int32_t>old
         return 0
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes the key states take."""
+        cdef size_t held = sizeof(Spec) * self.specs.size() + sizeof(KeyState) * self.states.size()
+        held += 8 * (self.words.size() + self.state_index.mask + self.node_index.mask)
+        held += sizeof(TextNode) * self.nodes.size() + sizeof(Needs) * self.needs.size()
+        return held + 4 * (self.needed.size() + self.view_of.size()) + 24 * self.rule_tests.size()
 
     def counts(self):
         """Return sizes: key states, sets of tests that terms need."""

@@ -37,6 +37,8 @@ class Tables:
     characters: dict[Hashable, int] = field(default_factory=dict)
     # what a rule is → its number, or the numbers of its component
     rules: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
+    # an expression with numbers for the rules and parts in it → its number
+    shapes: dict[Hashable, int] = field(default_factory=dict)
     token_classes: dict[tuple[int, ...], int] = field(default_factory=dict)
     # number of the tables, where the nodes of expressions keep their terms for them; 0 for tables of a moment
     tag: int = 0

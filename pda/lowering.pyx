@@ -97,11 +97,10 @@ cdef class Lowering(RuleScan):
         cdef Expression body
         for name, rule in rules.items():
             self.bodies[name] = rule.body
-        todo = list(self.bodies)
+        known = self.recall()
+        todo = [name for name in self.bodies if name not in known] if known else list(self.bodies)
         users = {}
         for name in todo:
-            if self.recall(name):
-                continue
             refs = {}
             self.added.clear()
             body = self.bodies[name]
@@ -257,7 +256,9 @@ cdef class Lowering(RuleScan):
                 if other in inside and other not in order:
                     order[other] = len(order)
                     todo.append(other)
-        key = tuple([self.shape(self.bodies[name], order) for name in todo])
+        seen = {}
+        # marked, as one rule is known by a pair of numbers
+        key = (None, *[self.shape(self.bodies[name], order, seen) for name in todo])
         known = self.tables.rules.get(key)
         if known is None:
             known = tuple([self.terms.add_rule(self.nullable.get(name)) for name in todo])
@@ -289,30 +290,42 @@ cdef class Lowering(RuleScan):
             self.term(expr)
         return 0
 
-    cdef object shape(self, Expression expr, dict order):
-        """Return the expression with numbers for the names of rules: equal shapes mean the same."""
+    cdef object shape(self, Expression expr, dict order, dict seen):
+        """Return a number for the expression with numbers for the names of rules: equal shapes mean the same.
+
+        What refers to no rule of the component is its term. Cost: each object once, however often it is met.
+        """
         cdef Expression item
-        if expr.kind == REFERENCE:
-            if (<RuleRef>expr).name in order:
-                return (order[(<RuleRef>expr).name], (<RuleRef>expr).nonempty)
-            return ("rule", self.numbers[(<RuleRef>expr).name], (<RuleRef>expr).nonempty)
+        cdef object known, key
         if not expr.flags:
-            return ("term", self.term(expr))
-        if expr.kind == SEQUENCE or expr.kind == CHOICE:
-            return (expr.kind, *[self.shape(part, order) for part in items_of(expr)])
-        if expr.kind == REPEAT:
-            return (expr.kind, self.shape(item_of(expr), order), (<Repeat>expr).min, (<Repeat>expr).max)
-        if expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
+            return -1 - self.term(expr)
+        if expr.kind == REFERENCE and (<RuleRef>expr).name not in order:
+            return -1 - self.reference((<RuleRef>expr).name, NO_ACTION, (<RuleRef>expr).nonempty)
+        known = <Py_ssize_t><void*>expr
+        found = seen.get(known)
+        if found is not None:
+            return found
+        if expr.kind == REFERENCE:
+            key = (REFERENCE, order[(<RuleRef>expr).name], (<RuleRef>expr).nonempty)
+        elif expr.kind == SEQUENCE or expr.kind == CHOICE:
+            key = (expr.kind, *[self.shape(part, order, seen) for part in items_of(expr)])
+        elif expr.kind == REPEAT:
+            key = (REPEAT, self.shape(item_of(expr), order, seen), (<Repeat>expr).min, (<Repeat>expr).max)
+        elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
             item = item_of(expr)
             name = self.callee(item)
             nonempty = item.kind == REFERENCE and (<RuleRef>item).nonempty
             number = ("rule", self.numbers[name]) if name not in order else order[name]
             if expr.kind == CAPTURE:
-                return (expr.kind, number, self.semantics.add_action((<Capture>expr).action))
-            return (expr.kind, number, nonempty, (<Keyed>expr).spec if expr.kind == KEYED else None)
-        if expr.kind == DYNAMIC:
-            return (expr.kind, self.semantics.add_resolver((<Dynamic>expr).resolver))
-        return expr
+                key = (CAPTURE, number, self.semantics.add_action((<Capture>expr).action))
+            else:
+                key = (expr.kind, number, nonempty, (<Keyed>expr).spec if expr.kind == KEYED else None)
+        elif expr.kind == DYNAMIC:
+            key = (DYNAMIC, self.semantics.add_resolver((<Dynamic>expr).resolver))
+        else:
+            key = expr
+        found = seen[known] = self.tables.shapes.setdefault(key, len(self.tables.shapes))
+        return found
 
     # -- terms ---------------------------------------------------------------------------------------
 

@@ -14,15 +14,15 @@ up; and a configuration remembers its whole mask (``whole_masks``).
 """
 
 cimport cython
-from libc.string cimport memset
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.config_table cimport DEAD
-from stackmask.pda.filters cimport Excluded
+from stackmask.pda.filters cimport Excluded, Tail
 from stackmask.pda.keys cimport KEYS_UNKNOWN
 from stackmask.pda.mask_table cimport Group, Include, Mask
 from stackmask.pda.remainders cimport INCLUSIVE
-from stackmask.pda.runs cimport NOT_A_CODE
+from stackmask.pda.row_words cimport copy_words
+from stackmask.pda.runs cimport NOT_A_CODE, Exit
 from stackmask.pda.whole_masks cimport NO_MASK
 
 cdef enum:
@@ -200,7 +200,7 @@ cdef class MaskStore(WholeMasks):
         self.collect(family, config)
         whole = NO_MASK
         if self.simulate_all:
-            memset(words, 0, 4 * <size_t>self.width)
+            copy_words(words, NULL, self.width)
         else:
             whole = self.put_together(words)
             if self.parts_unsure.size():
@@ -257,4 +257,5 @@ cdef class MaskStore(WholeMasks):
         held += 4 * (self.readers.size() + self.mask_groups.size())
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += 4 * self.excluded_tokens.size() + sizeof(Excluded) * self.exclusions.size()
+        held += sizeof(Tail) * self.tails.size() + sizeof(Exit) * self.tail_exits.size()
         return held + self.whole_nbytes() + self.runs.nbytes()

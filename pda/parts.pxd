@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport Edge
-from stackmask.pda.heads cimport Heads
+from stackmask.pda.heads cimport Heads, Leaf
 from stackmask.pda.simulation cimport Simulation
 from stackmask.pda.tables cimport KeyMap, mix
 
@@ -78,6 +78,7 @@ cdef class MaskParts(Simulation):
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
     cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) noexcept
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept
+    cdef bint visit_blanks(self, ConfigSpace family, Leaf leaf, int32_t frame, Visit at) except -1
     cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1
     cdef bint any_exit(self, ConfigSpace family, Visit at, uint64_t ends) except -1
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3

@@ -10,12 +10,13 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from stackmask.pda.config_table cimport Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
-from stackmask.pda.heads cimport Cut, Heads, Leaf
-from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, EMPTY, EPS, F_KEYS, F_LOCAL, Ends
-from stackmask.pda.keys cimport KEYS_UNKNOWN
+from stackmask.pda.heads cimport NO_RUN_ITEM, Cut, Heads, Leaf
+from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, ANY_BYTE, EMPTY, EPS, F_KEYS, F_LOCAL, Ends
+from stackmask.pda.keys cimport KEYS_UNKNOWN, MORE_TEXTS
 from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
 from stackmask.pda.remainders cimport IN_FOREST
 from stackmask.pda.repeated_walks cimport NOT_JOINT
+from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
@@ -171,6 +172,8 @@ cdef class MaskParts(Simulation):
                 continue
             if not leaf.calm and not self.is_way_on(family, i, frame):
                 continue
+            if leaf.run != NO_RUN_ITEM:
+                return group == WHOLE and self.visit_blanks(family, leaf, frame, at)
             strict = leaf.nullable and self.is_strict(family, frame)
             if group == WHOLE:
                 found = self.root(leaf.head, strict, leaf.words)
@@ -197,6 +200,35 @@ cdef class MaskParts(Simulation):
                     self.parts_unsure.push_back(part)
                 else:
                     self.parts_found.push_back(part)
+        return True
+
+    cdef bint visit_blanks(self, ConfigSpace family, Leaf leaf, int32_t frame, Visit at) except -1:
+        """Visit what a state of blanks, which may be none, and a rest allows, from the runs of blanks.
+
+        Return whether there are such runs: they are made once enough states have asked.
+        """
+        cdef int32_t run, tail, code = self.runs.code_of(leaf.run)
+        cdef vector[int32_t] nowhere
+        cdef Part part
+        cdef Edge edge
+        if code == NOT_A_CODE or not self.runs.is_made(code):
+            return False
+        run = self.runs.run_of(code, 0)
+        part.mask = self.slice(run, leaf.high)
+        part.filter = at.filter
+        if part.mask != NO_TOKENS:
+            if at.unsure:
+                self.parts_unsure.push_back(part)
+            else:
+                self.parts_found.push_back(part)
+        tail = self.tail_of(run, -1)
+        if leaf.low <= self.tails[tail].most_before:
+            at.filter = self.filter_both(at.filter, self.filter_of(tail, leaf.low, leaf.high))
+            edge.rest = leaf.rest
+            edge.parent = frame
+            edge.action = ACTION_NONE
+            edge.saved = 0
+            self.enter(family, self.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
         return True
 
     cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1:
@@ -328,6 +360,18 @@ cdef class MaskParts(Simulation):
                 if sem < 0:
                     self.simulate_all = True
                     return 0
+                known = self.semantics.keys_at(sem)
+                if (
+                    self.semantics.keys.states[known].texts == MORE_TEXTS
+                    and not (at.unsure and at.origin >= 0)
+                    and self.is_cut(state, known)
+                ):
+                    # of one more key walks know nothing, so that none need be doubted behind this one
+                    at.keys = known
+                    if self.visit_heads(family, state, group, edge.parent, at):
+                        state = self.heads.cut(state).other
+                        if state == EMPTY:
+                            return 0
                 found = self.child(group, state, sem, strict)
                 return self.go_on(found, edge.parent, at)
             sem = SEM_SYMBOL

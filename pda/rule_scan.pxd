@@ -21,7 +21,7 @@ cdef class RuleScan:
 
     cdef int scan(self, Expression expr, dict refs) except -1
     cdef object callee(self, Expression item)
-    cdef bint recall(self, object name) except -1
+    cdef set recall(self)
     cdef int remember(self, list component) except -1
     cdef int spread_keys(self, dict users) except -1
 

@@ -1,7 +1,7 @@
 """What the rules of one grammar refer to, and what is remembered of rules that were lowered before.
 
-A rule is remembered under its body, as front ends share such objects between grammars, with the bodies of all
-rules that it reaches: it is the same again only where all of these are.
+A rule is remembered under its body, as front ends share such objects between grammars, with the
+numbers of the rules that it refers to: it is the same again only where these are.
 """
 
 from libc.stdint cimport int64_t
@@ -26,7 +26,6 @@ from stackmask.pda.errors import BudgetError
 
 cdef enum:
     MAX_BODIES = 20_000
-    MAX_REACH = 64              # rules that a remembered rule may reach
 
 cdef int64_t runs = 0           # lowerings and scans begun so far
 
@@ -80,70 +79,75 @@ cdef class RuleScan:
             self.added.append(name)
         return name
 
-    cdef bint recall(self, object name) except -1:
-        """Take over what is known of a rule with this very body and all that it reaches."""
-        cdef tuple flat
+    cdef set recall(self):
+        """Take over what is known of rules with these very bodies, and return their names.
+
+        A rule is known where the rules that it refers to are, with the numbers that they had. Cost: linear in
+        the references of what is remembered.
+        """
+        cdef dict known = self.tables.bodies, found = {}, users = {}
+        cdef list todo = list(self.bodies), wrong = []
+        cdef tuple entry, refs
         cdef Py_ssize_t i
-        found = self.tables.bodies.get(id(self.bodies[name]))
-        if found is None:
-            return False
-        _, number, nullable, height, keyed, reach, stacked = found
-        flat = <tuple>reach
-        for i in range(0, len(flat), 2):
-            if self.bodies.get(flat[i]) is not flat[i + 1]:
-                return False
-        self.numbers[name] = number
-        if nullable is not None:
-            self.nullable[name] = nullable
-        self.heights[name] = height
-        if keyed:
-            self.keyed.add(name)
-        self.stacked |= stacked
-        return True
+        for name in todo:
+            hit = known.get(<Py_ssize_t><void*>self.bodies[name])
+            if hit is None:
+                continue
+            found[name] = hit
+            refs = <tuple>(<tuple>hit)[5]
+            for i in range(0, len(refs), 2):
+                if isinstance(refs[i], Expression):  # what a call needs a rule for
+                    self.callee(<Expression>refs[i])
+            if self.added:
+                todo.extend(self.added)
+                self.added.clear()
+        for name, hit in found.items():
+            refs = <tuple>(<tuple>hit)[5]
+            for i in range(0, len(refs), 2):
+                other = refs[i]
+                if isinstance(other, Expression):
+                    other = <Py_ssize_t><void*>other
+                users.setdefault(other, []).append(name)
+                hit = found.get(other)
+                if hit is None or (<tuple>hit)[1] != refs[i + 1]:
+                    wrong.append(name)
+        while wrong:
+            name = wrong.pop()
+            if found.pop(name, None) is not None:
+                wrong.extend(users.get(name, ()))
+        for name, hit in found.items():
+            entry = <tuple>hit
+            self.numbers[name] = entry[1]
+            if entry[2] is not None:
+                self.nullable[name] = entry[2]
+            self.heights[name] = entry[3]
+            if entry[4]:
+                self.keyed.add(name)
+            self.stacked |= entry[6]
+        return set(found)
 
     cdef int remember(self, list component) except -1:
-        """Remember the rules of a component under their bodies, with the bodies of all that they reach."""
-        cdef dict known_bodies = self.tables.bodies
-        cdef dict reach = {}
-        cdef list flat = []
-        cdef tuple theirs
-        cdef Py_ssize_t i
-        cdef set inside = set(component)
+        """Remember the rules of a component under their bodies, with the numbers of what they refer to."""
+        cdef dict known = self.tables.bodies
+        cdef list refs
+        cdef Expression body
         if self.token_classes:  # special tokens are noted per grammar
             return 0
+        if len(known) > MAX_BODIES:
+            known.clear()
         for name in component:
-            if type(name) is not int:
-                reach[name] = self.bodies[name]
-        for name in component:
+            refs = []
             for other in self.refs[name]:
-                if other in inside:
-                    continue
-                known = known_bodies.get(id(self.bodies[other]))
-                if known is None:
-                    return 0
-                if type(other) is not int:
-                    reach[other] = self.bodies[other]
-                theirs = (<tuple>known)[5]
-                for i in range(0, len(theirs), 2):
-                    reach[theirs[i]] = theirs[i + 1]
-                if len(reach) > MAX_REACH:
-                    return 0
-        if len(reach) > MAX_REACH:
-            return 0
-        if len(known_bodies) > MAX_BODIES:
-            known_bodies.clear()
-        for name, body in reach.items():  # names and bodies by turns: pairs would be objects of their own
-            flat.append(name)
-            flat.append(body)
-        theirs = tuple(flat)
-        for name in component:
-            known_bodies[id(self.bodies[name])] = (
-                self.bodies[name],
+                refs.append(self.bodies[other] if type(other) is int else other)
+                refs.append(self.numbers[other])
+            body = self.bodies[name]
+            known[<Py_ssize_t><void*>body] = (
+                body,
                 self.numbers[name],
                 self.nullable.get(name),
                 self.heights[name],
                 name in self.keyed,
-                theirs,
+                tuple(refs),
                 self.stacked,
             )
         return 0

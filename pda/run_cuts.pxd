@@ -26,57 +26,28 @@ cdef struct Later:
     int32_t least           # characters that the run has in all tokens that pass the filter
 
 
-cdef struct Without:
-    # the filter of what begins with other bytes than these below a place
-    int32_t place
-    int32_t row
-    uint64_t words[4]
-
-
-cdef struct Twin:
-    # scratch: a node that a configuration and the one without what narrows its runs both come to
-    int32_t node
-    int32_t config
-    int32_t plain
-
-
 cdef struct ByteSet:
-    bint known
     uint64_t words[4]
 
 
 cdef class RunCuts(Filters):
     cdef KeyMap part_index                  # semantic state << 32 | state -> part
     cdef vector[RunPart] parts
+    cdef KeyMap tail_index                  # run << 32 | configuration behind it -> tail
     cdef KeyMap met_codes                   # code -> states met of which its runs settle most tokens
-    cdef KeyMap without_index               # hash of a place and bytes -> entry
-    cdef vector[Without] withouts
-    cdef vector[Twin] twins                 # scratch
-    cdef Growing[ByteSet] first              # configuration -> the bytes it can go on with
+    cdef Growing[int32_t] first_at           # configuration -> 1 + its place below, or 0
+    cdef Growing[ByteSet] first              # the bytes that a configuration can go on with
     cdef Growing[int32_t] split_of           # configuration -> what is left without its runs, or itself
     cdef Growing[int32_t] split_first        # configuration -> its runs: split_parts[first:][:count]
     cdef Growing[int32_t] split_count
     cdef Growing[int32_t] split_parts
-    cdef Growing[int32_t] plain_of           # configuration -> itself without what narrows its runs
 
     cdef int drop(self) except -1
     cdef int first_of(self, int32_t config, uint64_t* words) except -1
     cdef int32_t times_met(self, int32_t code) except -1
+    cdef bint is_narrow(self, int32_t code) noexcept
     cdef int32_t part_of(self, int32_t state, int32_t sem) except -3
     cdef int split(self, int32_t config) except -3
-    cdef int32_t plain_state(self, int32_t state) except -3
-    cdef int32_t plain(self, int32_t config) except -3
-    cdef int32_t narrow(
-        self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left
-    ) except -3
-    cdef bint exclude(self, int32_t config, int32_t place, vector[Later]& later) except -1
     cdef bint is_known(self, int32_t config) noexcept
-    cdef int32_t cut_here(
-        self,
-        int32_t config,
-        int32_t place,
-        vector[Later]& later,
-        vector[int32_t]& jobs,
-        vector[int32_t]& job_configs,
-    ) except -3
-    cdef int32_t without(self, int32_t place, vector[int32_t]& nodes) except -1
+    cdef bint passes(self, int32_t run, RunPart part, int32_t* filter) except -3
+    cdef int32_t tail_of(self, int32_t run, int32_t rest) except -3

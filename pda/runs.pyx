@@ -9,22 +9,28 @@ to be walked over.
 
 X must be a *prefix code*: no string of X begins another one, so that a text is cut into characters in one
 way.
+
+Of the whole vocabulary, tokens that are runs are put together from groups of tokens of the same kinds of
+characters (``kinds``), and the places behind runs are found from the byte that follows, so that a new class
+of characters costs what it is made of and not a pass.
 """
 
 cimport cython
-from libc.stdint cimport uint8_t, uint16_t
-from libc.string cimport memset
+from libc.stdint cimport int8_t, uint8_t, uint16_t, uint32_t
+from libc.string cimport memcmp, memset
+from libcpp.algorithm cimport sort
 
-from stackmask.pda.below cimport Below, utf8_step
+from stackmask.pda.below cimport UTF8_STATES, Below, utf8_steps
 from stackmask.pda.interning cimport EMPTY, EPS, F_BOOL, F_IMPURE
+from stackmask.pda.kinds cimport Kinds, may_be
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
-from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
 from stackmask.pda.trie cimport Trie
 
 cdef enum:
     MAX_CODE_STATES = 64    # characters have a few; longer items are no characters
     LARGE = 4096            # nodes; a larger subtree is walked where it is instead of being merged
-    UTF8_STATES = 8
+    MOST_MIXED = 4096       # tokens of kinds that X has in part; with more the trie is cut
 
 
 @cython.final
@@ -38,11 +44,15 @@ cdef class Runs:
         map_init(&self.code_index)
         map_init(&self.run_index)
         map_init(&self.remainder_index)
+        map_init(&self.exit_index)
+        map_init(&self.merge_index)
 
     def __dealloc__(self):
         map_free(&self.code_index)
         map_free(&self.run_index)
         map_free(&self.remainder_index)
+        map_free(&self.exit_index)
+        map_free(&self.merge_index)
 
     cdef int32_t code_of(self, int32_t item) except -2:
         """Return the automaton of an item that is a prefix code, or NOT_A_CODE. Remembered."""
@@ -82,16 +92,26 @@ cdef class Runs:
                 self.table[base + 256 * head + b] = <int16_t>target
             head += 1
         code.first_row = base
+        code.states = <int32_t>states.size()
         for k in range(4):
-            code.first[k] = 0
+            code.first[k] = code.used[k] = code.last[k] = 0
         for b in range(256):
             if self.table[base + b] >= 0:
                 code.first[b >> 6] |= <uint64_t>1 << (b & 63)
+            for k in range(states.size()):
+                target = self.table[base + 256 * k + b]
+                if target >= 0:
+                    code.used[b >> 6] |= <uint64_t>1 << (b & 63)
+                if target == 0:
+                    code.last[b >> 6] |= <uint64_t>1 << (b & 63)
         code.single[0] = code.single[1] = 0
         for b in range(128):
             if self.table[base + b] == 0:
                 code.single[b >> 6] |= <uint64_t>1 << (b & 63)
         code.leads = self.whole_leads(&self.table[base])
+        code.kinds = self.forest.trie.kinds.sort_kinds(
+            &self.table[base], code.states, code.single, code.leads
+        )
         self.codes.push_back(code)
         found = <int32_t>self.codes.size() - 1
         map_put(&self.code_index, item, found)
@@ -99,35 +119,22 @@ cdef class Runs:
 
     cdef uint64_t whole_leads(self, const int16_t* table):
         """Return the bytes, from 0xC0, such that X has all the characters of UTF-8 that begin with them."""
-        cdef int32_t lead, b, state, s, t
+        cdef const int8_t* steps = utf8_steps()
+        cdef int32_t lead, s
         cdef uint64_t found = 0
-        cdef size_t head
         cdef bint whole
-        cdef vector[int32_t] partner    # state of UTF-8 -> state of X
-        cdef vector[int32_t] queue
+        cdef int32_t[UTF8_STATES] tried     # by state of UTF-8: the state of X that was looked at last
+        cdef bint[UTF8_STATES] result
+        for s in range(UTF8_STATES):
+            tried[s] = -1
         for lead in range(0xC0, 0x100):
-            s = utf8_step(0, <uint8_t>lead)
+            s = steps[lead]
             if s < 0 or table[lead] < 0:
                 continue
-            partner.assign(UTF8_STATES, -1)
-            partner[0] = 0
-            partner[s] = table[lead]
-            queue.assign(1, s)
-            head = 0
-            whole = True
-            while whole and head < queue.size():
-                state = queue[head]
-                head += 1
-                for b in range(256):
-                    s = utf8_step(state, <uint8_t>b)
-                    t = table[256 * partner[state] + b]
-                    if (s < 0) != (t < 0):
-                        whole = False
-                    elif s >= 0 and partner[s] < 0:
-                        partner[s] = t
-                        queue.push_back(s)
-                    elif s >= 0 and partner[s] != t:
-                        whole = False
+            if tried[s] != table[lead]:
+                tried[s] = table[lead]
+                result[s] = is_whole(steps, table, s, table[lead])
+            whole = result[s]
             if whole:
                 found |= <uint64_t>1 << (lead - 0xC0)
         return found
@@ -139,44 +146,168 @@ cdef class Runs:
     cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
         """Return the run table of the tokens strictly below a place. Remembered.
 
-        Cost: a few nanoseconds a node; subtrees of the vocabulary that are all X are taken whole.
+        Cost: of the whole vocabulary, nanoseconds a group, and tens of them a token of a kind that X has in
+        part. Else a few nanoseconds a node; subtrees of the vocabulary that are all X are taken whole.
         """
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
         cdef int32_t found = map_get(&self.run_index, key)
         cdef Run run
         cdef int32_t i
-        cdef int32_t offset[257]
-        cdef Exit exit
         if found != NO_VALUE:
             return found
         run.code = code
         run.place = place
-        run.token_first = -1
-        run.most_needed = run.most_before = 0
+        run.group_count = run.sorted_first = run.exit_first = -1
+        run.group_first = run.sorted_count = run.exit_count = run.token_count = 0
+        run.most_needed = 0
+        if place == 0:
+            self.take_groups(&run)
         self.runs.push_back(run)
         found = <int32_t>self.runs.size() - 1
-        self.cut_again(found)
-        run.token_count = <int32_t>self.found_tokens.size()
-        for i in range(run.token_count):
-            run.most_needed = max(run.most_needed, self.found_needs[i])
-        # by byte; those of one byte stay in the order of the trie
-        run.exit_count = <int32_t>self.found_exits.size()
-        run.exit_first = <int32_t>self.exits.size()
-        memset(offset, 0, sizeof(offset))
-        for i in range(run.exit_count):
-            offset[self.found_exits[i].byte + 1] += 1
-            run.most_before = max(run.most_before, self.found_exits[i].count)
-        for i in range(256):
-            offset[i + 1] += offset[i]
-        self.exits.resize(run.exit_first + run.exit_count)
-        for i in range(run.exit_count):
-            exit = self.found_exits[i]
-            exit.place = (exit.place << 2) | (place & IN_FOREST) | INCLUSIVE
-            self.exits[run.exit_first + offset[exit.byte]] = exit
-            offset[exit.byte] += 1
-        self.runs[found] = run
+        if run.group_count < 0:
+            self.cut_again(found)
+            self.runs[found].token_count = <int32_t>self.found_tokens.size()
+            for i in range(<int32_t>self.found_needs.size()):
+                self.runs[found].most_needed = max(self.runs[found].most_needed, self.found_needs[i])
+            self.find_exits(found)
         map_put(&self.run_index, key, found)
         return found
+
+    cdef bint take_groups(self, Run* run) except -1:
+        """Put the tokens of a run together from groups of the vocabulary; return whether that is cheap."""
+        cdef Kinds kinds = self.forest.trie.kinds
+        cdef Code code = self.codes[run.code]
+        cdef const int16_t* table = &self.table[code.first_row]
+        cdef vector[int32_t] mixed
+        cdef vector[uint64_t] sorted_
+        cdef int32_t g, t, needed, count = 0, old = <int32_t>self.groups.size()
+        cdef size_t k
+        for g in range(<int32_t>kinds.kinds_of.size()):
+            if not kinds.kinds_of[g] & ~code.kinds.inside:
+                self.groups.push_back(g)
+                run.token_count += kinds.first[g + 1] - kinds.first[g]
+                run.most_needed = max(run.most_needed, <int32_t>kinds.characters[kinds.first[g + 1] - 1])
+            elif may_be(code.kinds, kinds.kinds_of[g]):
+                mixed.push_back(g)
+                count += kinds.first[g + 1] - kinds.first[g]
+        if count > MOST_MIXED:
+            self.groups.resize(old)
+            run.token_count = run.most_needed = 0
+            return False
+        for k in range(mixed.size()):
+            for t in range(kinds.first[mixed[k]], kinds.first[mixed[k] + 1]):
+                needed = kinds.needed(kinds.tokens[t], table)
+                if needed >= 0:
+                    sorted_.push_back((<uint64_t>needed << 32) | <uint64_t>kinds.tokens[t])
+        sort(sorted_.begin(), sorted_.end())
+        run.group_first = old
+        run.group_count = <int32_t>self.groups.size() - old
+        run.sorted_first = <int32_t>self.tokens.size()
+        run.sorted_count = <int32_t>sorted_.size()
+        run.token_count += run.sorted_count
+        for k in range(sorted_.size()):
+            self.tokens.push_back(<int32_t><uint32_t>sorted_[k])
+            self.needed.push_back(<int32_t>(sorted_[k] >> 32))
+            run.most_needed = max(run.most_needed, <int32_t>(sorted_[k] >> 32))
+        return True
+
+    cdef int find_exits(self, int32_t run) except -1:
+        """Keep all exits of a run, by byte; those of one byte stay in the order of the trie."""
+        cdef Run r
+        cdef int32_t i
+        cdef int32_t offset[257]
+        cdef Exit exit
+        if self.runs[run].exit_first >= 0:
+            return 0
+        self.cut_again(run)
+        r = self.runs[run]
+        r.exit_count = <int32_t>self.found_exits.size()
+        r.exit_first = <int32_t>self.exits.size()
+        memset(offset, 0, sizeof(offset))
+        for i in range(r.exit_count):
+            offset[self.found_exits[i].byte + 1] += 1
+        for i in range(256):
+            offset[i + 1] += offset[i]
+        self.exits.resize(r.exit_first + r.exit_count)
+        for i in range(r.exit_count):
+            exit = self.found_exits[i]
+            exit.place = (exit.place << 2) | (r.place & IN_FOREST) | INCLUSIVE
+            self.exits[r.exit_first + offset[exit.byte]] = exit
+            offset[exit.byte] += 1
+        self.runs[run] = r
+        return 0
+
+    cdef Span exits_with(self, int32_t run, uint8_t byte) except *:
+        """Return the exits of a run where a byte follows. Remembered.
+
+        Where all are not known yet, those of a byte that few nodes have are found from these nodes.
+        """
+        cdef Kinds kinds = self.forest.trie.kinds
+        cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
+        cdef Run* r = &self.runs[run]
+        cdef Span found
+        cdef int32_t low, high, middle, known, nodes
+        found.first = found.count = 0
+        if (self.codes[r.code].first[byte >> 6] >> (byte & 63)) & 1:
+            return found
+        # a run of few tokens is cut in less time than as many nodes are looked at
+        nodes = kinds.node_first[byte + 1] - kinds.node_first[byte]
+        if r.exit_first < 0 and not kinds.is_frequent(byte) and nodes <= r.token_count:
+            known = map_get(&self.exit_index, key)
+            if known != NO_VALUE:
+                return self.exits_of_byte[known]
+            found.first = <int32_t>self.exits.size()
+            for middle in range(kinds.node_first[byte], kinds.node_first[byte + 1]):
+                self.climb(run, kinds.nodes[middle])
+            found.count = <int32_t>self.exits.size() - found.first
+            map_put(&self.exit_index, key, <int32_t>self.exits_of_byte.size())
+            self.exits_of_byte.push_back(found)
+            return found
+        self.find_exits(run)
+        r = &self.runs[run]
+        low = r.exit_first
+        high = r.exit_first + r.exit_count
+        while low < high:
+            middle = (low + high) // 2
+            if self.exits[middle].byte < byte:
+                low = middle + 1
+            else:
+                high = middle
+        found.first = low
+        while low < r.exit_first + r.exit_count and self.exits[low].byte == byte:
+            low += 1
+        found.count = low - found.first
+        return found
+
+    cdef int climb(self, int32_t run, int32_t node) except -1:
+        """Add a node of the vocabulary to ``exits`` if nothing but whole characters of X stands before it."""
+        cdef Trie trie = self.forest.trie
+        cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].first_row]
+        cdef Code* code = &self.codes[self.runs[run].code]
+        cdef int32_t at = trie.parent[node], state = 0
+        cdef uint8_t byte = trie.byte[at]
+        cdef Exit exit
+        if at and not (code.last[byte >> 6] >> (byte & 63)) & 1:
+            return 0
+        self.path.clear()
+        while at:
+            byte = trie.byte[at]
+            if not (code.used[byte >> 6] >> (byte & 63)) & 1:
+                return 0
+            self.path.push_back(byte)
+            at = trie.parent[at]
+        exit.count = 0
+        while not self.path.empty():
+            state = table[256 * state + self.path.back()]
+            self.path.pop_back()
+            if state < 0:
+                return 0
+            exit.count += state == 0
+        if state == 0:
+            exit.place = (node << 2) | INCLUSIVE
+            exit.byte = trie.byte[node]
+            self.exits.push_back(exit)
+        return 0
 
     cdef int cut_again(self, int32_t run) except -1:
         """Find the tokens and exits of a run, unless they are what was found last."""
@@ -210,6 +341,7 @@ cdef class Runs:
             trie.characters.data(),
             before,
             self.codes[code],
+            self.runs[run].group_count < 0,
         )
         self.cut_run = run
         return 0
@@ -219,7 +351,7 @@ cdef class Runs:
         cdef vector[int32_t] offset
         cdef int32_t i, t, first, count = self.runs[run].token_count
         cdef size_t k
-        if self.runs[run].token_first >= 0:
+        if self.runs[run].sorted_first >= 0:
             return 0
         self.cut_again(run)
         first = <int32_t>self.tokens.size()
@@ -235,7 +367,8 @@ cdef class Runs:
             offset[self.found_needs[i]] += 1
             self.tokens[t] = self.found_tokens[i]
             self.needed[t] = self.found_needs[i]
-        self.runs[run].token_first = first
+        self.runs[run].sorted_first = first
+        self.runs[run].sorted_count = count
         return 0
 
     cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1:
@@ -245,28 +378,20 @@ cdef class Runs:
         """
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef int32_t found = map_get(&self.remainder_index, key)
-        cdef Run r = self.runs[run]
         cdef vector[int32_t] large
         cdef vector[int32_t] small
-        cdef int32_t low, high, middle, k
+        cdef Span at
+        cdef int32_t k
         if found != NO_VALUE:
             return found
-        low = r.exit_first
-        high = r.exit_first + r.exit_count
-        while low < high:
-            middle = (low + high) // 2
-            if self.exits[middle].byte < byte:
-                low = middle + 1
+        at = self.exits_with(run, byte)
+        for k in range(at.first, at.first + at.count):
+            if self.forest.size_of(self.exits[k].place) > LARGE:
+                large.push_back(self.exits[k].place)
             else:
-                high = middle
-        while low < r.exit_first + r.exit_count and self.exits[low].byte == byte:
-            if self.forest.size_of(self.exits[low].place) > LARGE:
-                large.push_back(self.exits[low].place)
-            else:
-                small.push_back(self.exits[low].place)
-            low += 1
+                small.push_back(self.exits[k].place)
         if small.size() > 1:
-            k = self.forest.merge(small)
+            k = self.merge(small)
             small.clear()
             small.push_back(k)
         found = <int32_t>self.remainders.size()
@@ -278,12 +403,71 @@ cdef class Runs:
         map_put(&self.remainder_index, key, found)
         return found
 
+    cdef int32_t merge(self, vector[int32_t]& places) except -1:
+        """Return the place of the remainders at some places laid over each other.
+
+        Remembered: classes that differ in few characters leave the same places behind their runs.
+        """
+        cdef Merged entry
+        cdef uint64_t h = 67
+        cdef int32_t known
+        cdef size_t k
+        for k in range(places.size()):
+            h = mix(h, <uint64_t>places[k])
+        while True:
+            known = map_get(&self.merge_index, h)
+            if known == NO_VALUE:
+                break
+            entry = self.merged[known]
+            if entry.count == <int32_t>places.size() and not memcmp(
+                self.merged_places.data() + entry.first, places.data(), 4 * places.size()
+            ):
+                return entry.place
+            h += 1
+        entry.first = <int32_t>self.merged_places.size()
+        entry.count = <int32_t>places.size()
+        entry.place = self.forest.merge(places)
+        self.merged_places.append(places.begin(), places.end())
+        map_put(&self.merge_index, h, <int32_t>self.merged.size())
+        self.merged.push_back(entry)
+        return entry.place
+
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held, the forest included."""
         cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
         held += sizeof(Exit) * self.exits.size() + 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
+        held += 4 * (self.groups.size() + self.merged_places.size())
+        held += sizeof(Span) * self.exits_of_byte.size() + sizeof(Merged) * self.merged.size()
         held += 13 * self.forest.byte.size() + 4 * self.forest.tokens.size()
         return held
+
+
+cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept:
+    """Tell whether X goes on from a state as characters of UTF-8 do from another."""
+    cdef int32_t[UTF8_STATES] partner   # state of UTF-8 -> state of X
+    cdef int32_t[UTF8_STATES] queue
+    cdef int32_t b, s, t, at, head = 0, count = 1
+    for s in range(UTF8_STATES):
+        partner[s] = -1
+    partner[0] = 0
+    partner[utf8] = state
+    queue[0] = utf8
+    while head < count:
+        at = queue[head]
+        head += 1
+        for b in range(256):
+            s = steps[256 * at + b]
+            t = table[256 * partner[at] + b]
+            if s < 0 or t < 0:
+                if s >= 0 or t >= 0:
+                    return False
+            elif partner[s] < 0:
+                partner[s] = t
+                queue[count] = s
+                count += 1
+            elif partner[s] != t:
+                return False
+    return True
 
 
 cdef inline bint is_inside(const Below& below, const Code& code, int32_t count) noexcept:
@@ -310,13 +494,14 @@ cdef int cut(
     const uint16_t* characters,
     int32_t before,
     const Code& code,
+    bint with_tokens,
 ) except -1:
     """Follow the automaton of X over the nodes below one.
 
     Append the tokens that are runs, with the characters that they need, and the nodes where another byte
     follows: ``exits`` behind whole characters, with how many, ``others`` inside of one. ``below_of``: what is
     below the nodes, or NULL; where all of that is X, tokens are taken as they stand, with their
-    ``characters``, less those ``before`` the first node.
+    ``characters``, less those ``before`` the first node. ``with_tokens``: else only nodes are looked for.
     """
     cdef int32_t i, t, first, last, state
     cdef uint8_t byte
@@ -348,13 +533,16 @@ cdef int cut(
             continue
         if at.kid < at.kid_end and n.kid_node[at.kid] == i + 1:
             # a leaf, since the next child follows it: many are, and nothing more need be read of them
-            for t in range(n.token_first[i], n.token_first[i + 1]):
-                tokens.push_back(n.tokens[t])
-                needs.push_back(at.count + 1)
+            if with_tokens:
+                for t in range(n.token_first[i], n.token_first[i + 1]):
+                    tokens.push_back(n.tokens[t])
+                    needs.push_back(at.count + 1)
             continue
         if state == 0 and below_of != NULL:
             t = below_of[i]
             if t >= 0 and is_inside(below[t], code, before + at.count + 1):
+                if not with_tokens:
+                    continue
                 first = n.token_first[i]
                 last = n.token_first[n.end[i]]
                 tokens.insert(tokens.end(), n.tokens + first, n.tokens + last)
@@ -362,9 +550,10 @@ cdef int cut(
                     needs.push_back(characters[t] - before)
                 continue
         # a part of a character counts
-        for t in range(n.token_first[i], n.token_first[i + 1]):
-            tokens.push_back(n.tokens[t])
-            needs.push_back(at.count + 1)
+        if with_tokens:
+            for t in range(n.token_first[i], n.token_first[i + 1]):
+                tokens.push_back(n.tokens[t])
+                needs.push_back(at.count + 1)
         if n.kid_first[i] < n.kid_first[i + 1]:
             steps.push_back(at)
             at.kid = n.kid_first[i]

@@ -24,5 +24,8 @@ class Semantics:
     def size(self) -> int:
         """Return the number of semantic states."""
 
+    def nbytes_held(self) -> int:
+        """Return about how many bytes the states take; those of Python's values are guessed."""
+
     def start(self, initial: Hashable, stacked: bool) -> int:
         """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts, bottom first."""

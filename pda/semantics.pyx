@@ -7,7 +7,8 @@ the captures that are open. A capturing call hands the captured bytes to an acti
 of the configuration, rollback, fork and drafts need nothing more.
 
 Built in: a stack of texts (``push``, ``top``), as links that share their tails. Python callables work on any
-hashable value.
+hashable value; values that are equal (1 and True) are one state, as they are one key of a dict, so callables
+must not tell them apart.
 
 Inside an object with keys (``Keyed``) S also holds a key state (``keys.pyx``), which has nothing to do with
 the value: the object starts with a fresh one, and all of S is restored when it ends.
@@ -47,6 +48,7 @@ cdef enum:
     ACT_PUSH = 1
     ACT_KEY = 2
     ACT_UPDATE = 3  # a callable that never forbids
+    VALUE_BYTES = 400   # a small Python object and its place in a dict
 
 
 @cython.final
@@ -137,6 +139,15 @@ cdef class Semantics:
     def size(self):
         """Return the number of semantic states."""
         return self.sems.size()
+
+    def nbytes_held(self):
+        """Return about how many bytes the states take; those of Python's values are guessed."""
+        cdef size_t maps = self.link_index.mask + self.pairs.mask + self.ended.mask + self.text_index.mask
+        maps += self.resolved.mask + self.known_sure.mask
+        return (
+            sizeof(Sem) * self.sems.size() + 8 * self.sem_index.mask + 12 * maps + 9 * self.text_parent.size()
+            + 22 * self.value_kind.size() + VALUE_BYTES * len(self.value_index) + self.keys.nbytes()
+        )
 
     def start(self, initial, bint stacked):
         """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts."""

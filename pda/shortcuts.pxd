@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.run_cuts cimport RunCuts
+from stackmask.pda.narrowed_runs cimport NarrowedRuns
 from stackmask.pda.tables cimport KeyMap
 
 
@@ -28,7 +28,7 @@ cdef enum:
     NO_END = 1 << 30
 
 
-cdef class Shortcuts(RunCuts):
+cdef class Shortcuts(NarrowedRuns):
     cdef KeyMap length_index                # term -> lengths
     cdef vector[Length] lengths
     cdef KeyMap follow_index                # term << 32 | code -> where its texts lead in the automaton of X

@@ -27,7 +27,7 @@ cdef enum:
     LEAST_BYTES = 4         # nearly all tokens are longer than this
 
 
-cdef class Shortcuts(RunCuts):
+cdef class Shortcuts(NarrowedRuns):
     """Which tokens of a state need no walk, and the tries of the others."""
 
     def __cinit__(self):
@@ -55,7 +55,7 @@ cdef class Shortcuts(RunCuts):
         map_init(&self.long_places)
         map_free(&self.unsettled)
         map_init(&self.unsettled)
-        return RunCuts.drop(self)
+        return NarrowedRuns.drop(self)
 
     # -- short tokens ----------------------------------------------------------------------------------
 

@@ -14,8 +14,6 @@ cdef struct Characters:
 
 cdef struct Stay:
     # where characters lead from a configuration that stays what it is, but for a count
-    bint known
-    int32_t met         # how often it was asked for before it was known
     bint closed         # there is no more room
     Characters all      # those that lead to the next
     int32_t next        # a configuration, perhaps the same
@@ -31,10 +29,12 @@ cdef enum:
 
 
 cdef class Stays(Shortcuts):
-    cdef Growing[Stay] stay_of               # configuration -> what leads back to it
+    cdef Growing[int32_t] stay_at    # configuration -> 1 + its place below, or minus the times it was met
+    cdef Growing[Stay] stay_of       # what leads back to a configuration; most are never asked for
 
     cdef int drop(self) except -1
     cdef int stays(self, int32_t config, int32_t below) except -1
+    cdef Stay* stay(self, int32_t config) noexcept
     cdef int find_part(self, int32_t config) except -1
     cdef int find_stay(self, int32_t config) except -1
     cdef int32_t find_room(self, int32_t config, int32_t want) except -1

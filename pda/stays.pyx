@@ -28,6 +28,7 @@ cdef class Stays(Shortcuts):
 
     cdef int drop(self) except -1:
         """As the shortcuts, and forget where configurations lead."""
+        self.stay_at.clear()
         self.stay_of.clear()
         return Shortcuts.drop(self)
 
@@ -39,16 +40,15 @@ cdef class Stays(Shortcuts):
         """
         cdef Below* at = &self.trie.below[below]
         cdef Stay* stay
-        if <size_t>config >= self.stay_of.size():
-            self.stay_of.resize(self.space.configs.size())
-        stay = &self.stay_of[config]
-        if not stay.known:
-            stay.met += 1
-            if stay.met < MET_AGAIN:
+        if <size_t>config >= self.stay_at.size():
+            self.stay_at.resize(self.space.configs.size())
+        if self.stay_at[config] <= 0:
+            self.stay_at[config] -= 1
+            if self.stay_at[config] > -MET_AGAIN:
                 return LEAVES
             self.find_stay(config)
             self.find_part(config)
-            stay = &self.stay_of[config]
+        stay = self.stay(config)
         if at.height <= stay.high and is_within(at, stay.part):
             return SETTLED
         if not is_within(at, stay.all):
@@ -59,7 +59,7 @@ cdef class Stays(Shortcuts):
 
     cdef int find_part(self, int32_t config) except -1:
         """Find a member of a configuration that allows all runs of X."""
-        cdef Stay stay = self.stay_of[config]
+        cdef Stay* stay = self.stay(config)
         cdef Settled found
         cdef Member m
         cdef Code code
@@ -73,11 +73,11 @@ cdef class Stays(Shortcuts):
             found = self.settled(m.state, m.frame)
             if found.code != NOT_A_CODE:
                 code = self.runs.codes[found.code]
+                stay = self.stay(config)
                 stay.high = found.high
                 stay.part.ascii[0] = code.single[0]
                 stay.part.ascii[1] = code.single[1]
                 stay.part.leads = code.leads
-                self.stay_of[config] = stay
                 break
         return 0
 
@@ -90,7 +90,7 @@ cdef class Stays(Shortcuts):
         cdef int32_t met[8]         # by state of UTF-8
         cdef bint leads[8]
         memset(&found, 0, sizeof(Stay))
-        found.known = found.closed = True
+        found.closed = True
         found.next = DEAD
         if self.space.configs[config].row == UNKNOWN:
             self.space.make_row(config)
@@ -135,17 +135,24 @@ cdef class Stays(Shortcuts):
                     leads[state] = self.leads_to(found.next, config, state, target)
                 if leads[state]:
                     found.all.leads |= <uint64_t>1 << (b - 0xC0)
-        if <size_t>config >= self.stay_of.size():
-            self.stay_of.resize(self.space.configs.size())
-        self.stay_of[config] = found
+        if <size_t>config >= self.stay_at.size():
+            self.stay_at.resize(self.space.configs.size())
+        self.stay_of.push_back(found)
+        self.stay_at[config] = <int32_t>self.stay_of.size()
         return 0
+
+    cdef Stay* stay(self, int32_t config) noexcept:
+        """Return where a configuration leads, NULL if that is not known. It moves when others are found."""
+        if <size_t>config >= self.stay_at.size() or self.stay_at[config] <= 0:
+            return NULL
+        return &self.stay_of[self.stay_at[config] - 1]
 
     cdef int32_t find_room(self, int32_t config, int32_t want) except -1:
         """Return after how many characters a configuration is surely what it was, but for a count.
 
         Looks as far as ``want``, and a bit further for the next question.
         """
-        cdef Stay stay = self.stay_of[config]
+        cdef Stay stay = self.stay(config)[0]
         cdef Stay at = stay
         cdef int32_t k = 0
         stay.closed = True
@@ -156,16 +163,16 @@ cdef class Stays(Shortcuts):
             if k >= want + LOOK_AHEAD:
                 stay.closed = False
                 break
-            if <size_t>at.next >= self.stay_of.size() or not self.stay_of[at.next].known:
+            if self.stay(at.next) == NULL:
                 self.find_stay(at.next)
-            if self.stay_of[at.next].next == at.next:
-                k = NO_END if not self.is_narrower(stay, self.stay_of[at.next]) else k
+            if self.stay(at.next).next == at.next:
+                k = NO_END if not self.is_narrower(stay, self.stay(at.next)[0]) else k
                 break
-            at = self.stay_of[at.next]
+            at = self.stay(at.next)[0]
             if self.is_narrower(stay, at):
                 break
         stay.room = k
-        self.stay_of[config] = stay
+        self.stay(config)[0] = stay
         return k
 
     cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept:

@@ -53,6 +53,9 @@ _NOT_REGULAR = (
 
 
 DEFAULT_CACHE_BYTES = 1 << 29
+RULE_BYTES = (
+    3400  # of Python objects for a rule, in the mean of real schemas: expressions, what is known of them
+)
 MAX_ANSWERS = 65536  # of resolvers, remembered with their terms
 MAX_CHECKED = 262_144  # expressions in answers of resolvers, not looked at again
 _tags = count(1)  # newer stores have larger ones
@@ -172,10 +175,15 @@ class Store:
             raise ResolverError("a resolver must not answer an expression that can be empty")
         check_bytes({"the answer of a resolver": expr}, self.info.single_bytes)
 
+    def nbytes_held(self) -> int:
+        """Return about how many bytes that takes which cannot be dropped: terms, semantic states, rules."""
+        rules = RULE_BYTES * len(self.tables.bodies)
+        return self.terms.nbytes_held() + self.semantics.nbytes_held() + rules
+
     def is_full(self) -> bool:
         """Tell whether what cannot be dropped takes half of a budget: then new matchers should use a new store."""
         return (
-            2 * self.terms.nbytes_held() > self.cache_bytes
+            2 * self.nbytes_held() > self.cache_bytes
             or 2 * self.semantics.size() > self.limits.max_semantic_states
             or 2 * self.terms.size() > self.limits.max_terms
         )

@@ -1,33 +1,9 @@
 # distutils: language = c++
 """Open-addressing hash tables that the hot core's stores share; see ``tables.pxd``."""
 
-from libc.stdlib cimport free
 from libc.string cimport memset
 
 from stackmask.pda.growing cimport give_back, zeroed
-
-cdef extern from *:
-    """
-    #include <stdlib.h>
-    #if defined(__linux__)
-    #include <sys/mman.h>
-    #endif
-    // A look-up in a large table is one read at random, most of which is finding the page: so they ask for
-    // large pages.
-    static void* stackmask_alloc(size_t size) {
-    #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        const size_t page = (size_t)1 << 21;
-        void* block = NULL;
-        if (size >= page) {
-            if (posix_memalign(&block, page, size)) return NULL;
-            madvise(block, size, MADV_HUGEPAGE);    // no more than a wish
-            return block;
-        }
-    #endif
-        return malloc(size);
-    }
-    """
-    void* alloc "stackmask_alloc"(size_t size) noexcept nogil
 
 cdef enum:
     FIRST_SLOTS = 64
@@ -38,48 +14,47 @@ cdef enum:
     MOVED_AFTER = 32
 
 
-cdef int ids_init(IdTable* t) except -1:
-    cdef uint64_t n = FIRST_SLOTS
-    t.ids = <int32_t*> alloc(n * sizeof(int32_t))
-    t.tags = <uint32_t*> alloc(n * sizeof(uint32_t))
-    if t.ids == NULL or t.tags == NULL:
+cdef int ids_make(IdTable* t, uint64_t slots) except -1:
+    """Give a table free slots; what it had before is the caller's."""
+    cdef int32_t* ids = <int32_t*> zeroed(slots * sizeof(int32_t))
+    cdef uint32_t* tags = <uint32_t*> zeroed(slots * sizeof(uint32_t))
+    if ids == NULL or tags == NULL:
+        give_back(ids, slots * sizeof(int32_t))
+        give_back(tags, slots * sizeof(uint32_t))
         raise MemoryError()
-    memset(t.ids, 0xFF, n * sizeof(int32_t))
-    t.mask = n - 1
+    memset(ids, 0xFF, slots * sizeof(int32_t))
+    t.ids = ids
+    t.tags = tags
+    t.mask = slots - 1
+    return 0
+
+
+cdef int ids_init(IdTable* t) except -1:
+    ids_make(t, FIRST_SLOTS)
     t.count = 0
     return 0
 
 
 cdef void ids_free(IdTable* t) noexcept:
-    free(t.ids)
-    free(t.tags)
+    if t.ids != NULL:
+        give_back(t.ids, (t.mask + 1) * sizeof(int32_t))
+        give_back(t.tags, (t.mask + 1) * sizeof(uint32_t))
     t.ids = NULL
     t.tags = NULL
 
 
 cdef int ids_grow(IdTable* t) except -1:
-    cdef uint64_t old = t.mask + 1
-    cdef uint64_t n = old * 2
-    cdef int32_t* ids = <int32_t*> alloc(n * sizeof(int32_t))
-    cdef uint32_t* tags = <uint32_t*> alloc(n * sizeof(uint32_t))
+    cdef IdTable old = t[0]
     cdef uint64_t i, pos
-    if ids == NULL or tags == NULL:
-        free(ids)
-        free(tags)
-        raise MemoryError()
-    memset(ids, 0xFF, n * sizeof(int32_t))
-    for i in range(old):
-        if t.ids[i] >= 0:
-            pos = t.tags[i] & (n - 1)
-            while ids[pos] >= 0:
-                pos = (pos + 1) & (n - 1)
-            ids[pos] = t.ids[i]
-            tags[pos] = t.tags[i]
-    free(t.ids)
-    free(t.tags)
-    t.ids = ids
-    t.tags = tags
-    t.mask = n - 1
+    ids_make(t, 2 * (old.mask + 1))
+    for i in range(old.mask + 1):
+        if old.ids[i] >= 0:
+            pos = old.tags[i] & t.mask
+            while t.ids[pos] >= 0:
+                pos = (pos + 1) & t.mask
+            t.ids[pos] = old.ids[i]
+            t.tags[pos] = old.tags[i]
+    ids_free(&old)
     return 0
 
 

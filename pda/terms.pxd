@@ -1,11 +1,11 @@
 # Hash-consed terms: the local states of the automaton. See terms.pyx for the algebra.
 from libc.stdint cimport int32_t
 
-from stackmask.pda.derivatives cimport TermMoves
 from stackmask.pda.interning cimport Ends
+from stackmask.pda.searches cimport TermSearches
 
 
-cdef class TermStore(TermMoves):
+cdef class TermStore(TermSearches):
     cdef int ends(self, int32_t t, int32_t guard, Ends* out) except -1
     cdef int ends_of(self, int32_t t, int32_t guard, Ends* out) except -1
     cdef int ends_part(self, int32_t t, int32_t guard, Ends* out) except -1

@@ -1,10 +1,10 @@
 from collections.abc import Sequence
 from typing import final
 
-from stackmask.pda.derivatives import TermMoves
+from stackmask.pda.searches import TermSearches
 
 @final
-class TermStore(TermMoves):
+class TermStore(TermSearches):
     """The terms, rules and calls of one automaton. A term is an int: equal terms are one id.
 
     Invariant: append-only; ids stay valid for the life of the store.

@@ -49,7 +49,7 @@ cdef enum:
 
 
 @cython.final
-cdef class TermStore(TermMoves):
+cdef class TermStore(TermSearches):
     """The terms, rules and calls of one automaton.
 
     Invariant: append-only; ids stay valid for the life of the store.

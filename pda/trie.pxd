@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.below cimport Below
+from stackmask.pda.kinds cimport Kinds
 from stackmask.pda.token_bytes cimport TokenBytes
 
 
@@ -26,6 +27,7 @@ cdef class Trie:
     cdef vector[int32_t] below_of
     cdef vector[Below] below
     cdef vector[uint16_t] characters    # of the tokens, in their order here; a part of one counts
+    cdef Kinds kinds                    # the tokens by the kinds of their characters
     cdef readonly int32_t nodes
     cdef readonly int32_t token_count
     cdef readonly int32_t max_depth

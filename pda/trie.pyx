@@ -9,6 +9,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from stackmask.pda.below cimport look_below
+from stackmask.pda.kinds cimport Kinds
 from stackmask.pda.token_bytes cimport block_owner, block_view
 
 from stackmask.pda.errors import VocabularyError
@@ -141,6 +142,9 @@ cdef class Trie:
                 self.below,
                 self.characters,
             )
+        self.kinds = Kinds(texts)
+        with nogil:
+            self.kinds.find(self.nodes, self.depth, self.token_first, self.tokens, self.byte, self.max_depth)
 
     cdef int lay_out(self) except -1:
         """Find the arrays in the block; nothing in them is read yet."""

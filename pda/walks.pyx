@@ -426,8 +426,7 @@ cdef class MaskWalks(WordWalks):
         piece.mask = self.behind(run, part, strict)
         if part.low <= later.least:
             part.low = 0
-        piece.filter = self.filter_both(later.filter, self.filter_of(run, part.low, part.high))
-        if piece.mask != NO_TOKENS and part.low <= self.runs.runs[run].most_before:
+        if piece.mask != NO_TOKENS and self.passes(run, part, &piece.filter):
             out.push_back(piece)
         return 0
 

@@ -3,78 +3,8 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.parts cimport MaskParts, Part
+from stackmask.pda.row_words cimport copy_words
 from stackmask.pda.tables cimport IdTable, KeyMap
-
-cdef extern from *:
-    """
-    #ifndef STACKMASK_COPY_WORDS
-    #define STACKMASK_COPY_WORDS
-    #include <stdint.h>
-    #include <string.h>
-    // A row is copied from one cache to the next: there loops of wide stores are a tenth to a third faster
-    // than the string instructions that memcpy and memset use for this size on some processors.
-    #if (defined(__GNUC__) || defined(__clang__)) && defined(__x86_64__)
-    #include <immintrin.h>
-    __attribute__((target("avx2"))) static void stackmask_copy_avx2(char* to, const char* from, size_t size) {
-        const __m256i zero = _mm256_setzero_si256();
-        // the ends are not aligned, and overlap the stores between them
-        char* at = to + 32 - ((uintptr_t)to & 31);
-        char* end = to + size - 32;
-        _mm256_storeu_si256((__m256i*)to, from ? _mm256_loadu_si256((const __m256i*)from) : zero);
-        if (from) {
-            const char* source = from + (at - to);
-            for (; at + 96 <= end; at += 128, source += 128) {
-                __m256i a = _mm256_loadu_si256((const __m256i*)source);
-                __m256i b = _mm256_loadu_si256((const __m256i*)(source + 32));
-                __m256i c = _mm256_loadu_si256((const __m256i*)(source + 64));
-                __m256i d = _mm256_loadu_si256((const __m256i*)(source + 96));
-                _mm256_store_si256((__m256i*)at, a);
-                _mm256_store_si256((__m256i*)(at + 32), b);
-                _mm256_store_si256((__m256i*)(at + 64), c);
-                _mm256_store_si256((__m256i*)(at + 96), d);
-            }
-            for (; at < end; at += 32, source += 32)
-                _mm256_store_si256((__m256i*)at, _mm256_loadu_si256((const __m256i*)source));
-            _mm256_storeu_si256((__m256i*)end, _mm256_loadu_si256((const __m256i*)(from + size - 32)));
-        } else {
-            for (; at + 96 <= end; at += 128) {
-                _mm256_store_si256((__m256i*)at, zero);
-                _mm256_store_si256((__m256i*)(at + 32), zero);
-                _mm256_store_si256((__m256i*)(at + 64), zero);
-                _mm256_store_si256((__m256i*)(at + 96), zero);
-            }
-            for (; at < end; at += 32) _mm256_store_si256((__m256i*)at, zero);
-            _mm256_storeu_si256((__m256i*)end, zero);
-        }
-    }
-    static inline int stackmask_is_wide(size_t size) { return size >= 128 && __builtin_cpu_supports("avx2"); }
-    #else
-    static inline int stackmask_is_wide(size_t size) { return 0; }
-    static inline void stackmask_copy_avx2(char* to, const char* from, size_t size) {}
-    #endif
-    // Copy words, or write zeros where there is no row to copy.
-    static inline void stackmask_copy_words(uint32_t* to, const uint32_t* from, size_t words) {
-        if (stackmask_is_wide(4 * words)) stackmask_copy_avx2((char*)to, (const char*)from, 4 * words);
-        else if (from) memcpy(to, from, 4 * words);
-        else memset(to, 0, 4 * words);
-    }
-    // Tell whether 16 words differ from others, or from nothing.
-    static inline int stackmask_differ_16(const uint32_t* a, const uint32_t* b) {
-        uint64_t x[8], y[8], found = 0;
-        memcpy(x, a, 64);
-        if (b) {
-            memcpy(y, b, 64);
-            for (int i = 0; i < 8; i++) found |= x[i] ^ y[i];
-        } else {
-            for (int i = 0; i < 8; i++) found |= x[i];
-        }
-        return found != 0;
-    }
-    #endif
-    """
-    bint differ_16 "stackmask_differ_16"(const uint32_t* a, const uint32_t* b) noexcept nogil
-    void copy_words "stackmask_copy_words"(uint32_t* to, const uint32_t* source, size_t words) noexcept nogil
-
 
 cdef enum:
     NO_MASK = -1        # in place of a mask id: not remembered yet

@@ -9,10 +9,11 @@ takes hundreds of bytes instead of a row of fresh memory. Both are interned by c
 A mask id is the number of a row, or ``PATCHED`` minus the number of a patched mask.
 """
 
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memcmp
 
 from stackmask.pda.filters cimport Excluded
 from stackmask.pda.mask_table cimport NO_FILTER
+from stackmask.pda.row_words cimport BLOCK, copy_words, differences, hash_words, or_words
 from stackmask.pda.tables cimport (
     NO_VALUE,
     ids_free,
@@ -30,10 +31,6 @@ cdef enum:
     FEW_CHANGES = 32     # words patched into a row: more cost as much as another row that is in cache
     FEW_WORDS = 256      # words patched into nothing, which is written twice as fast as a row
     WORTH_A_ROW = 8      # rows that were or-ed for one list of parts before its mask is remembered
-
-
-cdef inline uint64_t rotated(uint64_t x) noexcept nogil:
-    return (x << 32) | (x >> 32)
 
 
 cdef class WholeMasks(MaskParts):
@@ -78,7 +75,6 @@ cdef class WholeMasks(MaskParts):
     cdef int apply(self, Part part, uint32_t* words) noexcept:
         """Or one part into the words."""
         cdef int32_t i, n, first, count
-        cdef const uint32_t* dense
         cdef const uint32_t* filter = NULL
         cdef Excluded but
         if part.filter < NO_FILTER:
@@ -102,13 +98,7 @@ cdef class WholeMasks(MaskParts):
             first = self.masks[part.mask].sparse_first
             count = self.masks[part.mask].sparse_count
             if self.masks[part.mask].dense >= 0:
-                dense = self.rows[self.masks[part.mask].dense]
-                if filter == NULL:
-                    for i in range(self.width):
-                        words[i] |= dense[i]
-                else:
-                    for i in range(self.width):
-                        words[i] |= dense[i] & filter[i]
+                or_words(words, self.rows[self.masks[part.mask].dense], filter, self.width)
                 return 0
         for i in range(first, first + count):
             n = self.sparse_tokens[i]
@@ -142,7 +132,7 @@ cdef class WholeMasks(MaskParts):
             h = mix(mix(h, <uint32_t>part.mask), <uint32_t>part.filter)
         self.likely_base = base
         if n == 1 and base >= 0:
-            memcpy(words, self.rows[base], 4 * <size_t>self.width)
+            copy_words(words, self.rows[base], self.width)
             return base
         spent = 0
         # what is one row and a few tokens costs no more than a mask that is remembered
@@ -157,10 +147,7 @@ cdef class WholeMasks(MaskParts):
             spent += heavy + light // MANY_TOKENS
             if spent < WORTH_A_ROW:
                 map_put(&self.joined_before, h, spent + 1)
-        if base >= 0:
-            memcpy(words, self.rows[base], 4 * <size_t>self.width)
-        else:
-            memset(words, 0, 4 * <size_t>self.width)
+        copy_words(words, self.rows[base] if base >= 0 else NULL, self.width)
         for i in range(n):
             if i != begun:
                 self.apply(self.parts_found[i], words)
@@ -202,23 +189,16 @@ cdef class WholeMasks(MaskParts):
 
     cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1:
         """Note the words that differ from a row, or from nothing. Return False if they are too many."""
-        cdef Patch patch
-        cdef int32_t i, k, end
-        cdef size_t most = FEW_CHANGES if base >= 0 else FEW_WORDS
+        cdef int32_t where[FEW_WORDS + BLOCK]
+        cdef size_t i, most = FEW_CHANGES if base >= 0 else FEW_WORDS
         cdef const uint32_t* row = self.rows[base] if base >= 0 else NULL
-        self.changes.clear()
-        for i in range(0, self.width, 16):
-            end = min(i + 16, self.width)
-            if end == i + 16:
-                if not differ_16(words + i, row + i if row != NULL else NULL):
-                    continue
-            for k in range(i, end):
-                if words[k] != (row[k] if row != NULL else 0):
-                    patch.word = k
-                    patch.bits = words[k]
-                    self.changes.push_back(patch)
-            if self.changes.size() > most:
-                return False
+        cdef size_t found = differences(words, row, self.width, where, most)
+        if found > most:
+            return False
+        self.changes.resize(found)
+        for i in range(found):
+            self.changes[i].word = where[i]
+            self.changes[i].bits = words[where[i]]
         return True
 
     cdef int32_t keep_mask(self, const uint32_t* words, int32_t base) except? -3:
@@ -237,22 +217,10 @@ cdef class WholeMasks(MaskParts):
 
     cdef int32_t intern_row(self, const uint32_t* words) except -3:
         cdef size_t size = 4 * <size_t>self.width
-        cdef uint64_t lanes[4]
-        cdef uint64_t h
-        cdef uint32_t tag
-        cdef uint64_t pos
-        cdef int32_t i, k, row
-        for k in range(4):
-            lanes[k] = 61 + k
-        for i in range(0, self.width - 7, 8):
-            for k in range(4):
-                lanes[k] ^= words[i + 2 * k] | (<uint64_t>words[i + 2 * k + 1] << 32)
-                lanes[k] = rotated(lanes[k] * <uint64_t>0x9E3779B97F4A7C15)
-        h = mix(mix(mix(lanes[0], lanes[1]), lanes[2]), lanes[3])
-        for i in range(self.width & ~7, self.width):
-            h = mix(h, words[i])
-        tag = <uint32_t>(h >> 16)
-        pos = tag & self.row_index.mask
+        cdef uint64_t h = hash_words(words, self.width)
+        cdef uint32_t tag = <uint32_t>(h >> 16)
+        cdef uint64_t pos = tag & self.row_index.mask
+        cdef int32_t row
         while self.row_index.ids[pos] >= 0:
             if self.row_index.tags[pos] == tag and not memcmp(
                 self.rows[self.row_index.ids[pos]], words, size
@@ -260,7 +228,7 @@ cdef class WholeMasks(MaskParts):
                 return self.row_index.ids[pos]
             pos = (pos + 1) & self.row_index.mask
         row = self.new_row()
-        memcpy(self.rows[row], words, size)
+        copy_words(self.rows[row], words, self.width)
         ids_put(&self.row_index, pos, tag, row)
         return row
 

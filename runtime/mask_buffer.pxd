@@ -14,3 +14,12 @@ cdef int open_rows(object mask, Rows* out) except -1
 cdef void close_rows(Rows* rows) noexcept
 cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL
 cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL
+
+
+cdef inline bint every_allowed(const uint32_t* words, int32_t size) noexcept nogil:
+    """Tell whether a row allows every token."""
+    cdef int32_t i
+    for i in range(size >> 5):
+        if words[i] != <uint32_t>0xFFFFFFFF:
+            return False
+    return not (size & 31) or words[size >> 5] == (<uint32_t>1 << (size & 31)) - 1

@@ -6,7 +6,6 @@ import numpy.typing as npt
 import torch
 
 from stackmask.runtime.compiler import CompiledGrammar
-from stackmask.runtime.finite.matcher import FsmMatcher
 from stackmask.runtime.jump_calls import JumpCalls
 from stackmask.runtime.mask_buffer import MatcherError as MatcherError
 from stackmask.runtime.mask_rows import MaskRows
@@ -103,13 +102,3 @@ class Matcher(JumpCalls):
         Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
         the first bytes are the rest of it. Cost: a lookup once the place is known.
         """
-
-def fill_next_token_bitmask(
-    matchers: Sequence[Matcher | FsmMatcher | None], mask: Bitmask, rows: Sequence[int] | None = None
-) -> bool:
-    """Write the masks of a batch of matchers in one call.
-
-    ``rows[i]`` is the row of matcher i, by default i. A matcher that is None allows every token.
-    Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
-    Returns: False when every row allows every token.
-    """

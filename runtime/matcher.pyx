@@ -5,15 +5,13 @@ cimport cython
 from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
-from libcpp.vector cimport vector
 
-from stackmask.pda.config_table cimport DEAD
+from stackmask.pda.config_table cimport DEAD, UNKNOWN
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.forced cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.frames cimport BOTTOM
-from stackmask.pda.whole_masks cimport NO_MASK
 from stackmask.runtime.jump_calls cimport JumpCalls
-from stackmask.runtime.mask_buffer cimport Rows, close_rows, open_rows, row_at, row_of
+from stackmask.runtime.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_of
 from stackmask.runtime.token_history cimport TokenHistory
 
 from operator import index
@@ -108,10 +106,15 @@ cdef class Matcher(JumpCalls):
         """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
         cdef int32_t next = DEAD, other
         cdef size_t length = 0
+        if not self.has_classes:
+            next = self.family.remembered(config, token)
+            if next != UNKNOWN:
+                return next
+            next = DEAD
         if token < self.texts.size:
             length = self.texts.length(token)
         if length:
-            next = self.family.step_text(config, self.texts.blob + self.texts.start[token], length)
+            next = self.family.step_token(config, token, self.texts.blob + self.texts.start[token], length)
         if self.has_classes:
             for k in self.classes_of_token.get(token, ()):
                 other = self.family.step(config, 256 + <int32_t>k)
@@ -294,13 +297,6 @@ cdef class Matcher(JumpCalls):
         for i in range(self.stops.size()):
             words[self.stops[i] >> 5] |= <uint32_t>1 << (self.stops[i] & 31)
 
-    cdef bint every_allowed(self, const uint32_t* words) noexcept:
-        cdef int32_t i, size = self.size
-        for i in range(size >> 5):
-            if words[i] != <uint32_t>0xFFFFFFFF:
-                return False
-        return not (size & 31) or words[size >> 5] == (<uint32_t>1 << (size & 31)) - 1
-
     def fill_next_token_bitmask(self, mask, row=0):
         """Write the tokens that may come next into a row of the mask.
 
@@ -320,7 +316,7 @@ cdef class Matcher(JumpCalls):
                 self.fill_row(self.history.back(), self.terminated, words)
             finally:
                 self.lock.give()
-            return not self.every_allowed(words)
+            return not every_allowed(words, self.size)
         finally:
             close_rows(&rows)
 
@@ -444,88 +440,3 @@ cdef class Matcher(JumpCalls):
             return self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
         finally:
             self.lock.give()
-
-
-cdef struct Copy:
-    # a mask that is there, and where it goes
-    int32_t whole
-    uint32_t* words
-    bint stops          # with the stop tokens
-
-
-cdef bint write_masks(vector[Copy]& copies, Matcher matcher, bint needed) except -1:
-    """Write finished masks without the interpreter's lock, and forget the list.
-
-    ``matcher`` is one of their store, whose lock is held: masks stay. Return False when ``needed`` is, and
-    every mask allows every token.
-    """
-    cdef size_t i
-    cdef MaskStore masks = matcher.masks
-    with nogil:
-        for i in range(copies.size()):
-            masks.write(copies[i].whole, copies[i].words)
-    for i in range(copies.size()):
-        if copies[i].stops:
-            matcher.add_stops(copies[i].words)
-        needed = needed or not matcher.every_allowed(copies[i].words)
-    copies.clear()
-    return needed
-
-
-def fill_next_token_bitmask(matchers, mask, rows=None):
-    """Write the masks of a batch of matchers in one call.
-
-    ``rows[i]`` is the row of matcher i, by default i. A matcher that is None allows every token.
-    Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
-    Returns: False when every row allows every token.
-    """
-    cdef Rows view
-    cdef Matcher matcher
-    cdef Matcher last = None            # whose lock is held
-    cdef bint needed = False
-    cdef Py_ssize_t i
-    cdef int32_t width
-    cdef Copy copy
-    cdef vector[Copy] copies
-    if rows is not None and len(rows) != len(matchers):
-        raise MatcherError(f"{len(matchers)} matchers, but {len(rows)} rows")
-    open_rows(mask, &view)
-    try:
-        for i in range(len(matchers)):
-            other = matchers[i]
-            if not isinstance(other, Matcher) and hasattr(other, "fill_next_token_bitmask"):
-                # of another engine, which has its own rows
-                needed = other.fill_next_token_bitmask(mask, i if rows is None else rows[i]) or needed
-                continue
-            matcher = other
-            width = <int32_t>view.width if matcher is None else matcher.masks.width
-            copy.words = row_at(&view, i, width) if rows is None else row_of(&view, rows[i], width)
-            if matcher is None:
-                memset(copy.words, 0xFF, 4 * <size_t>width)
-                continue
-            if last is None or matcher.lock is not last.lock:
-                if last is not None:
-                    needed = write_masks(copies, last, needed)
-                    last.lock.give()
-                    last = None
-                matcher.lock.take()
-                last = matcher
-            copy.whole = NO_MASK
-            if not matcher.terminated:
-                copy.whole = matcher.masks.finished(matcher.family, matcher.history.back())
-            if copy.whole != NO_MASK:
-                # copying is most of the work then, and needs no interpreter
-                copy.stops = matcher.family.configs[matcher.history.back()].accepting
-                copies.push_back(copy)
-                continue
-            # making masks may drop those that are to be copied
-            needed = write_masks(copies, last, needed)
-            matcher.fill_row(matcher.history.back(), matcher.terminated, copy.words)
-            needed = needed or not matcher.every_allowed(copy.words)
-        if last is not None:
-            needed = write_masks(copies, last, needed)
-    finally:
-        if last is not None:
-            last.lock.give()
-        close_rows(&view)
-    return needed

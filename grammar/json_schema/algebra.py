@@ -37,7 +37,7 @@ from stackmask.grammar.json_schema.numbers import (
 from stackmask.grammar.json_schema.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.references import Registry, Resource
 from stackmask.grammar.json_schema.report import Report
-from stackmask.grammar.json_schema.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, Scalars
+from stackmask.grammar.json_schema.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, STRUCTURED, Scalars
 from stackmask.grammar.json_schema.sizes import is_larger
 from stackmask.grammar.json_schema.texts import NONE, Texts
 from stackmask.grammar.json_schema.values import (
@@ -117,7 +117,7 @@ class Algebra:
 
         Raises: SchemaError if it is no schema, or a reference leads nowhere or in a circle.
         """
-        seen: set[int] = set()
+        seen: set[int] | None = None  # schemas that only lead on
         while True:
             if schema is True:
                 return EVERYTHING
@@ -143,18 +143,12 @@ class Algebra:
             if "$ref" not in schema or not (draft.ref_alone or says_only(schema, "$ref", draft)):
                 only = schema.get("allOf")
                 if only and isinstance(only, list) and len(only) == 1 and says_only(schema, "allOf", draft):
-                    if id(schema) in seen:
-                        raise SchemaError(
-                            where, "$ref", "the reference leads back to itself and never to a schema"
-                        )
-                    seen.add(id(schema))
+                    seen = self._led_on(schema, seen, where)
                     schema, where = only[0], ((where, "allOf"), 0)
                     continue
                 found = self.index[key] = self._node_of(schema, resource, scope, where)
                 return found
-            if id(schema) in seen:
-                raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
-            seen.add(id(schema))
+            seen = self._led_on(schema, seen, where)
             ref = schema["$ref"]
             if not isinstance(ref, str):
                 raise SchemaError(where, "$ref", f"must be a string, not {shown(ref)}")
@@ -162,6 +156,15 @@ class Algebra:
             if target.resource is not resource:
                 scope = self._entered(target.resource, scope)
             schema, resource, where = target.schema, target.resource, target.where
+
+    def _led_on(self, schema: dict[str, Any], seen: set[int] | None, where: Where) -> set[int]:
+        """Note a schema that only leads to another one. Raises: SchemaError if it was met before."""
+        if seen is None:
+            return {id(schema)}
+        if id(schema) in seen:
+            raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
+        seen.add(id(schema))
+        return seen
 
     def _node_of(
         self, schema: dict[str, Any], resource: Resource, scope: tuple[Resource, ...], where: Where
@@ -369,14 +372,15 @@ class Algebra:
             if node.parts:
                 self.check_cycles(node)
             found = self._own_scalars(node)
-            self.nesting += 1
-            try:
-                for part in node.parts:
-                    found = found.meet(self._part_scalars(part))
-            except UnsupportedNumber as error:
-                self.unsupported(node.where, "multipleOf", str(error))
-                found = LOOSE
-            self.nesting -= 1
+            if node.parts:
+                self.nesting += 1
+                try:
+                    for part in node.parts:
+                        found = found.meet(self._part_scalars(part))
+                except UnsupportedNumber as error:
+                    self.unsupported(node.where, "multipleOf", str(error))
+                    found = LOOSE
+                self.nesting -= 1
             node.scalars = found
         scalars: Scalars = found
         if literal > 0:
@@ -401,6 +405,8 @@ class Algebra:
 
     def _own_scalars(self, node: Node) -> Scalars:
         mask = node.mask
+        if not mask & (NUMBER | STRING) and not node.whole and not node.loose:
+            return STRUCTURED[mask]
         number = node.number if mask & NUMBER else NO_NUMBERS
         text = node.text if mask & STRING else NONE
         if node.whole:
@@ -461,16 +467,16 @@ class Algebra:
             return found
         if len(state) == 1:
             (literal,) = state
-            found = self.values[state] = Value(state, self._scalars(literal))
-            if literal > 0:
-                node = self.nodes[literal]
-                if not (node.parts or node.unevaluated_items or node.unevaluated_properties):
-                    # one conjunction, nearly always: what `expand` would say
-                    if node.mask & ARRAY:
-                        found.arrays.extend(arrays.forms(self, tuple(node.arrays)))
-                    if node.mask & OBJECT:
-                        found.objects.extend(objects.forms(self, tuple(node.objects)))
-                    return found
+            node = self.nodes[abs(literal)]
+            scalars = node.scalars if literal > 0 else None
+            found = self.values[state] = Value(state, scalars or self._scalars(literal))
+            if literal > 0 and not (node.parts or node.unevaluated_items or node.unevaluated_properties):
+                # one conjunction, nearly always: what `expand` would say
+                if node.mask & ARRAY:
+                    found.arrays.extend(arrays.forms(self, tuple(node.arrays)))
+                if node.mask & OBJECT:
+                    found.objects.extend(objects.forms(self, tuple(node.objects)))
+                return found
         else:
             self.combinations += 1
             if self.combinations > MAX_STATES:

@@ -7,14 +7,26 @@ cimport cython
 cdef enum:
     MAX_RECURSION = 100     # levels of lists and objects that are looked at in calls within one another
 
-# texts under these names mean nothing for validity, wherever a schema may stand
-cdef frozenset UNSAID = frozenset(("description", "title", "$comment"))
-# below these names are values and names of keys, which are compared as they are
-cdef frozenset VALUES = frozenset(("enum", "const", "dependencies", "dependentRequired"))
-# below these names are names of keys, and schemas below those: a text there is an error that must be seen
-cdef frozenset NAMED = frozenset(
-    ("properties", "patternProperties", "dependentSchemas", "$defs", "definitions")
-)
+cdef enum:
+    UNSAID = 1      # a text under such a name means nothing for validity, wherever a schema may stand
+    VALUES = 2      # below are values and names of keys, which are compared as they are
+    NAMED = 3       # below are names of keys, and schemas below those: a text is an error that must be seen
+
+cdef dict ROLES = {
+    "description": UNSAID,
+    "title": UNSAID,
+    "$comment": UNSAID,
+    "enum": VALUES,
+    "const": VALUES,
+    "dependencies": VALUES,
+    "dependentRequired": VALUES,
+    "properties": NAMED,
+    "patternProperties": NAMED,
+    "dependentSchemas": NAMED,
+    "$defs": NAMED,
+    "definitions": NAMED,
+}
+cdef tuple UNSAID_NAMES = tuple([name for name, role in ROLES.items() if role == UNSAID])
 cdef object YES = b"t"
 cdef object NO = b"f"
 cdef object LIST = b"["
@@ -22,12 +34,15 @@ cdef object LIST = b"["
 
 cdef bint is_exact(object name, object value) except -1:
     """Tell whether all counts in what stands under a name: it is a value, or no schema has it there."""
-    if name in NAMED and type(value) is dict:
-        for name in UNSAID:
+    cdef object role = ROLES.get(name)
+    if role is None:
+        return False
+    if <int>role == NAMED and type(value) is dict:
+        for name in UNSAID_NAMES:
             if type((<dict>value).get(name)) is str:
                 return True
         return False
-    return name in VALUES
+    return <int>role == VALUES
 
 
 @cython.final
@@ -105,7 +120,7 @@ cdef class Contents:
 
         ``exact``: it is a value, or in one, and no schema: all of it counts.
         """
-        cdef object key = <Py_ssize_t><void*>value, name, inner, part
+        cdef object key = <Py_ssize_t><void*>value, name, inner, part, role
         cdef list parts
         cdef dict known = self.known_values if exact else self.known
         part = known.get(key)
@@ -120,10 +135,14 @@ cdef class Contents:
             for name, inner in (<dict>value).items():
                 if type(name) is not str:
                     return None
-                if type(inner) is dict or type(inner) is list:
+                if type(inner) is str:
+                    role = None if exact else ROLES.get(name)
+                    if role is not None and <int>role == UNSAID:
+                        continue
+                    self.size += len(<str>inner) + 1
+                    part = inner
+                elif type(inner) is dict or type(inner) is list:
                     part = self.number(inner, exact or is_exact(name, inner), depth + 1)
-                elif not exact and type(inner) is str and name in UNSAID:
-                    continue
                 else:
                     part = self.part(inner)
                 if part is None:

@@ -98,9 +98,9 @@ def _list(node: Node, keyword: str, value: Any, expected: str = "an array") -> l
 
 
 def _names(node: Node, keyword: str, value: Any) -> list[str]:
-    names = _list(node, keyword, value)
+    names: list[str] = value if type(value) is list else _list(node, keyword, value)
     for name in names:
-        if not isinstance(name, str):
+        if type(name) is not str and not isinstance(name, str):
             raise SchemaError(node.where, keyword, f"must hold strings, not {shown(name)}")
     return names
 
@@ -367,12 +367,15 @@ def _unevaluated_items(algebra: Algebra, node: Node, schema: dict[str, Any], val
 def _properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
     place = (node.where, "properties")
     node.parts_first = bool(node.parts)
-    literal = algebra.literal
+    literal = algebra.literal_in
+    resource, scope = node.resource, node.scope
     objects = node.objects
-    for name, item in _mapping(node, "properties", value).items():
+    if type(value) is not dict:
+        value = _mapping(node, "properties", value)
+    for name, item in value.items():
         if type(name) is not str and not isinstance(name, str):
             raise SchemaError(place, "properties", f"{name!r:.60} is no key of a JSON object")
-        objects.append((PROPERTY, name, literal(item, node, (place, name))))
+        objects.append((PROPERTY, name, literal(item, resource, scope, (place, name))))
 
 
 def _pattern_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
@@ -398,9 +401,13 @@ def key_set(algebra: Algebra, node: Node, names: dict[str, Any], patterns: Any, 
 
 
 def _additional_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    literal = algebra.literal(value, node, (node.where, "additionalProperties"))
-    if literal == EVERYTHING:
+    if value is True:
         return
+    literal = NOTHING
+    if value is not False:
+        literal = algebra.literal(value, node, (node.where, "additionalProperties"))
+        if literal == EVERYTHING:
+            return
     names = schema.get("properties", {})
     patterns = schema.get("patternProperties", {})
     if isinstance(names, dict) and isinstance(patterns, dict):  # else their own functions refuse them
@@ -422,7 +429,9 @@ def _property_names(algebra: Algebra, node: Node, schema: dict[str, Any], value:
 
 
 def _required(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.objects.extend([(REQUIRED, name) for name in _names(node, "required", value)])
+    objects = node.objects
+    for name in _names(node, "required", value):
+        objects.append((REQUIRED, name))
 
 
 def _min_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:

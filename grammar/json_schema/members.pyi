@@ -3,6 +3,7 @@ from typing import Any, TypeVar
 
 from stackmask.grammar.json_schema.algebra import Algebra
 from stackmask.grammar.json_schema.nodes import KeySet
+from stackmask.grammar.json_schema.objects import Member
 
 _Made = TypeVar("_Made")
 
@@ -16,11 +17,12 @@ def sort_out(
     list[tuple[KeySet, int]],
     int,
     int | None,
+    dict[str, None],
 ]:
     """Return what atoms of objects say, by kind.
 
     (literals by declared name, required names, rules for many keys, keys that must be found, keys that must be
-    found and have no name, the least and the greatest count). Cost: linear.
+    found and have no name, the least and the greatest count, all names). Cost: linear.
     """
 
 def find_members(
@@ -35,3 +37,15 @@ def find_members(
 
     ``make``: name, state, required, declared. Cost: for a name, the rules for many keys.
     """
+
+def live_members(members: list[Member], productive: dict[frozenset[int], bool]) -> list[Member]:
+    """Return the members whose values there are."""
+
+def count_required(members: list[Member]) -> int:
+    """Return how many members must be there."""
+
+def by_declaration(members: list[Member]) -> tuple[list[Member], list[Member]]:
+    """Return the members that `properties` declares, and the others."""
+
+def chain_size(members: list[Member]) -> int:
+    """Return how many members a chain writes: each place where it may start has its own tail."""

@@ -9,9 +9,9 @@ cpdef tuple sort_out(tuple atoms):
     """Return what atoms of objects say, by kind.
 
     (literals by declared name, required names, rules for many keys, keys that must be found, keys that must
-    be found and have no name, the least and the greatest count). Cost: linear.
+    be found and have no name, the least and the greatest count, all names). Cost: linear.
     """
-    cdef dict declared = {}, required = {}
+    cdef dict declared = {}, required = {}, names
     cdef list rules = [], some = [], nameless = []
     cdef object low = 0, high = None, found, name
     cdef tuple atom
@@ -38,7 +38,13 @@ cpdef tuple sort_out(tuple atoms):
             low = max(low, atom[1])
             if atom[2] is not None:
                 high = atom[2] if high is None else min(high, atom[2])
-    return declared, required, rules, some, nameless, low, high
+    names = dict.fromkeys(declared)
+    names.update(required)
+    for found in (rules, some, nameless):
+        for atom in <list>found:
+            for name in atom[0].names:
+                names.setdefault(name)
+    return declared, required, rules, some, nameless, low, high, names
 
 
 cpdef list find_members(object algebra, object make, dict declared, dict required, list rules, dict names):
@@ -48,7 +54,7 @@ cpdef list find_members(object algebra, object make, dict declared, dict require
     """
     cdef list members = [], nodes = algebra.nodes, literals, found
     cdef dict singles = algebra.singles
-    cdef object name, state, literal, clashes, node
+    cdef object name, state, clashes, node, keys
     cdef tuple rule
     cdef bint must, known
     cdef long number
@@ -57,25 +63,25 @@ cpdef list find_members(object algebra, object make, dict declared, dict require
         known = literals is not None
         found = literals
         for rule in rules:
-            if rule[0].has(name):
+            keys = rule[0]
+            if (name in keys.names) != keys.negated if not keys.sets else keys.has(name):
                 if found is literals:
                     found = [] if literals is None else list(literals)
                 found.append(rule[1])
         must = name in required
-        state = None
+        number = 0
         if found is not None and len(found) == 1:  # nearly always
-            literal = found[0]
-            state = singles.get(literal)
-            number = literal
-        if state is None:
-            state = algebra.state(found if found is not None else ())
-            clashes = algebra.clashes(state)
-        elif number > 0:
+            number = found[0]
+        if number > 0:
+            state = singles.get(found[0])
+            if state is None:
+                state = algebra.state(found)
             node = nodes[number]
             if not node.ready:
-                node = algebra.node(literal)
+                node = algebra.node(number)
             clashes = not node.mask
         else:
+            state = algebra.state(found if found is not None else ())
             clashes = algebra.clashes(state)
         if clashes:
             if must:
@@ -83,3 +89,42 @@ cpdef list find_members(object algebra, object make, dict declared, dict require
             continue
         members.append(make(name, state, must, known))
     return members
+
+
+cpdef list live_members(list members, dict productive):
+    """Return the members whose values there are."""
+    cdef list found = []
+    cdef object member
+    for member in members:
+        if productive[member.state]:
+            found.append(member)
+    return found
+
+
+cpdef Py_ssize_t count_required(list members) except -1:
+    """Return how many members must be there."""
+    cdef Py_ssize_t count = 0
+    cdef object member
+    for member in members:
+        if member.required:
+            count += 1
+    return count
+
+
+cpdef tuple by_declaration(list members):
+    """Return the members that `properties` declares, and the others."""
+    cdef list declared = [], others = []
+    cdef object member
+    for member in members:
+        (declared if member.declared else others).append(member)
+    return declared, others
+
+
+cpdef Py_ssize_t chain_size(list members) except -1:
+    """Return how many members a chain writes: each place where it may start has its own tail."""
+    cdef Py_ssize_t size = 0, total = len(members), i
+    for i in range(total):
+        size += total - i
+        if members[i].required:
+            break
+    return size - total + 1 if size else 0

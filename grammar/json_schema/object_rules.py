@@ -16,6 +16,12 @@ from stackmask.grammar.json_schema.key_languages import (
     no_keys,
     simplified,
 )
+from stackmask.grammar.json_schema.members import (
+    by_declaration,
+    chain_size,
+    count_required,
+    live_members,
+)
 from stackmask.grammar.json_schema.objects import KeyClass, Member, ObjectForm
 from stackmask.grammar.json_schema.prelude import ANY_OBJECT
 from stackmask.grammar.json_schema.strings import ANY_STRING, ANY_STRING_BODY, QUOTE, lift, literal, string
@@ -35,6 +41,7 @@ _MAY_GO_ON: Final = ir.KeyTest("continue")
 _UNDECLARED: Final = ir.KeyTest("undeclared")
 _SLOTS: Final = tuple(ir.Slot(i) for i in range(64))
 _ANY_KEY: Final = ir.Capture(ANY_STRING, "key")
+_NO_SLOTS: Final = ir.KeySpec(0, open=True)
 
 
 class ObjectWriter:
@@ -42,6 +49,12 @@ class ObjectWriter:
 
     def __init__(self, lowering: Lowering) -> None:
         self.lowering = lowering
+        ws = lowering.whitespace
+        # how objects end: after members, and with none; where keys are kept account of, if they may
+        self.end = ir.Sequence((ws.close, _CLOSE))
+        self.empty = ir.Sequence((ws.empty, _CLOSE))
+        self.may_end = ir.Sequence((_MAY_CLOSE, ws.close, _CLOSE))
+        self.may_be_empty = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
         # equal parts of several objects are one expression, which is then lowered once
         self.members: dict[tuple[str, State], ir.Expr] = {}
         self.items: dict[tuple[str, State, bool], ir.Expr] = {}
@@ -51,6 +64,8 @@ class ObjectWriter:
 
     def other_children(self, form: ObjectForm) -> Iterable[State]:
         """Return the states of all values of keys without a name."""
+        if not form.classes:
+            return ()
         found = [entry.state for entry in form.classes]
         for keys, value in form.some:
             found.extend(
@@ -88,8 +103,10 @@ class ObjectWriter:
             if only.texts is ALL and not only.state and not form.some:  # any object
                 self.lowering.uses_prelude = True
                 return ANY_OBJECT
-        members = [member for member in form.members if productive[member.state]]
-        classes = [entry for entry in form.classes if productive[entry.state]]
+        members = live_members(form.members, productive)
+        classes = form.classes
+        if classes:
+            classes = [entry for entry in classes if productive[entry.state]]
         for entry in classes:
             if entry.texts is not ALL and not entry.texts.is_endless():
                 return self.running_out(form, members, classes)
@@ -145,7 +162,7 @@ class ObjectWriter:
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
         """Return an object in the shape that its members, other keys and counts need."""
-        required = len([member for member in members if member.required])
+        required = count_required(members)
         if high is not None and not classes and high >= len(members):
             high = None
         if high is not None and high == required:  # nothing else fits
@@ -161,15 +178,14 @@ class ObjectWriter:
         if form.some:
             return self.searched(form, members, classes, low, high)
         if not counted and not (self.lowering.any_order and len(members) > 1):
-            declared = [member for member in members if member.declared]
-            others = [member for member in members if not member.declared]
+            declared, others = by_declaration(members)
             if not classes and len(others) < 2:
                 declared, others = members, []
             if not self.lowering.any_order and len(others) > 1 and len(declared) <= MAX_SHARED:
                 return self.open_chain(
                     form, declared, others, classes
                 )  # slots would put the others in order too
-            if _chain_size(declared) <= MAX_CHAIN:
+            if chain_size(declared) <= MAX_CHAIN:
                 if not classes and not others:
                     return self.closed_chain(members)
                 if not self.lowering.any_order or not declared:
@@ -268,23 +284,19 @@ class ObjectWriter:
 
     def closed_chain(self, members: list[Member]) -> ir.Expr:
         """Return an object of named members in order."""
-        ws = self.lowering.whitespace
-        end = ir.Sequence((ws.close, _CLOSE))
-        empty = ir.Sequence((ws.empty, _CLOSE))
-        return ir.Sequence((_OPEN, self.chain(members, [end], [empty])))
+        return ir.Sequence((_OPEN, self.chain(members, [self.end], [self.empty])))
 
     def chain(self, members: list[Member], rest: list[ir.Expr], rest_alone: list[ir.Expr]) -> ir.Expr:
         """Return the members in order, then ``rest``; ``rest_alone`` where no member came."""
-        ws = self.lowering.whitespace
-        written = [self.member(member) for member in members]
-        if _chain_size(members) > MAX_CHAIN:
+        written = list(map(self.member, members))
+        if chain_size(members) > MAX_CHAIN:
             return self.shared_chain(members, written, rest, rest_alone)
-        tail: list[ir.Expr] = []
-        for member, expr in zip(members, written, strict=True):
-            tail.append(self.item(member, expr))
+        tail = list(map(self.item, members[1:], written[1:]))
+        tail += rest
+        blank = self.lowering.whitespace.open
         options: list[ir.Expr] = []
         for i, member in enumerate(members):
-            options.append(ir.Sequence((ws.open, written[i], *tail[i + 1 :], *rest)))
+            options.append(ir.Sequence((blank, written[i], *tail[i:])))
             if member.required:
                 break
         else:
@@ -315,19 +327,19 @@ class ObjectWriter:
     ) -> ir.Expr:
         """Return an object of declared members in order, then other members in any order."""
         ws = self.lowering.whitespace
-        spec = ir.KeySpec(
-            len(others),
-            frozenset(i for i, member in enumerate(others) if member.required),
-            open=bool(classes),
-        )
-        options = [self.slot_member(member, i) for i, member in enumerate(others)]
-        options.extend(self.class_member(form, entry, entry.state) for entry in classes)
+        spec = _NO_SLOTS
+        options: list[ir.Expr] = []
+        if others or not classes:
+            required = frozenset(i for i, member in enumerate(others) if member.required)
+            spec = ir.KeySpec(len(others), required, open=bool(classes))
+            options.extend(self.slot_member(member, i) for i, member in enumerate(others))
+        for entry in classes:
+            options.append(self.class_member(form, entry, entry.state))
         other = options[0] if len(options) == 1 else ir.Choice(tuple(options))
         more = ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, other)), 0, None)
-        end = ir.Sequence((_MAY_CLOSE, ws.close, _CLOSE))
-        first = ir.Sequence((_MAY_GO_ON, ws.open, other, more, end))
-        nothing = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
-        return ir.Keyed(ir.Sequence((_OPEN, self.chain(declared, [more, end], [first, nothing]))), spec)
+        first = ir.Sequence((_MAY_GO_ON, ws.open, other, more, self.may_end))
+        chain = self.chain(declared, [more, self.may_end], [first, self.may_be_empty])
+        return ir.Keyed(ir.Sequence((_OPEN, chain)), spec)
 
     def keyed(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
@@ -357,8 +369,7 @@ class ObjectWriter:
                 _CLOSE,
             )
         )
-        none = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
-        return ir.Keyed(ir.Sequence((_OPEN, ir.Choice((some, none)))), spec)
+        return ir.Keyed(ir.Sequence((_OPEN, ir.Choice((some, self.may_be_empty)))), spec)
 
     def searched(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
@@ -420,13 +431,3 @@ class ObjectWriter:
             for choices in [(options[0] if len(options) == 1 else ir.Choice(tuple(options)),)]
         ]
         return ir.Keyed(ir.Sequence((_OPEN, ir.Choice(tuple(first)))), spec)
-
-
-def _chain_size(members: list[Member]) -> int:
-    """Return how many members a chain writes: each place where it may start has its own tail."""
-    size, total = 0, len(members)
-    for i, member in enumerate(members):
-        size += total - i
-        if member.required:
-            break
-    return size - total + 1 if size else 0

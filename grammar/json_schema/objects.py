@@ -115,14 +115,7 @@ def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectFo
     if algebra.depth or len(atoms) > 32:
         algebra.charge(len(atoms) >> 5)
     # `nameless`: those known to be outside of the members
-    declared, required, rules, some, nameless, low, high = sort_out(atoms)
-    names: dict[str, Any] = dict.fromkeys(declared)
-    names.update(required)
-    for keys, _ in rules:
-        names.update(dict.fromkeys(keys.names))
-    for keys, _ in (*some, *nameless):
-        names.update(dict.fromkeys(keys.names))
-
+    declared, required, rules, some, nameless, low, high, names = sort_out(atoms)
     members = find_members(algebra, Member, declared, required, rules, names)
     if members is None:
         return []
@@ -148,8 +141,13 @@ def _classes(
     algebra: Algebra, rules: list[tuple[KeySet, int]], some: list[tuple[KeySet, int]]
 ) -> list[KeyClass]:
     """Return the classes of keys without a name, those with equal values joined."""
-    if not rules and not some:
-        return [KeyClass(ALL, ANY_STATE, NO_SETS)]
+    if not some:
+        if not rules:
+            return [KeyClass(ALL, ANY_STATE, NO_SETS)]
+        if len(rules) == 1:
+            keys, literal = rules[0]
+            if literal == NOTHING and keys.negated and not keys.sets:  # no others: nearly all the rest
+                return []
     sets: list[Texts] = []
     for keys, _ in (*rules, *some):
         if keys.sets:

@@ -92,3 +92,5 @@ def _complement(numbers: NumberSet) -> NumberSet:
 ALL_SCALARS: Final = Scalars(ANY, ALL_NUMBERS, ALL)
 NO_SCALARS: Final = Scalars(0, NO_NUMBERS, NONE)
 LOOSE: Final = Scalars(ANY, ALL_NUMBERS, ALL, None, True)
+# by mask, where there are neither numbers nor strings
+STRUCTURED: Final = tuple(Scalars(mask, NO_NUMBERS, NONE) for mask in range(ANY + 1))

@@ -19,6 +19,7 @@ import torch
 from transformers import EosTokenCriteria, LogitsProcessorList, MaxLengthCriteria
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
+from stackmask.runtime.batch import fill_next_token_bitmask
 from stackmask.runtime.bitmask import allocate_token_bitmask
 from stackmask.runtime.generation.caches import CacheView
 from stackmask.runtime.generation.errors import GenerationError
@@ -30,7 +31,6 @@ from stackmask.runtime.generation.processor import (
     stuck_rows,
 )
 from stackmask.runtime.generation.text import TokenStreamer
-from stackmask.runtime.matcher import fill_next_token_bitmask
 
 if TYPE_CHECKING:
     from stackmask.runtime.compiler import CompiledGrammar

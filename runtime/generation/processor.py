@@ -12,13 +12,13 @@ import numpy as np
 import torch
 from transformers import LogitsProcessor
 
+from stackmask.runtime.batch import fill_next_token_bitmask
 from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.memory import has_choice
 from stackmask.runtime.generation.rows import RowTracker, Track
 from stackmask.runtime.kernels.apply import MINUS_INF
 from stackmask.runtime.kernels.forbid import forbid_at
-from stackmask.runtime.matcher import fill_next_token_bitmask
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
+from stackmask.runtime.batch import fill_next_token_bitmask
 from stackmask.runtime.kernels.errors import BitmaskError
-from stackmask.runtime.matcher import fill_next_token_bitmask
 
 if TYPE_CHECKING:
     from stackmask.runtime.matcher import Matcher

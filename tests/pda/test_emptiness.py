@@ -74,6 +74,39 @@ def test_a_long_text_is_found_in_few_steps() -> None:
     assert is_empty(ir.Intersection((wanted[0], impossible, ir.Repeat(ir.ANY_CHAR, 5, 6))))
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_what_other_searches_found_changes_no_answer(seed: int) -> None:
+    # a store tries the ends of texts that it found for other terms first; a store of its own has none
+    rng = random.Random(seed)
+    terms = TermStore()
+    found = set()
+    for _ in range(25):
+        items: list[ir.Expr] = [found_anywhere("".join(rng.choices("abc", k=2))) for _ in range(2)]
+        items += [ir.Complement(some_expr(rng, 2)) for _ in range(rng.randint(1, 2))]
+        items += [ir.Complement(found_anywhere(rng.choice("abc")))] * rng.randint(0, 1)
+        low = rng.randint(0, 9)
+        items.append(ir.Repeat(LETTERS, low, low + rng.randint(0, 3)))
+        both = ir.Intersection(tuple(items))
+        alive = bool(terms.alive(regular_term(terms, both)))
+        assert alive == (not is_empty(both))
+        found.add(alive)
+    assert found == {True, False}
+
+
+def test_an_end_that_was_found_is_tried_first() -> None:
+    wanted = [found_anywhere(text) for text in ("a1", "b2", "c3")]
+    unwanted = [ir.Complement(found_anywhere(text)) for text in ("zz", "1b")]
+    terms = TermStore()
+    made = []
+    for high in range(60, 65):
+        before = terms.size()
+        assert terms.alive(
+            regular_term(terms, ir.Intersection((*wanted, ir.Repeat(ir.ANY_CHAR, 60, high), *unwanted)))
+        )
+        made.append(terms.size() - before)
+    assert max(made[1:]) < made[0] / 5, made
+
+
 def byte_class(low: int, high: int) -> ir.Expr:
     """Return one byte of a range."""
     return ir.ByteClass((1 << (high + 1)) - (1 << low))

@@ -184,3 +184,24 @@ def test_many_readings_of_keys_are_put_together_without_running_the_vocabulary()
     stats = compiled.stats()
     assert stats["most_visits"] > 1024
     assert stats["simulations"] < 3
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        '([a-z] [a-f]* | [a-z] !>> [b]) ","',
+        '[a-z] ([b-c]* "!" | !>> [b])',
+        '([a-z] [a-f]{0,2} | "if" | [a-z] !>> [a-z]) [ ]* ("," | "; ")',
+    ],
+)
+def test_alternatives_behind_one_byte_of_many(rule: str) -> None:
+    """What is left of one alternative begins with the same items as the next."""
+    matcher = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(f"root ::= {rule}")).matcher()
+    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
+    for byte in b"gb,":
+        matcher.fill_next_token_bitmask(mask)
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size]
+        tried = [matcher.fork().accept_token(token) for token in range(VOCABULARY.size)]
+        assert [VOCABULARY.tokens[i] for i, bit in enumerate(bits) if bool(bit) != tried[i]] == []
+        if not matcher.accept_token(byte):
+            break

@@ -82,3 +82,61 @@ def test_masks_stay_when_all_are_dropped() -> None:
         compiled = compiler.compile(sm.Grammar.from_json_schema(schema(NAMES[k:])))
         follow(compiled, b'{"nam": 1, "q": 1, "nothin": 1}', 3)
     assert compiled.stats()["drops"] > 0
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        '"na" | "nam" | ""',
+        '"na" ("me" | "mes" | "") | "no" ["t] "e"',
+        '"nam\\\\" | "\\\\" | "\\\\u" | "na\\\\u006"',  # these end inside of a character
+        '("n" | "\\\\u006e") ("a" | "\\\\u0061") | "\\\\n" | "ü" | [n] [ao] [mt]',
+        '"n" [a-m]* | "if"',  # no list of texts
+    ],
+)
+@pytest.mark.parametrize("low", [0, 1, 3])
+@pytest.mark.parametrize("behind", ['"\\""', '"\\"" ws ":" ws number', '("\\"" | "\\":") number?'])
+def test_texts_that_a_run_must_not_be(texts: str, low: int, behind: str) -> None:
+    source = f"""
+        root ::= "{{" (string ",")* string "}}"
+        string ::= "\\"" (char{{{low},}} & !({texts})) {behind}
+        char ::= [^"\\\\\\x00-\\x1f] | "\\\\" (["\\\\n] | "u" [0-9a-f]{{4}})
+        number ::= [0-9]+
+        ws ::= [ ]{{0,3}}
+    """
+    compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(source))
+    number = "7" if "number" in behind else ""
+    quote = '": ' if "ws" in behind else '"'
+    text = ",".join(f'"{name}{quote}{number}' for name in ("namest", "xyz", "nam\\u0065x", "noti", "if-\\n"))
+    follow(compiled, ("{" + text).encode())
+
+
+def test_texts_under_a_restriction() -> None:
+    source = """
+        root ::= (word ";")+
+        word ::= "<" (letter* & !("na" | "if" | "name")) ">" number
+        letter ::= [a-zü-]
+        number ::= [0-9]+ !>>[0-9] | "i" !>>[f]
+    """
+    grammar = sm.Grammar.from_ebnf(source)
+    follow(sm.Compiler(VOCABULARY).compile(grammar), b"<nam>12;<iff>7;<-ma>i;")
+
+
+@pytest.mark.parametrize(
+    "grammar",
+    [
+        'root ::= [a-z_] [a-z0-9_]* "="',
+        'root ::= (([a-z_] [a-z0-9_]*) & !("if" | "name" | "x1")) ("=" | ",")',
+        'root ::= ([a-z0-9_]+ & !("if" | "name" | "1e")) "=" [a-z] [a-z0-9]{2,5} ":"',
+        'root ::= "\\"" (([a-z] [a-z -]*) & !([a-z]* "es")) "\\":"',
+    ],
+)
+def test_names_that_begin_with_fewer_characters(grammar: str) -> None:
+    """Names are runs that are narrowed in their first character, and may be narrowed by texts besides."""
+    for text in (b"name=", b"x1,", b'"names":', b"note=nothing:"):
+        compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(grammar))
+        for end in range(len(text), 0, -1):
+            if compiled.matcher().accept_string(text[:end]):
+                follow(compiled, text[:end])
+                break
+        follow(compiled, b"")

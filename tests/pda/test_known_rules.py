@@ -1,0 +1,80 @@
+"""Rules that a store knows: grammars that share the objects of rules, where names mean other rules each time."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+
+import stackmask as sm
+from stackmask.grammar import ir
+
+TOKENS = [*[bytes([b]) for b in range(256)], None, b"ab", b"bc", b"ca", b"abc", b"[a", b"a]", b"]]"]
+STOP = 256
+NAMES = ("root", "x", "y", "z")
+
+
+def vocabulary() -> sm.Vocabulary:
+    return sm.Vocabulary(TOKENS, stop_ids=[STOP])
+
+
+def some_body(rng: random.Random) -> ir.Expr:
+    """Return a body that begins with a letter, so that no rule calls itself first, and that can end."""
+    parts: list[ir.Expr] = [ir.Literal(rng.choice((b"a", b"b", b"c")))]
+    for _ in range(rng.randint(1, 2)):
+        ref: ir.Expr = ir.RuleRef(rng.choice(NAMES))
+        if rng.random() < 0.4:  # a rule without a name
+            ref = ir.Scope(ir.Sequence((ir.Literal(b"["), ref, ir.Literal(b"]"))))
+        parts.append(ref)
+    return ir.Choice((ir.Literal(rng.choice((b"a", b"b", b"c", b"ab"))), ir.Sequence(tuple(parts))))
+
+
+def follow(compiled: sm.CompiledGrammar, seed: int) -> list[bytes]:
+    """Return the masks of a random walk."""
+    rng = random.Random(seed)
+    matcher = compiled.matcher()
+    mask = sm.allocate_token_bitmask(1, len(TOKENS))
+    masks = []
+    for _ in range(12):
+        matcher.fill_next_token_bitmask(mask)
+        masks.append(mask.tobytes())
+        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: len(TOKENS)]
+        ids = [int(i) for i in np.flatnonzero(bits) if i != STOP]
+        if not ids:
+            break
+        assert matcher.accept_token(rng.choice(ids))
+    return masks
+
+
+@pytest.mark.parametrize("seed", range(80))
+def test_a_rule_is_known_only_where_what_it_calls_is_the_same(seed: int) -> None:
+    rng = random.Random(seed)
+    pool = {name: [some_body(rng) for _ in range(2)] for name in NAMES}
+    shared = sm.Compiler(vocabulary())
+    for turn in range(12):
+        rules = ir.RuleSet({name: ir.Rule(name, rng.choice(pool[name])) for name in NAMES}, "root")
+        grammar = sm.Grammar(rules, normalized=rules)
+        alone = sm.Compiler(vocabulary()).compile(grammar)
+        for _ in range(rng.randint(1, 2)):
+            assert follow(shared.compile(grammar), turn) == follow(alone, turn)
+
+
+def test_the_same_rule_over_other_rules_is_another_one() -> None:
+    outer = ir.Sequence((ir.Literal(b"p"), ir.RuleRef("x")))
+    inner = ir.Sequence((ir.Literal(b"["), ir.RuleRef("y"), ir.Literal(b"]")))
+    ends = [ir.Literal(b"1"), ir.Literal(b"2")]
+    compiler = sm.Compiler(vocabulary())
+
+    def grammar(start: str, end: ir.Expr) -> sm.Grammar:
+        bodies = {"root": outer, "x": inner, "y": end}
+        if start == "x":
+            del bodies["root"]
+        rules = ir.RuleSet({name: ir.Rule(name, body) for name, body in bodies.items()}, start)
+        return sm.Grammar(rules, normalized=rules)
+
+    for start, end in (("root", 0), ("x", 1), ("root", 1), ("root", 0), ("x", 0), ("root", 1)):
+        matcher = compiler.compile(grammar(start, ends[end])).matcher()
+        text = f"{'p' if start == 'root' else ''}[{end + 1}]"
+        assert matcher.accept_string(text), (start, end)
+        assert matcher.is_accepting()
