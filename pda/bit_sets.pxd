@@ -7,6 +7,18 @@ cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept:
     return (words[i >> 6] >> (i & 63)) & 1
 
 
+cdef inline int32_t count_bits(const uint64_t* words, int32_t count) noexcept:
+    """Return how many members some words of a set have."""
+    cdef int32_t k, found = 0
+    cdef uint64_t left
+    for k in range(count):
+        left = words[k]
+        while left:
+            left &= left - 1
+            found += 1
+    return found
+
+
 cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcept:
     """Return the bits of a word of a set that lie in ``low..high - 1``."""
     low -= 64 * word

@@ -447,7 +447,7 @@ cdef class ConfigSpace(ConfigTable):
         cdef Way way
         way.spent = 0
         self.ways.clear()
-        for i in range(c.count):
+        for i in range(<size_t>c.count):
             way.member = self.members[c.first + i]
             self.ways.push_back(way)
         for k in range(length):

@@ -33,7 +33,7 @@ cdef class Filters(MaskTable):
     cdef vector[uint8_t] spared             # scratch: which tokens of an exclusion were there before
 
     cdef int32_t slice(self, int32_t run, int32_t high) except -3
-    cdef int32_t whole_slice(self, int32_t run) except -3
+    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3
     cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3
     cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except? -3
     cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except? -3

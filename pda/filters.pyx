@@ -20,6 +20,20 @@ cdef enum:
     COUNT_BITS = 20         # of the characters before a place, in keys
 
 
+cdef void enter(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
+    """Enter tokens into a row."""
+    while tokens < stop:
+        row[tokens[0] >> 5] |= <uint32_t>1 << (tokens[0] & 31)
+        tokens += 1
+
+
+cdef void take_out(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
+    """Take tokens out of a row."""
+    while tokens < stop:
+        row[tokens[0] >> 5] &= ~(<uint32_t>1 << (tokens[0] & 31))
+        tokens += 1
+
+
 cdef class Filters(MaskTable):
     """The slices and filters of the masks of one store."""
 
@@ -51,7 +65,8 @@ cdef class Filters(MaskTable):
         """Return the mask of the runs of at most ``high`` characters; the last character may be cut."""
         cdef Run r = self.runs.runs[run]
         cdef uint64_t key
-        cdef int32_t found, k, t, low, top, count, whole
+        cdef int32_t found, k, low, top, count, whole
+        cdef const int32_t* tokens
         cdef Mask mask = nothing()
         cdef uint32_t* row
         if high < 0 or high > r.most_needed:
@@ -65,7 +80,8 @@ cdef class Filters(MaskTable):
             map_put(&self.slice_index, key, found)
             return found
         if high == r.most_needed and r.sorted_first < 0:
-            found = self.whole_slice(run)
+            self.runs.cut_again(run)
+            found = self.mask_of(self.runs.found_tokens.data(), r.token_count)
             map_put(&self.slice_index, key, found)
             return found
         self.runs.sort_tokens(run)
@@ -79,53 +95,33 @@ cdef class Filters(MaskTable):
             else:
                 top = k
         count = low - r.sorted_first
-        if count == 0:
-            found = NO_TOKENS
-        else:
-            if SPARSE * count > self.width:
-                if 2 * count > r.token_count and count < r.token_count:
-                    # most of it: take out the rest
-                    whole = self.slice(run, -1)
-                    mask.dense = self.new_row()
-                    row = self.rows[mask.dense]
-                    memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
-                    for k in range(low, r.sorted_first + r.token_count):
-                        t = self.runs.tokens[k]
-                        row[t >> 5] &= ~(<uint32_t>1 << (t & 31))
-                else:
-                    mask.dense = self.new_row()
-                    row = self.rows[mask.dense]
-                    for k in range(r.sorted_first, low):
-                        t = self.runs.tokens[k]
-                        row[t >> 5] |= <uint32_t>1 << (t & 31)
-            else:
-                mask.sparse_first = <int32_t>self.sparse_tokens.size()
-                mask.sparse_count = count
-                for k in range(r.sorted_first, low):
-                    self.sparse_tokens.push_back(self.runs.tokens[k])
+        tokens = self.runs.tokens.data() + r.sorted_first
+        if SPARSE * count > self.width and 2 * count > r.token_count and count < r.token_count:
+            # most of it: take out the rest
+            whole = self.slice(run, -1)
+            mask.dense = self.new_row()
+            row = self.rows[mask.dense]
+            memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
+            take_out(row, tokens + count, tokens + r.token_count)
             found = <int32_t>self.masks.size()
             self.masks.push_back(mask)
+        else:
+            found = self.mask_of(tokens, count)
         map_put(&self.slice_index, key, found)
         return found
 
-    cdef int32_t whole_slice(self, int32_t run) except -3:
-        """Return the mask of all tokens of a run, whatever their length."""
+    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3:
+        """Return the mask of a list of tokens, sparse or dense."""
         cdef Mask mask = nothing()
-        cdef int32_t k, t, count = self.runs.runs[run].token_count
-        cdef uint32_t* row
         if count == 0:
             return NO_TOKENS
-        self.runs.cut_again(run)
         if SPARSE * count > self.width:
             mask.dense = self.new_row()
-            row = self.rows[mask.dense]
-            for k in range(count):
-                t = self.runs.found_tokens[k]
-                row[t >> 5] |= <uint32_t>1 << (t & 31)
+            enter(self.rows[mask.dense], tokens, tokens + count)
         else:
             mask.sparse_first = <int32_t>self.sparse_tokens.size()
             mask.sparse_count = count
-            self.sparse_tokens.append(self.runs.found_tokens.begin(), self.runs.found_tokens.end())
+            self.sparse_tokens.append(tokens, tokens + count)
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
@@ -134,15 +130,17 @@ cdef class Filters(MaskTable):
         cdef Kinds kinds = self.trie.kinds
         cdef Run r = self.runs.runs[run]
         cdef Mask mask = nothing()
-        cdef int32_t k, g, t, whole, next, count = 0, odd = r.sorted_first
+        cdef int32_t k, g, t, whole, next, count = 0, odd = 0
         cdef const int32_t* tokens = kinds.tokens.data()
+        # of groups of which X has a part
+        cdef const int32_t* others = self.runs.tokens.data() + r.sorted_first
         cdef uint32_t* row = NULL
         for k in range(r.group_first, r.group_first + r.group_count):
             g = self.runs.groups[k]
             count += kinds.up_to(g, high) - kinds.first[g]
-        while odd < r.sorted_first + r.sorted_count and self.runs.needed[odd] <= high:
+        while odd < r.sorted_count and self.runs.needed[r.sorted_first + odd] <= high:
             odd += 1
-            count += 1
+        count += odd
         if count == 0:
             return NO_TOKENS
         if SPARSE * count <= self.width:
@@ -152,48 +150,36 @@ cdef class Filters(MaskTable):
                 g = self.runs.groups[k]
                 t = kinds.first[g]
                 self.sparse_tokens.append(tokens + t, tokens + kinds.up_to(g, high))
-            for k in range(r.sorted_first, odd):
-                self.sparse_tokens.push_back(self.runs.tokens[k])
+            self.sparse_tokens.append(others, others + odd)
             self.masks.push_back(mask)
             return <int32_t>self.masks.size() - 1
+        mask.dense = self.new_row()
+        row = self.rows[mask.dense]
         if 2 * count > r.token_count and count < r.token_count:
             # most of it: take out the rest
             whole = self.slice(run, -1)
-            mask.dense = self.new_row()
             row = self.rows[mask.dense]
             memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                for t in range(kinds.up_to(g, high), kinds.first[g + 1]):
-                    row[tokens[t] >> 5] &= ~(<uint32_t>1 << (tokens[t] & 31))
-            for k in range(odd, r.sorted_first + r.sorted_count):
-                t = self.runs.tokens[k]
-                row[t >> 5] &= ~(<uint32_t>1 << (t & 31))
+                take_out(row, tokens + kinds.up_to(g, high), tokens + kinds.first[g + 1])
+            others = self.runs.tokens.data() + r.sorted_first
+            take_out(row, others + odd, others + r.sorted_count)
         elif count == r.token_count and 2 * count > <int32_t>kinds.tokens.size():
             # most of the vocabulary: take out the other groups
-            mask.dense = self.new_row()
-            row = self.rows[mask.dense]
             memcpy(row, kinds.row.data(), 4 * kinds.row.size())
             next = r.group_first
             for g in range(<int32_t>kinds.kinds_of.size()):
                 if next < r.group_first + r.group_count and self.runs.groups[next] == g:
                     next += 1
-                    continue
-                for t in range(kinds.first[g], kinds.first[g + 1]):
-                    row[tokens[t] >> 5] &= ~(<uint32_t>1 << (tokens[t] & 31))
-            for k in range(r.sorted_first, odd):
-                t = self.runs.tokens[k]
-                row[t >> 5] |= <uint32_t>1 << (t & 31)
+                else:
+                    take_out(row, tokens + kinds.first[g], tokens + kinds.first[g + 1])
+            enter(row, others, others + odd)
         else:
-            mask.dense = self.new_row()
-            row = self.rows[mask.dense]
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                for t in range(kinds.first[g], kinds.up_to(g, high)):
-                    row[tokens[t] >> 5] |= <uint32_t>1 << (tokens[t] & 31)
-            for k in range(r.sorted_first, odd):
-                t = self.runs.tokens[k]
-                row[t >> 5] |= <uint32_t>1 << (t & 31)
+                enter(row, tokens + kinds.first[g], tokens + kinds.up_to(g, high))
+            enter(row, others, others + odd)
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
@@ -227,7 +213,6 @@ cdef class Filters(MaskTable):
         cdef int32_t found, k, t, i, inside = 0, outside = 0
         cdef bint fits, most
         cdef Nodes n
-        cdef uint32_t bit
         cdef uint32_t* row
         cdef vector[int32_t] left_out
         n = self.forest.nodes(self.runs.runs[at.run].place)
@@ -257,12 +242,10 @@ cdef class Filters(MaskTable):
             if fits == most:
                 continue
             i = self.tail_exits[k].place >> 2
-            for t in range(n.token_first[i], n.token_first[n.end[i]]):
-                bit = <uint32_t>1 << (n.tokens[t] & 31)
-                if most:
-                    row[n.tokens[t] >> 5] &= ~bit
-                else:
-                    row[n.tokens[t] >> 5] |= bit
+            if most:
+                take_out(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
+            else:
+                enter(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
         return found
 
     cdef int32_t filter_both(self, int32_t a, int32_t b) except? -3:

@@ -16,6 +16,7 @@ never empty, and asks for no key state.
 cimport cython
 from libc.stdint cimport int64_t
 
+from stackmask.pda.bit_sets cimport count_bits
 from stackmask.pda.interning cimport (
     ANY_BYTE,
     EMPTY,
@@ -373,13 +374,9 @@ cdef class Heads:
     cdef bint ends_wide(self, bint words) noexcept:
         """Tell whether ``path`` is one byte of many: nearly all texts that begin so go on behind it."""
         cdef Term last = self.terms.terms[self.path.back()]
-        cdef int32_t k, b, count = 0
         if not words or self.path.size() > 1 or last.kind != K_SET:
             return False
-        for k in range(4):
-            for b in range(64):
-                count += (self.terms.sets[4 * last.a + k] >> b) & 1
-        return count >= MANY_BYTES
+        return count_bits(&self.terms.sets[4 * last.a], 4) >= MANY_BYTES
 
     cdef bint few_below(self) except -1:
         """Tell whether few texts of the vocabulary go on behind the words in ``path``.

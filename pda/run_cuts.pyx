@@ -10,6 +10,7 @@ behind such a character are taken from the tables. Runs that something narrows a
 
 from libc.stdint cimport uint8_t, uint32_t
 
+from stackmask.pda.bit_sets cimport count_bits
 from stackmask.pda.config_table cimport DEAD, Config, Member
 from stackmask.pda.filters cimport Tail
 from stackmask.pda.frames cimport BOTTOM
@@ -19,7 +20,7 @@ from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
     FEW_BYTES = 8           # first bytes of a class such as blanks, of which few tokens are made,
-    PAYS_OFF = 4            # ... and many go on behind: tables of it serve from so many states on
+    NARROW_PAYS_OFF = 4     # ... and many go on behind: tables of it serve from so many states on
     ALWAYS = 1 << 20
 
 
@@ -94,10 +95,7 @@ cdef class RunCuts(Filters):
 
     cdef bint is_narrow(self, int32_t code) noexcept:
         """Tell whether characters of a class begin with few bytes."""
-        cdef int32_t b, found = 0
-        for b in range(256):
-            found += (self.runs.codes[code].first[b >> 6] >> (b & 63)) & 1
-        return found < FEW_BYTES
+        return count_bits(self.runs.codes[code].first, 4) < FEW_BYTES
 
     cdef int32_t part_of(self, int32_t state, int32_t sem) except -3:
         """Return how a state may be cut into a run and a rest (see RunPart), or -1.
@@ -122,9 +120,9 @@ cdef class RunCuts(Filters):
             part.code = self.runs.code_of(r.a)
             part.low = r.b
             part.high = r.c
-            if part.code != NOT_A_CODE and self.is_narrow(part.code) and self.times_met(part.code) < PAYS_OFF:
-                return -1
             if part.code != NOT_A_CODE:
+                if self.is_narrow(part.code) and self.times_met(part.code) < NARROW_PAYS_OFF:
+                    return -1
                 part.ends = 1
                 if self.terms.guard_sets.size() > 1:
                     part.ends = self.space.member_ends(state, BOTTOM)

@@ -80,6 +80,25 @@ def engine_mask(matcher: stackmask.Matcher, size: int) -> set[int]:
     return allowed
 
 
+def tried_tokens(matcher: stackmask.Matcher, size: int) -> set[int]:
+    """Return the ids that a fork accepts, each tried by itself: what a mask must say."""
+    return {token for token in range(size) if matcher.fork().accept_token(token)}
+
+
+def compare_along(compiled: stackmask.CompiledGrammar, text: bytes, every: int = 1) -> None:
+    """Compare masks before the bytes of a text with what happens when each token is tried.
+
+    The first 256 tokens are the bytes.
+    """
+    matcher = compiled.matcher()
+    tokens = compiled.vocabulary.tokens
+    for number, byte in enumerate(text):
+        if number % every == 0:
+            wrong = engine_mask(matcher, len(tokens)) ^ tried_tokens(matcher, len(tokens))
+            assert not wrong, (text[:number], [tokens[token] for token in wrong])
+        assert matcher.accept_token(byte), text[: number + 1]
+
+
 def check_place(
     matcher: stackmask.Matcher,
     recognizer: Recognizer,

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from exactness.walks import compare_along, engine_mask, tried_tokens
 
 import stackmask as sm
 
@@ -65,18 +66,6 @@ def schema(**more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": PROPERTIES, "$defs": {"inner": INNER}, **more}
 
 
-def follow(compiled: sm.CompiledGrammar, text: bytes) -> None:
-    """Compare the mask before every byte with what happens when each token is tried."""
-    matcher = compiled.matcher()
-    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
-    for byte in text:
-        matcher.fill_next_token_bitmask(mask)
-        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size]
-        tried = [bool(matcher.fork().accept_token(token)) for token in range(VOCABULARY.size)]
-        assert [bool(bit) for bit in bits] == tried, matcher
-        assert matcher.accept_token(byte)
-
-
 @pytest.mark.parametrize("order", ["schema", "any"])
 @pytest.mark.parametrize(
     "more",
@@ -93,16 +82,16 @@ def test_masks_are_what_tokens_do(order: str, more: dict[str, Any]) -> None:
     compiled = compiler.compile(sm.Grammar.from_json_schema(schema(**more), property_order=order))
     for names in (NAMES, NAMES[2:], [*NAMES[::2], "list"], ["no", "nested", "list"]):
         value = {name: VALUE[name] for name in NAMES if name in names}
-        follow(compiled, json.dumps(value).encode())
+        compare_along(compiled, json.dumps(value).encode())
 
 
 def test_names_are_shared_by_key_states() -> None:
     compiler = sm.Compiler(VOCABULARY)
     compiled = compiler.compile(sm.Grammar.from_json_schema(schema(), property_order="any"))
-    follow(compiled, json.dumps({"no": True, "name": 1}).encode())
+    compare_along(compiled, json.dumps({"no": True, "name": 1}).encode())
     before = compiled.stats()["word_walks"]
     assert before > 0
-    follow(
+    compare_along(
         compiled, json.dumps({"note": "x", "no": True, "name": 1}).encode()[12:].join([b'{"note": "x"', b""])
     )
     assert compiled.stats()["word_walks"] - before <= len("note") + 3
@@ -114,7 +103,7 @@ def test_precomputed_names_need_no_walk() -> None:
     )
     compiled.precompute()
     stats = compiled.stats()
-    follow(compiled, b"name1note(list)")
+    compare_along(compiled, b"name1note(list)")
     after = compiled.stats()
     assert (after["walks"], after["word_walks"]) == (stats["walks"], stats["word_walks"])
 
@@ -141,7 +130,7 @@ def test_a_way_on_that_others_hide_is_a_dead_end() -> None:
     assert mask_at(compiled, b"") == sorted(b"([n")
     assert ord("a") in mask_at(compiled, b"(")
     for text in (b"(a<b)x", b"[nameab>x12", b"([no", b"namebb>x", b"((note"):
-        follow(compiled, text)
+        compare_along(compiled, text)
 
 
 def test_a_way_on_that_nothing_can_follow_is_none() -> None:
@@ -150,7 +139,7 @@ def test_a_way_on_that_nothing_can_follow_is_none() -> None:
         sm.Grammar.from_ebnf(text + '\nitem ::= "x" item? | "(" item ")"')
     )
     assert mask_at(compiled, b"") == sorted(b"cd")
-    follow(compiled, b"dbb(xx)")
+    compare_along(compiled, b"dbb(xx)")
 
 
 def test_restricted_grammars_leave_the_heads_of_others_alone() -> None:
@@ -164,8 +153,8 @@ def test_restricted_grammars_leave_the_heads_of_others_alone() -> None:
     )
     for end in range(len(text)):
         assert mask_at(after, text[:end]) == mask_at(apart, text[:end]), text[:end]
-    follow(before, text)
-    follow(hidden, b"((a<b))x")
+    compare_along(before, text)
+    compare_along(hidden, b"((a<b))x")
     assert mixed.compile(sm.Grammar.from_ebnf(HIDDEN)).stats()["word_walks"] > 0
 
 
@@ -180,7 +169,7 @@ def test_many_readings_of_keys_are_put_together_without_running_the_vocabulary()
     compiled = sm.Compiler(VOCABULARY, limits=sm.Limits(max_semantic_states=20_000)).compile(
         sm.Grammar.from_json_schema(DEPENDENT, property_order="any")
     )
-    follow(compiled, b'{"a":"b","c":{"x":{"d":{"p":1,"q":[],"h":{}')
+    compare_along(compiled, b'{"a":"b","c":{"x":{"d":{"p":1,"q":[],"h":{}')
     stats = compiled.stats()
     assert stats["most_visits"] > 1024
     assert stats["simulations"] < 3
@@ -197,11 +186,7 @@ def test_many_readings_of_keys_are_put_together_without_running_the_vocabulary()
 def test_alternatives_behind_one_byte_of_many(rule: str) -> None:
     """What is left of one alternative begins with the same items as the next."""
     matcher = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(f"root ::= {rule}")).matcher()
-    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
     for byte in b"gb,":
-        matcher.fill_next_token_bitmask(mask)
-        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size]
-        tried = [matcher.fork().accept_token(token) for token in range(VOCABULARY.size)]
-        assert [VOCABULARY.tokens[i] for i, bit in enumerate(bits) if bool(bit) != tried[i]] == []
+        assert engine_mask(matcher, VOCABULARY.size) == tried_tokens(matcher, VOCABULARY.size)
         if not matcher.accept_token(byte):
             break

@@ -6,8 +6,8 @@ import json
 import random
 from typing import Any
 
-import numpy as np
 import pytest
+from exactness.walks import compare_along
 
 import stackmask as sm
 
@@ -34,20 +34,6 @@ def vocabulary() -> sm.Vocabulary:
 VOCABULARY = vocabulary()
 
 
-def follow(compiled: sm.CompiledGrammar, text: bytes, every: int = 1) -> None:
-    """Compare the mask before every byte with what happens when each token is tried."""
-    matcher = compiled.matcher()
-    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
-    for number, byte in enumerate(text):
-        if number % every == 0:
-            matcher.fill_next_token_bitmask(mask)
-            bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size]
-            tried = [bool(matcher.fork().accept_token(token)) for token in range(VOCABULARY.size)]
-            wrong = [VOCABULARY.tokens[i] for i, bit in enumerate(bits) if bool(bit) != tried[i]]
-            assert not wrong, (text[:number], wrong)
-        assert matcher.accept_token(byte)
-
-
 def schema(names: list[str], **more: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {name: {"type": "number"} for name in names}, **more}
 
@@ -59,8 +45,8 @@ def schema(names: list[str], **more: Any) -> dict[str, Any]:
 def test_keys_that_are_no_names(order: str, more: dict[str, Any]) -> None:
     compiler = sm.Compiler(VOCABULARY)
     compiled = compiler.compile(sm.Grammar.from_json_schema(schema(NAMES, **more), property_order=order))
-    follow(compiled, json.dumps({"na": 1, "nam": 1, "iff": 2, "xy": 3}).encode(), 2)
-    follow(compiled, json.dumps({"nas": 1, "nota": 2}).encode())
+    compare_along(compiled, json.dumps({"na": 1, "nam": 1, "iff": 2, "xy": 3}).encode(), 2)
+    compare_along(compiled, json.dumps({"nas": 1, "nota": 2}).encode())
     assert compiled.stats()["drops"] == 0
 
 
@@ -70,17 +56,17 @@ def test_many_names_and_strings_that_are_none() -> None:
         {f"{a}{b}{c}" for a in "namest" for b in "oei1" for c in ("", "n", "ma", "st", "t1", "xxl")}
     )
     compiled = compiler.compile(sm.Grammar.from_json_schema(schema(names)))
-    follow(compiled, b'{"nom": 1, "teste": 2}')
+    compare_along(compiled, b'{"nom": 1, "teste": 2}')
     forbidden = {"type": "string", "not": {"enum": names[:20]}, "maxLength": 9}
     compiled = compiler.compile(sm.Grammar.from_json_schema({"type": "array", "items": forbidden}))
-    follow(compiled, b'["noma", "namestoi", ""]', 2)
+    compare_along(compiled, b'["noma", "namestoi", ""]', 2)
 
 
 def test_masks_stay_when_all_are_dropped() -> None:
     compiler = sm.Compiler(VOCABULARY, cache_bytes=100_000)
     for k in range(3):
         compiled = compiler.compile(sm.Grammar.from_json_schema(schema(NAMES[k:])))
-        follow(compiled, b'{"nam": 1, "q": 1, "nothin": 1}', 3)
+        compare_along(compiled, b'{"nam": 1, "q": 1, "nothin": 1}', 3)
     assert compiled.stats()["drops"] > 0
 
 
@@ -108,7 +94,7 @@ def test_texts_that_a_run_must_not_be(texts: str, low: int, behind: str) -> None
     number = "7" if "number" in behind else ""
     quote = '": ' if "ws" in behind else '"'
     text = ",".join(f'"{name}{quote}{number}' for name in ("namest", "xyz", "nam\\u0065x", "noti", "if-\\n"))
-    follow(compiled, ("{" + text).encode())
+    compare_along(compiled, ("{" + text).encode())
 
 
 def test_texts_under_a_restriction() -> None:
@@ -119,7 +105,7 @@ def test_texts_under_a_restriction() -> None:
         number ::= [0-9]+ !>>[0-9] | "i" !>>[f]
     """
     grammar = sm.Grammar.from_ebnf(source)
-    follow(sm.Compiler(VOCABULARY).compile(grammar), b"<nam>12;<iff>7;<-ma>i;")
+    compare_along(sm.Compiler(VOCABULARY).compile(grammar), b"<nam>12;<iff>7;<-ma>i;")
 
 
 @pytest.mark.parametrize(
@@ -137,6 +123,6 @@ def test_names_that_begin_with_fewer_characters(grammar: str) -> None:
         compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(grammar))
         for end in range(len(text), 0, -1):
             if compiled.matcher().accept_string(text[:end]):
-                follow(compiled, text[:end])
+                compare_along(compiled, text[:end])
                 break
-        follow(compiled, b"")
+        compare_along(compiled, b"")

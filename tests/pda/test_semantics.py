@@ -9,6 +9,7 @@ import time
 
 import numpy as np
 import pytest
+from exactness.walks import compare_along
 
 import stackmask as sm
 from stackmask.grammar import ir
@@ -239,14 +240,7 @@ def test_long_captures_cost_their_length_and_have_a_budget() -> None:
 
 
 def masks_agree_with_attempts(grammar: sm.Grammar, text: bytes) -> None:
-    matcher = matcher_of(grammar)
-    mask = sm.allocate_token_bitmask(1, VOCABULARY.size)
-    for byte in text:
-        matcher.fill_next_token_bitmask(mask)
-        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")[: VOCABULARY.size]
-        tried = [bool(matcher.fork().accept_token(token)) for token in range(VOCABULARY.size)]
-        assert [bool(bit) for bit in bits] == tried, matcher
-        assert matcher.accept_token(byte)
+    compare_along(sm.Compiler(VOCABULARY).compile(grammar), text)
 
 
 def test_an_action_that_reads_a_beginning_gets_no_more() -> None:
