@@ -35,7 +35,8 @@ cdef enum:
 cdef class Expression:
     cdef readonly object span
     cdef Py_hash_t hash_value   # 0 while it was not asked for
-    # a pure node's term, in the tables that asked first; others look it up
+    # a pure node's term, in the newest tables that asked; others look it up. Of another node that is the body
+    # of a rule: where they remember the rule
     cdef int64_t owner
     cdef int32_t term
     # an impure node's term, in the lowering at hand
@@ -143,6 +144,13 @@ cdef class KeyTest(Expression):
 @cython.final
 cdef class Dynamic(Expression):
     cdef readonly object resolver
+
+
+@cython.final
+cdef class Rule:
+    cdef readonly str name
+    cdef readonly object body
+    cdef readonly object span
 
 
 cdef inline tuple items_of(Expression expr):

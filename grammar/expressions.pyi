@@ -187,6 +187,19 @@ class Dynamic(Expression):
     @property
     def resolver(self) -> Resolver: ...
 
+@final
+class Rule:
+    """A name and what it means. Where equal rules come from does not count."""
+
+    __match_args__ = ("name", "body", "span")
+    def __init__(self, name: str, body: Expr, span: Span | None = None) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def body(self) -> Expr: ...
+    @property
+    def span(self) -> Span | None: ...
+
 Expr: TypeAlias = (
     Literal
     | CharClass

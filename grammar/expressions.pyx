@@ -398,6 +398,34 @@ cdef class Dynamic(Expression):
         return (self.resolver,)
 
 
+@cython.final
+cdef class Rule:
+    """A name and what it means. Where equal rules come from does not count."""
+
+    __match_args__ = ("name", "body", "span")
+
+    def __init__(self, str name not None, body, span=None):
+        self.name = name
+        self.body = body
+        self.span = span
+        if isinstance(body, Expression) and not (<Expression>body).flags & FOREIGN:
+            PyObject_GC_UnTrack(<PyObject*>self)
+
+    def __hash__(self):
+        return hash((self.name, self.body))
+
+    def __eq__(self, other):
+        if type(other) is not Rule:
+            return NotImplemented
+        return self is other or (self.name == (<Rule>other).name and self.body == (<Rule>other).body)
+
+    def __repr__(self):
+        return f"Rule(name={self.name!r}, body={self.body!r})"
+
+    def __reduce__(self):
+        return Rule, (self.name, self.body, self.span)
+
+
 def children(expression):
     """Return the direct subexpressions, in order."""
     if not isinstance(expression, Expression):

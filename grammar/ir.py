@@ -28,7 +28,7 @@ may occur as letters of their own:
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 from typing import Literal as _L
 
@@ -45,6 +45,7 @@ from stackmask.grammar.expressions import (
     Literal,
     NotFollowedBy,
     Repeat,
+    Rule,
     RuleRef,
     Scope,
     Sequence,
@@ -67,6 +68,7 @@ __all__ = [  # the nodes, which are extension types, are named here
     "Literal",
     "NotFollowedBy",
     "Repeat",
+    "Rule",
     "RuleRef",
     "Scope",
     "Sequence",
@@ -94,11 +96,11 @@ class Span:
     source: int = 0
 
 
-# Rules are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as long to
+# Specs are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as long to
 # make.
 if TYPE_CHECKING:
 
-    @dataclass_transform(frozen_default=True, field_specifiers=(field,))
+    @dataclass_transform(frozen_default=True)
     def _immutable(cls: type[_T]) -> type[_T]: ...
 else:
     _immutable = dataclass(slots=True, unsafe_hash=True)
@@ -240,13 +242,6 @@ EPSILON = Literal(b"")
 NOTHING = Choice(())
 ANY_CHAR = CharClass(((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT)))
 ANY_TEXT = Repeat(ANY_CHAR, 0, None)
-
-
-@_immutable
-class Rule:
-    name: str
-    body: Expr
-    span: Span | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,11 @@ from stackmask.pda.interning cimport MAP_ONE
 from stackmask.pda.semantics cimport SEM_SYMBOL
 from stackmask.pda.tables cimport (
     NO_VALUE,
+    Probe,
     ids_free,
     ids_init,
+    ids_next,
+    ids_probe,
     ids_put,
     map_clear,
     map_free,
@@ -69,36 +72,34 @@ cdef class ConfigTable(FrameSpace):
             h = mix(mix(mix(h, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
         for i in range(p):
             h = mix(mix(h, <uint32_t>self.found_pops[i].guard), <uint32_t>self.found_pops[i].sem)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.config_index.mask
-        while self.config_index.ids[pos] >= 0:
-            if self.config_index.tags[pos] == tag:
-                id = self.config_index.ids[pos]
-                c = &self.configs[id]
-                if (
-                    c.count == <int32_t>n
-                    and c.pop_count == <int32_t>p
-                    and c.accepting == self.found_accepting
-                    and c.reads == self.found_reads
-                    and c.ends == ends
+        cdef Probe probe = ids_probe(&self.config_index, h)
+        id = ids_next(&self.config_index, &probe)
+        while id >= 0:
+            c = &self.configs[id]
+            if (
+                c.count == <int32_t>n
+                and c.pop_count == <int32_t>p
+                and c.accepting == self.found_accepting
+                and c.reads == self.found_reads
+                and c.ends == ends
+            ):
+                i = 0
+                while i < n and (
+                    self.members[c.first + i].state == self.work[i].state
+                    and self.members[c.first + i].frame == self.work[i].frame
+                    and self.members[c.first + i].sem == self.work[i].sem
                 ):
+                    i += 1
+                if i == n:
                     i = 0
-                    while i < n and (
-                        self.members[c.first + i].state == self.work[i].state
-                        and self.members[c.first + i].frame == self.work[i].frame
-                        and self.members[c.first + i].sem == self.work[i].sem
+                    while i < p and (
+                        self.pops[c.pop_first + i].guard == self.found_pops[i].guard
+                        and self.pops[c.pop_first + i].sem == self.found_pops[i].sem
                     ):
                         i += 1
-                    if i == n:
-                        i = 0
-                        while i < p and (
-                            self.pops[c.pop_first + i].guard == self.found_pops[i].guard
-                            and self.pops[c.pop_first + i].sem == self.found_pops[i].sem
-                        ):
-                            i += 1
-                        if i == p:
-                            return id
-            pos = (pos + 1) & self.config_index.mask
+                    if i == p:
+                        return id
+            id = ids_next(&self.config_index, &probe)
         id = <int32_t>self.configs.size()
         if self.configs.size() >= self.max_configurations:
             raise BudgetError("max_configurations", self.max_configurations, "configurations visited")
@@ -127,7 +128,7 @@ cdef class ConfigTable(FrameSpace):
         for i in range(p):
             self.pops.push_back(self.found_pops[i])
         self.configs.push_back(config)
-        ids_put(&self.config_index, pos, tag, id)
+        ids_put(&self.config_index, &probe, id)
         return id
 
     cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3:

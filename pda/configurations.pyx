@@ -46,6 +46,7 @@ from stackmask.pda.interning cimport (
     TEST_RULE,
     TOKENS,
     ClassMap,
+    SiteList,
     Term,
 )
 from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE, SEM_SYMBOL
@@ -132,14 +133,15 @@ cdef class ConfigSpace(ConfigTable):
         Tests of object keys are decided at once; what follows those that hold is a member too, and asked for
         its calls in turn. Return NEEDS_STATE if a test must know more.
         """
-        cdef int32_t s, e, n, rule, first
+        cdef int32_t s, e, n, rule
+        cdef SiteList calls
         cdef size_t next = self.work.size()
         cdef CallSite site
         cdef Edge edge
         while True:
             self.terms.find_sites(m.state)
-            first = self.terms.site_of[m.state]
-            for s in range(first, first + self.terms.site_count[m.state]):
+            calls = self.terms.site_lists[self.terms.terms[m.state].calls]
+            for s in range(calls.first, calls.first + calls.count):
                 site = self.terms.sites[s]
                 rule = self.terms.call_rule[site.call]
                 if rule <= TEST_RULE:

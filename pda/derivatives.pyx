@@ -31,6 +31,7 @@ from stackmask.pda.interning cimport (
     MAP_ONE,
     NEVER,
     TOKENS,
+    SiteList,
     Term,
 )
 from stackmask.pda.tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
@@ -50,8 +51,8 @@ cdef class TermMoves(TermAlgebra):
         cdef Term u
         cdef int32_t found, k, nu, first = t
         cdef uint64_t words[4]
-        if self.map_of[t] >= 0:
-            return self.map_of[t]
+        if self.terms[t].map >= 0:
+            return self.terms[t].map
         found = MAP_ONE
         while True:
             u = self.terms[t]
@@ -84,7 +85,7 @@ cdef class TermMoves(TermAlgebra):
                 if u.kind == K_REP and nu > ANY_BYTE:
                     found = self.map_meet(found, self.map_of_set(self.guard_sets[nu]))
             break
-        self.map_of[first] = found
+        self.terms[first].map = found
         return found
 
     cdef int32_t classes_of_kids(self, Term u) except -1:
@@ -122,21 +123,31 @@ cdef class TermMoves(TermAlgebra):
 
     cdef int32_t derive(self, int32_t t, int32_t symbol) except -1:
         """Return the derivative; remembered for the kinds that cost more than a look."""
-        cdef int32_t kind = self.terms[t].kind
+        cdef Term u = self.terms[t]
         cdef uint64_t key
         cdef int32_t d
-        if kind <= K_LIT or kind == K_CALL or kind == K_TOKEN:
+        if u.kind <= K_LIT or u.kind == K_CALL or u.kind == K_TOKEN:
             return self.derive_part(t, symbol)
-        if kind <= K_ALT and symbol < TOKENS and not self.may_begin(t, symbol, FEW_LEVELS):
+        if u.kind <= K_ALT and symbol < TOKENS and not self.may_begin(t, symbol, FEW_LEVELS):
             return EMPTY
-        key = <uint64_t>t << 16
+        d = symbol
         if symbol < TOKENS:
-            key |= self.maps[self.classes_of(t)].of[symbol]
-        else:
-            key |= <uint64_t>symbol
-        d = map_get(&self.derivatives, key)
-        if d == NO_VALUE:
-            d = self.derive_raw(t, symbol)
+            d = self.maps[u.map if u.map >= 0 else self.classes_of(t)].of[symbol]
+        # most terms are left by one class of bytes only: the table is for the others
+        if u.symbol == d:
+            return u.derivative
+        key = (<uint64_t>t << 16) | <uint64_t>d
+        if u.symbol >= 0:
+            u.derivative = map_get(&self.derivatives, key)
+            if u.derivative != NO_VALUE:
+                return u.derivative
+        u.symbol = d
+        d = self.derive_raw(t, symbol)
+        # another one may have been found on the way
+        if self.terms[t].symbol < 0:
+            self.terms[t].symbol = u.symbol
+            self.terms[t].derivative = d
+        elif self.terms[t].symbol != u.symbol:
             map_put(&self.derivatives, key, d)
         return d
 
@@ -476,18 +487,23 @@ cdef class TermMoves(TermAlgebra):
     # -- calls in first position -------------------------------------------------------------------
 
     cdef int find_sites(self, int32_t t) except -1:
-        """Find the calls that may start here; afterwards sites[site_of[t]:][:site_count[t]] holds them."""
+        """Find the calls that may start here; afterwards site_lists[terms[t].calls] tells them."""
         cdef vector[CallSite] found
-        cdef size_t i, first
-        if self.site_of[t] >= 0:
+        cdef SiteList entry
+        cdef size_t i
+        if self.terms[t].calls >= 0:
             return 0
         if self.terms[t].flags & F_CALL:
             self.collect_sites(t, ANY_BYTE, EPS, found)
-        first = self.sites.size()
+        if found.empty():
+            self.terms[t].calls = 0
+            return 0
+        entry.first = <int32_t>self.sites.size()
+        entry.count = <int32_t>found.size()
         for i in range(found.size()):
             self.sites.push_back(found[i])
-        self.site_of[t] = <int32_t>first
-        self.site_count[t] = <int32_t>found.size()
+        self.terms[t].calls = <int32_t>self.site_lists.size()
+        self.site_lists.push_back(entry)
         return 0
 
     cdef int collect_sites(self, int32_t t, int32_t guard, int32_t rest, vector[CallSite]& out) except -1:

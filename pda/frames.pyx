@@ -10,8 +10,11 @@ from libcpp.algorithm cimport sort
 from stackmask.pda.interning cimport ACTION_NONE, ANY_BYTE, Ends
 from stackmask.pda.tables cimport (
     NO_VALUE,
+    Probe,
     ids_free,
     ids_init,
+    ids_next,
+    ids_probe,
     ids_put,
     map_free,
     map_get,
@@ -74,23 +77,21 @@ cdef class FrameSpace:
             e = items[i]
             h = mix(mix(h, <uint32_t>e.rest), <uint32_t>e.parent)
             h = mix(mix(h, <uint32_t>e.action), <uint32_t>e.saved)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.frame_index.mask
-        while self.frame_index.ids[pos] >= 0:
-            if self.frame_index.tags[pos] == tag:
-                id = self.frame_index.ids[pos]
-                f = &self.frames[id]
-                if f.count == <int32_t>n:
-                    i = 0
-                    while (
-                        i < n
-                        and not edge_less(self.edges[f.first + i], items[i])
-                        and not edge_less(items[i], self.edges[f.first + i])
-                    ):
-                        i += 1
-                    if i == n:
-                        return id
-            pos = (pos + 1) & self.frame_index.mask
+        cdef Probe probe = ids_probe(&self.frame_index, h)
+        id = ids_next(&self.frame_index, &probe)
+        while id >= 0:
+            f = &self.frames[id]
+            if f.count == <int32_t>n:
+                i = 0
+                while (
+                    i < n
+                    and not edge_less(self.edges[f.first + i], items[i])
+                    and not edge_less(items[i], self.edges[f.first + i])
+                ):
+                    i += 1
+                if i == n:
+                    return id
+            id = ids_next(&self.frame_index, &probe)
         id = <int32_t>self.frames.size()
         frame.first = <int32_t>self.edges.size()
         frame.count = <int32_t>n
@@ -106,7 +107,7 @@ cdef class FrameSpace:
                 frame.keys_forbid |= self.frames[e.parent].keys_forbid
                 frame.action_forbids |= self.frames[e.parent].action_forbids
         self.frames.push_back(frame)
-        ids_put(&self.frame_index, pos, tag, id)
+        ids_put(&self.frame_index, &probe, id)
         return id
 
     # -- liveness under pending restrictions ---------------------------------------------------------

@@ -3,6 +3,8 @@
 # The arrays of a store grow for as long as it lives. Where a std::vector doubles, it takes fresh memory,
 # touches all of it and copies: milliseconds in the middle of one mask once an array has some megabytes. Here
 # a large array is a mapping of its own, and growing it moves no byte (mremap): a fill pays for what it adds.
+# Fresh memory is dear, some microseconds for each page of 4 KB. So the mapping of an array that has megabytes
+# begins where a page of 2 MB does, and has such pages where the system gives them.
 #
 # Items are plain structs: they are moved as bytes, and new ones are zeros.
 cdef extern from *:
@@ -19,26 +21,47 @@ cdef extern from *:
     #endif
 
     static const size_t STACKMASK_MAPPED = 1 << 19;     // bytes from which memory is a mapping of its own
-    static const size_t STACKMASK_HUGE = 1 << 22;       // bytes from which pages of 2 MB are asked for
+    static const size_t STACKMASK_HUGE = 1 << 21;       // a large page; mappings from there on are whole ones
     // arrays that are read at the same index would share lines of the cache if all began with a page
     static const size_t STACKMASK_LINE = 64;
 
-    // Each page of 4 KB costs a fault, and a read at random is mostly the way to its page: large ones do
-    // better.
-    static inline void stackmask_wish(void* memory, size_t bytes) {
-    #if defined(__linux__) && defined(MADV_HUGEPAGE)
-        if (bytes >= STACKMASK_HUGE) madvise(memory, bytes, MADV_HUGEPAGE);     // no more than a wish
+    // The bytes that memory of some bytes has.
+    static inline size_t stackmask_rounded(size_t bytes) {
+    #if defined(__linux__)
+        if (bytes >= STACKMASK_HUGE) return (bytes + STACKMASK_HUGE - 1) & ~(STACKMASK_HUGE - 1);
+        if (bytes >= STACKMASK_MAPPED) return (bytes + 4095) & ~(size_t)4095;
     #endif
+        return bytes;
     }
+
+    #if defined(__linux__)
+    // Each page of 4 KB costs a fault, and a read at random is mostly the way to its page: large ones do
+    // better. They lie at multiples of their size, and not every kernel puts a mapping there.
+    static inline void* stackmask_mapping(size_t bytes) {
+        const int rights = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+        void* made = mmap(nullptr, bytes, rights, kind, -1, 0);
+        if (made == MAP_FAILED) return nullptr;
+        if (bytes < STACKMASK_HUGE) return made;
+        if (reinterpret_cast<uintptr_t>(made) & (STACKMASK_HUGE - 1)) {
+            munmap(made, bytes);
+            made = mmap(nullptr, bytes + STACKMASK_HUGE, rights, kind, -1, 0);
+            if (made == MAP_FAILED) return nullptr;
+            char* begin = static_cast<char*>(made);
+            size_t before = -reinterpret_cast<uintptr_t>(made) & (STACKMASK_HUGE - 1);
+            if (before) munmap(begin, before);
+            if (before < STACKMASK_HUGE) munmap(begin + before + bytes, STACKMASK_HUGE - before);
+            made = begin + before;
+        }
+    #if defined(MADV_HUGEPAGE)
+        madvise(made, bytes, MADV_HUGEPAGE);        // no more than a wish
+    #endif
+        return made;
+    }
+    #endif
 
     static inline void* stackmask_zeroed(size_t bytes) {
     #if defined(__linux__)
-        if (bytes >= STACKMASK_MAPPED) {
-            void* made = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-            if (made == MAP_FAILED) return nullptr;
-            stackmask_wish(made, bytes);
-            return made;
-        }
+        if (bytes >= STACKMASK_MAPPED) return stackmask_mapping(stackmask_rounded(bytes));
     #endif
         return std::calloc(1, bytes);
     }
@@ -46,7 +69,7 @@ cdef extern from *:
     static inline void stackmask_give_back(void* memory, size_t bytes) {
     #if defined(__linux__)
         if (bytes >= STACKMASK_MAPPED) {
-            if (memory != nullptr) munmap(memory, bytes);
+            if (memory != nullptr) munmap(memory, stackmask_rounded(bytes));
             return;
         }
     #endif
@@ -58,13 +81,27 @@ cdef extern from *:
     #if defined(__linux__)
         if (wanted >= STACKMASK_MAPPED) {
             void* moved;
+            bytes = bytes >= STACKMASK_MAPPED ? stackmask_rounded(bytes) : bytes;
+            wanted = stackmask_rounded(wanted);
             if (bytes >= STACKMASK_MAPPED) {
-                moved = mremap(memory, bytes, wanted, MREMAP_MAYMOVE);
-                if (moved == MAP_FAILED) return nullptr;
-                stackmask_wish(moved, wanted);
+                if (wanted < STACKMASK_HUGE) {
+                    moved = mremap(memory, bytes, wanted, MREMAP_MAYMOVE);
+                    return moved == MAP_FAILED ? nullptr : moved;
+                }
+                if (bytes >= STACKMASK_HUGE && mremap(memory, bytes, wanted, 0) == memory) return memory;
+                void* target = stackmask_mapping(wanted);
+                if (target == nullptr) return nullptr;
+                moved = mremap(memory, bytes, wanted, MREMAP_MAYMOVE | MREMAP_FIXED, target);
+                if (moved == MAP_FAILED) {
+                    munmap(target, wanted);
+                    return nullptr;
+                }
+    #if defined(MADV_HUGEPAGE)
+                madvise(moved, wanted, MADV_HUGEPAGE);
+    #endif
                 return moved;
             }
-            moved = stackmask_zeroed(wanted);
+            moved = stackmask_mapping(wanted);
             if (moved != nullptr && bytes) {
                 std::memcpy(static_cast<char*>(moved) + shift, memory, bytes);
                 std::free(memory);
@@ -80,6 +117,7 @@ cdef extern from *:
     template <class T>
     class GrowingArray {
         static_assert(std::is_trivially_copyable<T>::value, "items are moved as bytes");
+        static_assert(sizeof(T) < 2048, "the last page of a mapping holds an item");
         static const size_t FIRST = 16;     // items
         T* items = nullptr;
         size_t count = 0, room = 0;
@@ -96,10 +134,11 @@ cdef extern from *:
                 // where the object lies is as good as chance
                 before = STACKMASK_LINE * (1 + (reinterpret_cast<uintptr_t>(this) >> 3) % 63);
             }
-            void* moved = stackmask_enlarged(memory(), bytes(), more * sizeof(T) + before, before - shift);
+            size_t whole = more * sizeof(T) + before;
+            void* moved = stackmask_enlarged(memory(), bytes(), whole, before - shift);
             if (moved == nullptr) throw std::bad_alloc();
             items = reinterpret_cast<T*>(static_cast<char*>(moved) + before);
-            room = more;
+            room = (stackmask_rounded(whole) - before) / sizeof(T);
             shift = before;
         }
 

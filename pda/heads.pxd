@@ -1,15 +1,17 @@
 # States cut into heads and rests. See heads.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.growing cimport Growing
+from stackmask.pda.head_texts cimport HeadTexts
+from stackmask.pda.interning cimport Term
 from stackmask.pda.keys cimport KeyStates
-from stackmask.pda.terms cimport TermStore
-from stackmask.pda.trie cimport Trie
+from stackmask.pda.semantics cimport Semantics
 
 
 cdef enum:
     NO_RUN_ITEM = -1
+    NO_TEST = -1
 
 
 cdef struct Leaf:
@@ -18,7 +20,10 @@ cdef struct Leaf:
     int32_t tail
     int32_t after
     int32_t rest        # both as one state, or -1 while nothing asked for it
-    int32_t live        # the way is there while this can go on with the keys of the object; EPS: always
+    int32_t test        # a question to the keys of the object that comes first, or NO_TEST
+    int32_t live        # behind it, the way is there while this can go on with them; EPS: always
+    int32_t action      # what happens behind the head: that of an undeclared key, or ACTION_NONE
+    int32_t call        # ... and its call
     bint nullable       # what follows may be empty
     bint calm           # what follows can end without a restriction pending, as far as is known
     bint words          # the head is words only
@@ -39,45 +44,40 @@ cdef struct Piece:
     int32_t term
     int32_t after
     int32_t depth
+    int32_t first       # where its items begin in ``texts``
     bint nullable
     bint ends
     bint words
+    int32_t test        # the test that stands before it, or EPS
+    int32_t key         # the call of an undeclared key that is all of it, or EPS
 
 
-cdef class Heads:
-    cdef TermStore terms
+cdef class Heads(HeadTexts):
     cdef KeyStates keys
-    cdef Trie trie
-    cdef int32_t[256] nodes_below   # byte -> nodes of the vocabulary that begin with it
+    cdef Semantics semantics
     cdef Growing[Cut] cuts           # by term
     cdef Growing[Leaf] leaves
-    cdef Growing[uint8_t] word_of    # by term: 0 unknown, 1 not a word, 2 a word
     # scratch
-    cdef vector[Piece] parts
-    cdef vector[int32_t] path
+    cdef vector[Piece] parts        # what is still to be cut
     cdef vector[int32_t] left
     cdef vector[Piece] ready        # ways on that were found, ``depth`` of ``texts`` before each
     cdef vector[int32_t] texts
-    cdef vector[int32_t] spots      # nodes of the vocabulary
-    cdef vector[int32_t] next_spots
+    cdef vector[Piece] joined       # ways on whose head is that of ``depth`` in ``ready``
     cdef int32_t tail
 
-    cdef bint is_word(self, int32_t term) noexcept
     cdef Cut cut(self, int32_t state) except *
     cdef int find(self, int32_t state, Cut* found) except -1
     cdef int follow(self, Piece at) except -1
+    cdef bint is_loop(self, Term loop) except -1
+    cdef int unfold(self, Piece at, Term loop, int32_t next) except -1
+    cdef bint is_key(self, Term call, int32_t next, int32_t after) noexcept
+    cdef int add_ready(self, Piece at) except -1
+    cdef int join_rests(self) except -1
     cdef int find_blanks(self, int32_t state, Cut* found) except -1
-    cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1
     cdef bint fill_path(self) except -1
     cdef int32_t filled(self, int32_t item) except -1
-    cdef bint begins_few(self) except -1
-    cdef bint ends_wide(self, bint words) noexcept
-    cdef bint few_below(self) except -1
-    cdef int spell(self, int32_t text) except -1
     cdef int add_leaf(self, Piece at) except -1
     cdef int32_t rest_of(self, int32_t leaf) except -1
+    cdef int32_t key_of(self, int32_t leaf) except -1
     cdef bint is_calm(self, int32_t leaf) except -1
     cdef int refuse(self, int32_t state) except -1
-
-
-cdef int first_of_word(TermStore terms, int32_t term, uint64_t* words) noexcept

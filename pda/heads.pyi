@@ -2,12 +2,13 @@ from typing import final
 
 from typing_extensions import Self
 
-from stackmask.pda.keys import KeyStates
+from stackmask.pda.head_texts import HeadTexts
+from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
 from stackmask.pda.trie import Trie
 
 @final
-class Heads:
+class Heads(HeadTexts):
     """The cuts of the states of one store; for Cython."""
 
-    def __new__(cls, terms: TermStore, keys: KeyStates, trie: Trie) -> Self: ...
+    def __new__(cls, terms: TermStore, semantics: Semantics, trie: Trie) -> Self: ...

@@ -6,18 +6,21 @@ of a word. A state ``head rest`` is taken as if it stood at the end of a rule ``
 ``rest``. Then the mask of the head is walked once, whatever follows it and whatever keys the object around
 it has, and only the tokens that go on behind the head ask for the rest, over merged remainders. Alternatives,
 such as the names that an object may go on with, are cut one by one, those that share a beginning together
-once few texts of the vocabulary go on behind it; a way on whose tests of keys do not hold is left out.
+once few texts of the vocabulary go on behind it; a loop is once more and the loop, or what follows it. A way
+on whose tests of keys do not hold is left out. An undeclared key is a head, and what happens behind it is
+noted with what follows.
 
 This pays off where few tokens go on behind the head. So a head ends with a *word*, which is bytes with an
 end of their own, such as a quote; or with a rule; or it begins like few tokens, as numbers do. A head is
-never empty, and asks for no key state.
+never empty, and asks for no key state; what stands before it may.
 """
 
 cimport cython
-from libc.stdint cimport int64_t
 
 from stackmask.pda.bit_sets cimport count_bits
+from stackmask.pda.head_texts cimport MOST_LOOKS, first_of_word
 from stackmask.pda.interning cimport (
+    ACTION_NONE,
     ANY_BYTE,
     EMPTY,
     EPS,
@@ -25,79 +28,32 @@ from stackmask.pda.interning cimport (
     F_KEYS,
     K_ALT,
     K_CALL,
-    K_LIT,
     K_REP,
     K_SEQ,
     K_SET,
-    K_TOKEN,
     NEVER,
     TEST_RULE,
     Ends,
     Term,
 )
-from stackmask.pda.keys cimport KeyStates
+from stackmask.pda.semantics cimport Semantics
 from stackmask.pda.terms cimport TermStore
 from stackmask.pda.trie cimport Trie
 
 cdef enum:
     UNSEEN = -1
-    NO = 1
-    YES = 2
-    MAX_KIDS = 16       # alternatives of a word
-    MAX_LEAVES = 64     # ways on of one state
-    FEW_BELOW = 16      # nodes of the vocabulary below words behind which names part
-    FEW_PLACES = 16     # where words that are looked for may end in it
-    FEW_BLANKS = 8      # bytes of which blanks are made
-    MOST_LOOKS = 1024   # terms that are looked at for a first byte
-    FEW = 8             # of so many texts, at most one begins like a head that ends anywhere
-    MANY_BYTES = 8      # one of so many is no word unless few texts begin with it
-
-
-cdef bint add_all(uint64_t* words) noexcept:
-    words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
-    return True
+    MAX_LEAVES = 128    # ways on of one state
+    MAX_PIECES = 1024   # that are looked at for them
+    FEW_BLANKS = 8      # bytes of which blanks are made, and with which loops begin
 
 
 @cython.final
-cdef class Heads:
+cdef class Heads(HeadTexts):
     """The cuts of the states of one store, found when they are first asked for."""
 
-    def __cinit__(self, TermStore terms not None, KeyStates keys not None, Trie trie not None):
-        cdef int32_t k, kid
-        self.terms = terms
-        self.keys = keys
-        self.trie = trie
-        for k in range(256):
-            self.nodes_below[k] = 0
-        for k in range(trie.kid_first[0], trie.kid_first[1]):
-            kid = trie.kid_node[k]
-            self.nodes_below[trie.kid_byte[k]] = trie.end[kid] - kid
-
-    cdef bint is_word(self, int32_t term) noexcept:
-        """Tell whether a term is some bytes, or one of a few such texts. Cost: a load, once known."""
-        cdef Term u = self.terms.terms[term]
-        cdef Term kid
-        cdef int32_t k
-        cdef bint found
-        if u.kind == K_SET or u.kind == K_LIT:
-            return True
-        if u.kind != K_ALT or u.b > MAX_KIDS:
-            return False
-        if <size_t>term >= self.word_of.size():
-            self.word_of.resize(self.terms.terms.size(), 0)
-        if not self.word_of[term]:
-            found = True
-            for k in range(u.a, u.a + u.b):
-                kid = self.terms.terms[self.terms.kids[k]]
-                while kid.kind == K_SEQ and (
-                    self.terms.terms[kid.a].kind == K_SET or self.terms.terms[kid.a].kind == K_LIT
-                ):
-                    kid = self.terms.terms[kid.b]
-                found = found and (kid.kind == K_SET or kid.kind == K_LIT)
-            self.word_of[term] = NO
-            if found:
-                self.word_of[term] = YES
-        return self.word_of[term] == YES
+    def __cinit__(self, TermStore terms not None, Semantics semantics not None, Trie trie not None):
+        self.semantics = semantics
+        self.keys = semantics.keys
 
     cdef Cut cut(self, int32_t state) except *:
         """Return the ways on of a state. Remembered."""
@@ -115,35 +71,45 @@ cdef class Heads:
 
     cdef int find(self, int32_t state, Cut* found) except -1:
         cdef Piece at
-        cdef size_t i, first = 0
+        cdef Term u
+        cdef size_t i, count = 0
         found.first = <int32_t>self.leaves.size()
         self.left.clear()
         self.parts.clear()
         self.ready.clear()
         self.texts.clear()
+        self.joined.clear()
         at.term = state
-        at.after = EPS
+        at.after = at.test = at.key = EPS
+        at.first = 0
         at.depth = 0
         at.nullable = at.words = True
         at.ends = False
         self.parts.push_back(at)
         # terms are made once it is known that the ways on are not too many
-        while not self.parts.empty() and self.ready.size() <= MAX_LEAVES:
+        while not self.parts.empty() and self.ready.size() <= MAX_LEAVES and count < MAX_PIECES:
+            count += 1
             at = self.parts.back()
             self.parts.pop_back()
             self.path.resize(at.depth)
             self.follow(at)
-        if self.ready.size() > MAX_LEAVES:
+        if self.ready.size() > MAX_LEAVES or not self.parts.empty():
             self.ready.clear()
+            self.joined.clear()
+        self.join_rests()
         for i in range(self.ready.size()):
             at = self.ready[i]
-            self.path.assign(self.texts.begin() + first, self.texts.begin() + first + at.depth)
-            first += at.depth
+            self.path.assign(self.texts.begin() + at.first, self.texts.begin() + at.first + at.depth)
             self.add_leaf(at)
         found.count = <int32_t>self.ready.size()
         found.other = EMPTY
         if found.count and self.left.size():
             found.other = self.left[0] if self.left.size() == 1 else self.terms.mk_alt(self.left, 0)
+            u = self.terms.terms[state]
+            if not u.flags & F_KEYS and self.is_loop(self.terms.terms[u.a] if u.kind == K_SEQ else u):
+                # a loop that is not cut whole is walked in one with what is left
+                found.count = 0
+                found.other = EMPTY
         if not found.count:
             self.find_blanks(state, found)
         return 0
@@ -159,6 +125,13 @@ cdef class Heads:
         cdef int32_t k, count = 0, left = MOST_LOOKS
         cdef uint64_t words[4]
         cdef const uint64_t* own
+        leaf.test = NO_TEST
+        if u.kind == K_SEQ and self.terms.terms[u.a].kind == K_CALL:
+            # what is asked first is asked when the way on is looked at
+            leaf.test = TEST_RULE - self.terms.call_rule[self.terms.terms[u.a].a]
+            u = self.terms.terms[u.b]
+            if leaf.test < 0:
+                return 0
         if u.kind != K_SEQ or self.terms.terms[u.a].kind != K_REP or self.terms.terms[u.b].nu != NEVER:
             return 0
         blanks = self.terms.terms[self.terms.terms[u.a].a]
@@ -175,9 +148,10 @@ cdef class Heads:
                 return 0
         if not self.cut(u.b).count:
             return 0
-        leaf.head = state
+        leaf.head = u.a
         leaf.tail = leaf.rest = u.b
-        leaf.after = EPS
+        leaf.after = leaf.call = EPS
+        leaf.action = ACTION_NONE
         leaf.run = self.terms.terms[u.a].a
         leaf.low = self.terms.terms[u.a].b
         leaf.high = self.terms.terms[u.a].c
@@ -190,47 +164,6 @@ cdef class Heads:
         found.count = 1
         self.leaves.push_back(leaf)
         return 0
-
-    cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1:
-        """Add the bytes that a state can begin with, all if unknown. Return whether it may be empty.
-
-        ``left``: how many terms may be looked at.
-        """
-        cdef Term u, v
-        cdef int32_t k, item, rule
-        cdef bint on
-        while True:
-            left[0] -= 1
-            if left[0] < 0:
-                return add_all(words)
-            u = self.terms.terms[state]
-            item = u.a if u.kind == K_SEQ else state
-            v = self.terms.terms[item]
-            on = v.nu >= 0
-            if v.kind == K_SET or v.kind == K_LIT:
-                first_of_word(self.terms, item, words)
-            elif v.kind == K_ALT:
-                for k in range(v.a, v.a + v.b):
-                    if self.add_first(self.terms.kids[k], words, left):
-                        on = True
-            elif v.kind == K_REP:
-                if self.add_first(v.a, words, left):
-                    on = True
-            elif v.kind == K_CALL:
-                rule = self.terms.call_rule[v.a]
-                if rule <= TEST_RULE:
-                    on = True
-                elif rule < 0:
-                    return add_all(words)
-                elif self.add_first(self.terms.rule_body[rule], words, left) and v.c == 0:
-                    on = True
-            elif v.kind != K_TOKEN:
-                return add_all(words)
-            if not on:
-                return False
-            if u.kind != K_SEQ:
-                return True
-            state = u.b
 
     cdef int follow(self, Piece at) except -1:
         """Take items of a state into its head, as far as they go; alternatives go on by themselves."""
@@ -250,6 +183,24 @@ cdef class Heads:
             next = u.b if u.kind == K_SEQ else EPS
             v = self.terms.terms[item]
             keyed = (self.terms.terms[next].flags | self.terms.terms[at.after].flags) & F_KEYS
+            if self.path.empty() and v.kind == K_CALL and self.terms.call_rule[v.a] <= TEST_RULE:
+                if at.test != EPS:
+                    break
+                at.test = item
+                at.term = next
+                continue
+            if self.path.empty() and v.kind == K_CALL and self.is_key(v, next, at.after):
+                at.key = item
+                at.term = next
+                at.ends = True
+                at.nullable = at.words = False
+                self.path.push_back(self.terms.rule_body[self.terms.call_rule[v.a]])
+                break
+            if inside and self.is_loop(v):
+                if self.path.empty():
+                    return self.unfold(at, v, next)
+                if not v.flags & F_IMPURE:
+                    break
             if self.is_word(item):
                 at.ends = True
                 at.nullable = False
@@ -280,16 +231,11 @@ cdef class Heads:
             self.path.push_back(item)
             at.term = next
         if not at.nullable and (self.begins_few() if not at.ends or self.ends_wide(at.words) else True):
-            at.depth = <int32_t>self.path.size()
-            self.ready.push_back(at)
-            self.texts.insert(self.texts.end(), self.path.begin(), self.path.end())
-            return 0
+            return self.add_ready(at)
         if at.nullable and at.term != EPS and self.fill_path():
             # what comes first, if anything does; and what follows it, by itself
             part = at
-            at.depth = 1
-            self.ready.push_back(at)
-            self.texts.push_back(self.path[0])
+            self.add_ready(at)
             part.depth = 0
             part.nullable = part.words = True
             part.ends = False
@@ -299,7 +245,98 @@ cdef class Heads:
         # other alternatives may begin with the same items
         for k in range(<int32_t>self.path.size() - 1, -1, -1):
             item = self.terms.mk_seq(self.path[k], item)
-        self.left.push_back(item)
+        self.left.push_back(self.terms.mk_seq(at.test, item))
+        return 0
+
+    cdef bint is_loop(self, Term loop) except -1:
+        """Tell whether a repetition is taken apart: it asks for keys, or is no mere characters or digits.
+
+        Then it must begin with few bytes, as what is parted by commas does: loops of many different things
+        are walked together.
+        """
+        cdef uint64_t words[4]
+        cdef int32_t left = MOST_LOOKS
+        if loop.kind != K_REP or self.terms.terms[loop.a].nu != NEVER:
+            return False
+        if loop.flags & F_KEYS:
+            return True
+        if not loop.flags & F_IMPURE and self.terms.terms[loop.a].kind != K_SEQ:
+            return False
+        words[0] = words[1] = words[2] = words[3] = 0
+        self.add_first(loop.a, words, &left)
+        if count_bits(words, 4) > FEW_BLANKS:
+            return False
+        return loop.flags & F_IMPURE or not self.few_begin(words)
+
+    cdef int unfold(self, Piece at, Term loop, int32_t next) except -1:
+        """Take a loop as once more and the loop again, or what follows it."""
+        cdef Piece part = at
+        cdef int32_t rest = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+        cdef int32_t more = self.terms.mk_rep(loop.a, max(loop.b - 1, 0), max(loop.c - 1, -1))
+        part.depth = 0
+        part.term = loop.a
+        part.after = self.terms.mk_seq(more, rest)
+        if part.after != EMPTY:
+            self.parts.push_back(part)
+        if loop.b == 0:
+            part.term = rest if next == EPS else next
+            part.after = EPS if next == EPS else at.after
+            self.parts.push_back(part)
+        return 0
+
+    cdef bint is_key(self, Term call, int32_t next, int32_t after) noexcept:
+        """Tell whether a call is of an undeclared key, in quotes, and something follows it."""
+        cdef int32_t rule = self.terms.call_rule[call.a], action = self.terms.call_action[call.a]
+        cdef uint64_t words[4]
+        cdef Term body
+        if rule < 0 or action < 0 or not self.semantics.is_key(action):
+            return False
+        if self.terms.terms[next].nu >= 0 and self.terms.terms[after].nu >= 0:
+            return False
+        body = self.terms.terms[self.terms.rule_body[rule]]
+        if body.kind != K_SEQ or body.flags & F_IMPURE or self.terms.terms[body.a].kind != K_SET:
+            return False
+        words[0] = words[1] = words[2] = words[3] = 0
+        first_of_word(self.terms, body.a, words)
+        return words[0] == <uint64_t>1 << c'"' and not words[1] | words[2] | words[3]
+
+    cdef int add_ready(self, Piece at) except -1:
+        """Note the way on whose head is ``path``; of those with one head the rests are joined."""
+        cdef size_t i, k, n = self.path.size()
+        cdef Piece other
+        for i in range(self.ready.size()):
+            other = self.ready[i]
+            if other.depth != <int32_t>n or other.test != at.test or other.key != at.key:
+                continue
+            k = 0
+            while k < n and self.texts[other.first + k] == self.path[k]:
+                k += 1
+            if k == n:
+                at.depth = <int32_t>i
+                self.joined.push_back(at)
+                return 0
+        at.depth = <int32_t>n
+        at.first = <int32_t>self.texts.size()
+        self.ready.push_back(at)
+        self.texts.insert(self.texts.end(), self.path.begin(), self.path.end())
+        return 0
+
+    cdef int join_rests(self) except -1:
+        """Make one rest of those behind one head."""
+        cdef vector[int32_t] rests
+        cdef Piece* at
+        cdef size_t i, k
+        for i in range(self.ready.size()):
+            rests.clear()
+            for k in range(self.joined.size()):
+                at = &self.joined[k]
+                if at.depth == <int32_t>i:
+                    rests.push_back(self.terms.mk_seq(at.term, at.after))
+            if rests.size():
+                at = &self.ready[i]
+                rests.push_back(self.terms.mk_seq(at.term, at.after))
+                at.term = self.terms.mk_alt(rests, 0)
+                at.after = EPS
         return 0
 
     cdef bint fill_path(self) except -1:
@@ -352,90 +389,6 @@ cdef class Heads:
             kids.push_back(kid)
         return self.terms.mk_alt(kids, 0)
 
-    cdef bint begins_few(self) except -1:
-        """Tell whether few texts of the vocabulary begin like what is in ``path``, as with numbers."""
-        cdef int32_t head = EPS, map, b
-        cdef int32_t k = <int32_t>self.path.size()
-        cdef int64_t nodes = 0
-        while k:
-            k -= 1
-            if self.terms.terms[self.path[k]].flags & F_IMPURE:
-                return False
-            head = self.terms.mk_seq(self.path[k], head)
-        map = self.terms.classes_of(head)
-        for k in range(self.terms.maps[map].count):
-            if self.terms.derive(head, self.terms.maps[map].byte_of[k]) == EMPTY:
-                continue
-            for b in range(256):
-                if self.terms.maps[map].of[b] == k:
-                    nodes += self.nodes_below[b]
-        return nodes * FEW < self.trie.nodes
-
-    cdef bint ends_wide(self, bint words) noexcept:
-        """Tell whether ``path`` is one byte of many: nearly all texts that begin so go on behind it."""
-        cdef Term last = self.terms.terms[self.path.back()]
-        if not words or self.path.size() > 1 or last.kind != K_SET:
-            return False
-        return count_bits(&self.terms.sets[4 * last.a], 4) >= MANY_BYTES
-
-    cdef bint few_below(self) except -1:
-        """Tell whether few texts of the vocabulary go on behind the words in ``path``.
-
-        Cost: the bytes of the words, as far as the vocabulary has them.
-        """
-        cdef int32_t k, n, below = 0
-        cdef size_t i
-        cdef Term u
-        cdef vector[int32_t] before
-        cdef vector[int32_t] behind
-        self.spots.assign(1, 0)
-        for i in range(self.path.size()):
-            u = self.terms.terms[self.path[i]]
-            if u.kind == K_ALT:
-                # a letter and its escapes
-                before = self.spots
-                behind.clear()
-                for k in range(u.a, u.a + u.b):
-                    self.spots = before
-                    self.spell(self.terms.kids[k])
-                    behind.insert(behind.end(), self.spots.begin(), self.spots.end())
-                self.spots = behind
-            else:
-                self.spell(self.path[i])
-            if self.spots.size() > FEW_PLACES:
-                return False
-        for i in range(self.spots.size()):
-            n = self.spots[i]
-            below += self.trie.end[n] - n - 1
-        return below <= FEW_BELOW
-
-    cdef int spell(self, int32_t text) except -1:
-        """Go on from the nodes of the vocabulary in ``spots`` along one text of a word."""
-        cdef Term u = self.terms.terms[text]
-        cdef Term v
-        cdef int32_t k, node, offset = 0
-        cdef size_t i
-        while not self.spots.empty():
-            v = self.terms.terms[u.a] if u.kind == K_SEQ else u
-            self.next_spots.clear()
-            for i in range(self.spots.size()):
-                node = self.spots[i]
-                for k in range(self.trie.kid_first[node], self.trie.kid_first[node + 1]):
-                    if (
-                        self.terms.pool[v.a + offset] == self.trie.kid_byte[k]
-                        if v.kind == K_LIT
-                        else self.terms.set_has(v.a, self.trie.kid_byte[k])
-                    ):
-                        self.next_spots.push_back(self.trie.kid_node[k])
-            self.spots.swap(self.next_spots)
-            offset += 1
-            if v.kind == K_SET or offset == v.b:
-                if u.kind != K_SEQ:
-                    return 0
-                u = self.terms.terms[u.b]
-                offset = 0
-        return 0
-
     cdef int add_leaf(self, Piece at) except -1:
         """Add the way on whose head is ``path``."""
         cdef Leaf leaf
@@ -446,10 +399,17 @@ cdef class Heads:
         leaf.rest = at.term if at.after == EPS else UNSEEN
         leaf.words = at.words
         leaf.run = NO_RUN_ITEM
+        leaf.test = NO_TEST
+        if at.test != EPS:
+            leaf.test = TEST_RULE - self.terms.call_rule[self.terms.terms[at.test].a]
+        leaf.action = ACTION_NONE
+        leaf.call = at.key
+        if at.key != EPS:
+            leaf.action = self.terms.call_action[self.terms.terms[at.key].a]
         leaf.calm = not (self.terms.terms[at.term].flags | self.terms.terms[at.after].flags) & F_IMPURE
         leaf.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
         leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = 0
-        if at.words:
+        if at.words or at.key != EPS:
             first_of_word(self.terms, self.path[0], leaf.first)
         else:
             leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = ~<uint64_t>0
@@ -478,6 +438,10 @@ cdef class Heads:
             self.leaves[leaf].rest = rest
         return rest
 
+    cdef int32_t key_of(self, int32_t leaf) except -1:
+        """Return an undeclared key and what follows it, as one state."""
+        return self.terms.mk_seq(self.leaves[leaf].call, self.rest_of(leaf))
+
     cdef bint is_calm(self, int32_t leaf) except -1:
         """Tell whether what follows a head can end with no restriction pending: then every frame goes on."""
         cdef Leaf at = self.leaves[leaf]
@@ -494,21 +458,3 @@ cdef class Heads:
         """Leave a state uncut from now on."""
         self.cuts[state].count = 0
         return 0
-
-
-cdef int first_of_word(TermStore terms, int32_t term, uint64_t* words) noexcept:
-    """Add the bytes that a word, or a sequence of words, can begin with."""
-    cdef Term u = terms.terms[term]
-    cdef int32_t k, byte
-    if u.kind == K_SEQ:
-        u = terms.terms[u.a]
-    if u.kind == K_ALT:
-        for k in range(u.a, u.a + u.b):
-            first_of_word(terms, terms.kids[k], words)
-    elif u.kind == K_LIT:
-        byte = terms.pool[u.a]
-        words[byte >> 6] |= <uint64_t>1 << (byte & 63)
-    else:
-        for k in range(4):
-            words[k] |= terms.sets[4 * u.a + k]
-    return 0

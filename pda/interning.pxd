@@ -1,10 +1,10 @@
 # The tables of hash-consed terms. See terms.pyx for the algebra.
-from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.growing cimport Growing
 from stackmask.pda.lock cimport StoreLock
-from stackmask.pda.tables cimport IdTable, KeyMap
+from stackmask.pda.tables cimport IdTable, KeyMap, Probe
 
 cdef enum Kind:
     K_EMPTY   # the empty language; always term 0
@@ -34,18 +34,28 @@ cdef enum:
 
 
 cdef struct Term:
-    int32_t kind
+    # 32 bytes, half a line of the cache: what a step asks of a term is read at once
+    uint8_t kind
+    uint8_t flags
+    int8_t nu          # guard under which the term may end here, or NEVER
     int32_t a
     int32_t b
     int32_t c
-    int32_t nu         # guard under which the term may end here, or NEVER
-    int32_t flags
+    int32_t map        # the bytes that its first step tells apart, or -1
+    int32_t symbol     # byte class or token class whose derivative was asked for first, or -1
+    int32_t derivative  # ... and that derivative; the others are in `derivatives`
+    int32_t calls      # number in `site_lists`, or -1
 
 
 cdef struct CallSite:
     int32_t call
     int32_t guard      # what the next byte must satisfy for the call to start
     int32_t rest       # the local state after the call returns
+
+
+cdef struct SiteList:
+    int32_t first      # sites[first:first + count]
+    int32_t count
 
 
 cdef struct ClassMap:
@@ -68,11 +78,9 @@ cdef class TermTable:
     cdef Growing[uint64_t] sets          # 4 words per byte set
     cdef vector[int32_t] guard_sets     # guard id -> byte set id
     cdef Growing[ClassMap] maps          # 0: all bytes are one class; 1: each byte is a class of its own
-    cdef Growing[int32_t] map_of         # term -> the bytes that its first step tells apart, or -1
     cdef vector[int32_t] set_map        # byte set -> map
     cdef Growing[CallSite] sites
-    cdef Growing[int32_t] site_of        # term -> offset in sites or -1
-    cdef Growing[int32_t] site_count
+    cdef vector[SiteList] site_lists     # 0: no sites
     cdef Growing[uint8_t] live           # 0 unknown, 1 live, 2 dead
     cdef IdTable term_index
     cdef IdTable set_index
@@ -117,8 +125,7 @@ cdef class TermTable:
         int32_t c,
         int32_t nu,
         int32_t flags,
-        uint64_t pos,
-        uint32_t tag,
+        Probe* probe,
     ) except -1
     cdef int32_t intern(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags

@@ -8,8 +8,11 @@ from time import monotonic
 
 from stackmask.pda.tables cimport (
     NO_VALUE,
+    Probe,
     ids_free,
     ids_init,
+    ids_next,
+    ids_probe,
     ids_put,
     map_free,
     map_get,
@@ -47,6 +50,9 @@ cdef class TermTable:
         self.token_classes = 0
         self.ends_depth = 0
         self.ends_settled = 0
+        cdef SiteList none
+        none.first = none.count = 0
+        self.site_lists.push_back(none)
         cdef uint64_t every[4]
         cdef uint8_t classes[256]
         cdef int i
@@ -94,7 +100,7 @@ cdef class TermTable:
 
     cdef size_t nbytes(self) noexcept:
         """Return about how many bytes the terms take."""
-        cdef size_t held = (sizeof(Term) + 17) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
+        cdef size_t held = (sizeof(Term) + 1) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
         held += sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
         held += 12 * (self.derivatives.mask + self.meets.mask + self.ends_index.mask)
         held += 8 * (self.term_index.mask + self.set_index.mask) + 12 * self.sites.size()
@@ -106,18 +112,15 @@ cdef class TermTable:
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
     ) except -1:
         cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>a), <uint32_t>b), <uint32_t>c)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.term_index.mask
-        cdef int32_t id
+        cdef Probe probe = ids_probe(&self.term_index, h)
+        cdef int32_t id = ids_next(&self.term_index, &probe)
         cdef Term* t
-        while self.term_index.ids[pos] >= 0:
-            if self.term_index.tags[pos] == tag:
-                id = self.term_index.ids[pos]
-                t = &self.terms[id]
-                if t.kind == kind and t.a == a and t.b == b and t.c == c:
-                    return id
-            pos = (pos + 1) & self.term_index.mask
-        return self.add(kind, a, b, c, nu, flags, pos, tag)
+        while id >= 0:
+            t = &self.terms[id]
+            if t.kind == kind and t.a == a and t.b == b and t.c == c:
+                return id
+            id = ids_next(&self.term_index, &probe)
+        return self.add(kind, a, b, c, nu, flags, &probe)
 
     cdef int32_t add(
         self,
@@ -127,8 +130,7 @@ cdef class TermTable:
         int32_t c,
         int32_t nu,
         int32_t flags,
-        uint64_t pos,
-        uint32_t tag,
+        Probe* probe,
     ) except -1:
         cdef Term t
         cdef int32_t id = <int32_t>self.terms.size()
@@ -136,18 +138,17 @@ cdef class TermTable:
             raise BudgetError("max_terms", self.max_terms, "local states of the grammar")
         if not id & 0x3FFF:
             self.tick()
-        t.kind = kind
+        t.kind = <uint8_t>kind
         t.a = a
         t.b = b
         t.c = c
-        t.nu = nu
-        t.flags = flags
+        t.nu = <int8_t>nu
+        t.flags = <uint8_t>flags
+        t.map = t.symbol = t.calls = UNKNOWN
+        t.derivative = EMPTY
         self.terms.push_back(t)
-        self.map_of.push_back(UNKNOWN)
-        self.site_of.push_back(UNKNOWN)
-        self.site_count.push_back(0)
         self.live.push_back(0)
-        ids_put(&self.term_index, pos, tag, id)
+        ids_put(&self.term_index, probe, id)
         return id
 
     cdef int32_t intern_list(self, int32_t kind, vector[int32_t]& items, int32_t nu, int32_t flags) except -1:
@@ -157,44 +158,39 @@ cdef class TermTable:
         cdef Term* t
         for i in range(n):
             h = mix(h, <uint32_t>items[i])
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.term_index.mask
-        while self.term_index.ids[pos] >= 0:
-            if self.term_index.tags[pos] == tag:
-                id = self.term_index.ids[pos]
-                t = &self.terms[id]
-                if t.kind == kind and t.b == <int32_t>n:
-                    i = 0
-                    while i < n and self.kids[t.a + i] == items[i]:
-                        i += 1
-                    if i == n:
-                        return id
-            pos = (pos + 1) & self.term_index.mask
+        cdef Probe probe = ids_probe(&self.term_index, h)
+        id = ids_next(&self.term_index, &probe)
+        while id >= 0:
+            t = &self.terms[id]
+            if t.kind == kind and t.b == <int32_t>n:
+                i = 0
+                while i < n and self.kids[t.a + i] == items[i]:
+                    i += 1
+                if i == n:
+                    return id
+            id = ids_next(&self.term_index, &probe)
         cdef int32_t first = <int32_t>self.kids.size()
         for i in range(n):
             self.kids.push_back(items[i])
-        return self.add(kind, first, <int32_t>n, 0, nu, flags, pos, tag)
+        return self.add(kind, first, <int32_t>n, 0, nu, flags, &probe)
 
     cdef int32_t intern_set(self, uint64_t* words) except -1:
         cdef uint64_t h = mix(mix(mix(mix(29, words[0]), words[1]), words[2]), words[3])
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.set_index.mask
-        cdef int32_t id
-        while self.set_index.ids[pos] >= 0:
-            if self.set_index.tags[pos] == tag:
-                id = self.set_index.ids[pos]
-                if (
-                    self.sets[4 * id] == words[0]
-                    and self.sets[4 * id + 1] == words[1]
-                    and self.sets[4 * id + 2] == words[2]
-                    and self.sets[4 * id + 3] == words[3]
-                ):
-                    return id
-            pos = (pos + 1) & self.set_index.mask
+        cdef Probe probe = ids_probe(&self.set_index, h)
+        cdef int32_t id = ids_next(&self.set_index, &probe)
+        while id >= 0:
+            if (
+                self.sets[4 * id] == words[0]
+                and self.sets[4 * id + 1] == words[1]
+                and self.sets[4 * id + 2] == words[2]
+                and self.sets[4 * id + 3] == words[3]
+            ):
+                return id
+            id = ids_next(&self.set_index, &probe)
         id = <int32_t>(self.sets.size() // 4)
         for i in range(4):
             self.sets.push_back(words[i])
-        ids_put(&self.set_index, pos, tag, id)
+        ids_put(&self.set_index, &probe, id)
         self.set_map.push_back(UNKNOWN)
         return id
 
@@ -219,16 +215,15 @@ cdef class TermTable:
             eight = (eight << 8) | found.of[i]
             if i & 7 == 7:
                 h = mix(h, eight)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.map_index.mask
-        while self.map_index.ids[pos] >= 0:
-            id = self.map_index.ids[pos]
-            if self.map_index.tags[pos] == tag and memcmp(self.maps[id].of, found.of, 256) == 0:
+        cdef Probe probe = ids_probe(&self.map_index, h)
+        id = ids_next(&self.map_index, &probe)
+        while id >= 0:
+            if memcmp(self.maps[id].of, found.of, 256) == 0:
                 return id
-            pos = (pos + 1) & self.map_index.mask
+            id = ids_next(&self.map_index, &probe)
         id = <int32_t>self.maps.size()
         self.maps.push_back(found)
-        ids_put(&self.map_index, pos, tag, id)
+        ids_put(&self.map_index, &probe, id)
         return id
 
     cdef int32_t map_of_set(self, int32_t set_id) except -1:
@@ -243,7 +238,7 @@ cdef class TermTable:
     cdef int32_t map_meet(self, int32_t a, int32_t b) except -1:
         """Return the coarsest partition that refines both."""
         cdef uint64_t key
-        cdef int32_t found, i, count = 0
+        cdef int32_t found, i, width, count = 0
         cdef uint8_t classes[256]
         cdef KeyMap* index = &self.meets
         cdef int32_t pairs[65536]
@@ -257,10 +252,12 @@ cdef class TermTable:
         found = map_get(index, key)
         if found != NO_VALUE:
             return found
+        # pairs of classes are numbered densely: few lines of memory for few classes
+        width = self.maps[b].count
         for i in range(256):
-            pairs[self.maps[a].of[i] * 256 + self.maps[b].of[i]] = UNKNOWN
+            pairs[self.maps[a].of[i] * width + self.maps[b].of[i]] = UNKNOWN
         for i in range(256):
-            found = self.maps[a].of[i] * 256 + self.maps[b].of[i]
+            found = self.maps[a].of[i] * width + self.maps[b].of[i]
             if pairs[found] < 0:
                 pairs[found] = count
                 count += 1

@@ -19,7 +19,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from stackmask.pda.bit_sets cimport has_bit, list_bits, range_word
 from stackmask.pda.interning cimport EMPTY, F_KEYS, K_ALT, K_CALL, K_REP, K_SEQ, TEST_RULE, Term
-from stackmask.pda.tables cimport ids_free, ids_init, ids_put, mix
+from stackmask.pda.tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 from stackmask.pda.errors import BudgetError
 
@@ -187,24 +187,22 @@ cdef class KeyStates:
         h = mix(h, <uint32_t>k.count)
         for i in range(n):
             h = mix(h, self.scratch[i])
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.state_index.mask
-        while self.state_index.ids[pos] >= 0:
-            if self.state_index.tags[pos] == tag:
-                id = self.state_index.ids[pos]
-                other = &self.states[id]
-                if (
-                    other.spec == k.spec
-                    and other.texts == k.texts
-                    and other.past == k.past
-                    and other.count == k.count
-                ):
-                    i = 0
-                    while i < n and self.words[other.taken + i] == self.scratch[i]:
-                        i += 1
-                    if i == n:
-                        return id
-            pos = (pos + 1) & self.state_index.mask
+        cdef Probe probe = ids_probe(&self.state_index, h)
+        id = ids_next(&self.state_index, &probe)
+        while id >= 0:
+            other = &self.states[id]
+            if (
+                other.spec == k.spec
+                and other.texts == k.texts
+                and other.past == k.past
+                and other.count == k.count
+            ):
+                i = 0
+                while i < n and self.words[other.taken + i] == self.scratch[i]:
+                    i += 1
+                if i == n:
+                    return id
+            id = ids_next(&self.state_index, &probe)
         if self.states.size() >= self.max_states:
             raise BudgetError("max_semantic_states", self.max_states, "semantic states (object keys)")
         k.taken = <int32_t>self.words.size()
@@ -214,7 +212,7 @@ cdef class KeyStates:
         self.find_holding(&k)
         id = <int32_t>self.states.size()
         self.states.push_back(k)
-        ids_put(&self.state_index, pos, tag, id)
+        ids_put(&self.state_index, &probe, id)
         return id
 
     cdef int find_holding(self, KeyState* k) except -1:
@@ -261,25 +259,22 @@ cdef class KeyStates:
 
     cdef int32_t text_node(self, uint32_t prefix, uint32_t bit, int32_t low, int32_t high) except -1:
         cdef uint64_t h = mix(mix(mix(mix(53, prefix), bit), <uint32_t>low), <uint32_t>high)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.node_index.mask
-        cdef int32_t id
+        cdef Probe probe = ids_probe(&self.node_index, h)
+        cdef int32_t id = ids_next(&self.node_index, &probe)
         cdef TextNode* other
         cdef TextNode node
-        while self.node_index.ids[pos] >= 0:
-            if self.node_index.tags[pos] == tag:
-                id = self.node_index.ids[pos]
-                other = &self.nodes[id]
-                if other.prefix == prefix and other.bit == bit and other.low == low and other.high == high:
-                    return id
-            pos = (pos + 1) & self.node_index.mask
+        while id >= 0:
+            other = &self.nodes[id]
+            if other.prefix == prefix and other.bit == bit and other.low == low and other.high == high:
+                return id
+            id = ids_next(&self.node_index, &probe)
         node.prefix = prefix
         node.bit = bit
         node.low = low
         node.high = high
         id = <int32_t>self.nodes.size()
         self.nodes.push_back(node)
-        ids_put(&self.node_index, pos, tag, id)
+        ids_put(&self.node_index, &probe, id)
         return id
 
     cdef bint has_text(self, int32_t node, uint32_t text) noexcept:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from stackmask.grammar import ir
 from stackmask.grammar.collection import without_collection
@@ -12,6 +12,7 @@ from stackmask.pda.errors import VocabularyError
 from stackmask.pda.keys import KeyStates
 from stackmask.pda.literal_trie import literal_trie
 from stackmask.pda.lowering import ALL_BYTES, Lowering
+from stackmask.pda.rule_scan import KnownRules
 from stackmask.pda.semantics import Semantics
 from stackmask.pda.terms import TermStore
 from stackmask.pda.utf8 import byte_sequences
@@ -31,12 +32,12 @@ class Tables:
     terms: TermStore
     semantics: Semantics
     resolve_tokens: TokenResolver
-    # (rule, action) → call
-    calls: dict[tuple[int, int], int] = field(default_factory=dict)
+    # a rule and an action, packed → call; no object for the collector to count, as there are thousands
+    calls: dict[int, int] = field(default_factory=dict)
     # ranges → term
     characters: dict[Hashable, int] = field(default_factory=dict)
-    # what a rule is → its number, or the numbers of its component
-    rules: dict[Hashable, tuple[int, ...]] = field(default_factory=dict)
+    # the body of a rule that is never empty → its number; what else a rule is → its number, or those of its component
+    rules: dict[Hashable, int | tuple[int, ...]] = field(default_factory=dict)
     # an expression with numbers for the rules and parts in it → its number
     shapes: dict[Hashable, int] = field(default_factory=dict)
     token_classes: dict[tuple[int, ...], int] = field(default_factory=dict)
@@ -44,8 +45,7 @@ class Tables:
     tag: int = 0
     # id of a pure object → (the object, its term), where other tables came later
     pure: dict[int, tuple[ir.Expr, int]] = field(default_factory=dict)
-    # id of a rule's body → what lowering found out about it: see Lowering.remember
-    bodies: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    bodies: KnownRules = field(default_factory=KnownRules)
 
 
 @dataclass(slots=True)

@@ -80,14 +80,14 @@ cdef class Lowering(RuleScan):
     cdef TermStore terms
     cdef Semantics semantics
     cdef dict pure
-    cdef int64_t tag            # of the tables: nodes know their terms there
+    cdef dict calls
     cdef int64_t run_number     # nodes with references know their terms in this lowering
 
     def __cinit__(self, tables):
         self.terms = tables.terms
         self.semantics = tables.semantics
         self.pure = tables.pure
-        self.tag = tables.tag
+        self.calls = tables.calls
         self.run_number = next_number()
 
     def run(self, rules, start):
@@ -207,24 +207,31 @@ cdef class Lowering(RuleScan):
 
     cdef int find_heights(self, list names) except -1:
         """Give each rule a height above those of the rules that it can call first."""
-        calls = {}
+        cdef dict calls = {}, called, heights = self.heights
+        cdef list stack, missing
+        cdef Py_ssize_t height
         for name in names:
-            calls[name] = {}
-            self.left_calls(self.bodies[name], calls[name])
-        for start in names:
+            called = calls[name] = {}
+            self.left_calls(self.bodies[name], called)
+        for start in reversed(names):  # callees mostly come after their callers
+            height = height_above(<dict>calls[start], heights)
+            if height:
+                heights[start] = height
+                continue
             stack = [start]
             open_rules = set()
             while stack:
                 name = stack[len(stack) - 1]
-                if name in self.heights:
+                if name in heights:
                     stack.pop()
                     continue
-                missing = [callee for callee in calls[name] if callee not in self.heights]
-                if not missing:
-                    self.heights[name] = 1 + max([self.heights[callee] for callee in calls[name]], default=0)
+                height = height_above(<dict>calls[name], heights)
+                if height:
+                    heights[name] = height
                     stack.pop()
                     open_rules.discard(name)
                     continue
+                missing = [callee for callee in calls[name] if callee not in heights]
                 open_rules.add(name)
                 if not open_rules.isdisjoint(missing):
                     names = sorted(map(str, open_rules))[:5]
@@ -234,16 +241,25 @@ cdef class Lowering(RuleScan):
 
     # -- rules ---------------------------------------------------------------------------------------
 
+    cdef object known_pure(self, Expression body):
+        """Return the number of the rule that is this, which has no references, or None if it has none yet."""
+        cdef object nullable
+        if not self.tag or body.owner != self.tag:
+            return None
+        nullable = self.empty_before(body)
+        return self.tables.rules.get(body.term if nullable is None else (body.term, nullable))
+
     cdef int add_rule(self, object name) except -1:
         """Number a rule that does not call itself: by its term, so that equal rules are one."""
         cdef int32_t body = self.term(self.bodies[name])
-        key = (body, self.nullable.get(name))
-        known = self.tables.rules.get(key)
-        if known is None:
-            number = self.terms.add_rule(key[1])
+        cdef dict rules = self.tables.rules
+        cdef object nullable = self.nullable.get(name)
+        cdef object key = body if nullable is None else (body, nullable), number = rules.get(key)
+        if number is None:
+            number = self.terms.add_rule(nullable)
             self.terms.set_rule(number, body, self.heights[name])
-            known = self.tables.rules[key] = (number,)
-        self.numbers[name] = known[0]
+            rules[key] = number
+        self.numbers[name] = number
         return 0
 
     cdef int add_rules(self, list component, dict graph) except -1:
@@ -257,7 +273,7 @@ cdef class Lowering(RuleScan):
                     order[other] = len(order)
                     todo.append(other)
         seen = {}
-        # marked, as one rule is known by a pair of numbers
+        # marked, as one rule is known by a number or a pair
         key = (None, *[self.shape(self.bodies[name], order, seen) for name in todo])
         known = self.tables.rules.get(key)
         if known is None:
@@ -488,11 +504,24 @@ cdef class Lowering(RuleScan):
         """Return the term that asks the key state: a call that ends where it begins."""
         return self.terms.call(self.call(TEST_RULE - number, NO_ACTION), False, True)
 
-    cdef object call(self, object rule, int32_t action):
+    cdef int32_t call(self, int32_t rule, int32_t action) except -1:
         """Return the number of a call, one for all calls with this rule and action."""
-        key = (rule, action)
-        calls = self.tables.calls
-        found = calls.get(key)
+        cdef object key = rule * (<int64_t>1 << 32) + action
+        cdef object found = self.calls.get(key)
         if found is None:
-            found = calls[key] = self.terms.add_call(rule, action)
+            found = self.calls[key] = self.terms.add_call(rule, action)
         return found
+
+
+cdef Py_ssize_t height_above(dict called, dict heights) except -1:
+    """Return the height of a rule that calls these first; 0 if that of one of them is not known."""
+    cdef Py_ssize_t height = 0, other
+    cdef object name, found
+    for name in called:
+        found = heights.get(name)
+        if found is None:
+            return 0
+        other = found
+        if other > height:
+            height = other
+    return height + 1

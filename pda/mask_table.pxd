@@ -1,6 +1,7 @@
 # Masks of local states, and what they are made of. See mask_table.pyx.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memset
+from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from stackmask.pda.configurations cimport ConfigSpace
@@ -84,6 +85,9 @@ cdef inline bint is_nothing(Mask mask) noexcept:
     )
 
 
+ctypedef void* voidp
+
+
 cdef class MaskTable:
     cdef TermStore terms
     cdef Semantics semantics
@@ -94,6 +98,9 @@ cdef class MaskTable:
     cdef readonly int32_t width             # words of 32 bits in a mask
     cdef Growing[Mask] masks
     cdef vector[uint32_t*] rows             # dense masks, joined masks and filters
+    cdef vector[pair[voidp, size_t]] blocks     # what rows lie in: memory and bytes
+    cdef char* fresh                        # of the last block: the rows that are not taken yet
+    cdef size_t fresh_rows
     cdef Growing[int32_t] sparse_tokens
     cdef vector[Pending] pendings
     cdef Growing[Include] includes
@@ -113,6 +120,7 @@ cdef class MaskTable:
     cdef readonly uint64_t drops            # how often all masks were dropped
 
     cdef int drop(self) except -1
+    cdef int free_rows(self) noexcept
     cdef int32_t new_row(self) except -1
     cdef uint32_t* row_of(self, vector[int32_t]& tokens, Mask* mask) except NULL
     cdef int32_t intern_group(

@@ -7,15 +7,17 @@ ambiguous stack would make masks of its own. All is dropped together when it tak
 masks refer to each other by number.
 """
 
-from libc.stdlib cimport free, malloc
-from libc.string cimport memset
 from libcpp.algorithm cimport sort, unique
 
+from stackmask.pda.growing cimport give_back, zeroed
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
-from stackmask.pda.tables cimport ids_free, ids_init, ids_put, mix
+from stackmask.pda.tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 cdef enum:
     MERGE_NODES = 4096  # a larger subtree is walked where it is, not merged
+    FIRST_ROWS = 8      # rows of the first block; each block has as many as there are, up to
+    BLOCK_BYTES = 1 << 21       # ... a page of 2 MB, which costs a quarter of as many small pages
+    BETWEEN = 64        # bytes between rows at least: multiples of 4 KB would share lines of the cache
 
 
 cdef class MaskTable:
@@ -46,10 +48,18 @@ cdef class MaskTable:
         self.masks.push_back(nothing())
 
     def __dealloc__(self):
-        cdef size_t i
-        for i in range(self.rows.size()):
-            free(self.rows[i])
+        self.free_rows()
         ids_free(&self.group_index)
+
+    cdef int free_rows(self) noexcept:
+        cdef size_t i
+        for i in range(self.blocks.size()):
+            give_back(self.blocks[i].first, self.blocks[i].second)
+        self.blocks.clear()
+        self.rows.clear()
+        self.fresh = NULL
+        self.fresh_rows = 0
+        return 0
 
     def add_token_class(self, tokens):
         """Enter the ids of the next class of special tokens."""
@@ -60,11 +70,8 @@ cdef class MaskTable:
 
     cdef int drop(self) except -1:
         """Forget all masks, remainders, runs and configurations of walks; they come back equal."""
-        cdef size_t i
         cdef ConfigSpace old = self.space
-        for i in range(self.rows.size()):
-            free(self.rows[i])
-        self.rows.clear()
+        self.free_rows()
         self.masks.clear()
         self.sparse_tokens.clear()
         self.pendings.clear()
@@ -87,12 +94,29 @@ cdef class MaskTable:
         return 0
 
     cdef int32_t new_row(self) except -1:
-        """Make a row of zeros. Rows have addresses of their own, so that growing never copies them."""
-        cdef uint32_t* row = <uint32_t*>malloc(4 * <size_t>self.width + 64)
-        if row == NULL:
-            raise MemoryError()
-        memset(row, 0, 4 * <size_t>self.width)
+        """Make a row of zeros. Rows stay where they are, so that growing never copies them.
+
+        They are taken from blocks of fresh memory, which is zero as it comes.
+        """
+        cdef size_t bytes = (4 * <size_t>self.width + 2 * BETWEEN - 1) // BETWEEN * BETWEEN
+        cdef uint32_t* row
+        cdef pair[voidp, size_t] block
+        if not self.fresh_rows:
+            self.fresh_rows = max(<size_t>FIRST_ROWS, self.rows.size())
+            block.second = bytes * self.fresh_rows
+            if block.second > BLOCK_BYTES:
+                self.fresh_rows = max(<size_t>1, BLOCK_BYTES // bytes)
+                block.second = max(<size_t>BLOCK_BYTES, bytes)
+            block.first = zeroed(block.second)
+            if block.first == NULL:
+                self.fresh_rows = 0
+                raise MemoryError()
+            self.blocks.push_back(block)
+            self.fresh = <char*>block.first
+        row = <uint32_t*>self.fresh
         self.rows.push_back(row)
+        self.fresh += bytes
+        self.fresh_rows -= 1
         return <int32_t>self.rows.size() - 1
 
     cdef uint32_t* row_of(self, vector[int32_t]& tokens, Mask* mask) except NULL:
@@ -127,24 +151,22 @@ cdef class MaskTable:
                 break
         for k in range(places.size()):
             h = mix(h, <uint32_t>places[k])
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.group_index.mask
-        while self.group_index.ids[pos] >= 0:
-            if self.group_index.tags[pos] == tag:
-                id = self.group_index.ids[pos]
-                group = self.groups[id]
-                if (
-                    group.guard == guard
-                    and group.sem == sem
-                    and group.run == run
-                    and group.place_count == <int32_t>places.size()
-                ):
-                    k = 0
-                    while k < places.size() and self.places[group.place_first + k] == places[k]:
-                        k += 1
-                    if k == places.size():
-                        return id
-            pos = (pos + 1) & self.group_index.mask
+        cdef Probe probe = ids_probe(&self.group_index, h)
+        id = ids_next(&self.group_index, &probe)
+        while id >= 0:
+            group = self.groups[id]
+            if (
+                group.guard == guard
+                and group.sem == sem
+                and group.run == run
+                and group.place_count == <int32_t>places.size()
+            ):
+                k = 0
+                while k < places.size() and self.places[group.place_first + k] == places[k]:
+                    k += 1
+                if k == places.size():
+                    return id
+            id = ids_next(&self.group_index, &probe)
         group.guard = guard
         group.sem = sem
         group.run = run
@@ -156,7 +178,7 @@ cdef class MaskTable:
             self.places.push_back(places[k])
         id = <int32_t>self.groups.size()
         self.groups.push_back(group)
-        ids_put(&self.group_index, pos, tag, id)
+        ids_put(&self.group_index, &probe, id)
         return id
 
     cdef int merge_places(self, vector[int32_t]& places) except -3:

@@ -37,6 +37,8 @@ cdef class NarrowedRuns(RunCuts):
     cdef vector[Twin] twins                 # scratch
     cdef vector[Spelled] spelled            # scratch
     cdef vector[pair[int32_t, int32_t]] spelled_rests   # scratch: a term, and the place of what follows it
+    cdef Growing[int32_t] fails              # configuration -> places where `exclude` did not work out
+    cdef Growing[int32_t] few_served         # configuration -> places where tables served few nodes
     cdef Growing[int32_t] plain_of           # configuration -> itself without what narrows its runs
 
     cdef int drop(self) except -1
@@ -60,4 +62,5 @@ cdef class NarrowedRuns(RunCuts):
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
     ) except -3
+    cdef bint is_one_run(self, int32_t config, int32_t place, vector[Later]& later) except -1
     cdef int32_t without(self, int32_t place, vector[int32_t]& nodes) except -1

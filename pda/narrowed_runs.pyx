@@ -11,7 +11,6 @@ from libc.string cimport memchr, memset
 from libcpp.pair cimport pair
 
 from stackmask.pda.config_table cimport DEAD, Config, Member
-from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport (
     EPS,
     F_IMPURE,
@@ -31,7 +30,9 @@ from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
 
 cdef enum:
+    FEW_NODES = 512         # below which only what is one run is left to tables
     MOST_TWINS = 256        # nodes to which a narrowed run and the plain one come in different states
+    MOST_FAILS = 2          # after which a configuration is not followed beside the plain run any more
     MOST_SPELLED = 1 << 14  # beginnings of the texts that narrow a run
     MOST_EXCLUDED = 1024    # tokens that narrowing takes out; more are a filter row
 
@@ -48,6 +49,8 @@ cdef class NarrowedRuns(RunCuts):
     cdef int drop(self) except -1:
         """As the cuts, and forget the configurations without what narrows them."""
         self.plain_of.clear()
+        self.fails.clear()
+        self.few_served.clear()
         self.withouts.clear()
         map_free(&self.without_index)
         map_init(&self.without_index)
@@ -96,13 +99,14 @@ cdef class NarrowedRuns(RunCuts):
     cdef int32_t plain(self, int32_t config) except -3:
         """Return the configuration without what narrows its runs, if it is all runs then; else itself.
 
-        Remembered.
+        A run that may be empty where the narrowed one may not is left by calls and returns as well: with
+        these it is not all runs, so that its steps and its tables say the same. Remembered.
         """
         cdef Config c
         cdef Member m
         cdef vector[Member] members
+        cdef vector[int32_t] others
         cdef int32_t i, state, found = config
-        cdef bint changed = False
         if <size_t>config >= self.plain_of.size():
             self.plain_of.resize(self.space.configs.size(), -1)
         if self.plain_of[config] >= 0:
@@ -111,13 +115,19 @@ cdef class NarrowedRuns(RunCuts):
         for i in range(c.first, c.first + c.count):
             m = self.space.members[i]
             state = m.state
-            if m.frame == BOTTOM and not self.semantics.keeps_bytes(m.sem):
+            if self.is_steady(m.sem):
                 state = self.plain_state(state)
-            changed = changed or state != m.state
-            m.state = state
-            members.push_back(m)
-        if changed:
-            state = self.space.of_members(members)
+            if state == m.state:
+                members.push_back(m)
+                continue
+            others.push_back(self.space.closed(state, m.frame, m.sem))
+            if others.back() <= DEAD:
+                self.plain_of[config] = config
+                return config
+        if others.size():
+            state = DEAD if members.empty() else self.space.of_members(members)
+            for i in range(<int32_t>others.size()):
+                state = self.space.union_of(state, others[i])
             self.split(state)
             if self.split_of[state] == DEAD and self.split_count[state]:
                 found = state
@@ -132,11 +142,22 @@ cdef class NarrowedRuns(RunCuts):
         The children of the place that begin a run and lead where the plain run leads are left to the tables;
         ``left`` gets the others. Return whether there are tables for it.
         """
-        cdef int32_t plain = self.plain(config), i, stop, row, t, node = place >> 2
+        cdef int32_t plain = self.plain(config), i, stop, row, t, node = place >> 2, served = 0
         cdef Nodes n
         cdef Later piece
         cdef bint runs
         if plain == config:
+            return 0
+        # with one kind of run, all that is left to the tables begins with a character of it
+        piece.least = self.split_count[plain] == 1
+        for t in range(self.split_count[plain]):
+            row = self.parts[self.split_parts[self.split_first[plain] + t]].rest
+            if not piece.least and self.space.configs[row].pop_count:
+                # one of them would return before what begins like another
+                return 0
+        if <size_t>config >= self.few_served.size():
+            self.few_served.resize(self.space.configs.size(), 0)
+        if self.few_served[config] >= MOST_FAILS:
             return 0
         n = self.forest.nodes(place)
         i = node + 1
@@ -149,11 +170,16 @@ cdef class NarrowedRuns(RunCuts):
                     runs = True
             if not runs or self.space.step(config, n.byte[i]) != self.space.step(plain, n.byte[i]):
                 left.push_back(i)
+            else:
+                served += n.end[i] - i
             i = n.end[i]
+        if served < FEW_NODES:
+            # walking these costs less than a filter
+            self.few_served[config] += 1
+            left.clear()
+            return 0
         piece.filter = self.without(place, left) if left.size() else NO_FILTER
         piece.place = place
-        # with one kind of run, all that is left to the tables begins with a character of it
-        piece.least = self.split_count[plain] == 1
         for t in range(self.split_count[plain]):
             piece.part = self.split_parts[self.split_first[plain] + t]
             later.push_back(piece)
@@ -181,6 +207,12 @@ cdef class NarrowedRuns(RunCuts):
                 return False
         if self.exclude_texts(config, place, later):
             return True
+        if <size_t>config >= self.fails.size():
+            self.fails.resize(self.space.configs.size(), 0)
+        if self.fails[config] >= MOST_FAILS:
+            return False
+        # taken back where it works out
+        self.fails[config] += 1
         n = self.forest.nodes(place)
         at.node = place >> 2
         at.config = config
@@ -214,6 +246,7 @@ cdef class NarrowedRuns(RunCuts):
                     if self.twins.size() >= MOST_TWINS:
                         return False
                     self.twins.push_back(Twin(kid, c, p))
+        self.fails[config] -= 1
         self.leave_out(plain, place, tokens, later)
         return True
 
@@ -247,7 +280,7 @@ cdef class NarrowedRuns(RunCuts):
         cdef uint64_t behind[4]
         cdef const int16_t* table
         cdef vector[int32_t] tokens
-        if c.count != 1 or c.capturing or self.split_count[plain] != 1:
+        if c.count != 1 or self.split_count[plain] != 1:
             return False
         part = self.parts[self.split_parts[self.split_first[plain]]]
         u = self.terms.terms[self.space.members[c.first].state]
@@ -352,10 +385,13 @@ cdef class NarrowedRuns(RunCuts):
         cdef vector[int32_t] left
         cdef int32_t rest
         cdef size_t k
+        cdef Nodes n = self.forest.nodes(place)
         if self.space.configs[config].sure != self.space.configs[config].count:
             return config
         if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
             return config
+        if n.end[place >> 2] - (place >> 2) <= FEW_NODES:
+            return DEAD if self.is_one_run(config, place, later) else config
         self.split(config)
         rest = self.split_of[config]
         piece.place = place
@@ -374,6 +410,34 @@ cdef class NarrowedRuns(RunCuts):
             jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
             job_configs.push_back(rest)
         return DEAD
+
+    cdef bint is_one_run(self, int32_t config, int32_t place, vector[Later]& later) except -1:
+        """Leave all that a configuration allows below few nodes to run tables; tell whether they serve.
+
+        They do for one run that a list of texts narrows, as behind the quote of an undeclared key, which
+        would need configurations of its own; and for a run over merged remainders, which are not taken whole.
+        """
+        cdef Config c = self.space.configs[config]
+        cdef Term t
+        cdef Later piece
+        if c.count != 1:
+            return False
+        t = self.terms.terms[self.space.members[c.first].state]
+        if t.kind == K_SEQ:
+            t = self.terms.terms[t.a]
+        if t.kind == K_AND:
+            return self.plain(config) != config and self.exclude_texts(config, place, later)
+        if t.kind != K_REP or not place & IN_FOREST:
+            return False
+        self.split(config)
+        if self.split_of[config] != DEAD:
+            return False
+        piece.place = place
+        piece.filter = NO_FILTER
+        piece.least = 0
+        piece.part = self.split_parts[self.split_first[config]]
+        later.push_back(piece)
+        return True
 
     cdef int32_t without(self, int32_t place, vector[int32_t]& nodes) except -1:
         """Return the filter that takes out the tokens at some children of a place. Remembered."""

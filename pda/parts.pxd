@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport Edge
 from stackmask.pda.heads cimport Heads, Leaf
+from stackmask.pda.mask_table cimport Mask
 from stackmask.pda.simulation cimport Simulation
 from stackmask.pda.tables cimport KeyMap, mix
 
@@ -17,6 +18,7 @@ cdef struct Visit:
     int32_t mask
     int32_t frame
     int32_t rest        # what comes before the frame, as it was cut off a state: a state, or EPS
+    int32_t action      # ... and what happens before that: the action of an undeclared key, or ACTION_NONE
     int32_t filter      # or NO_FILTER
     int32_t keys        # key state of the object that the mask is in, KEYS_NONE outside all
     bint unsure         # an action on the way may forbid
@@ -28,6 +30,7 @@ cdef inline bint same_visit(const Visit& v, const Visit& w) noexcept:
         v.mask == w.mask
         and v.frame == w.frame
         and v.rest == w.rest
+        and v.action == w.action
         and v.filter == w.filter
         and v.keys == w.keys
         and v.unsure == w.unsure
@@ -36,6 +39,7 @@ cdef inline bint same_visit(const Visit& v, const Visit& w) noexcept:
 
 cdef inline uint64_t visit_hash(const Visit& v) noexcept:
     cdef uint64_t h = mix(mix(mix(59, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.rest)
+    h = mix(h, <uint32_t>v.action)
     return mix(mix(h, <uint32_t>v.filter), (<uint64_t>v.keys << 1) | <uint64_t>v.unsure)
 
 
@@ -65,6 +69,7 @@ cdef class MaskParts(Simulation):
         int32_t keys,
         bint unsure=*,
         int32_t origin=*,
+        int32_t action=*,
     ) except -3
     cdef bint is_visited(self, Visit v) except -1
     cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept
@@ -78,7 +83,14 @@ cdef class MaskParts(Simulation):
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
     cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) noexcept
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept
-    cdef bint visit_blanks(self, ConfigSpace family, Leaf leaf, int32_t frame, Visit at) except -1
+    cdef bint visit_blanks(
+        self, ConfigSpace family, Leaf leaf, int32_t group, int32_t frame, Visit at
+    ) except -1
+    cdef int use_part(self, int32_t mask, Visit at) except -1
+    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3
+    cdef int walk_on(
+        self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
+    ) except -3
     cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1
     cdef bint any_exit(self, ConfigSpace family, Visit at, uint64_t ends) except -1
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3

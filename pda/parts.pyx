@@ -10,14 +10,14 @@ from libc.stdint cimport uint8_t, uint64_t
 
 from stackmask.pda.config_table cimport Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
-from stackmask.pda.heads cimport NO_RUN_ITEM, Cut, Heads, Leaf
+from stackmask.pda.heads cimport NO_RUN_ITEM, NO_TEST, Cut, Heads, Leaf
 from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, ANY_BYTE, EMPTY, EPS, F_KEYS, F_LOCAL, Ends
-from stackmask.pda.keys cimport KEYS_UNKNOWN, MORE_TEXTS
+from stackmask.pda.keys cimport KEYS_UNKNOWN, MORE_TEXTS, TEST_SLOT
 from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
-from stackmask.pda.remainders cimport IN_FOREST
+from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.repeated_walks cimport NOT_JOINT
 from stackmask.pda.runs cimport NOT_A_CODE
-from stackmask.pda.semantics cimport NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
+from stackmask.pda.semantics cimport FORBIDDEN, NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 from stackmask.pda.tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 cdef enum:
@@ -26,6 +26,7 @@ cdef enum:
     MANY_KEYED = 16384   # the same where keys are known: there such a walk keeps every text that may be a key
     MANY_RETURNS = 4     # are not looked through
     FEW_PLACES = 64      # more are not settled one by one
+    FEW_WAYS = 8         # ways on behind blanks in remainders, where no keys are asked
 
 
 cdef class MaskParts(Simulation):
@@ -33,7 +34,7 @@ cdef class MaskParts(Simulation):
 
     def __cinit__(self):
         map_init(&self.visited)
-        self.heads = Heads(self.terms, self.semantics.keys, self.trie)
+        self.heads = Heads(self.terms, self.semantics, self.trie)
         self.most_visits = 0
 
     def __dealloc__(self):
@@ -48,11 +49,12 @@ cdef class MaskParts(Simulation):
         int32_t keys,
         bint unsure=False,
         int32_t origin=-1,
+        int32_t action=ACTION_NONE,
     ) except -3:
         """Enter a mask over a frame into the list of what the result is put together from.
 
-        ``rest``: what comes before the frame. ``unsure``: an action on the way may forbid, so what the mask
-        allows is run on the real configuration.
+        ``rest``: what comes before the frame, behind an ``action``. ``unsure``: an action on the way may
+        forbid, so what the mask allows is run on the real configuration.
         """
         cdef Visit v
         if mask == NO_TOKENS:
@@ -64,6 +66,13 @@ cdef class MaskParts(Simulation):
         v.keys = keys
         v.unsure = unsure
         v.origin = origin
+        v.action = action
+        if leads_nowhere(&self.masks[mask]):
+            # what is below does not matter
+            v.frame = v.keys = 0
+            v.rest = EPS
+            v.action = ACTION_NONE
+            v.origin = -1
         # ambiguous stacks reach the same place in several ways; a mask is or-ed once
         if not self.is_visited(v):
             self.visits.push_back(v)
@@ -133,7 +142,7 @@ cdef class MaskParts(Simulation):
             return family.edges[family.frames[at.frame].first + number]
         edge.rest = at.rest
         edge.parent = at.frame
-        edge.action = ACTION_NONE
+        edge.action = at.action
         edge.saved = 0
         return edge
 
@@ -152,9 +161,8 @@ cdef class MaskParts(Simulation):
         """
         cdef Cut cut = self.heads.cut(state)
         cdef Leaf leaf
-        cdef Mask* mask
-        cdef Part part
-        cdef int32_t i, found
+        cdef Visit on = at
+        cdef int32_t i, found, sem
         cdef bint strict
         cdef const uint64_t* first = NULL
         if group != WHOLE and cut.count > 1:
@@ -168,12 +176,28 @@ cdef class MaskParts(Simulation):
                 or first[3] & leaf.first[3]
             ):
                 continue
-            if leaf.live != EPS and not self.semantics.keys.lives(at.keys, leaf.live):
+            on.keys = at.keys
+            if leaf.test != NO_TEST:
+                if not self.semantics.keys.holds(at.keys, leaf.test):
+                    continue
+                if leaf.test >= TEST_SLOT:
+                    on.keys = self.semantics.keys.take(at.keys, leaf.test - TEST_SLOT)
+            if leaf.live != EPS and not self.semantics.keys.lives(on.keys, leaf.live):
                 continue
             if not leaf.calm and not self.is_way_on(family, i, frame):
                 continue
             if leaf.run != NO_RUN_ITEM:
-                return group == WHOLE and self.visit_blanks(family, leaf, frame, at)
+                return self.visit_blanks(family, leaf, group, frame, on)
+            if leaf.action != ACTION_NONE:
+                sem = self.semantics.symbol_after_key(on.keys)
+                if sem == NEEDS_STATE:
+                    # a second one: walks tell where the keys decide
+                    self.walk_on(family, group, self.heads.key_of(i), SEM_SYMBOL, frame, on)
+                    continue
+                if sem == FORBIDDEN:
+                    continue
+                if leaf.live != EPS and not self.semantics.keys.lives(self.semantics.keys_at(sem), leaf.live):
+                    continue
             strict = leaf.nullable and self.is_strict(family, frame)
             if group == WHOLE:
                 found = self.root(leaf.head, strict, leaf.words)
@@ -181,46 +205,57 @@ cdef class MaskParts(Simulation):
                 found = self.child(group, leaf.head, SEM_SYMBOL, strict, leaf.words)
             if found == NO_TOKENS:
                 continue
-            mask = &self.masks[found]
             if not leaf.words and not self.is_worth(found):
                 self.heads.refuse(state)
                 return False
-            if (
-                mask.group_count
-                or mask.include_count
-                or mask.pending_count
-                or mask.reader_count
-                or mask.joint >= 0  # words behind a restriction are walked, and so repeated
-            ):
-                self.visit(found, frame, self.heads.rest_of(i), at.filter, at.keys, at.unsure, at.origin)
+            if leaf.action != ACTION_NONE and self.semantics.keys.states[on.keys].texts > 0:
+                self.doubt_keys(group, on.keys)
+            if leads_nowhere(&self.masks[found]):
+                self.use_part(found, on)
             else:
-                part.mask = found
-                part.filter = at.filter
-                if at.unsure:
-                    self.parts_unsure.push_back(part)
-                else:
-                    self.parts_found.push_back(part)
+                self.visit(
+                    found, frame, self.heads.rest_of(i), on.filter, on.keys, on.unsure, on.origin, leaf.action
+                )
         return True
 
-    cdef bint visit_blanks(self, ConfigSpace family, Leaf leaf, int32_t frame, Visit at) except -1:
-        """Visit what a state of blanks, which may be none, and a rest allows, from the runs of blanks.
-
-        Return whether there are such runs: they are made once enough states have asked.
-        """
-        cdef int32_t run, tail, code = self.runs.code_of(leaf.run)
-        cdef vector[int32_t] nowhere
+    cdef int use_part(self, int32_t mask, Visit at) except -1:
+        """Use the tokens of a mask that are allowed whatever is below."""
         cdef Part part
+        part.mask = mask
+        part.filter = at.filter
+        if at.unsure:
+            self.parts_unsure.push_back(part)
+        else:
+            self.parts_found.push_back(part)
+        return 0
+
+    cdef bint visit_blanks(
+        self, ConfigSpace family, Leaf leaf, int32_t group, int32_t frame, Visit at
+    ) except -1:
+        """Visit what a state of blanks, which may be none, and a rest allows.
+
+        Of the whole vocabulary that is found from the runs of blanks, which are made once enough states
+        have asked; return whether there are such runs. In remainders blanks are walked, once for all rests.
+        """
+        cdef int32_t run, tail, found, code
+        cdef vector[int32_t] nowhere
         cdef Edge edge
+        if group != WHOLE:
+            if self.heads.cut(leaf.rest).count > FEW_WAYS and not self.terms.terms[leaf.rest].flags & F_KEYS:
+                # as one they are walked faster
+                return False
+            found = self.child(group, leaf.head, SEM_SYMBOL, False)
+            if not self.is_worth(found):
+                return False
+            self.visit(found, frame, leaf.rest, at.filter, at.keys, at.unsure, at.origin)
+            return True
+        code = self.runs.code_of(leaf.run)
         if code == NOT_A_CODE or not self.runs.is_made(code):
             return False
         run = self.runs.run_of(code, 0)
-        part.mask = self.slice(run, leaf.high)
-        part.filter = at.filter
-        if part.mask != NO_TOKENS:
-            if at.unsure:
-                self.parts_unsure.push_back(part)
-            else:
-                self.parts_found.push_back(part)
+        found = self.slice(run, leaf.high)
+        if found != NO_TOKENS:
+            self.use_part(found, at)
         tail = self.tail_of(run, -1)
         if leaf.low <= self.tails[tail].most_before:
             at.filter = self.filter_both(at.filter, self.filter_of(tail, leaf.low, leaf.high))
@@ -230,6 +265,38 @@ cdef class MaskParts(Simulation):
             edge.saved = 0
             self.enter(family, self.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
         return True
+
+    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3:
+        """Doubt what spells an undeclared key that was used before, at the places where a quote opens one."""
+        cdef vector[vector[uint8_t]] texts
+        cdef vector[int32_t] below
+        cdef Group g
+        cdef Nodes n
+        cdef int32_t i, node, at, in_forest
+        cdef size_t k
+        self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, keys), texts)
+        if group == WHOLE:
+            below.push_back(0)
+        else:
+            self.merge_group(group)
+            g = self.groups[group]
+            for i in range(g.merged_first, g.merged_first + g.merged_count):
+                below.push_back(self.places[i])
+            if g.run != NO_RUN:
+                at = self.runs.remainders_of(g.run, c'"')
+                for i in range(self.runs.remainders[at]):
+                    below.push_back(self.runs.remainders[at + 1 + i])
+        for k in range(below.size()):
+            in_forest = below[k] & IN_FOREST
+            n = self.forest.nodes(below[k])
+            node = below[k] >> 2
+            if not below[k] & INCLUSIVE:
+                node = self.go(n, node, c'"')
+            elif n.byte[node] != c'"':
+                node = -1
+            if node >= 0:
+                self.doubt((node << 2) | in_forest, texts)
+        return 0
 
     cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1:
         """Tell whether what follows a head can reach the end of the text, as restrictions are below a frame.
@@ -286,7 +353,7 @@ cdef class MaskParts(Simulation):
             piece = self.includes[i]
             if self.any_exit(family, at, piece.ends):
                 j = self.filter_both(at.filter, piece.filter)
-                self.visit(piece.mask, at.frame, at.rest, j, at.keys, at.unsure, at.origin)
+                self.visit(piece.mask, at.frame, at.rest, j, at.keys, at.unsure, at.origin, at.action)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.mask_groups[i]
             origin = at.origin
@@ -337,7 +404,7 @@ cdef class MaskParts(Simulation):
             if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
                 # merged after all: where captures keep texts, running all tokens would cost more
                 j = self.grouped_mask(joint, self.is_strict(family, at.frame))
-                self.visit(j, at.frame, at.rest, at.filter, at.keys, at.unsure, at.origin)
+                self.visit(j, at.frame, at.rest, at.filter, at.keys, at.unsure, at.origin, at.action)
                 return 0
             if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
                 self.simulate_all = True
@@ -385,14 +452,25 @@ cdef class MaskParts(Simulation):
                 state = self.heads.cut(state).other
                 if state == EMPTY:
                     return 0
-        found = NO_TOKENS
+        return self.walk_on(family, group, state, sem, edge.parent, at)
+
+    cdef int walk_on(
+        self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
+    ) except -3:
+        """Visit what a state, as it is, allows of what a group leaves over."""
+        cdef int32_t found = NO_TOKENS
+        cdef bint strict = self.is_strict(family, frame)
+        if group == WHOLE:
+            return self.visit(
+                self.root_of(state, at.keys, strict), frame, EPS, at.filter, at.keys, at.unsure, at.origin
+            )
         if at.keys <= KEYS_UNKNOWN or not self.terms.terms[state].flags & F_KEYS:
             found = self.child(group, state, sem, strict)
         if at.keys > KEYS_UNKNOWN and (self.terms.terms[state].flags & F_KEYS or self.asks(found)):
             # the keys decide: ask again with what walks may know of them
             sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
             found = self.child(group, state, sem, strict)
-        return self.go_on(found, edge.parent, at)
+        return self.go_on(found, frame, at)
 
     cdef int go_on(self, int32_t mask, int32_t frame, Visit at) except -3:
         """Visit a mask behind a return. Where the state decides below few places, these are settled instead.
@@ -485,3 +563,16 @@ cdef class MaskParts(Simulation):
         if k > self.most_visits:
             self.most_visits = k
         return 0
+
+
+cdef bint leads_nowhere(Mask* mask) noexcept:
+    """Tell whether a mask has nothing but tokens that are allowed whatever is below."""
+    return (
+        not mask.group_count
+        and not mask.include_count
+        and not mask.pending_count
+        and not mask.reader_count
+        and not mask.reads_tokens
+        and not mask.key_count
+        and mask.joint < 0
+    )

@@ -3,8 +3,8 @@
 
 from libc.stdint cimport int32_t, uint64_t
 
-from stackmask.pda.heads cimport Cut, Leaf
-from stackmask.pda.interning cimport EMPTY, EPS
+from stackmask.pda.heads cimport NO_RUN_ITEM, Cut, Leaf
+from stackmask.pda.interning cimport EMPTY, EPS, SiteList
 from stackmask.pda.keys cimport KEYS_UNKNOWN
 from stackmask.pda.mask_table cimport NO_TOKENS
 from stackmask.pda.masks cimport MaskStore
@@ -18,6 +18,7 @@ def precompute(MaskStore masks, rules, long long budget):
     Stops after ``budget`` walks. Returns (states seen, walks done, complete).
     """
     cdef int32_t rule, state, d, s, g, mask, rest
+    cdef SiteList sites
     cdef uint64_t before = masks.walks
     calls = []      # (caller rule, callee rule, return state)
     reach = {}
@@ -30,8 +31,8 @@ def precompute(MaskStore masks, rules, long long budget):
         while todo:
             state = todo.pop()
             masks.terms.find_sites(state)
-            s = masks.terms.site_of[state]
-            for s in range(s, s + masks.terms.site_count[state]):
+            sites = masks.terms.site_lists[masks.terms.terms[state].calls]
+            for s in range(sites.first, sites.first + sites.count):
                 callee = masks.terms.call_rule[masks.terms.sites[s].call]
                 rest = masks.terms.sites[s].rest
                 if callee >= 0:
@@ -100,7 +101,8 @@ cdef list make(MaskStore masks, int32_t group, int32_t state):
     made = []
     if masks.is_cut(state, KEYS_UNKNOWN):
         cut = masks.heads.cut(state)
-        state = cut.other
+        if group != WHOLE or masks.heads.leaves[cut.first].run == NO_RUN_ITEM:
+            state = cut.other
         for i in range(cut.first, cut.first + cut.count):
             leaf = masks.heads.leaves[i]
             if group == WHOLE:

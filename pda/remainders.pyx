@@ -11,7 +11,7 @@ from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 from libcpp.algorithm cimport sort, unique
 
-from stackmask.pda.tables cimport ids_free, ids_init, ids_put, mix
+from stackmask.pda.tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 
 @cython.final
@@ -179,23 +179,25 @@ cdef class Forest:
         return (self.intern(root) << 2) | IN_FOREST
 
     cdef int32_t select(self, vector[uint8_t]& keep) except -1:
-        """Return the place of the trie of some tokens of the vocabulary. Cost: linear in its nodes."""
+        """Return the place of the trie of some tokens of the vocabulary.
+
+        Cost: a nanosecond a token of the vocabulary, and the nodes on the way to those that are kept.
+        """
         cdef int32_t* before
         cdef vector[int32_t] open_nodes
         cdef Trie trie = self.trie
         cdef int32_t i, t, node, root, count = 0
-        self.before.resize(<size_t>trie.nodes + 1)
+        self.before.resize(<size_t>trie.token_first[trie.nodes] + 1)
         before = self.before.data()
-        for i in range(trie.nodes):
-            before[i] = count
-            for t in range(trie.token_first[i], trie.token_first[i + 1]):
-                count += keep[trie.tokens[t]]
-        before[trie.nodes] = count
+        for t in range(trie.token_first[trie.nodes]):
+            before[t] = count
+            count += keep[trie.tokens[t]]
+        before[trie.token_first[trie.nodes]] = count
         root = self.add_node(0, 0)
         open_nodes.push_back(root)
         i = 1
         while i < trie.nodes:
-            if before[trie.end[i]] == before[i]:
+            if before[trie.token_first[trie.end[i]]] == before[trie.token_first[i]]:
                 i = trie.end[i]
                 continue
             while <int32_t>open_nodes.size() > trie.depth[i]:
@@ -262,11 +264,10 @@ cdef class Forest:
             h = mix(h, (<uint64_t>self.depth[i] << 8) | <uint64_t>self.byte[i])
             for t in range(self.token_first[i], self.token_first[i + 1]):
                 h = mix(h, <uint64_t>self.tokens[t])
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.root_index.mask
-        while self.root_index.ids[pos] >= 0:
-            other = self.root_index.ids[pos]
-            if self.root_index.tags[pos] == tag and self.end[other] - other == count:
+        cdef Probe probe = ids_probe(&self.root_index, h)
+        other = ids_next(&self.root_index, &probe)
+        while other >= 0:
+            if self.end[other] - other == count:
                 shift = self.token_first[other] - self.token_first[root]
                 equal = True
                 for i in range(count):
@@ -289,8 +290,8 @@ cdef class Forest:
                     self.end.resize(root)
                     self.token_first.resize(root + 1)
                     return other
-            pos = (pos + 1) & self.root_index.mask
-        ids_put(&self.root_index, pos, tag, root)
+            other = ids_next(&self.root_index, &probe)
+        ids_put(&self.root_index, &probe, root)
         self.link_kids(root)
         self.flag_repeats(root)
         return root

@@ -19,3 +19,8 @@ class RuleScan:
     @property
     def stacked(self) -> bool:
         """Whether it uses the built-in stack of texts."""
+
+class KnownRules:
+    """What lowering found out about rules, by their bodies: see ``Lowering.remember``."""
+
+    def __len__(self) -> int: ...

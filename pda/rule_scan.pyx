@@ -1,10 +1,12 @@
+# distutils: language = c++
 """What the rules of one grammar refer to, and what is remembered of rules that were lowered before.
 
 A rule is remembered under its body, as front ends share such objects between grammars, with the
 numbers of the rules that it refers to: it is the same again only where these are.
 """
 
-from libc.stdint cimport int64_t
+cimport cython
+from libc.stdint cimport int32_t, int64_t
 
 from stackmask.grammar.expressions cimport (
     CAPTURE,
@@ -30,11 +32,64 @@ cdef enum:
 cdef int64_t runs = 0           # lowerings and scans begun so far
 
 
+@cython.final
+cdef class KnownRules:
+    """What lowering found out about rules, by their bodies.
+
+    A body itself says where, to the newest tables that it was lowered into, so that nothing is held of a
+    grammar that is gone; older tables look it up, and hold it. In columns, as there are thousands of them:
+    each object that stays would count towards the collector's next run.
+    """
+
+    def __cinit__(self):
+        self.places = {}
+        self.bodies = []
+        self.nullable = []
+        self.ref_names = []
+        self.forgotten = 0
+
+    def __len__(self):
+        return len(self.nullable)
+
+    cdef int clear(self) except -1:
+        """Forget all rules."""
+        self.forgotten += <int32_t>self.rules.size()
+        self.places.clear()
+        self.bodies.clear()
+        self.nullable.clear()
+        self.ref_names.clear()
+        self.rules.clear()
+        self.ref_numbers.clear()
+        return 0
+
+    cdef Py_ssize_t find(self, Expression body, int64_t tag) except -2:
+        """Return the place of a body, or -1."""
+        cdef object found
+        if body.owner == tag:
+            return max(body.term - self.forgotten, -1)
+        found = self.places.get(<Py_ssize_t><void*>body) if self.places else None
+        return -1 if found is None else <Py_ssize_t>found
+
+    cdef int put(self, Expression body, int64_t tag, KnownRule rule, object nullable) except -1:
+        """Remember a body, newly."""
+        cdef int32_t place = <int32_t>self.rules.size()
+        if tag >= body.owner:
+            body.owner = tag
+            body.term = self.forgotten + place
+        else:
+            self.places[<Py_ssize_t><void*>body] = place
+            self.bodies.append(body)
+        self.rules.push_back(rule)
+        self.nullable.append(nullable)
+        return 0
+
+
 cdef class RuleScan:
     """The rules of one grammar, by name."""
 
     def __cinit__(self, tables):
         self.tables = tables
+        self.tag = tables.tag
         self.bodies = {}
         self.added = []
         self.refs = {}
@@ -85,71 +140,90 @@ cdef class RuleScan:
         A rule is known where the rules that it refers to are, with the numbers that they had. Cost: linear in
         the references of what is remembered.
         """
-        cdef dict known = self.tables.bodies, found = {}, users = {}
+        cdef KnownRules known = self.tables.bodies
+        cdef dict found = {}, users = {}
         cdef list todo = list(self.bodies), wrong = []
-        cdef tuple entry, refs
-        cdef Py_ssize_t i
+        cdef object name, hit, other
+        cdef Expression body
+        cdef Py_ssize_t i, place
         for name in todo:
-            hit = known.get(<Py_ssize_t><void*>self.bodies[name])
-            if hit is None:
+            body = self.bodies[name]
+            if not body.flags:
+                hit = self.known_pure(body)
+                if hit is not None:
+                    found[name] = -1 - hit
                 continue
-            found[name] = hit
-            refs = <tuple>(<tuple>hit)[5]
-            for i in range(0, len(refs), 2):
-                if isinstance(refs[i], Expression):  # what a call needs a rule for
-                    self.callee(<Expression>refs[i])
+            place = known.find(body, self.tag)
+            if place < 0:
+                continue
+            found[name] = place
+            for i in range(known.rules[place].refs, known.rules[place].refs_end):
+                other = known.ref_names[i]
+                if type(other) is int:  # what a call needs a rule for, a part of the body
+                    self.callee(<Expression><void*><Py_ssize_t>other)
             if self.added:
                 todo.extend(self.added)
                 self.added.clear()
         for name, hit in found.items():
-            refs = <tuple>(<tuple>hit)[5]
-            for i in range(0, len(refs), 2):
-                other = refs[i]
-                if isinstance(other, Expression):
-                    other = <Py_ssize_t><void*>other
+            place = hit
+            if place < 0:
+                continue
+            for i in range(known.rules[place].refs, known.rules[place].refs_end):
+                other = known.ref_names[i]
                 users.setdefault(other, []).append(name)
                 hit = found.get(other)
-                if hit is None or (<tuple>hit)[1] != refs[i + 1]:
+                if hit is None or number_at(known, hit) != known.ref_numbers[i]:
                     wrong.append(name)
         while wrong:
             name = wrong.pop()
             if found.pop(name, None) is not None:
                 wrong.extend(users.get(name, ()))
         for name, hit in found.items():
-            entry = <tuple>hit
-            self.numbers[name] = entry[1]
-            if entry[2] is not None:
-                self.nullable[name] = entry[2]
-            self.heights[name] = entry[3]
-            if entry[4]:
-                self.keyed.add(name)
-            self.stacked |= entry[6]
+            place = hit
+            self.numbers[name] = number_at(known, place)
+            if place < 0:
+                self.heights[name] = 1
+                other = self.empty_before(self.bodies[name])
+            else:
+                self.heights[name] = known.rules[place].height
+                other = known.nullable[place]
+                if known.rules[place].keyed:
+                    self.keyed.add(name)
+                self.stacked |= known.rules[place].stacked
+            if other is not None:
+                self.nullable[name] = other
         return set(found)
+
+    cdef object known_pure(self, Expression body):
+        """Return the number of the rule that is this, which has no references, or None if it has none yet."""
+
+    cdef object empty_before(self, Expression expr):
+        """Return the mask of next bytes before which an expression can be empty, or None if it never can."""
 
     cdef int remember(self, list component) except -1:
         """Remember the rules of a component under their bodies, with the numbers of what they refer to."""
-        cdef dict known = self.tables.bodies
-        cdef list refs
+        cdef KnownRules known = self.tables.bodies
+        cdef KnownRule rule
         cdef Expression body
-        if self.token_classes:  # special tokens are noted per grammar
+        cdef object name, other
+        if self.token_classes or not self.tag:  # special tokens are noted per grammar
             return 0
-        if len(known) > MAX_BODIES:
+        if known.rules.size() > MAX_BODIES:
             known.clear()
         for name in component:
-            refs = []
-            for other in self.refs[name]:
-                refs.append(self.bodies[other] if type(other) is int else other)
-                refs.append(self.numbers[other])
             body = self.bodies[name]
-            known[<Py_ssize_t><void*>body] = (
-                body,
-                self.numbers[name],
-                self.nullable.get(name),
-                self.heights[name],
-                name in self.keyed,
-                tuple(refs),
-                self.stacked,
-            )
+            if not body.flags:  # known by its term
+                continue
+            rule.number = self.numbers[name]
+            rule.height = self.heights[name]
+            rule.keyed = name in self.keyed
+            rule.stacked = self.stacked
+            rule.refs = <Py_ssize_t>known.ref_numbers.size()
+            for other in <dict>self.refs[name]:
+                known.ref_names.append(other)
+                known.ref_numbers.push_back(self.numbers[other])
+            rule.refs_end = <Py_ssize_t>known.ref_numbers.size()
+            known.put(body, self.tag, rule, self.nullable.get(name))
         return 0
 
     cdef int spread_keys(self, dict users) except -1:
@@ -161,6 +235,11 @@ cdef class RuleScan:
                     self.keyed.add(user)
                     names.append(user)
         return 0
+
+
+cdef int32_t number_at(KnownRules known, Py_ssize_t place) noexcept:
+    """Return the number of the rule at a place; of one without references, whose place says it."""
+    return <int32_t>(-1 - place) if place < 0 else known.rules[place].number
 
 
 cdef int64_t next_number() noexcept:

@@ -14,6 +14,7 @@ cdef struct RunPart:
     int32_t high            # -1 without bound
     int32_t rest            # the configuration of what follows the run
     int32_t state           # ... its state
+    int32_t frame           # ... over which it stands, in walks
     int32_t sem
     uint64_t ends
 
@@ -31,7 +32,8 @@ cdef struct ByteSet:
 
 
 cdef class RunCuts(Filters):
-    cdef KeyMap part_index                  # semantic state << 32 | state -> part
+    cdef KeyMap part_index                  # (semantic state, or INSIDE | number) << 32 | state -> part
+    cdef KeyMap inside_index                # frame << 32 | semantic state -> number
     cdef vector[RunPart] parts
     cdef KeyMap tail_index                  # run << 32 | configuration behind it -> tail
     cdef KeyMap met_codes                   # code -> states met of which its runs settle most tokens
@@ -46,8 +48,9 @@ cdef class RunCuts(Filters):
     cdef int first_of(self, int32_t config, uint64_t* words) except -1
     cdef int32_t times_met(self, int32_t code) except -1
     cdef bint is_narrow(self, int32_t code) noexcept
-    cdef int32_t part_of(self, int32_t state, int32_t sem) except -3
+    cdef int32_t part_of(self, int32_t state, int32_t frame, int32_t sem) except -3
     cdef int split(self, int32_t config) except -3
+    cdef bint is_steady(self, int32_t sem) noexcept
     cdef bint is_known(self, int32_t config) noexcept
     cdef bint passes(self, int32_t run, RunPart part, int32_t* filter) except -3
     cdef int32_t tail_of(self, int32_t run, int32_t rest) except -3

@@ -16,6 +16,7 @@ from stackmask.pda.filters cimport Tail
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport EPS, K_ALT, K_REP, K_SEQ, Term
 from stackmask.pda.runs cimport NOT_A_CODE, Span
+from stackmask.pda.semantics cimport KEY_OF_NONE
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
@@ -24,16 +25,22 @@ cdef enum:
     ALWAYS = 1 << 20
 
 
+# in keys of parts: the number of a frame and a semantic state, not a semantic state
+cdef uint64_t INSIDE = <uint64_t>1 << 31
+
+
 cdef class RunCuts(Filters):
     """How configurations are cut into runs, and the rows that come of it."""
 
     def __cinit__(self):
         map_init(&self.part_index)
+        map_init(&self.inside_index)
         map_init(&self.tail_index)
         map_init(&self.met_codes)
 
     def __dealloc__(self):
         map_free(&self.part_index)
+        map_free(&self.inside_index)
         map_free(&self.tail_index)
         map_free(&self.met_codes)
 
@@ -48,6 +55,8 @@ cdef class RunCuts(Filters):
         self.split_parts.clear()
         map_free(&self.part_index)
         map_init(&self.part_index)
+        map_free(&self.inside_index)
+        map_init(&self.inside_index)
         map_free(&self.tail_index)
         map_init(&self.tail_index)
         map_free(&self.met_codes)
@@ -97,14 +106,15 @@ cdef class RunCuts(Filters):
         """Tell whether characters of a class begin with few bytes."""
         return count_bits(self.runs.codes[code].first, 4) < FEW_BYTES
 
-    cdef int32_t part_of(self, int32_t state, int32_t sem) except -3:
-        """Return how a state may be cut into a run and a rest (see RunPart), or -1.
+    cdef int32_t part_of(self, int32_t state, int32_t frame, int32_t sem) except -3:
+        """Return how a member may be cut into a run and a rest (see RunPart), or -1.
 
         It may if the end of the run can be seen from the next byte: X is a prefix code, and neither the rest
-        nor what follows a return can begin like X.
+        nor what follows a return can begin like X. Inside of a rule that the walk itself called, as for a
+        key, it must not return below the walk before it consumes anything.
         """
-        cdef uint64_t key = (<uint64_t>sem << 32) | <uint64_t>state
-        cdef int32_t found = map_get(&self.part_index, key), p, k
+        cdef uint64_t key = <uint64_t>sem
+        cdef int32_t found, p, k
         cdef Term t = self.terms.terms[state]
         cdef Term r
         cdef RunPart part
@@ -112,6 +122,15 @@ cdef class RunCuts(Filters):
         cdef uint64_t after[4]
         cdef const uint64_t* guard
         cdef const uint64_t* begin
+        if frame != BOTTOM:
+            key |= <uint64_t>frame << 32
+            found = map_get(&self.inside_index, key)
+            if found == NO_VALUE:
+                found = self.inside_index.count
+                map_put(&self.inside_index, key, found)
+            key = INSIDE | <uint64_t>found
+        key = (key << 32) | <uint64_t>state
+        found = map_get(&self.part_index, key)
         if found != NO_VALUE:
             return found
         found = -1
@@ -125,13 +144,14 @@ cdef class RunCuts(Filters):
                     return -1
                 part.ends = 1
                 if self.terms.guard_sets.size() > 1:
-                    part.ends = self.space.member_ends(state, BOTTOM)
+                    part.ends = self.space.member_ends(state, frame)
                 part.state = t.b if t.kind == K_SEQ else EPS
+                part.frame = frame
                 part.sem = sem
-                part.rest = self.space.closed(part.state, BOTTOM, sem)
+                part.rest = self.space.closed(part.state, frame, sem)
                 if part.rest > DEAD and part.ends and self.is_known(part.rest):
-                    found = 0
                     rest = self.space.configs[part.rest]
+                    found = 0 if frame == BOTTOM or not rest.pop_count else -1
                     begin = &self.runs.codes[part.code].first[0]
                     for p in range(rest.pop_first, rest.pop_first + rest.pop_count):
                         k = self.space.pops[p].guard
@@ -157,7 +177,7 @@ cdef class RunCuts(Filters):
         cdef Config c
         cdef Member m
         cdef Term t
-        cdef int32_t i, k, part, rest = config
+        cdef int32_t i, k, part, sem, rest = config
         cdef size_t old = self.split_of.size()
         cdef vector[int32_t] found
         cdef vector[int32_t] others
@@ -171,14 +191,16 @@ cdef class RunCuts(Filters):
         c = self.space.configs[config]
         for i in range(c.first, c.first + c.count):
             m = self.space.members[i]
-            if m.frame != BOTTOM or self.semantics.keeps_bytes(m.sem):
+            if not self.is_steady(m.sem):
                 left.push_back(m)
                 continue
+            # what a walk knows of a captured key is the same from its second byte on
+            sem = self.semantics.append(m.sem, c"\0")
             t = self.terms.terms[m.state]
             if t.kind == K_ALT:
                 others.clear()
                 for k in range(t.b):
-                    part = self.part_of(self.terms.kids[t.a + k], m.sem)
+                    part = self.part_of(self.terms.kids[t.a + k], m.frame, sem)
                     if part >= 0:
                         found.push_back(part)
                     else:
@@ -189,7 +211,7 @@ cdef class RunCuts(Filters):
                     m.state = self.terms.mk_alt(others, 0)
                 left.push_back(m)
             else:
-                part = self.part_of(m.state, m.sem)
+                part = self.part_of(m.state, m.frame, sem)
                 if part >= 0:
                     found.push_back(part)
                 else:
@@ -202,6 +224,10 @@ cdef class RunCuts(Filters):
             self.split_parts.push_back(found[i])
         self.split_of[config] = rest
         return 0
+
+    cdef bint is_steady(self, int32_t sem) noexcept:
+        """Tell whether a semantic state of walks stays as it is behind the next byte, whatever that is."""
+        return not self.semantics.keeps_bytes(sem) and self.semantics.sems[sem].text != KEY_OF_NONE
 
     cdef bint is_known(self, int32_t config) noexcept:
         """Tell whether nothing of a configuration depends on the semantic state."""

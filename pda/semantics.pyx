@@ -27,8 +27,11 @@ from stackmask.pda.json_strings cimport json_unescape
 from stackmask.pda.keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW, TEST_SLOT
 from stackmask.pda.tables cimport (
     NO_VALUE,
+    Probe,
     ids_free,
     ids_init,
+    ids_next,
+    ids_probe,
     ids_put,
     map_clear,
     map_free,
@@ -166,21 +169,18 @@ cdef class Semantics:
         cdef Sem* other
         cdef uint64_t h = mix(mix(mix(43, <uint32_t>parent), <uint32_t>value), <uint32_t>keys)
         h = mix(h, <uint32_t>text)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.sem_index.mask
-        cdef int32_t id
-        while self.sem_index.ids[pos] >= 0:
-            if self.sem_index.tags[pos] == tag:
-                id = self.sem_index.ids[pos]
-                other = &self.sems[id]
-                if (
-                    other.parent == parent
-                    and other.value == value
-                    and other.keys == keys
-                    and other.text == text
-                ):
-                    return id
-            pos = (pos + 1) & self.sem_index.mask
+        cdef Probe probe = ids_probe(&self.sem_index, h)
+        cdef int32_t id = ids_next(&self.sem_index, &probe)
+        while id >= 0:
+            other = &self.sems[id]
+            if (
+                other.parent == parent
+                and other.value == value
+                and other.keys == keys
+                and other.text == text
+            ):
+                return id
+            id = ids_next(&self.sem_index, &probe)
         if self.sems.size() >= self.max_states:
             raise BudgetError("max_semantic_states", self.max_states, "semantic states (captures and stacks)")
         sem.parent = parent
@@ -189,7 +189,7 @@ cdef class Semantics:
         sem.text = text
         id = <int32_t>self.sems.size()
         self.sems.push_back(sem)
-        ids_put(&self.sem_index, pos, tag, id)
+        ids_put(&self.sem_index, &probe, id)
         return id
 
     cdef int32_t longer(self, int32_t text, uint8_t byte) except -1:

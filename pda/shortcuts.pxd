@@ -33,6 +33,8 @@ cdef class Shortcuts(NarrowedRuns):
     cdef vector[Length] lengths
     cdef KeyMap follow_index                # term << 32 | code -> where its texts lead in the automaton of X
     cdef vector[uint64_t] followed
+    cdef KeyMap uncounted_met               # state without its counts -> the first state that it stands for
+    cdef vector[int32_t] longer             # bytes -> tokens of as many or more; empty until asked for
     cdef KeyMap short_rows                  # bytes -> row of the tokens of at most so many
     cdef KeyMap long_places                 # bytes -> place of the trie of the longer ones
     cdef KeyMap unsettled                   # run -> place of the trie of the tokens that are no runs, or -1
@@ -43,6 +45,10 @@ cdef class Shortcuts(NarrowedRuns):
         self, int32_t term, uint64_t states, int32_t code, int depth
     ) except? 0x5555555555555555
     cdef Loose loosened(self, int32_t state) except *
+    cdef Loose uncounted(self, int32_t state) except *
+    cdef int32_t most_uncounted(self, int32_t term, int32_t* left) except -2
+    cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1
+    cdef int32_t count_longer(self, int32_t bytes) except -1
     cdef int32_t short_row(self, int32_t bytes) except -1
     cdef int32_t long_place(self, int32_t bytes) except -1
     cdef int32_t settles(self, int32_t state) except -2

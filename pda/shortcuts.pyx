@@ -6,13 +6,29 @@
   their own.
 - *Short* tokens. In pattern & X{m,n}, n is out of reach of tokens of up to n - s bytes, where s is what the
   pattern may need to end. They are decided by the pattern alone, whose states are few; the state with its
-  count, which is new with every character, is walked over the longer tokens.
+  count, which is new with every character, is walked over the longer tokens. Likewise (\\S+\\s+){0,48} is
+  (\\S+\\s+)* to tokens that cannot hold 48 words.
 """
 
-from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
 
 from stackmask.pda.frames cimport BOTTOM
-from stackmask.pda.interning cimport EPS, F_KEYS, K_ALT, K_AND, K_EPS, K_LIT, K_REP, K_SEQ, K_SET, NEVER, Term
+from stackmask.pda.interning cimport (
+    EPS,
+    F_BOOL,
+    F_IMPURE,
+    F_KEYS,
+    K_ALT,
+    K_AND,
+    K_EPS,
+    K_LIT,
+    K_REP,
+    K_SEQ,
+    K_SET,
+    NEVER,
+    Term,
+)
+from stackmask.pda.kinds cimport Kinds
 from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
@@ -25,6 +41,8 @@ cdef enum:
     PAYS_OFF = 5            # states that X settles, after which a trie of the others is made
     MOST = 8                # of so many tokens all but one
     LEAST_BYTES = 4         # nearly all tokens are longer than this
+    FEW_LONG = 128          # of so many tokens, one is too long at most for a state without its counts
+    MOST_LOOKS = 256        # terms of a state that are looked at for counts
 
 
 cdef class Shortcuts(NarrowedRuns):
@@ -32,6 +50,7 @@ cdef class Shortcuts(NarrowedRuns):
 
     def __cinit__(self):
         map_init(&self.length_index)
+        map_init(&self.uncounted_met)
         map_init(&self.follow_index)
         map_init(&self.short_rows)
         map_init(&self.long_places)
@@ -39,6 +58,7 @@ cdef class Shortcuts(NarrowedRuns):
 
     def __dealloc__(self):
         map_free(&self.length_index)
+        map_free(&self.uncounted_met)
         map_free(&self.follow_index)
         map_free(&self.short_rows)
         map_free(&self.long_places)
@@ -176,7 +196,7 @@ cdef class Shortcuts(NarrowedRuns):
         cdef int32_t k, pattern, left, code
         found.state = found.bytes = 0
         if both.kind != K_AND or both.b != 2:
-            return found
+            return self.uncounted(state)
         for k in range(2):
             count = self.terms.terms[self.terms.kids[both.a + k]]
             pattern = self.terms.kids[both.a + 1 - k]
@@ -200,32 +220,125 @@ cdef class Shortcuts(NarrowedRuns):
             return found
         return found
 
+    cdef Loose uncounted(self, int32_t state) except *:
+        """Find out up to which length tokens are decided by a state without the bounds of its counted parts.
+
+        Y{m,n} in a sequence, as (\\S+\\s+){0,48}, is Y{m,} to a token of b bytes if that takes n - 1 of Y at
+        most: it can be completed in both or none, ends alike, and goes on by itself wherever Y{m,} does. So
+        states that differ in a count alone share a mask. That pays off from the second of them on, and where
+        few tokens are longer; runs have tables of their own.
+        """
+        cdef Loose found
+        cdef int32_t left = MOST_LOOKS, most = self.most_uncounted(state, &left), met
+        found.state = found.bytes = 0
+        if most < LEAST_BYTES:
+            return found
+        if most < self.trie.max_depth:
+            found.bytes = LEAST_BYTES
+            while found.bytes + found.bytes // 2 <= most:
+                found.bytes += found.bytes // 2
+            if FEW_LONG * self.count_longer(found.bytes) > self.trie.token_count:
+                found.bytes = 0
+                return found
+        else:
+            found.bytes = self.trie.max_depth
+        found.state = self.without_counts(state, found.bytes)
+        met = map_get(&self.uncounted_met, found.state)
+        if met == NO_VALUE:
+            map_put(&self.uncounted_met, found.state, state)
+        if met == NO_VALUE or met == state:
+            found.bytes = 0
+        return found
+
+    cdef int32_t most_uncounted(self, int32_t term, int32_t* left) except -2:
+        """Return from how many bytes on some count in a term may be met: 0 if there is none, -1 if unknown.
+
+        ``left``: how many terms may be looked at.
+        """
+        cdef Term t = self.terms.terms[term]
+        cdef int32_t k, least, found = 0, kid
+        left[0] -= 1
+        if left[0] < 0:
+            return -1
+        if t.kind == K_EPS or t.kind == K_SET or t.kind == K_LIT:
+            return 0
+        if t.kind == K_REP:
+            if t.flags & (F_BOOL | F_IMPURE):
+                return -1
+            if t.c <= 1 or self.runs.code_of(t.a) != NOT_A_CODE:
+                return 0
+            least = self.length(t.a, 0).least
+            return <int32_t>min(<int64_t>(t.c - 1) * least, TOO_LONG) if 0 < least < TOO_LONG else 0
+        if t.kind == K_SEQ:
+            found = self.most_uncounted(t.a, left)
+            kid = self.most_uncounted(t.b, left) if found >= 0 else -1
+            return max(found, kid) if kid >= 0 else -1
+        if t.kind != K_ALT:
+            return -1
+        for k in range(t.a, t.a + t.b):
+            kid = self.most_uncounted(self.terms.kids[k], left)
+            if kid < 0:
+                return -1
+            found = max(found, kid)
+        return found
+
+    cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1:
+        """Return a term without the bounds of counts that so many bytes cannot meet."""
+        cdef Term t = self.terms.terms[term]
+        cdef vector[int32_t] kids
+        cdef int32_t k, left = MOST_LOOKS
+        if t.kind == K_SEQ:
+            k = self.without_counts(t.b, bytes)
+            return self.terms.mk_seq(self.without_counts(t.a, bytes), k)
+        if t.kind == K_ALT:
+            for k in range(t.b):
+                kids.push_back(self.without_counts(self.terms.kids[t.a + k], bytes))
+            return self.terms.mk_alt(kids, 0)
+        if t.kind == K_REP and self.most_uncounted(term, &left) >= bytes:
+            return self.terms.mk_rep(t.a, t.b, -1)
+        return term
+
+    cdef int32_t count_longer(self, int32_t bytes) except -1:
+        """Return how many tokens have more than so many bytes."""
+        cdef Kinds kinds = self.trie.kinds
+        cdef size_t k
+        if self.longer.empty():
+            self.longer.resize(self.trie.max_depth + 1, 0)
+            for k in range(kinds.tokens.size()):
+                self.longer[kinds.texts.length(kinds.tokens[k])] += 1
+            for k in range(self.longer.size() - 1, 0, -1):
+                self.longer[k - 1] += self.longer[k]
+        return self.longer[bytes + 1] if <size_t>bytes + 1 < self.longer.size() else 0
+
     cdef int32_t short_row(self, int32_t bytes) except -1:
         """Return the row of the tokens of at most so many bytes."""
-        cdef int32_t found = map_get(&self.short_rows, bytes), i, t
+        cdef Kinds kinds = self.trie.kinds
+        cdef int32_t found = map_get(&self.short_rows, bytes), t
+        cdef size_t k
         cdef uint32_t* row
         if found != NO_VALUE:
             return found
         found = self.new_row()
         row = self.rows[found]
-        for i in range(self.trie.nodes):
-            if self.trie.depth[i] <= bytes:
-                for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
-                    row[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        for k in range(kinds.tokens.size()):
+            t = kinds.tokens[k]
+            if <int32_t>kinds.texts.length(t) <= bytes:
+                row[t >> 5] |= <uint32_t>1 << (t & 31)
         map_put(&self.short_rows, bytes, found)
         return found
 
     cdef int32_t long_place(self, int32_t bytes) except -1:
         """Return the place of the trie of the tokens of more bytes."""
-        cdef int32_t found = map_get(&self.long_places, bytes), i, t
+        cdef Kinds kinds = self.trie.kinds
+        cdef int32_t found = map_get(&self.long_places, bytes), t
+        cdef size_t k
         cdef vector[uint8_t] keep
         if found != NO_VALUE:
             return found
         keep.resize(32 * <size_t>self.width, 0)
-        for i in range(self.trie.nodes):
-            if self.trie.depth[i] > bytes:
-                for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
-                    keep[self.trie.tokens[t]] = 1
+        for k in range(kinds.tokens.size()):
+            t = kinds.tokens[k]
+            keep[t] = <int32_t>kinds.texts.length(t) > bytes
         found = self.forest.select(keep)
         map_put(&self.long_places, bytes, found)
         return found

@@ -21,6 +21,7 @@ cdef class Simulation(RepeatedWalks):
     cdef int simulate_place(self, int32_t place) except -3
     cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept
     cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3
+    cdef int32_t spelled_at(self, int32_t token) noexcept
     cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
     cdef int simulate_below(
         self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words

@@ -5,11 +5,16 @@ That is where the semantic state decides, and where a stack has too many paths. 
 remembered, so only what is met for the first time costs more than a look-up.
 """
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport sort
 
 from stackmask.pda.config_table cimport DEAD
 from stackmask.pda.interning cimport TOKENS
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.token_bytes cimport TokenBytes
+
+cdef enum:
+    FEW_TRIED = 256     # tokens; from more on it is kept which node is whose
 
 
 cdef class Simulation(RepeatedWalks):
@@ -55,20 +60,54 @@ cdef class Simulation(RepeatedWalks):
             path.pop_back()
         return config
 
+    cdef int32_t spelled_at(self, int32_t token) noexcept:
+        """Return the node of a token, by its text."""
+        cdef TokenBytes texts = self.trie.kinds.texts
+        cdef Nodes n = self.forest.nodes(0)
+        cdef const uint8_t* text = texts.blob + texts.start[token]
+        cdef uint32_t k
+        cdef int32_t node = 0
+        for k in range(texts.length(token)):
+            node = self.kid_of(n, node, text[k])
+        return node
+
     cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Or the tokens of ``to_try`` that may follow on the real stack."""
         cdef size_t k
         cdef int32_t i, t
+        cdef vector[int32_t] nodes, path
+        cdef vector[int32_t] at, configs    # the nodes above the one that is tried, and where they lead
         self.tried += self.to_try.size()
-        if self.to_try.size() and self.node_of.empty():
+        if self.to_try.size() > FEW_TRIED and self.node_of.empty():
             self.node_of.resize(32 * <size_t>self.width, 0)
             for i in range(self.trie.nodes):
                 for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
                     self.node_of[self.trie.tokens[t]] = i
         for k in range(self.to_try.size()):
             i = self.to_try[k]
-            if not (words[i >> 5] >> (i & 31)) & 1 and self.step_to(family, config, self.node_of[i]) != DEAD:
-                words[i >> 5] |= <uint32_t>1 << (i & 31)
+            if not (words[i >> 5] >> (i & 31)) & 1:
+                nodes.push_back(self.spelled_at(i) if self.node_of.empty() else self.node_of[i])
+        # in the order of the trie, so that tokens that begin alike take the bytes of that once
+        sort(nodes.begin(), nodes.end())
+        at.push_back(0)
+        configs.push_back(config)
+        for k in range(nodes.size()):
+            while nodes[k] >= self.trie.end[at.back()]:
+                at.pop_back()
+                configs.pop_back()
+            i = nodes[k]
+            while i != at.back() and configs.back() != DEAD:
+                path.push_back(i)
+                i = self.trie.parent[i]
+            while not path.empty():
+                if configs.back() != DEAD:
+                    configs.push_back(family.step(configs.back(), self.trie.byte[path.back()]))
+                    at.push_back(path.back())
+                path.pop_back()
+            if configs.back() != DEAD:
+                for t in range(self.trie.token_first[nodes[k]], self.trie.token_first[nodes[k] + 1]):
+                    i = self.trie.tokens[t]
+                    words[i >> 5] |= <uint32_t>1 << (i & 31)
         return 0
 
     cdef int simulate_below(

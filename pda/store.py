@@ -53,9 +53,7 @@ _NOT_REGULAR = (
 
 
 DEFAULT_CACHE_BYTES = 1 << 29
-RULE_BYTES = (
-    3400  # of Python objects for a rule, in the mean of real schemas: expressions, what is known of them
-)
+RULE_BYTES = 700  # of Python objects for a rule, in the mean of real schemas: what is known of it, its shape
 MAX_ANSWERS = 65536  # of resolvers, remembered with their terms
 MAX_CHECKED = 262_144  # expressions in answers of resolvers, not looked at again
 _tags = count(1)  # newer stores have larger ones

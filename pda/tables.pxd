@@ -3,11 +3,22 @@ from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 
 cdef struct IdTable:
-    # ids[slot] < 0 is a free slot; tags hold 32 bits of the hash, so growing needs no content
-    int32_t* ids
-    uint32_t* tags
+    # a slot is tag << 32 | id + 1, 0 if it is free; tags are 32 bits of the hash, so growing needs no content
+    uint64_t* slots
     uint64_t mask
     uint64_t count
+    # as in KeyMap: a large table that has grown moves a few slots with every id that is put
+    uint64_t* old_slots
+    uint64_t old_mask
+    uint64_t moved
+
+
+cdef struct Probe:
+    # a search for the ids of one tag
+    uint64_t pos        # in the slots; the free one once the search has ended
+    uint64_t old_pos
+    uint32_t tag
+    bint in_old
 
 
 cdef struct KeyMap:
@@ -31,6 +42,8 @@ cdef enum:
 cdef int ids_init(IdTable* t) except -1
 cdef void ids_free(IdTable* t) noexcept
 cdef int ids_grow(IdTable* t) except -1
+cdef int32_t ids_next_old(IdTable* t, Probe* p) noexcept nogil
+cdef int ids_move(IdTable* t) noexcept
 cdef int map_init(KeyMap* m) except -1
 cdef void map_free(KeyMap* m) noexcept
 cdef void map_clear(KeyMap* m) noexcept
@@ -44,12 +57,39 @@ cdef inline uint64_t mix(uint64_t h, uint64_t v) noexcept nogil:
     return h ^ (h >> 29)
 
 
-cdef inline int ids_put(IdTable* t, uint64_t pos, uint32_t tag, int32_t id) except -1:
-    # pos is the free slot that the caller's probe ended at
-    t.ids[pos] = id
-    t.tags[pos] = tag
+cdef inline Probe ids_probe(IdTable* t, uint64_t h) noexcept nogil:
+    # begin a search for what has the hash h
+    cdef Probe p
+    p.tag = <uint32_t>(h >> 16)
+    p.pos = p.tag & t.mask
+    p.old_pos = 0
+    p.in_old = False
+    return p
+
+
+cdef inline int32_t ids_next(IdTable* t, Probe* p) noexcept nogil:
+    # the next id that may be the one looked for, -1 if there is none. The same id may come twice
+    cdef uint64_t slot
+    if not p.in_old:
+        while True:
+            slot = t.slots[p.pos]
+            if not slot:
+                break
+            p.pos = (p.pos + 1) & t.mask
+            if <uint32_t>(slot >> 32) == p.tag:
+                return <int32_t><uint32_t>slot - 1
+        if t.old_slots == NULL:
+            return -1
+    return ids_next_old(t, p)
+
+
+cdef inline int ids_put(IdTable* t, Probe* p, int32_t id) except -1:
+    # the search has ended without an answer, and the table is as it was then
+    t.slots[p.pos] = (<uint64_t>p.tag << 32) | <uint64_t>(id + 1)
     t.count += 1
-    if t.count * 3 > t.mask * 2:
+    if t.old_slots != NULL:
+        ids_move(t)
+    elif t.count * 3 > t.mask * 2:
         ids_grow(t)
     return 0
 

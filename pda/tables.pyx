@@ -14,47 +14,78 @@ cdef enum:
     MOVED_AFTER = 32
 
 
-cdef int ids_make(IdTable* t, uint64_t slots) except -1:
-    """Give a table free slots; what it had before is the caller's."""
-    cdef int32_t* ids = <int32_t*> zeroed(slots * sizeof(int32_t))
-    cdef uint32_t* tags = <uint32_t*> zeroed(slots * sizeof(uint32_t))
-    if ids == NULL or tags == NULL:
-        give_back(ids, slots * sizeof(int32_t))
-        give_back(tags, slots * sizeof(uint32_t))
-        raise MemoryError()
-    memset(ids, 0xFF, slots * sizeof(int32_t))
-    t.ids = ids
-    t.tags = tags
-    t.mask = slots - 1
-    return 0
-
-
 cdef int ids_init(IdTable* t) except -1:
-    ids_make(t, FIRST_SLOTS)
+    t.slots = <uint64_t*> zeroed(FIRST_SLOTS * sizeof(uint64_t))
+    if t.slots == NULL:
+        raise MemoryError()
+    t.mask = FIRST_SLOTS - 1
     t.count = 0
+    t.old_slots = NULL
+    t.old_mask = t.moved = 0
     return 0
 
 
 cdef void ids_free(IdTable* t) noexcept:
-    if t.ids != NULL:
-        give_back(t.ids, (t.mask + 1) * sizeof(int32_t))
-        give_back(t.tags, (t.mask + 1) * sizeof(uint32_t))
-    t.ids = NULL
-    t.tags = NULL
+    if t.old_slots != NULL:
+        give_back(t.old_slots, (t.old_mask + 1) * sizeof(uint64_t))
+    if t.slots != NULL:
+        give_back(t.slots, (t.mask + 1) * sizeof(uint64_t))
+    t.slots = t.old_slots = NULL
 
 
 cdef int ids_grow(IdTable* t) except -1:
-    cdef IdTable old = t[0]
-    cdef uint64_t i, pos
-    ids_make(t, 2 * (old.mask + 1))
-    for i in range(old.mask + 1):
-        if old.ids[i] >= 0:
-            pos = old.tags[i] & t.mask
-            while t.ids[pos] >= 0:
-                pos = (pos + 1) & t.mask
-            t.ids[pos] = old.ids[i]
-            t.tags[pos] = old.tags[i]
-    ids_free(&old)
+    """Double a table. What it holds moves at once if that is little, else with the ids that come."""
+    cdef uint64_t n = 2 * (t.mask + 1)
+    cdef uint64_t* slots = <uint64_t*> zeroed(n * sizeof(uint64_t))
+    if slots == NULL:
+        raise MemoryError()
+    t.old_slots = t.slots
+    t.old_mask = t.mask
+    t.moved = 0
+    t.slots = slots
+    t.mask = n - 1
+    while n <= MOVED_AT_ONCE and t.old_slots != NULL:
+        ids_move_some(t)
+    return 0
+
+
+cdef int32_t ids_next_old(IdTable* t, Probe* p) noexcept nogil:
+    """Go on with a search in the table before it grew, which stays as it is until all is moved."""
+    cdef uint64_t slot
+    if not p.in_old:
+        p.in_old = True
+        p.old_pos = p.tag & t.old_mask
+    while True:
+        slot = t.old_slots[p.old_pos]
+        if not slot:
+            return -1
+        p.old_pos = (p.old_pos + 1) & t.old_mask
+        if <uint32_t>(slot >> 32) == p.tag:
+            return <int32_t><uint32_t>slot - 1
+
+
+cdef int ids_move(IdTable* t) noexcept:
+    """Move some slots of the old table now and then. All are moved long before the new one is full."""
+    if not t.count & (MOVED_AFTER - 1):
+        ids_move_some(t)
+    return 0
+
+
+cdef int ids_move_some(IdTable* t) noexcept:
+    """Move some slots. What is put meanwhile was not in the old table, so nothing is there twice."""
+    cdef uint64_t stop = min(t.moved + MOVED_TOGETHER, t.old_mask + 1), i, pos, slot
+    for i in range(t.moved, stop):
+        slot = t.old_slots[i]
+        if not slot:
+            continue
+        pos = (slot >> 32) & t.mask
+        while t.slots[pos]:
+            pos = (pos + 1) & t.mask
+        t.slots[pos] = slot
+    t.moved = stop
+    if stop > t.old_mask:
+        give_back(t.old_slots, (t.old_mask + 1) * sizeof(uint64_t))
+        t.old_slots = NULL
     return 0
 
 

@@ -253,7 +253,7 @@ cdef class TermStore(TermSearches):
             words[i] = (mask >> (64 * i)) & 0xFFFFFFFFFFFFFFFF
         return self.guard_of_set(self.intern_set(words))
 
-    def literal(self, bytes data):
+    cpdef int32_t literal(self, bytes data) except -1:
         """Return the term of exactly these bytes."""
         offset = self.literals.get(data)
         if offset is None:
@@ -300,13 +300,13 @@ cdef class TermStore(TermSearches):
         """Return one special token of the class."""
         return self.intern(K_TOKEN, token_class, 0, 0, NEVER, F_TOKEN | F_LOCAL | F_IMPURE)
 
-    def add_call(self, int32_t rule, int32_t action):
+    cpdef int32_t add_call(self, int32_t rule, int32_t action) except -1:
         """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule, or a test of a key."""
         self.call_rule.push_back(rule)
         self.call_action.push_back(action)
         return <int32_t>self.call_rule.size() - 1
 
-    def call(self, int32_t call, bint nonempty=False, bint keys=False):
+    cpdef int32_t call(self, int32_t call, bint nonempty=False, bint keys=False) except -1:
         """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
         cdef int32_t rule = self.call_rule[call]
         cdef int32_t nu = NEVER
@@ -316,17 +316,18 @@ cdef class TermStore(TermSearches):
             K_CALL, call, 0, 1 if nonempty else 0, nu, F_CALL | F_IMPURE | (F_KEYS if keys else 0)
         )
 
-    def add_rule(self, nu):
+    cpdef int32_t add_rule(self, object nu) except -1:
         """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None."""
         self.rule_body.push_back(EMPTY)
         self.rule_nu.push_back(NEVER if nu is None else self.guard_id(nu))
         self.rule_height.push_back(0)
         return <int32_t>self.rule_body.size() - 1
 
-    def set_rule(self, int32_t rule, int32_t body, int32_t height):
+    cpdef int set_rule(self, int32_t rule, int32_t body, int32_t height) except -1:
         """Give a declared rule its body and its height, more than that of the rules it can call first."""
         self.rule_body[rule] = body
         self.rule_height[rule] = height
+        return 0
 
     def add_token_class(self):
         """Make room for one more class of special tokens and return its number."""

@@ -23,7 +23,7 @@ from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.growing cimport Growing
-from stackmask.pda.heads cimport first_of_word
+from stackmask.pda.head_texts cimport first_of_word
 from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
 from stackmask.pda.mask_table cimport (
     NO_FILTER,
@@ -46,7 +46,7 @@ from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 from stackmask.pda.words cimport WordWalks
 
 cdef enum:
-    RUN_NODES = 512     # a smaller subtree is walked, not cut into runs
+    RUN_NODES = 64      # a smaller subtree is walked, not cut into runs
     MERGE_COST = 8      # nodes that are walked in the time that merging one takes, less what sharing saves
 
 
@@ -375,6 +375,7 @@ cdef class MaskWalks(WordWalks):
         cdef vector[int32_t] nowhere
         cdef vector[Include] nothing_else
         cdef Joint again
+        cdef Joint* repeatable = &again
         cdef uint64_t words[4]
         if found != NO_VALUE:
             return found
@@ -386,7 +387,10 @@ cdef class MaskWalks(WordWalks):
                     below.push_back(self.runs.remainders[at + 1 + k])
         self.may_repeat(&again, part.state, part.sem, below)
         again.closed = True
-        found = self.walk(part.rest, below, run, nowhere, False, strict, nothing_else, &again)
+        if part.frame:
+            # within a rule that the walk called, the state alone is not what is walked
+            repeatable = NULL
+        found = self.walk(part.rest, below, run, nowhere, False, strict, nothing_else, repeatable)
         map_put(&self.rest_index, key, found)
         return found
 

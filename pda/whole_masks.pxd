@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.parts cimport MaskParts, Part
 from stackmask.pda.row_words cimport copy_words
-from stackmask.pda.tables cimport IdTable, KeyMap
+from stackmask.pda.tables cimport IdTable, KeyMap, Probe
 
 cdef enum:
     NO_MASK = -1        # in place of a mask id: not remembered yet
@@ -44,7 +44,7 @@ cdef class WholeMasks(MaskParts):
 
     cdef int apply(self, Part part, uint32_t* words) noexcept
     cdef int32_t put_together(self, uint32_t* words) except? -3
-    cdef int32_t find_joined(self, uint64_t h, uint64_t* pos) noexcept
+    cdef int32_t find_joined(self, uint64_t h, Probe* probe) noexcept
     cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1
     cdef int32_t keep_mask(self, const uint32_t* words, int32_t base) except? -3
     cdef int32_t intern_row(self, const uint32_t* words) except -3

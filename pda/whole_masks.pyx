@@ -16,8 +16,11 @@ from stackmask.pda.mask_table cimport NO_FILTER
 from stackmask.pda.row_words cimport BLOCK, copy_words, differences, hash_words, or_words
 from stackmask.pda.tables cimport (
     NO_VALUE,
+    Probe,
     ids_free,
     ids_init,
+    ids_next,
+    ids_probe,
     ids_put,
     map_free,
     map_get,
@@ -115,7 +118,7 @@ cdef class WholeMasks(MaskParts):
         cdef int32_t heavy = 0, light = 0, base = -1, spent, whole
         cdef Part part
         cdef Joined entry
-        cdef uint64_t pos = 0
+        cdef Probe probe
         cdef uint64_t h = 53
         begun = n
         for i in range(n):
@@ -137,7 +140,7 @@ cdef class WholeMasks(MaskParts):
         spent = 0
         # what is one row and a few tokens costs no more than a mask that is remembered
         if heavy > (base >= 0) or light >= MANY_TOKENS:
-            whole = self.find_joined(h, &pos)
+            whole = self.find_joined(h, &probe)
             if whole != NO_MASK:
                 self.write(whole, words)
                 return whole
@@ -160,29 +163,29 @@ cdef class WholeMasks(MaskParts):
         for i in range(n):
             self.joined_parts.push_back(self.parts_found[i])
         self.joined.push_back(entry)
-        ids_put(&self.joined_index, pos, <uint32_t>(h >> 16), <int32_t>self.joined.size() - 1)
+        ids_put(&self.joined_index, &probe, <int32_t>self.joined.size() - 1)
         return whole
 
-    cdef int32_t find_joined(self, uint64_t h, uint64_t* pos) noexcept:
+    cdef int32_t find_joined(self, uint64_t h, Probe* probe) noexcept:
         """Return the mask id of the list of the parts found, or NO_MASK and where it belongs."""
-        cdef uint32_t tag = <uint32_t>(h >> 16)
         cdef size_t i, n = self.parts_found.size()
         cdef Joined found
-        pos[0] = tag & self.joined_index.mask
-        while self.joined_index.ids[pos[0]] >= 0:
-            if self.joined_index.tags[pos[0]] == tag:
-                found = self.joined[self.joined_index.ids[pos[0]]]
-                if found.count == <int32_t>n:
-                    i = 0
-                    while (
-                        i < n
-                        and self.joined_parts[found.first + i].mask == self.parts_found[i].mask
-                        and self.joined_parts[found.first + i].filter == self.parts_found[i].filter
-                    ):
-                        i += 1
-                    if i == n:
-                        return found.whole
-            pos[0] = (pos[0] + 1) & self.joined_index.mask
+        cdef int32_t id
+        probe[0] = ids_probe(&self.joined_index, h)
+        id = ids_next(&self.joined_index, probe)
+        while id >= 0:
+            found = self.joined[id]
+            if found.count == <int32_t>n:
+                i = 0
+                while (
+                    i < n
+                    and self.joined_parts[found.first + i].mask == self.parts_found[i].mask
+                    and self.joined_parts[found.first + i].filter == self.parts_found[i].filter
+                ):
+                    i += 1
+                if i == n:
+                    return found.whole
+            id = ids_next(&self.joined_index, probe)
         return NO_MASK
 
     # -- masks by content ------------------------------------------------------------------------------
@@ -218,18 +221,15 @@ cdef class WholeMasks(MaskParts):
     cdef int32_t intern_row(self, const uint32_t* words) except -3:
         cdef size_t size = 4 * <size_t>self.width
         cdef uint64_t h = hash_words(words, self.width)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.row_index.mask
-        cdef int32_t row
-        while self.row_index.ids[pos] >= 0:
-            if self.row_index.tags[pos] == tag and not memcmp(
-                self.rows[self.row_index.ids[pos]], words, size
-            ):
-                return self.row_index.ids[pos]
-            pos = (pos + 1) & self.row_index.mask
+        cdef Probe probe = ids_probe(&self.row_index, h)
+        cdef int32_t row = ids_next(&self.row_index, &probe)
+        while row >= 0:
+            if not memcmp(self.rows[row], words, size):
+                return row
+            row = ids_next(&self.row_index, &probe)
         row = self.new_row()
         copy_words(self.rows[row], words, self.width)
-        ids_put(&self.row_index, pos, tag, row)
+        ids_put(&self.row_index, &probe, row)
         return row
 
     cdef int32_t intern_patched(self, int32_t base) except? -3:
@@ -240,17 +240,15 @@ cdef class WholeMasks(MaskParts):
         cdef uint64_t h = mix(71, <uint32_t>base)
         for i in range(n):
             h = mix(mix(h, <uint32_t>self.changes[i].word), self.changes[i].bits)
-        cdef uint32_t tag = <uint32_t>(h >> 16)
-        cdef uint64_t pos = tag & self.patched_index.mask
-        while self.patched_index.ids[pos] >= 0:
-            if self.patched_index.tags[pos] == tag:
-                id = self.patched_index.ids[pos]
-                entry = self.patched[id]
-                if entry.base == base and entry.count == <int32_t>n and (
-                    not n or not memcmp(&self.patches[entry.first], &self.changes[0], n * sizeof(Patch))
-                ):
-                    return PATCHED - id
-            pos = (pos + 1) & self.patched_index.mask
+        cdef Probe probe = ids_probe(&self.patched_index, h)
+        id = ids_next(&self.patched_index, &probe)
+        while id >= 0:
+            entry = self.patched[id]
+            if entry.base == base and entry.count == <int32_t>n and (
+                not n or not memcmp(&self.patches[entry.first], &self.changes[0], n * sizeof(Patch))
+            ):
+                return PATCHED - id
+            id = ids_next(&self.patched_index, &probe)
         entry.base = base
         entry.first = <int32_t>self.patches.size()
         entry.count = <int32_t>n
@@ -258,5 +256,5 @@ cdef class WholeMasks(MaskParts):
             self.patches.push_back(self.changes[i])
         id = <int32_t>self.patched.size()
         self.patched.push_back(entry)
-        ids_put(&self.patched_index, pos, tag, id)
+        ids_put(&self.patched_index, &probe, id)
         return PATCHED - id

@@ -17,7 +17,7 @@ from stackmask.grammar.json_schema.drafts import Draft, says_only
 from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
 from stackmask.grammar.json_schema.keywords import read_constant, read_keywords
-from stackmask.grammar.json_schema.leaves import MAX_CONTENT, recall
+from stackmask.grammar.json_schema.literals import Literals
 from stackmask.grammar.json_schema.meanings import SIMPLE, State, Value
 from stackmask.grammar.json_schema.nodes import (
     ANY_OF,
@@ -84,11 +84,8 @@ class Algebra:
         for node in self.nodes:
             node.ready = node.checked = True
         self.nodes[0].mask = 0
-        self.index: dict[tuple[int, int, tuple[Resource, ...]], int] = {}
-        # nodes by what they say
-        self.nodes_saying: dict[tuple[tuple[Any, ...], Resource, tuple[Resource, ...]], int] = {}
+        self.literals = Literals(self.nodes, root, report.repeated, assert_formats)
         contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
-        self.repeats = False
         self.constants: dict[Any, int] = {}
         self.values: dict[State, Value] = {}
         self.singles: dict[int, State] = {NOTHING: NO_STATE}
@@ -98,25 +95,23 @@ class Algebra:
         self.combinations = 0  # states of more than one literal
         self.depth = self.nesting = 0  # nesting: of scalar values within one another
         # no part of an object with properties says the same as all of it: that is not worth asking
-        self.contents = None if isinstance(schema, dict) and "properties" in schema else contents
+        self.literals.contents = None if isinstance(schema, dict) and "properties" in schema else contents
         self.start = self.literal_in(schema, root, (), root.where)
-        self.contents = contents
+        self.literals.contents = contents
 
     # -- nodes -------------------------------------------------------------------------------------------
 
     def literal(self, schema: Any, parent: Node, where: Where) -> int:
         """Return the literal of a subschema of ``parent``."""
-        if schema is True:
-            return EVERYTHING
-        if schema is False:
-            return NOTHING
-        return self.literal_in(schema, parent.resource, parent.scope, where)
+        found = self.literals.plain(schema, parent.resource, parent.scope, where)
+        return self.literal_in(schema, parent.resource, parent.scope, where) if found is None else found
 
     def literal_in(self, schema: Any, resource: Resource, scope: tuple[Resource, ...], where: Where) -> int:
         """Return the literal of a schema in a resource; plain references are followed.
 
         Raises: SchemaError if it is no schema, or a reference leads nowhere or in a circle.
         """
+        literals = self.literals
         seen: set[int] | None = None  # schemas that only lead on
         while True:
             if schema is True:
@@ -136,8 +131,7 @@ class Algebra:
                 if inner is not resource:
                     resource, scope = inner, self._entered(inner, scope)
                     draft = resource.draft
-            key = (id(schema), id(resource), scope)
-            found = self.index.get(key)
+            found = literals.known(schema, resource, scope)
             if found is not None:
                 return found
             if "$ref" not in schema or not (draft.ref_alone or says_only(schema, "$ref", draft)):
@@ -146,8 +140,7 @@ class Algebra:
                     seen = self._led_on(schema, seen, where)
                     schema, where = only[0], ((where, "allOf"), 0)
                     continue
-                found = self.index[key] = self._node_of(schema, resource, scope, where)
-                return found
+                return literals.number(schema, resource, scope, where)
             seen = self._led_on(schema, seen, where)
             ref = schema["$ref"]
             if not isinstance(ref, str):
@@ -165,28 +158,6 @@ class Algebra:
             raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
         seen.add(id(schema))
         return seen
-
-    def _node_of(
-        self, schema: dict[str, Any], resource: Resource, scope: tuple[Resource, ...], where: Where
-    ) -> int:
-        """Return the number of a node for a schema: one for all schemas that say the same here."""
-        number = len(self.nodes)
-        contents = self.contents
-        if contents is not None and type(schema) is dict:
-            said = contents.key(schema, resource.draft.keywords)
-            if said is not None:
-                found = self.nodes_saying.setdefault((said, resource, scope), number)
-                if found != number:
-                    self.report.repeat(self.nodes[found].where, where)
-                    self.repeats = True
-                    return found
-                node = Node(number, schema, resource, scope, where)
-                if contents.portable and contents.size <= MAX_CONTENT:
-                    recall(node, (said, resource.draft.name, self.assert_formats))
-                self.nodes.append(node)
-                return number
-        self.nodes.append(Node(number, schema, resource, scope, where))
-        return number
 
     def _entered(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
         """Return the dynamic scope after a resource is entered.
@@ -494,7 +465,12 @@ class Algebra:
             for atoms in self.expand(state, ARRAY):
                 found.arrays.extend(arrays.forms(self, atoms))
         if possible & OBJECT:
-            for atoms in self.expand(state, OBJECT):
+            ways = self.without_choice(state, OBJECT)
+            if ways is not None:  # members come in order from these
+                for atoms in ways:
+                    found.objects.extend(objects.forms(self, atoms))
+                return found
+            for atoms in Expansion(self, OBJECT).run(state):
                 found.objects.extend(objects.forms(self, atoms))
             if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
                 order_members(self, state, found.objects)
@@ -551,6 +527,11 @@ class Algebra:
 
     def expand(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]]:
         """Return the disjunction of conjunctions of atoms that a state means for arrays or for objects."""
+        found = self.without_choice(state, kind)
+        return Expansion(self, kind).run(state) if found is None else found
+
+    def without_choice(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]] | None:
+        """Return what ``expand`` does, where nothing is left to choose: one conjunction or none; else None."""
         if len(state) == 1:
             (literal,) = state
             if literal > 0:
@@ -564,6 +545,4 @@ class Algebra:
         elif not state:
             return [()]
         atoms = conjunction(self, state, kind)
-        if atoms is not None:
-            return [tuple(atoms)]
-        return Expansion(self, kind).run(state)
+        return None if atoms is None else [tuple(atoms)]

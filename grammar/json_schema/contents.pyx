@@ -5,7 +5,7 @@ import marshal
 cimport cython
 
 cdef enum:
-    MAX_RECURSION = 100     # levels of lists and objects that are looked at in calls within one another
+    MAX_RECURSION = 300     # levels that are looked at in calls within one another, 200 bytes each
 
 cdef enum:
     UNSAID = 1      # a text under such a name means nothing for validity, wherever a schema may stand

@@ -204,7 +204,10 @@ def says_only(schema: dict[str, Any], keyword: str, draft: Draft) -> bool:
     if len(schema) == 1:
         return True
     keywords = draft.keywords
-    return all(
-        key == keyword or (key not in keywords and key != draft.id_keyword) or key in _WITHOUT_EFFECT
-        for key in schema
-    )
+    for key in schema:
+        if key in keywords:
+            if key != keyword and key not in _WITHOUT_EFFECT:
+                return False
+        elif key == draft.id_keyword and key != keyword:
+            return False
+    return True

@@ -79,7 +79,7 @@ def _read(schema: Any, blanks: Whitespace, any_order: bool, **options: Any) -> t
         try:
             return _written(algebra, blanks, any_order), report
         except SchemaError:
-            if not algebra.repeats:
+            if not algebra.literals.repeats:
                 raise
             # a part that was worked out once for several places has the place of the first: say the right one
     raise AssertionError("without sharing nothing repeats")

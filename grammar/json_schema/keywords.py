@@ -367,15 +367,9 @@ def _unevaluated_items(algebra: Algebra, node: Node, schema: dict[str, Any], val
 def _properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
     place = (node.where, "properties")
     node.parts_first = bool(node.parts)
-    literal = algebra.literal_in
-    resource, scope = node.resource, node.scope
-    objects = node.objects
     if type(value) is not dict:
-        value = _mapping(node, "properties", value)
-    for name, item in value.items():
-        if type(name) is not str and not isinstance(name, str):
-            raise SchemaError(place, "properties", f"{name!r:.60} is no key of a JSON object")
-        objects.append((PROPERTY, name, literal(item, resource, scope, (place, name))))
+        value = dict(_mapping(node, "properties", value))
+    algebra.literals.add_properties(node.objects, value, node.resource, node.scope, place, algebra.literal_in)
 
 
 def _pattern_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:

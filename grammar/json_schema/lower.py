@@ -11,6 +11,7 @@ from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError, Where
 from stackmask.grammar.json_schema.indentation import beside_depth
 from stackmask.grammar.json_schema.leaves import remember
 from stackmask.grammar.json_schema.meanings import State, Value
+from stackmask.grammar.json_schema.members import add_states
 from stackmask.grammar.json_schema.number_spellings import NARROWING
 from stackmask.grammar.json_schema.numbers import (
     ALL_NUMBERS,
@@ -98,15 +99,12 @@ class Lowering:
             value = algebra.value(state)
             order.append((state, value))
             for form in value.objects:
-                for member in form.members:
-                    child = member.state
-                    if child not in seen:
-                        seen.add(child)
-                        todo.append(child)
-                for child in self.objects.other_children(form):
-                    if child not in seen:
-                        seen.add(child)
-                        todo.append(child)
+                add_states(form.members, seen, todo)
+                if form.classes:
+                    for child in self.objects.other_children(form):
+                        if child not in seen:
+                            seen.add(child)
+                            todo.append(child)
             for array in value.arrays:
                 for child in self.arrays.children(array):
                     if child not in seen:

@@ -1,2 +1,27 @@
+# The keys of objects that have a name.
+cimport cython
+
+
+@cython.final
+@cython.no_gc
+cdef class Member:
+    cdef readonly object name
+    cdef readonly object state
+    cdef public bint required
+    cdef readonly bint declared
+
+
 cpdef tuple sort_out(tuple atoms)
-cpdef list find_members(object algebra, object make, dict declared, dict required, list rules, dict names)
+cpdef list find_members(object algebra, dict declared, dict required, list rules, dict names)
+cpdef list live_members(list members, dict productive)
+cpdef Py_ssize_t count_live(list members, dict productive) except -2
+cpdef int add_states(list members, set seen, list states) except -1
+cpdef Py_ssize_t count_required(list members) except -1
+cpdef tuple by_declaration(list members)
+cpdef Py_ssize_t chain_size(list members) except -1
+cpdef list write_members(list members, dict known, object lowering, object colon)
+cpdef list write_slots(list members, dict known, object lowering, object colon)
+cpdef object write_item(Member member, object expr, dict known, object comma)
+cpdef list write_chain(
+    list members, list written, dict known, object blank, object comma, list rest, list alone
+)

@@ -1,11 +1,25 @@
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
+from stackmask.grammar import ir
 from stackmask.grammar.json_schema.algebra import Algebra
+from stackmask.grammar.json_schema.lower import Lowering
+from stackmask.grammar.json_schema.meanings import State
 from stackmask.grammar.json_schema.nodes import KeySet
-from stackmask.grammar.json_schema.objects import Member
 
-_Made = TypeVar("_Made")
+class Member:
+    """A key with a name: its value's state, whether it must be there, whether `properties` declares it."""
+
+    def __init__(self, name: str, state: State, required: bool, declared: bool) -> None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def required(self) -> bool: ...
+    @required.setter
+    def required(self, value: bool) -> None: ...
+    @property
+    def declared(self) -> bool: ...
 
 def sort_out(
     atoms: tuple[tuple[Any, ...], ...],
@@ -21,25 +35,30 @@ def sort_out(
 ]:
     """Return what atoms of objects say, by kind.
 
-    (literals by declared name, required names, rules for many keys, keys that must be found, keys that must be
-    found and have no name, the least and the greatest count, all names). Cost: linear.
+    (literals by declared name, required names, rules for many keys, keys that must be found, keys that must
+    be found and have no name, the least and the greatest count, all names). Cost: linear.
     """
 
 def find_members(
     algebra: Algebra,
-    make: Callable[[str, frozenset[int], bool, bool], _Made],
     declared: dict[str, list[int]],
     required: dict[str, None],
     rules: list[tuple[KeySet, int]],
     names: dict[str, Any],
-) -> list[_Made] | None:
-    """Return the keys with a name that may be there, each made by ``make``; None if one that must be may not.
+) -> list[Member] | None:
+    """Return the keys with a name that may be there; None if one that must be may not.
 
-    ``make``: name, state, required, declared. Cost: for a name, the rules for many keys.
+    Cost: for a name, the rules for many keys.
     """
 
-def live_members(members: list[Member], productive: dict[frozenset[int], bool]) -> list[Member]:
+def live_members(members: list[Member], productive: dict[State, bool]) -> list[Member]:
     """Return the members whose values there are."""
+
+def count_live(members: list[Member], productive: dict[State, bool]) -> int:
+    """Return how many members have values; -1 if one that must be there has none."""
+
+def add_states(members: list[Member], seen: set[State], states: list[State]) -> int:
+    """Add the states of the members that were not seen yet."""
 
 def count_required(members: list[Member]) -> int:
     """Return how many members must be there."""
@@ -49,3 +68,33 @@ def by_declaration(members: list[Member]) -> tuple[list[Member], list[Member]]:
 
 def chain_size(members: list[Member]) -> int:
     """Return how many members a chain writes: each place where it may start has its own tail."""
+
+def write_members(
+    members: list[Member], known: dict[tuple[str, State], ir.Expr], lowering: Lowering, colon: ir.Expr
+) -> list[ir.Expr]:
+    """Return the members as expressions: key, colon, value. Equal ones are one, out of ``known``."""
+
+def write_slots(
+    members: list[Member], known: dict[tuple[str, State, int], ir.Expr], lowering: Lowering, colon: ir.Expr
+) -> list[ir.Expr]:
+    """Return the members as expressions, each with its slot. Equal ones are one, out of ``known``."""
+
+def write_item(
+    member: Member, expr: ir.Expr, known: dict[tuple[str, State, bool], ir.Expr], comma: ir.Expr
+) -> ir.Expr:
+    """Return a member behind another one, which may be left out if it is not required."""
+
+def write_chain(
+    members: list[Member],
+    written: list[ir.Expr],
+    known: dict[tuple[str, State, bool], ir.Expr],
+    blank: ir.Expr,
+    comma: ir.Expr,
+    rest: list[ir.Expr],
+    alone: list[ir.Expr],
+) -> list[ir.Expr]:
+    """Return the ways to write members in order, one for each that may come first.
+
+    ``rest``: what comes behind them all; ``alone``: the ways on with no member.
+    Cost: the members, for each way.
+    """

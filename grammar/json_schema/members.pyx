@@ -1,8 +1,29 @@
-"""From a conjunction of atoms to keys with a name: what is done for every name of every object."""
+"""From a conjunction of atoms to keys with a name, and on to expressions: what is done for every name."""
+
+cimport cython
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
+from stackmask.grammar.expressions cimport REPEAT, SEQUENCE, Repeat, Sequence, Slot
 
 from stackmask.grammar.json_schema.nodes import COUNT, KEYS, PROPERTY, REQUIRED, SOME_KEY
+from stackmask.grammar.json_schema.texts import spelled
 
 cdef str A_PROPERTY = PROPERTY, A_REQUIRED = REQUIRED, A_KEYS = KEYS, A_SOME_KEY = SOME_KEY, A_COUNT = COUNT
+cdef list SLOTS = [Slot(i) for i in range(64)]
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
+cdef class Member:
+    """A key with a name: its value's state, whether it must be there, whether `properties` declares it."""
+
+    def __init__(self, object name, object state, bint required, bint declared):
+        self.name = name
+        self.state = state
+        self.required = required
+        self.declared = declared
 
 
 cpdef tuple sort_out(tuple atoms):
@@ -47,11 +68,12 @@ cpdef tuple sort_out(tuple atoms):
     return declared, required, rules, some, nameless, low, high, names
 
 
-cpdef list find_members(object algebra, object make, dict declared, dict required, list rules, dict names):
-    """Return the keys with a name that may be there, each made by ``make``; None if one that must be may not.
+cpdef list find_members(object algebra, dict declared, dict required, list rules, dict names):
+    """Return the keys with a name that may be there; None if one that must be may not.
 
-    ``make``: name, state, required, declared. Cost: for a name, the rules for many keys.
+    Cost: for a name, the rules for many keys.
     """
+    cdef Member member
     cdef list members = [], nodes = algebra.nodes, literals, found
     cdef dict singles = algebra.singles
     cdef object name, state, clashes, node, keys
@@ -74,7 +96,9 @@ cpdef list find_members(object algebra, object make, dict declared, dict require
             number = found[0]
         if number > 0:
             state = singles.get(found[0])
-            if state is None:
+            if state is None and number != 1:
+                state = singles[found[0]] = frozenset(found)
+            elif state is None:
                 state = algebra.state(found)
             node = nodes[number]
             if not node.ready:
@@ -87,24 +111,51 @@ cpdef list find_members(object algebra, object make, dict declared, dict require
             if must:
                 return None
             continue
-        members.append(make(name, state, must, known))
+        member = Member.__new__(Member)
+        member.name = name
+        member.state = state
+        member.required = must
+        member.declared = known
+        members.append(member)
     return members
 
 
 cpdef list live_members(list members, dict productive):
     """Return the members whose values there are."""
     cdef list found = []
-    cdef object member
+    cdef Member member
     for member in members:
         if productive[member.state]:
             found.append(member)
     return found
 
 
+cpdef Py_ssize_t count_live(list members, dict productive) except -2:
+    """Return how many members have values; -1 if one that must be there has none."""
+    cdef Py_ssize_t count = 0
+    cdef Member member
+    for member in members:
+        if productive[member.state]:
+            count += 1
+        elif member.required:
+            return -1
+    return count
+
+
+cpdef int add_states(list members, set seen, list states) except -1:
+    """Add the states of the members that were not seen yet."""
+    cdef Member member
+    for member in members:
+        if member.state not in seen:
+            seen.add(member.state)
+            states.append(member.state)
+    return 0
+
+
 cpdef Py_ssize_t count_required(list members) except -1:
     """Return how many members must be there."""
     cdef Py_ssize_t count = 0
-    cdef object member
+    cdef Member member
     for member in members:
         if member.required:
             count += 1
@@ -114,7 +165,7 @@ cpdef Py_ssize_t count_required(list members) except -1:
 cpdef tuple by_declaration(list members):
     """Return the members that `properties` declares, and the others."""
     cdef list declared = [], others = []
-    cdef object member
+    cdef Member member
     for member in members:
         (declared if member.declared else others).append(member)
     return declared, others
@@ -125,6 +176,109 @@ cpdef Py_ssize_t chain_size(list members) except -1:
     cdef Py_ssize_t size = 0, total = len(members), i
     for i in range(total):
         size += total - i
-        if members[i].required:
+        if (<Member?>members[i]).required:
             break
     return size - total + 1 if size else 0
+
+
+# -- expressions -----------------------------------------------------------------------------------------
+
+
+cdef Sequence sequence(tuple items):
+    """Return ``Sequence(items)``."""
+    cdef Sequence made = Sequence.__new__(Sequence)
+    made.kind = SEQUENCE
+    made.items = items
+    made.take_all(items)
+    return made
+
+
+cpdef list write_members(list members, dict known, object lowering, object colon):
+    """Return the members as expressions: key, colon, value. Equal ones are one, out of ``known``."""
+    cdef list written = []
+    cdef dict expressions = lowering.expressions
+    cdef object key, found, value
+    cdef Member member
+    for member in members:
+        key = (member.name, member.state)
+        found = known.get(key)
+        if found is None:
+            value = expressions.get(member.state)
+            if value is None:
+                value = lowering.expression(member.state)
+            found = known[key] = sequence((spelled(member.name), colon, value))
+        written.append(found)
+    return written
+
+
+cpdef list write_slots(list members, dict known, object lowering, object colon):
+    """Return the members as expressions, each with its slot. Equal ones are one, out of ``known``."""
+    cdef list written = []
+    cdef dict expressions = lowering.expressions
+    cdef object key, found, value
+    cdef Py_ssize_t i
+    cdef Member member
+    for i in range(len(members)):
+        member = <Member?>members[i]
+        key = (member.name, member.state, i)
+        found = known.get(key)
+        if found is None:
+            value = expressions.get(member.state)
+            if value is None:
+                value = lowering.expression(member.state)
+            slot = SLOTS[i] if i < 64 else Slot(i)
+            found = known[key] = sequence((spelled(member.name), slot, colon, value))
+        written.append(found)
+    return written
+
+
+cpdef object write_item(Member member, object expr, dict known, object comma):
+    """Return a member behind another one, which may be left out if it is not required."""
+    cdef tuple key = (member.name, member.state, member.required)
+    cdef object found = known.get(key)
+    cdef Repeat repeat
+    if found is None:
+        found = sequence((comma, expr))
+        if not member.required:
+            repeat = Repeat.__new__(Repeat)
+            repeat.kind = REPEAT
+            repeat.item = found
+            repeat.min = 0
+            repeat.max = 1
+            repeat.take_item(found)
+            found = repeat
+        known[key] = found
+    return found
+
+
+cpdef list write_chain(
+    list members, list written, dict known, object blank, object comma, list rest, list alone
+):
+    """Return the ways to write members in order, one for each that may come first.
+
+    ``rest``: what comes behind them all; ``alone``: the ways on with no member.
+    """
+    cdef list options = [], tail = []
+    cdef Py_ssize_t total = len(members), size, i, j
+    cdef object part
+    cdef tuple items
+    for i in range(1, total):
+        tail.append(write_item(<Member?>members[i], written[i], known, comma))
+    tail.extend(rest)
+    size = len(tail)
+    for i in range(total):
+        items = PyTuple_New(size - i + 2)
+        Py_INCREF(blank)
+        PyTuple_SET_ITEM(items, 0, blank)
+        part = written[i]
+        Py_INCREF(part)
+        PyTuple_SET_ITEM(items, 1, part)
+        for j in range(i, size):
+            part = tail[j]
+            Py_INCREF(part)
+            PyTuple_SET_ITEM(items, j - i + 2, part)
+        options.append(sequence(items))
+        if (<Member>members[i]).required:
+            return options
+    options.extend(alone)
+    return options

@@ -17,15 +17,21 @@ from stackmask.grammar.json_schema.key_languages import (
     simplified,
 )
 from stackmask.grammar.json_schema.members import (
+    Member,
     by_declaration,
     chain_size,
+    count_live,
     count_required,
     live_members,
+    write_chain,
+    write_item,
+    write_members,
+    write_slots,
 )
-from stackmask.grammar.json_schema.objects import KeyClass, Member, ObjectForm
+from stackmask.grammar.json_schema.objects import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.prelude import ANY_OBJECT
-from stackmask.grammar.json_schema.strings import ANY_STRING, ANY_STRING_BODY, QUOTE, lift, literal, string
-from stackmask.grammar.json_schema.texts import ALL, spelled
+from stackmask.grammar.json_schema.strings import ANY_STRING, ANY_STRING_BODY, QUOTE, lift, literals, string
+from stackmask.grammar.json_schema.texts import ALL
 
 if TYPE_CHECKING:
     from stackmask.grammar.json_schema.lower import Lowering
@@ -39,7 +45,6 @@ _CLOSE: Final = ir.Literal(b"}")
 _MAY_CLOSE: Final = ir.KeyTest("close")
 _MAY_GO_ON: Final = ir.KeyTest("continue")
 _UNDECLARED: Final = ir.KeyTest("undeclared")
-_SLOTS: Final = tuple(ir.Slot(i) for i in range(64))
 _ANY_KEY: Final = ir.Capture(ANY_STRING, "key")
 _NO_SLOTS: Final = ir.KeySpec(0, open=True)
 
@@ -78,12 +83,9 @@ class ObjectWriter:
     def is_productive(self, form: ObjectForm) -> bool:
         """Tell whether there is such an object, as far as is known of its values."""
         productive = self.lowering.productive
-        count = 0
-        for member in form.members:
-            if productive[member.state]:
-                count += 1
-            elif member.required:
-                return False
+        count = count_live(form.members, productive)
+        if count < 0:
+            return False
         if count < form.low and not any(productive[entry.state] for entry in form.classes):
             return False
         for keys, value in form.some:
@@ -194,54 +196,15 @@ class ObjectWriter:
 
     # -- parts -------------------------------------------------------------------------------------------
 
-    def member(self, member: Member) -> ir.Expr:
-        """Return a member: key, colon, value."""
-        key = (member.name, member.state)
-        found = self.members.get(key)
-        if found is None:
-            lowering = self.lowering
-            found = ir.Sequence(
-                (
-                    spelled(member.name),
-                    lowering.whitespace.member,
-                    lowering.expression(member.state),
-                )
-            )
-            self.members[key] = found
-        return found
-
-    def slot_member(self, member: Member, slot: int) -> ir.Expr:
-        key = (member.name, member.state, slot)
-        found = self.slots.get(key)
-        if found is None:
-            lowering = self.lowering
-            found = ir.Sequence(
-                (
-                    spelled(member.name),
-                    _SLOTS[slot] if slot < 64 else ir.Slot(slot),
-                    lowering.whitespace.member,
-                    lowering.expression(member.state),
-                )
-            )
-            self.slots[key] = found
-        return found
-
-    def item(self, member: Member, expr: ir.Expr) -> ir.Expr:
-        """Return a member behind another one, which may be left out if it is not required."""
-        key = (member.name, member.state, member.required)
-        found = self.items.get(key)
-        if found is None:
-            found = ir.Sequence((self.lowering.whitespace.item, expr))
-            if not member.required:
-                found = ir.Repeat(found, 0, 1)
-            self.items[key] = found
-        return found
+    def slot_members(self, members: list[Member]) -> list[ir.Expr]:
+        """Return members, each with its slot: key, slot, colon, value."""
+        return write_slots(members, self.slots, self.lowering, self.lowering.whitespace.member)
 
     def other_key(self, names: tuple[str, ...]) -> ir.Expr:
         """Return a key that is none of the names, and was not there before."""
         found = self.other_keys.get(names)
         if found is None:
-            spellings = tuple(map(literal, names))
+            spellings = literals(names)
             words = spellings[0] if len(names) == 1 else ir.Choice(spellings)
             body = ir.Intersection((ANY_STRING_BODY, ir.Complement(words)))
             found = self.other_keys[names] = ir.Capture(ir.Sequence((QUOTE, body, QUOTE)), "key")
@@ -288,19 +251,11 @@ class ObjectWriter:
 
     def chain(self, members: list[Member], rest: list[ir.Expr], rest_alone: list[ir.Expr]) -> ir.Expr:
         """Return the members in order, then ``rest``; ``rest_alone`` where no member came."""
-        written = list(map(self.member, members))
+        lowering, ws = self.lowering, self.lowering.whitespace
+        written = write_members(members, self.members, lowering, ws.member)
         if chain_size(members) > MAX_CHAIN:
             return self.shared_chain(members, written, rest, rest_alone)
-        tail = list(map(self.item, members[1:], written[1:]))
-        tail += rest
-        blank = self.lowering.whitespace.open
-        options: list[ir.Expr] = []
-        for i, member in enumerate(members):
-            options.append(ir.Sequence((blank, written[i], *tail[i:])))
-            if member.required:
-                break
-        else:
-            options.extend(rest_alone)
+        options = write_chain(members, written, self.items, ws.open, ws.item, rest, rest_alone)
         return options[0] if len(options) == 1 else ir.Choice(tuple(options))
 
     def shared_chain(
@@ -312,7 +267,7 @@ class ObjectWriter:
         follows: ir.Expr = ir.Sequence(tuple(rest))
         for member, expr, name in zip(reversed(members), reversed(written), reversed(names), strict=True):
             lowering.rules[name] = ir.Rule(name, follows)
-            follows = ir.Sequence((self.item(member, expr), ir.RuleRef(name)))
+            follows = ir.Sequence((write_item(member, expr, self.items, ws.item), ir.RuleRef(name)))
         options: list[ir.Expr] = []
         for member, expr, name in zip(members, written, names, strict=True):
             options.append(ir.Sequence((ws.open, expr, ir.RuleRef(name))))
@@ -332,7 +287,7 @@ class ObjectWriter:
         if others or not classes:
             required = frozenset(i for i, member in enumerate(others) if member.required)
             spec = ir.KeySpec(len(others), required, open=bool(classes))
-            options.extend(self.slot_member(member, i) for i, member in enumerate(others))
+            options.extend(self.slot_members(others))
         for entry in classes:
             options.append(self.class_member(form, entry, entry.state))
         other = options[0] if len(options) == 1 else ir.Choice(tuple(options))
@@ -354,7 +309,7 @@ class ObjectWriter:
             max_count=high,
             open=bool(classes),
         )
-        options = [self.slot_member(member, i) for i, member in enumerate(members)]
+        options = self.slot_members(members)
         options.extend(self.class_member(form, entry, entry.state) for entry in classes)
         if not options:
             return ir.Sequence((_OPEN, ws.empty, _CLOSE))
@@ -401,7 +356,7 @@ class ObjectWriter:
         )
         names = [lowering.fresh("found") for _ in range(1 << count)]
         full = (1 << count) - 1
-        named = [self.slot_member(member, i) for i, member in enumerate(members)]
+        named = self.slot_members(members)
         moves: dict[int, list[ir.Expr]] = {0: named}
         for entry in classes:
             for marks in product((False, True), repeat=count):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
-from stackmask.grammar.json_schema.members import find_members, sort_out
+from stackmask.grammar.json_schema.members import Member, find_members, sort_out
 from stackmask.grammar.json_schema.nodes import (
     COUNT,
     KEYS,
@@ -24,18 +24,6 @@ if TYPE_CHECKING:
 NO_SETS: Final[frozenset[int]] = frozenset()
 ANY_STATE: Final[State] = frozenset()
 MAX_KEY_SETS: Final = 8  # patterns that may overlap in one object: their combinations are told apart
-
-
-class Member:
-    """A key with a name: its value's state, whether it must be there, whether `properties` declares it."""
-
-    __slots__ = ("declared", "name", "required", "state")
-
-    def __init__(self, name: str, state: State, required: bool, declared: bool) -> None:
-        self.name = name
-        self.state = state
-        self.required = required
-        self.declared = declared
 
 
 class KeyClass:
@@ -116,7 +104,7 @@ def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectFo
         algebra.charge(len(atoms) >> 5)
     # `nameless`: those known to be outside of the members
     declared, required, rules, some, nameless, low, high, names = sort_out(atoms)
-    members = find_members(algebra, Member, declared, required, rules, names)
+    members = find_members(algebra, declared, required, rules, names)
     if members is None:
         return []
 

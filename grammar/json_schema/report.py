@@ -35,11 +35,12 @@ class Report:
     each place when the notes are first asked for.
     """
 
-    __slots__ = ("_notes", "_raw", "_repeats")
+    __slots__ = ("_notes", "_raw", "repeated")
 
     def __init__(self) -> None:
         self._raw: list[tuple[Kind, Where, str, str]] = []
-        self._repeats: list[tuple[Where, Where]] = []
+        # the place of a part that was worked out, and that of an equal one, one after the other
+        self.repeated: list[Where] = []
         self._notes: list[Note] | None = None
 
     def add(self, kind: Kind, where: Where, keyword: str, reason: str) -> None:
@@ -47,17 +48,13 @@ class Report:
         self._raw.append((kind, where, keyword, reason))
         self._notes = None
 
-    def repeat(self, first: Where, other: Where) -> None:
-        """Say that the schema at ``other`` is one with the equal schema at ``first``."""
-        self._repeats.append((first, other))
-
     @property
     def notes(self) -> list[Note]:
         """All notes. Cost: linear in them and in the equal parts, once."""
         if self._notes is None:
             repeats: dict[str, list[str]] = {}
             if self._raw:
-                for first, other in self._repeats:
+                for first, other in zip(self.repeated[::2], self.repeated[1::2], strict=True):
                     repeats.setdefault(pointer(first), []).append(pointer(other))
             notes: dict[Note, None] = {}
             for kind, where, keyword, reason in self._raw:

@@ -25,9 +25,19 @@ class Scalars(NamedTuple):
 
     def meet(self, other: Scalars) -> Scalars:
         """Return the values of both."""
+        if self is ALL_SCALARS or self is other:
+            return other
+        if other is ALL_SCALARS:
+            return self
         digits = None
         if self.digits is not None or other.digits is not None:
             digits = _meet(self.written_as_digits(), other.written_as_digits())
+        elif (
+            self.number is other.number is NO_NUMBERS
+            and self.text is other.text is NONE
+            and not (self.loose or other.loose)
+        ):
+            return STRUCTURED[self.mask & other.mask]
         return Scalars(
             self.mask & other.mask,
             _meet(self.number, other.number),

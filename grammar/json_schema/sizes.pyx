@@ -3,36 +3,49 @@
 MAX_WRITTEN = 2_000_000     # parts of a schema, those in several places counted each time
 
 
+from cpython.dict cimport PyDict_CheckExact, PyDict_Next
+from cpython.list cimport PyList_CheckExact
+from cpython.object cimport PyObject
+from cpython.tuple cimport PyTuple_CheckExact
+from libcpp.vector cimport vector
+
 cdef enum:
     MAX_COUNTED = 200_000       # parts that are counted one by one
-    MAX_RECURSION = 200
 
 
-cdef Py_ssize_t left_of(object value, Py_ssize_t left, int depth) except -2:
-    """Return how many parts are left of so many behind those of a value; -1 if none, or it is too deep."""
-    cdef object part
-    left -= 1
-    if isinstance(value, dict):
-        if depth > MAX_RECURSION:
-            return -1
-        for part in (<dict>value).values():
-            if left < 0:
-                return -1
-            if isinstance(part, (dict, list, tuple)):
-                left = left_of(part, left, depth + 1)
-            else:
+cdef bint is_small(object value, Py_ssize_t most) except -1:
+    """Tell whether a value, written out, has no more than so many parts, all of them plain values.
+
+    Cost: linear in these; no recursion. Nothing is changed or freed meanwhile, so that parts are not held.
+    """
+    cdef vector[PyObject*] todo
+    cdef PyObject* item
+    cdef PyObject* part
+    cdef Py_ssize_t left = most - 1, at, i
+    cdef object held
+    todo.push_back(<PyObject*>value)
+    while not todo.empty():
+        item = todo.back()
+        todo.pop_back()
+        held = <object>item
+        if PyDict_CheckExact(held):
+            at = 0
+            while PyDict_Next(held, &at, NULL, &part):
                 left -= 1
-    elif isinstance(value, (list, tuple)):
-        if depth > MAX_RECURSION:
-            return -1
-        for part in value:
-            if left < 0:
-                return -1
-            if isinstance(part, (dict, list, tuple)):
-                left = left_of(part, left, depth + 1)
-            else:
+                todo.push_back(part)
+        elif PyList_CheckExact(held):
+            for i in range(len(<list>held)):
                 left -= 1
-    return left if left >= 0 else -1
+                todo.push_back(<PyObject*>(<list>held)[i])
+        elif PyTuple_CheckExact(held):
+            for i in range(len(<tuple>held)):
+                left -= 1
+                todo.push_back(<PyObject*>(<tuple>held)[i])
+        elif isinstance(held, (dict, list, tuple)):
+            return False
+        if left < 0:
+            return False
+    return True
 
 
 cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except -1:
@@ -46,7 +59,7 @@ cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except -1:
     cdef list todo = [value]
     cdef object item, part, key, known, parts
     cdef Py_ssize_t size, below
-    if left_of(value, min(most, MAX_COUNTED), 0) >= 0:  # nearly always
+    if is_small(value, min(most, MAX_COUNTED)):  # nearly always
         return False
     while todo:
         item = todo[len(todo) - 1]

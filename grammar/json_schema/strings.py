@@ -17,6 +17,7 @@ therefore commutes with `&` and `!`, and the lift of a complement is the complem
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -76,9 +77,12 @@ def literal(value: str) -> ir.Expr:
     Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known; short
     texts are remembered.
     """
-    if len(value) <= _SHORT_TEXT:
-        return _short_literal(value)
-    return ir.Sequence(tuple(map(_CHARACTERS.__getitem__, value)))
+    return _TEXTS[value]
+
+
+def literals(values: Iterable[str]) -> tuple[ir.Expr, ...]:
+    """Return every spelling of each text, without the quotes. Raises: ValueError for a lone surrogate."""
+    return tuple(map(_TEXTS.__getitem__, values))
 
 
 def word(value: str) -> ir.Expr:
@@ -88,13 +92,20 @@ def word(value: str) -> ir.Expr:
     return ir.Sequence((QUOTE, *map(_CHARACTERS.__getitem__, value), QUOTE))
 
 
-@lru_cache(_CACHED_TEXTS)
-def _short_literal(value: str) -> ir.Expr:
-    if not value:
-        return ir.EPSILON
-    if len(value) == 1:
-        return _CHARACTERS[value]
-    return ir.Sequence(tuple(map(_CHARACTERS.__getitem__, value)))
+class _Texts(dict[str, ir.Expr]):
+    """The spellings of texts, made when they are first asked for; short ones are kept."""
+
+    def __missing__(self, value: str) -> ir.Expr:
+        found: ir.Expr
+        if len(value) > 1:
+            found = ir.Sequence(tuple(map(_CHARACTERS.__getitem__, value)))
+        else:
+            found = _CHARACTERS[value] if value else ir.EPSILON
+        if len(value) <= _SHORT_TEXT:
+            if len(self) >= _CACHED_TEXTS:
+                self.clear()
+            self[value] = found
+        return found
 
 
 class _Characters(dict[str, ir.Expr]):
@@ -108,6 +119,7 @@ class _Characters(dict[str, ir.Expr]):
 
 
 _CHARACTERS: Final = _Characters()
+_TEXTS: Final = _Texts()
 
 
 def _character(char: str) -> ir.Expr:

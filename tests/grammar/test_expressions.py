@@ -128,3 +128,19 @@ def test_compilers_take_turns() -> None:
             grammar = sm.Grammar.from_json_schema(schema, property_order="any")
             assert verdicts(compiler.compile(grammar)) == expected, round_
     assert older.compile(grammar) is older.compile(sm.Grammar.from_json_schema(schema, property_order="any"))
+
+
+def test_rules_are_equal_by_name_and_body() -> None:
+    rule = ir.Rule("a", ir.Sequence((ir.Literal(b"x"), ir.RuleRef("b"))), ir.Span(1, 2))
+    same = ir.Rule("a", ir.Sequence((ir.Literal(b"x"), ir.RuleRef("b"))))
+    assert rule == same
+    assert hash(rule) == hash(same)
+    assert rule != ir.Rule("b", same.body)
+    assert rule != ir.Rule("a", ir.RuleRef("b"))
+    assert rule != ("a", same.body)
+    assert repr(rule) == f"Rule(name='a', body={same.body!r})"
+    again = pickle.loads(pickle.dumps(rule))
+    assert again == rule
+    assert again.span == ir.Span(1, 2)
+    with pytest.raises(AttributeError):
+        rule.name = "c"  # type: ignore[misc]

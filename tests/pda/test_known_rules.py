@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import random
+import sys
 
 import numpy as np
 import pytest
@@ -78,3 +80,59 @@ def test_the_same_rule_over_other_rules_is_another_one() -> None:
         text = f"{'p' if start == 'root' else ''}[{end + 1}]"
         assert matcher.accept_string(text), (start, end)
         assert matcher.is_accepting()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rules_that_several_compilers_know(seed: int) -> None:
+    """The newest compiler's rows are kept in the bodies, those of older ones by their addresses."""
+    rng = random.Random(seed)
+    pool = {name: [some_body(rng) for _ in range(2)] for name in NAMES}
+    compilers = [sm.Compiler(vocabulary()) for _ in range(3)]
+    for turn in range(8):
+        rules = ir.RuleSet({name: ir.Rule(name, rng.choice(pool[name])) for name in NAMES}, "root")
+        grammar = sm.Grammar(rules, normalized=rules)
+        masks = [follow(compiler.compile(grammar), turn) for compiler in rng.sample(compilers, 2)]
+        assert masks[0] == masks[1] == follow(sm.Compiler(vocabulary()).compile(grammar), turn)
+        if turn % 3 == 2:  # bodies that are gone, and others in their places
+            name = rng.choice(NAMES)
+            del rules, grammar
+            pool[name] = [some_body(rng) for _ in range(2)]
+
+
+def test_nothing_is_held_of_a_grammar_that_is_gone() -> None:
+    compiler = sm.Compiler(vocabulary())
+    body = some_body(random.Random(5))
+    rules = ir.RuleSet(
+        {"root": ir.Rule("root", body), **{n: ir.Rule(n, ir.Literal(b"x")) for n in "xyz"}}, "root"
+    )
+    grammar = sm.Grammar(rules, normalized=rules)
+    before = sys.getrefcount(body)
+    compiled = compiler.compile(grammar)
+    assert follow(compiled, 0)
+    del compiled
+    gc.collect()
+    assert sys.getrefcount(body) == before
+
+
+def test_more_rules_than_are_remembered() -> None:
+    compiler = sm.Compiler(vocabulary())
+    small = ir.RuleSet(
+        {
+            "root": ir.Rule("root", ir.Sequence((ir.Literal(b"a"), ir.RuleRef("x")))),
+            "x": ir.Rule(
+                "x", ir.Choice((ir.Literal(b"b"), ir.Sequence((ir.Literal(b"c"), ir.RuleRef("root")))))
+            ),
+        },
+        "root",
+    )
+    count = 20_002
+    many = {
+        f"r{i}": ir.Rule(f"r{i}", ir.Sequence((ir.Literal(b"a"), ir.RuleRef(f"r{i + 1}"))))
+        for i in range(count)
+    }
+    many[f"r{count}"] = ir.Rule(f"r{count}", ir.Literal(b"b"))
+    large = ir.RuleSet(many, "r0")
+    first = follow(compiler.compile(sm.Grammar(small, normalized=small)), 1)
+    for _ in range(2):
+        compiler.compile(sm.Grammar(large, normalized=large))
+        assert follow(compiler.compile(sm.Grammar(small, normalized=small)), 1) == first

@@ -126,3 +126,23 @@ def test_names_that_begin_with_fewer_characters(grammar: str) -> None:
                 compare_along(compiled, text[:end])
                 break
         compare_along(compiled, b"")
+
+
+@pytest.mark.parametrize(
+    "behind",
+    [
+        'root ::= "{" word more\nmore ::= "}" | "(" more ")"',
+        'root ::= "{" item "}"\nitem ::= ":" word',
+        'root ::= "{" item "}"\nitem ::= ":" word more?\nmore ::= "=" | "(" more ")"',
+        'root ::= @scope(@push([a-c]) "{" item "}" @top)\nitem ::= ":" word',
+    ],
+)
+@pytest.mark.parametrize("run", ["[a-z]{1,30}", "[a-z]*", "[a-z]{0,4}"])
+def test_runs_that_may_be_empty_but_for_a_pattern(behind: str, run: str) -> None:
+    """What calls and returns lead to behind the run is not behind the beginning of the pattern."""
+    source = f'{behind}\nword ::= {run} & ([a-f] | "u0"){{4}}'
+    compiled = sm.Compiler(VOCABULARY).compile(sm.Grammar.from_ebnf(source))
+    for text in (b"{eabe", b"{:eabe", b"c{:eabe}c"):
+        matcher = compiled.matcher()
+        if matcher.accept_string(text):
+            compare_along(compiled, text)
