@@ -102,6 +102,7 @@ cdef class Filters(MaskTable):
             mask.dense = self.new_row()
             row = self.rows[mask.dense]
             memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
+            tokens = self.runs.tokens.data() + r.sorted_first
             take_out(row, tokens + count, tokens + r.token_count)
             found = <int32_t>self.masks.size()
             self.masks.push_back(mask)
@@ -158,7 +159,6 @@ cdef class Filters(MaskTable):
         if 2 * count > r.token_count and count < r.token_count:
             # most of it: take out the rest
             whole = self.slice(run, -1)
-            row = self.rows[mask.dense]
             memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]

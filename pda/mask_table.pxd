@@ -70,12 +70,10 @@ cdef inline Mask nothing() noexcept:
     return mask
 
 
-cdef inline bint is_nothing(Mask mask) noexcept:
-    """Tell whether a mask has no tokens, whatever is below."""
+cdef inline bint leads_nowhere(const Mask& mask) noexcept:
+    """Tell whether a mask has nothing but tokens that are allowed whatever is below."""
     return (
-        mask.dense < 0
-        and not mask.sparse_count
-        and not mask.pending_count
+        not mask.pending_count
         and not mask.group_count
         and not mask.include_count
         and not mask.reader_count
@@ -83,6 +81,11 @@ cdef inline bint is_nothing(Mask mask) noexcept:
         and not mask.reads_tokens
         and mask.joint < 0
     )
+
+
+cdef inline bint is_nothing(const Mask& mask) noexcept:
+    """Tell whether a mask has no tokens, whatever is below."""
+    return mask.dense < 0 and not mask.sparse_count and leads_nowhere(mask)
 
 
 ctypedef void* voidp

@@ -5,7 +5,6 @@ from libcpp.vector cimport vector
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport Edge
 from stackmask.pda.heads cimport Heads, Leaf
-from stackmask.pda.mask_table cimport Mask
 from stackmask.pda.simulation cimport Simulation
 from stackmask.pda.tables cimport KeyMap, mix
 

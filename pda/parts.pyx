@@ -13,7 +13,7 @@ from stackmask.pda.frames cimport BOTTOM_REST, Edge
 from stackmask.pda.heads cimport NO_RUN_ITEM, NO_TEST, Cut, Heads, Leaf
 from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, ANY_BYTE, EMPTY, EPS, F_KEYS, F_LOCAL, Ends
 from stackmask.pda.keys cimport KEYS_UNKNOWN, MORE_TEXTS, TEST_SLOT
-from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask
+from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask, leads_nowhere
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.repeated_walks cimport NOT_JOINT
 from stackmask.pda.runs cimport NOT_A_CODE
@@ -67,7 +67,7 @@ cdef class MaskParts(Simulation):
         v.unsure = unsure
         v.origin = origin
         v.action = action
-        if leads_nowhere(&self.masks[mask]):
+        if leads_nowhere(self.masks[mask]):
             # what is below does not matter
             v.frame = v.keys = 0
             v.rest = EPS
@@ -210,7 +210,7 @@ cdef class MaskParts(Simulation):
                 return False
             if leaf.action != ACTION_NONE and self.semantics.keys.states[on.keys].texts > 0:
                 self.doubt_keys(group, on.keys)
-            if leads_nowhere(&self.masks[found]):
+            if leads_nowhere(self.masks[found]):
                 self.use_part(found, on)
             else:
                 self.visit(
@@ -563,16 +563,3 @@ cdef class MaskParts(Simulation):
         if k > self.most_visits:
             self.most_visits = k
         return 0
-
-
-cdef bint leads_nowhere(Mask* mask) noexcept:
-    """Tell whether a mask has nothing but tokens that are allowed whatever is below."""
-    return (
-        not mask.group_count
-        and not mask.include_count
-        and not mask.pending_count
-        and not mask.reader_count
-        and not mask.reads_tokens
-        and not mask.key_count
-        and mask.joint < 0
-    )

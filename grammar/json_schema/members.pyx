@@ -193,20 +193,22 @@ cdef Sequence sequence(tuple items):
     return made
 
 
+cdef object value_of(Member member, object lowering):
+    """Return the expression of a member's value."""
+    cdef object found = (<dict>lowering.expressions).get(member.state)
+    return lowering.expression(member.state) if found is None else found
+
+
 cpdef list write_members(list members, dict known, object lowering, object colon):
     """Return the members as expressions: key, colon, value. Equal ones are one, out of ``known``."""
     cdef list written = []
-    cdef dict expressions = lowering.expressions
-    cdef object key, found, value
+    cdef object key, found
     cdef Member member
     for member in members:
         key = (member.name, member.state)
         found = known.get(key)
         if found is None:
-            value = expressions.get(member.state)
-            if value is None:
-                value = lowering.expression(member.state)
-            found = known[key] = sequence((spelled(member.name), colon, value))
+            found = known[key] = sequence((spelled(member.name), colon, value_of(member, lowering)))
         written.append(found)
     return written
 
@@ -214,8 +216,7 @@ cpdef list write_members(list members, dict known, object lowering, object colon
 cpdef list write_slots(list members, dict known, object lowering, object colon):
     """Return the members as expressions, each with its slot. Equal ones are one, out of ``known``."""
     cdef list written = []
-    cdef dict expressions = lowering.expressions
-    cdef object key, found, value
+    cdef object key, found
     cdef Py_ssize_t i
     cdef Member member
     for i in range(len(members)):
@@ -223,11 +224,8 @@ cpdef list write_slots(list members, dict known, object lowering, object colon):
         key = (member.name, member.state, i)
         found = known.get(key)
         if found is None:
-            value = expressions.get(member.state)
-            if value is None:
-                value = lowering.expression(member.state)
             slot = SLOTS[i] if i < 64 else Slot(i)
-            found = known[key] = sequence((spelled(member.name), slot, colon, value))
+            found = known[key] = sequence((spelled(member.name), slot, colon, value_of(member, lowering)))
         written.append(found)
     return written
 

@@ -1,13 +1,12 @@
 """How large a schema is once it is written out: asked of every schema, and linear in all of it."""
 
-MAX_WRITTEN = 2_000_000     # parts of a schema, those in several places counted each time
-
-
 from cpython.dict cimport PyDict_CheckExact, PyDict_Next
 from cpython.list cimport PyList_CheckExact
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
 from libcpp.vector cimport vector
+
+MAX_WRITTEN = 2_000_000     # parts of a schema, those in several places counted each time
 
 cdef enum:
     MAX_COUNTED = 200_000       # parts that are counted one by one
