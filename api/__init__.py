@@ -33,7 +33,7 @@ from stackmask.grammar.json_schema.errors import (
     UnsupportedSchemaError,
 )
 from stackmask.grammar.sql.errors import SQLError
-from stackmask.pda.errors import BudgetError, VocabularyError
+from stackmask.pda.errors import BudgetError, SpoiledError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.batch import fill_next_token_bitmask
 from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
@@ -61,6 +61,7 @@ __all__ = [
     "MatcherError",
     "SQLError",
     "SchemaError",
+    "SpoiledError",
     "StackmaskError",
     "UnsatisfiableSchemaError",
     "UnsupportedSchemaError",

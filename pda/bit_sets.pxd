@@ -7,6 +7,11 @@ cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept:
     return (words[i >> 6] >> (i & 63)) & 1
 
 
+cdef inline bint share_byte(const uint64_t* a, const uint64_t* b) noexcept:
+    """Tell whether two sets of bytes have one in common."""
+    return a[0] & b[0] or a[1] & b[1] or a[2] & b[2] or a[3] & b[3]
+
+
 cdef inline int32_t count_bits(const uint64_t* words, int32_t count) noexcept:
     """Return how many members some words of a set have."""
     cdef int32_t k, found = 0

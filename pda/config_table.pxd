@@ -54,6 +54,14 @@ cdef struct Config:
     uint64_t ends       # walks: guards under which the frame below must be alive; else 1
 
 
+cdef struct TokenStep:
+    # families: a token that was stepped by its bytes, and where it led; all 0 if there is none
+    int32_t config
+    int32_t token
+    int32_t next
+    int32_t unused      # four to a line of the cache
+
+
 cdef inline bint member_less(const Member& x, const Member& y) noexcept nogil:
     if x.state != y.state:
         return x.state < y.state
@@ -73,6 +81,8 @@ cdef class ConfigTable(FrameSpace):
     cdef vector[Pop] pops
     cdef Growing[Config] configs
     cdef Growing[int32_t] rows
+    cdef vector[TokenStep] token_steps      # by a hash of both, the last one; a power of two, or empty
+    cdef size_t steps_noted                 # since that grew
     cdef IdTable config_index
     cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
     cdef uint64_t max_configurations

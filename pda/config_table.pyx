@@ -6,6 +6,7 @@ What makes them, the closure and the step, is in ``configurations``.
 
 from libcpp.algorithm cimport sort
 
+from stackmask.pda.containers cimport copy_items
 from stackmask.pda.frames cimport Edge, Frame
 from stackmask.pda.interning cimport MAP_ONE
 from stackmask.pda.semantics cimport SEM_SYMBOL
@@ -187,7 +188,7 @@ cdef class ConfigTable(FrameSpace):
 
     cdef int32_t of_members(self, vector[Member]& members) except -3:
         """Return the configuration of some members alone, in any order."""
-        self.work = members
+        copy_items(self.work, members)
         sort(self.work.begin(), self.work.end(), member_less)
         self.found_pops.clear()
         self.found_accepting = False
@@ -224,7 +225,7 @@ cdef class ConfigTable(FrameSpace):
         cdef size_t held = sizeof(Config) * self.configs.size() + sizeof(Member) * self.members.size()
         held += 4 * self.rows.size() + sizeof(Pop) * self.pops.size() + 8 * self.config_index.mask
         held += sizeof(Edge) * self.edges.size() + sizeof(Frame) * self.frames.size()
-        held += 8 * self.frame_index.mask
+        held += 8 * self.frame_index.mask + sizeof(TokenStep) * self.token_steps.size()
         return held + 12 * (self.single_steps.mask + self.exits_index.mask)
 
     def nbytes_held(self):

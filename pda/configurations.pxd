@@ -1,13 +1,13 @@
 # Configurations, closed and stepped. See configurations.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.pair cimport pair
-from libcpp.queue cimport priority_queue
 from libcpp.vector cimport vector
 
-from stackmask.pda.config_table cimport UNKNOWN, Config, ConfigTable, Member, Way
+from stackmask.pda.config_table cimport UNKNOWN, Config, ConfigTable, Member, TokenStep, Way
+from stackmask.pda.containers cimport priority_queue
 from stackmask.pda.frames cimport Edge
 from stackmask.pda.interning cimport CallSite
-from stackmask.pda.tables cimport KeyMap
+from stackmask.pda.tables cimport KeyMap, mix
 
 
 cdef struct CallNode:
@@ -20,6 +20,11 @@ cdef struct CallNode:
 cdef struct Link:
     Edge edge
     int32_t next
+
+
+cdef inline size_t step_place(int32_t config, int32_t token) noexcept nogil:
+    # where a step of a token is noted
+    return <size_t>(mix(<uint32_t>token, <uint32_t>config) >> 16)
 
 
 cdef class ConfigSpace(ConfigTable):
@@ -51,11 +56,21 @@ cdef class ConfigSpace(ConfigTable):
     cdef int32_t step_token(
         self, int32_t config, int32_t token, const uint8_t* text, size_t length
     ) except -3
+    cdef int32_t step_bytes(
+        self, int32_t config, int32_t token, const uint8_t* text, size_t length
+    ) except -3
+    cdef int note_step(self, int32_t config, int32_t token, int32_t next) except -3
 
     cdef inline int32_t remembered(self, int32_t config, int32_t token) noexcept:
-        # the configuration after the token that first went on from here, UNKNOWN for another token
+        # the configuration after the token that first went on from here, or one that was noted; else UNKNOWN
         cdef Config* c = &self.configs[config]
-        return c.after_token if c.token == token and not c.token_at else UNKNOWN
+        cdef TokenStep* noted
+        if c.token == token and not c.token_at:
+            return c.after_token
+        if self.token_steps.empty():
+            return UNKNOWN
+        noted = &self.token_steps[step_place(config, token) & (self.token_steps.size() - 1)]
+        return noted.next if noted.config == config and noted.token == token else UNKNOWN
 
     cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3:
         cdef Config* c = &self.configs[config]

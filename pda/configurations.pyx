@@ -24,6 +24,7 @@ from stackmask.pda.config_table cimport (
     UNKNOWN,
     Config,
     Pop,
+    TokenStep,
     member_less,
     pop_less,
 )
@@ -56,6 +57,8 @@ from stackmask.pda.errors import BudgetError
 
 cdef enum:
     MANY_BYTES = 1 << 16     # of a token: a place behind so many remembers none
+    FIRST_NOTED = 64     # steps of tokens that a family notes, and
+    MOST_NOTED = 4096
     LOWEST = -1         # before every rule: what a resolver answers calls no rule
 
 
@@ -508,9 +511,34 @@ cdef class ConfigSpace(ConfigTable):
         """Return the configuration after a token, whose text is given, or DEAD.
 
         A place remembers the first token that went on from it, and where that led; with the second one it
-        gets a row.
-        Cost: three dependent loads a byte once the steps are known, and none for the first token.
+        gets a row, and where that led is noted. ``remembered`` knows both.
+        Cost: three dependent loads a byte once the steps are known.
         """
+        cdef int32_t next = self.step_bytes(config, token, text, length)
+        if next != DEAD and length > 1 and self.configs[config].token != token:
+            self.note_step(config, token, next)
+        return next
+
+    cdef int note_step(self, int32_t config, int32_t token, int32_t next) except -3:
+        """Note where a token leads, in the place of another one. There are more places with more steps."""
+        cdef size_t size = self.token_steps.size()
+        cdef TokenStep* noted
+        if self.steps_noted >= size and size < MOST_NOTED:
+            # what was noted comes again
+            size = 4 * size if size else FIRST_NOTED
+            self.token_steps.clear()
+            self.token_steps.resize(size)
+            self.steps_noted = 0
+        self.steps_noted += 1
+        noted = &self.token_steps[step_place(config, token) & (size - 1)]
+        noted.config = config
+        noted.token = token
+        noted.next = next
+        return 0
+
+    cdef int32_t step_bytes(
+        self, int32_t config, int32_t token, const uint8_t* text, size_t length
+    ) except -3:
         cdef size_t i
         cdef int32_t next, row
         cdef Config* configs = self.configs.data()

@@ -100,6 +100,8 @@ cdef class TermAlgebra(TermTable):
             return b
         if b == EPS:
             return a
+        if self.terms[a].kind != K_SEQ and self.terms[a].kind != K_GUARD:
+            return self.intern_seq(a, b)
         while self.terms[a].kind == K_SEQ:
             spine.push_back(self.terms[a].a)
             a = self.terms[a].b
@@ -156,6 +158,7 @@ cdef class TermAlgebra(TermTable):
         cdef int32_t k, sets = 0, nu = NEVER, flags = 0
         cdef Term t
         words[0] = words[1] = words[2] = words[3] = 0
+        items.reserve(given.size() + 1)
         for i in range(given.size()):
             t = self.terms[given[i]]
             if t.kind == K_EMPTY:
@@ -215,6 +218,15 @@ cdef class TermAlgebra(TermTable):
         cdef int32_t head, rest
         cdef bint shared = False
         cdef Term t
+        if items.size() == 2:  # mostly: nothing is made where the two begin differently
+            t = self.terms[items[0]]
+            head = t.a if t.kind == K_SEQ else items[0]
+            t = self.terms[items[1]]
+            if head != (t.a if t.kind == K_SEQ else items[1]):
+                return 0
+        keyed.reserve(items.size())
+        out.reserve(items.size())
+        tails.reserve(items.size())
         for i in range(items.size()):
             t = self.terms[items[i]]
             head = t.a if t.kind == K_SEQ else items[i]

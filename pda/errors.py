@@ -21,3 +21,16 @@ class VocabularyError(StackmaskError):
 
 class ResolverError(StackmaskError):
     """A resolver of a dynamic rule answered what the automaton cannot follow exactly."""
+
+
+class SpoiledError(StackmaskError):
+    """Memory ran out in an earlier call, so the states and masks that it worked on are not used any more.
+
+    The compiler goes on: ``compiler.compile`` and ``compiled.matcher`` begin with states of their own.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "memory ran out in an earlier call, in the middle of a change to what the matchers of this compiler "
+            "share; make a new matcher (compiled.matcher()), and take its text in again"
+        )

@@ -35,6 +35,7 @@ cdef class FrameSpace:
     cdef IdTable frame_index
     cdef KeyMap exits_index             # frame * 64 + guard -> index in exits_value
     cdef vector[uint64_t] exits_value
+    cdef bint is_summary                # a frame stands for many, and may lead back to itself: reachable.pyx
 
     cdef int32_t intern_frame(self, vector[Edge]& items) except -3
     cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555

@@ -43,6 +43,7 @@ cdef class FrameSpace:
         self.terms = terms
         self.semantics = semantics
         self.is_walk = is_walk
+        self.is_summary = False
         ids_init(&self.frame_index)
         map_init(&self.exits_index)
         edge.rest = BOTTOM_REST
@@ -121,6 +122,9 @@ cdef class FrameSpace:
         cdef int32_t at, f, g, h, e
         cdef bint ready
         cdef Ends out
+        if self.is_summary:
+            # some of the frames that it stands for may
+            return 1
         if frame == BOTTOM:
             return <uint64_t>1 << guard if self.is_walk else 1
         at = map_get(&self.exits_index, key)

@@ -21,7 +21,7 @@ cdef class HeadTexts:
     cdef vector[int32_t] spots      # nodes of the vocabulary
     cdef vector[int32_t] next_spots
 
-    cdef bint is_word(self, int32_t term) noexcept
+    cdef bint is_word(self, int32_t term) except -1
     cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1
     cdef bint begins_few(self) except -1
     cdef bint few_begin(self, const uint64_t* words) noexcept

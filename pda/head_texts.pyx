@@ -7,6 +7,7 @@ A head pays off where few tokens go on behind it, or where it begins like few.
 from libc.stdint cimport int64_t
 
 from stackmask.pda.bit_sets cimport count_bits
+from stackmask.pda.containers cimport copy_items, refill
 from stackmask.pda.interning cimport (
     EMPTY,
     EPS,
@@ -42,7 +43,7 @@ cdef bint add_all(uint64_t* words) noexcept:
 cdef class HeadTexts:
     """The terms of one store as texts of one vocabulary; ``path`` is the head that is asked about."""
 
-    def __cinit__(self, TermStore terms not None, semantics, Trie trie not None):
+    def __cinit__(self, TermStore terms not None, semantics, Trie trie not None, words):
         cdef int32_t k, kid
         self.terms = terms
         self.trie = trie
@@ -52,7 +53,7 @@ cdef class HeadTexts:
             kid = trie.kid_node[k]
             self.nodes_below[trie.kid_byte[k]] = trie.end[kid] - kid
 
-    cdef bint is_word(self, int32_t term) noexcept:
+    cdef bint is_word(self, int32_t term) except -1:
         """Tell whether a term is some bytes, or one of a few such texts. Cost: a load, once known."""
         cdef Term u = self.terms.terms[term]
         cdef Term kid
@@ -165,18 +166,18 @@ cdef class HeadTexts:
         cdef Term u
         cdef vector[int32_t] before
         cdef vector[int32_t] behind
-        self.spots.assign(1, 0)
+        refill(self.spots, 1, 0)
         for i in range(self.path.size()):
             u = self.terms.terms[self.path[i]]
             if u.kind == K_ALT:
                 # a letter and its escapes
-                before = self.spots
+                copy_items(before, self.spots)
                 behind.clear()
                 for k in range(u.a, u.a + u.b):
-                    self.spots = before
+                    copy_items(self.spots, before)
                     self.spell(self.terms.kids[k])
                     behind.insert(behind.end(), self.spots.begin(), self.spots.end())
-                self.spots = behind
+                copy_items(self.spots, behind)
             else:
                 self.spell(self.path[i])
             if self.spots.size() > FEW_PLACES:

@@ -1,5 +1,5 @@
 # States cut into heads and rests. See heads.pyx.
-from libc.stdint cimport int32_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.growing cimport Growing
@@ -7,6 +7,8 @@ from stackmask.pda.head_texts cimport HeadTexts
 from stackmask.pda.interning cimport Term
 from stackmask.pda.keys cimport KeyStates
 from stackmask.pda.semantics cimport Semantics
+from stackmask.pda.tables cimport KeyMap
+from stackmask.pda.word_table cimport WordTable
 
 
 cdef enum:
@@ -16,7 +18,7 @@ cdef enum:
 
 cdef struct Leaf:
     # one way on: a head, and what follows it, ``tail after``
-    int32_t head
+    int32_t head        # a term, or the number of a word
     int32_t tail
     int32_t after
     int32_t rest        # both as one state, or -1 while nothing asked for it
@@ -24,18 +26,15 @@ cdef struct Leaf:
     int32_t live        # behind it, the way is there while this can go on with them; EPS: always
     int32_t action      # what happens behind the head: that of an undeclared key, or ACTION_NONE
     int32_t call        # ... and its call
-    bint nullable       # what follows may be empty
-    bint calm           # what follows can end without a restriction pending, as far as is known
-    bint words          # the head is words only
-    int32_t run         # NO_RUN_ITEM, or the head is low to high of these blanks, up to where the rest begins
-    int32_t low
-    int32_t high        # -1 without bound
-    uint64_t first[4]   # bytes that it can begin with
+    int32_t run         # NO_RUN_ITEM, or the head is a loop of these blanks, up to where the rest begins
+    uint8_t nullable    # what follows may be empty
+    uint8_t calm        # what follows can end without a restriction pending, as far as is known
+    uint8_t words       # the head is a word
 
 
 cdef struct Cut:
     int32_t first       # leaves[first:first + count]; count is 0 where a state is not cut
-    int32_t count       # or -1 while it is not known
+    int32_t count
     int32_t other       # what is left of the state besides, or EMPTY
 
 
@@ -55,7 +54,9 @@ cdef struct Piece:
 cdef class Heads(HeadTexts):
     cdef KeyStates keys
     cdef Semantics semantics
-    cdef Growing[Cut] cuts           # by term
+    cdef WordTable words
+    cdef KeyMap cut_index           # term -> its place in ``cuts``
+    cdef Growing[Cut] cuts
     cdef Growing[Leaf] leaves
     # scratch
     cdef vector[Piece] parts        # what is still to be cut
@@ -70,7 +71,7 @@ cdef class Heads(HeadTexts):
     cdef int follow(self, Piece at) except -1
     cdef bint is_loop(self, Term loop) except -1
     cdef int unfold(self, Piece at, Term loop, int32_t next) except -1
-    cdef bint is_key(self, Term call, int32_t next, int32_t after) noexcept
+    cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1
     cdef int add_ready(self, Piece at) except -1
     cdef int join_rests(self) except -1
     cdef int find_blanks(self, int32_t state, Cut* found) except -1

@@ -17,7 +17,10 @@ never empty, and asks for no key state; what stands before it may.
 
 cimport cython
 
+from libc.stdint cimport uint32_t
+
 from stackmask.pda.bit_sets cimport count_bits
+from stackmask.pda.containers cimport refill
 from stackmask.pda.head_texts cimport MOST_LOOKS, first_of_word
 from stackmask.pda.interning cimport (
     ACTION_NONE,
@@ -37,6 +40,7 @@ from stackmask.pda.interning cimport (
     Term,
 )
 from stackmask.pda.semantics cimport Semantics
+from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 from stackmask.pda.terms cimport TermStore
 from stackmask.pda.trie cimport Trie
 
@@ -51,22 +55,26 @@ cdef enum:
 cdef class Heads(HeadTexts):
     """The cuts of the states of one store, found when they are first asked for."""
 
-    def __cinit__(self, TermStore terms not None, Semantics semantics not None, Trie trie not None):
+    def __cinit__(
+        self, TermStore terms not None, Semantics semantics not None, Trie trie not None, WordTable words
+    ):
         self.semantics = semantics
         self.keys = semantics.keys
+        self.words = words
+        map_init(&self.cut_index)
+
+    def __dealloc__(self):
+        map_free(&self.cut_index)
 
     cdef Cut cut(self, int32_t state) except *:
         """Return the ways on of a state. Remembered."""
         cdef Cut found
-        if <size_t>state >= self.cuts.size():
-            found.first = 0
-            found.count = UNSEEN
-            found.other = EMPTY
-            self.cuts.resize(self.terms.terms.size(), found)
-        found = self.cuts[state]
-        if found.count == UNSEEN:
-            self.find(state, &found)
-            self.cuts[state] = found
+        cdef int32_t at = map_get(&self.cut_index, <uint32_t>state)
+        if at != NO_VALUE:
+            return self.cuts[at]
+        self.find(state, &found)
+        map_put(&self.cut_index, <uint32_t>state, <int32_t>self.cuts.size())
+        self.cuts.push_back(found)
         return found
 
     cdef int find(self, int32_t state, Cut* found) except -1:
@@ -153,10 +161,7 @@ cdef class Heads(HeadTexts):
         leaf.after = leaf.call = EPS
         leaf.action = ACTION_NONE
         leaf.run = self.terms.terms[u.a].a
-        leaf.low = self.terms.terms[u.a].b
-        leaf.high = self.terms.terms[u.a].c
         leaf.words = leaf.nullable = leaf.calm = False
-        leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = ~<uint64_t>0
         leaf.live = EPS
         if self.terms.terms[u.b].flags & F_KEYS and not self.keys.always_lives(u.b):
             leaf.live = u.b
@@ -284,7 +289,7 @@ cdef class Heads(HeadTexts):
             self.parts.push_back(part)
         return 0
 
-    cdef bint is_key(self, Term call, int32_t next, int32_t after) noexcept:
+    cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1:
         """Tell whether a call is of an undeclared key, in quotes, and something follows it."""
         cdef int32_t rule = self.terms.call_rule[call.a], action = self.terms.call_action[call.a]
         cdef uint64_t words[4]
@@ -363,7 +368,7 @@ cdef class Heads(HeadTexts):
                 found = first
                 self.tail = self.path[k]
         if few:
-            self.path.assign(1, found)
+            refill(self.path, 1, found)
         return few
 
     cdef int32_t filled(self, int32_t item) except -1:
@@ -408,15 +413,13 @@ cdef class Heads(HeadTexts):
             leaf.action = self.terms.call_action[self.terms.terms[at.key].a]
         leaf.calm = not (self.terms.terms[at.term].flags | self.terms.terms[at.after].flags) & F_IMPURE
         leaf.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
-        leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = 0
-        if at.words or at.key != EPS:
-            first_of_word(self.terms, self.path[0], leaf.first)
+        if at.words:
+            leaf.head = self.words.number_of(self.path)
         else:
-            leaf.first[0] = leaf.first[1] = leaf.first[2] = leaf.first[3] = ~<uint64_t>0
-        while k:
-            k -= 1
-            head = self.terms.mk_seq(self.path[k], head)
-        leaf.head = head
+            while k:
+                k -= 1
+                head = self.terms.mk_seq(self.path[k], head)
+            leaf.head = head
         self.leaves.push_back(leaf)
         k = <int32_t>self.leaves.size() - 1
         leaf.live = EPS
@@ -456,5 +459,5 @@ cdef class Heads(HeadTexts):
 
     cdef int refuse(self, int32_t state) except -1:
         """Leave a state uncut from now on."""
-        self.cuts[state].count = 0
+        self.cuts[map_get(&self.cut_index, <uint32_t>state)].count = 0
         return 0

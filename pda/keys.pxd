@@ -36,10 +36,10 @@ cdef struct Spec:
 cdef struct KeyState:
     int32_t spec
     int32_t texts       # the set of undeclared keys used: a node, or SOME_TEXTS or MORE_TEXTS
-    int32_t count       # keys so far; in views no more than matters
+    int32_t count       # keys so far, no more than matters
     int32_t missing     # required slots that are not taken
     int32_t past        # ordered: slots below are over
-    int32_t taken       # words[taken:]: slots taken, as tests
+    int32_t taken       # words[taken:]: slots taken, as tests; none where they are ordered
     int32_t holds       # words[holds:]: the tests that hold
 
 

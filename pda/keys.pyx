@@ -18,6 +18,7 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from stackmask.pda.bit_sets cimport has_bit, list_bits, range_word
+from stackmask.pda.containers cimport copy_items, refill
 from stackmask.pda.interning cimport EMPTY, F_KEYS, K_ALT, K_CALL, K_REP, K_SEQ, TEST_RULE, Term
 from stackmask.pda.tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
@@ -98,7 +99,7 @@ cdef class KeyStates:
             k.texts = EMPTY_SET
             k.count = k.past = 0
             k.missing = self.specs[spec].missing
-            self.scratch.assign(self.specs[spec].words, 0)
+            refill(self.scratch, self.specs[spec].words, 0)
             self.specs[spec].fresh = self.intern(k)
         return self.specs[spec].fresh
 
@@ -109,12 +110,14 @@ cdef class KeyStates:
         self.scratch.resize(size)
         for i in range(size):
             self.scratch[i] = self.words[k.taken + i]
-        self.scratch[test >> 6] |= <uint64_t>1 << (test & 63)
         k.count += 1
         if has_bit(&self.words[self.specs[k.spec].required], test):
             k.missing -= 1
         if self.specs[k.spec].ordered:
+            # what is past cannot come, taken or not
             k.past = slot + 1
+        else:
+            self.scratch[test >> 6] |= <uint64_t>1 << (test & 63)
         return self.intern(k)
 
     cdef int32_t use(self, int32_t state, int32_t text) except -3:
@@ -181,7 +184,7 @@ cdef class KeyStates:
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.texts), <uint32_t>k.past)
         cdef int32_t id
         cdef KeyState* other
-        if k.texts < 0 and self.specs[k.spec].max_count < 0 and k.count > self.specs[k.spec].min_count:
+        if self.specs[k.spec].max_count < 0 and k.count > self.specs[k.spec].min_count:
             # beyond, the count decides nothing
             k.count = self.specs[k.spec].min_count
         h = mix(h, <uint32_t>k.count)
@@ -574,7 +577,7 @@ cdef class KeyStates:
                     found.clear()
                     list_bits(self.tests, self.tests.size() << 6, found)
                     if found.size() != self.rule_tests[rule].size():
-                        self.rule_tests[rule] = found
+                        copy_items(self.rule_tests[rule], found)
                         changed = True
             # where no rule begins with a new one, that was all
             changed = changed and called >= <int32_t>old

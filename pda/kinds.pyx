@@ -14,6 +14,7 @@ cimport cython
 from libcpp.unordered_map cimport unordered_map
 
 from stackmask.pda.below cimport UTF8_STATES, utf8_step, utf8_steps
+from stackmask.pda.containers cimport enter, look_up
 
 cdef enum:
     # kinds; one byte each: the punctuation of ASCII, from FIRST_MARK on
@@ -95,7 +96,6 @@ cdef class Kinds:
         cdef vector[int32_t] count          # ... whole characters
         cdef vector[int32_t] group_of, needed, order
         cdef unordered_map[uint64_t, int32_t] known
-        cdef unordered_map[uint64_t, int32_t].iterator at
         cdef int32_t n, d, t, s, k, group = 0, most = 0, total = token_first[nodes]
         cdef uint64_t found
         cdef const int8_t* steps = utf8_steps()
@@ -120,13 +120,11 @@ cdef class Kinds:
             if token_first[n] == token_first[n + 1]:
                 continue
             if self.kinds_of.empty() or self.kinds_of[group] != found:
-                at = known.find(found)
-                if at == known.end():
+                group = look_up(known, found, -1)
+                if group < 0:
                     group = <int32_t>self.kinds_of.size()
-                    known[found] = group
+                    enter(known, found, group)
                     self.kinds_of.push_back(found)
-                else:
-                    group = known[found]
             k = min(count[d] + (s > 0), MOST_CHARACTERS + 1)
             most = max(most, k)
             for t in range(token_first[n], token_first[n + 1]):

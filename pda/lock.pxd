@@ -7,6 +7,8 @@ cdef class StoreLock:
     cdef bint woken                     # one was told to look again, and has not yet
     cdef unsigned long owner            # the thread inside, or 0
     cdef unsigned long takes            # how often it was taken
+    cdef readonly bint spoiled          # memory ran out inside: what it guards may be half changed
 
     cdef int take(self) except -1
-    cdef void give(self) noexcept
+    cdef void give(self, bint done) noexcept
+    cdef void wake(self) noexcept

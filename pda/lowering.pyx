@@ -53,7 +53,7 @@ from stackmask.grammar.expressions cimport (
 )
 from stackmask.pda.interning cimport EMPTY, EPS, F_IMPURE, K_GUARD, K_SEQ
 from stackmask.pda.literal_trie cimport literal_trie
-from stackmask.pda.rule_scan cimport MAX_DEPTH, RuleScan, next_number
+from stackmask.pda.rule_scan cimport MAX_DEPTH, RuleScan, height_above, next_number
 from stackmask.pda.semantics cimport Semantics
 from stackmask.pda.terms cimport TermStore
 
@@ -71,6 +71,7 @@ cdef enum:
 
 TEST_KINDS = ("close", "continue", "undeclared")  # then the slots
 ALL_BYTES = (1 << 256) - 1
+cdef Expression ANY_TEXT = ir.ANY_TEXT
 
 
 @cython.final
@@ -81,6 +82,7 @@ cdef class Lowering(RuleScan):
     cdef Semantics semantics
     cdef dict pure
     cdef dict calls
+    cdef dict known             # id of a key spec or an action, which the rules hold -> its number
     cdef int64_t run_number     # nodes with references know their terms in this lowering
 
     def __cinit__(self, tables):
@@ -88,6 +90,7 @@ cdef class Lowering(RuleScan):
         self.semantics = tables.semantics
         self.pure = tables.pure
         self.calls = tables.calls
+        self.known = {}
         self.run_number = next_number()
 
     def run(self, rules, start):
@@ -115,8 +118,10 @@ cdef class Lowering(RuleScan):
             todo.extend(self.added)
         self.spread_keys(users)
         self.find_nullable(fresh, users)
+        fresh = self.add_plain(fresh)
         self.find_heights(fresh)
-        graph = {name: [other for other in self.refs[name] if other in self.refs] for name in fresh}
+        waiting = set(fresh)
+        graph = {name: [other for other in self.refs[name] if other in waiting] for name in fresh}
         for component in components(graph):
             if len(component) == 1 and component[0] not in graph[component[0]]:
                 self.add_rule(component[0])
@@ -127,7 +132,7 @@ cdef class Lowering(RuleScan):
             self.pure.clear()
         return self.reference(start, NO_ACTION, False)
 
-    # -- what can be empty, and what is called first -------------------------------------------------
+    # -- what can be empty ---------------------------------------------------------------------------
 
     cdef object empty_before(self, Expression expr):
         """Return the mask of next bytes before which an expression can be empty, or None if it never can."""
@@ -167,78 +172,6 @@ cdef class Lowering(RuleScan):
             return self.nullable.get(id(item_of(expr)))
         return None
 
-    cdef int find_nullable(self, list names, dict users) except -1:
-        """Find before which bytes each rule can be empty: the least fixpoint."""
-        todo = dict.fromkeys(names)
-        while todo:
-            name, _ = todo.popitem()
-            mask = self.empty_before(self.bodies[name])
-            if mask is not None and mask != self.nullable.get(name):
-                self.nullable[name] = mask
-                for user, _ in users.get(name, ()):
-                    todo[user] = None
-        return 0
-
-    cdef bint left_calls(self, Expression expr, dict found) except -1:
-        """Note the rules that an expression can call first; tell if it may be passed over."""
-        cdef bint passes
-        if not expr.flags:
-            return self.empty_before(expr) is not None
-        if expr.kind == REFERENCE:
-            found[(<RuleRef>expr).name] = None
-        elif expr.kind == SEQUENCE:
-            for item in items_of(expr):
-                if not self.left_calls(item, found):
-                    return False
-            return True
-        elif expr.kind == CHOICE:
-            passes = False
-            for item in items_of(expr):
-                if self.left_calls(item, found):
-                    passes = True
-            return passes
-        elif expr.kind == REPEAT:
-            return self.left_calls(item_of(expr), found) or (<Repeat>expr).min == 0
-        elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
-            found[self.callee(item_of(expr))] = None
-        elif expr.kind == SLOT or expr.kind == KEY_TEST:
-            return True
-        return self.empty_before(expr) is not None
-
-    cdef int find_heights(self, list names) except -1:
-        """Give each rule a height above those of the rules that it can call first."""
-        cdef dict calls = {}, called, heights = self.heights
-        cdef list stack, missing
-        cdef Py_ssize_t height
-        for name in names:
-            called = calls[name] = {}
-            self.left_calls(self.bodies[name], called)
-        for start in reversed(names):  # callees mostly come after their callers
-            height = height_above(<dict>calls[start], heights)
-            if height:
-                heights[start] = height
-                continue
-            stack = [start]
-            open_rules = set()
-            while stack:
-                name = stack[len(stack) - 1]
-                if name in heights:
-                    stack.pop()
-                    continue
-                height = height_above(<dict>calls[name], heights)
-                if height:
-                    heights[name] = height
-                    stack.pop()
-                    open_rules.discard(name)
-                    continue
-                missing = [callee for callee in calls[name] if callee not in heights]
-                open_rules.add(name)
-                if not open_rules.isdisjoint(missing):
-                    names = sorted(map(str, open_rules))[:5]
-                    raise AssertionError(f"left recursion after normalisation: {names}")
-                stack.extend(missing)
-        return 0
-
     # -- rules ---------------------------------------------------------------------------------------
 
     cdef object known_pure(self, Expression body):
@@ -261,6 +194,33 @@ cdef class Lowering(RuleScan):
             rules[key] = number
         self.numbers[name] = number
         return 0
+
+    cdef list add_plain(self, list names):
+        """Number the rules that call none which has no number yet, from the last one; return the others."""
+        cdef list left
+        cdef dict called, numbers = self.numbers
+        cdef Py_ssize_t before = 2 * len(names)
+        cdef bint ready
+        while 8 * (before - len(names)) > before:  # while a round is worth it, so that the cost is linear
+            before = len(names)
+            left = []
+            for name in reversed(names):  # callees mostly come after their callers
+                ready = True
+                for other in <dict>self.refs[name]:
+                    if other not in numbers:
+                        ready = False
+                        break
+                if ready:
+                    called = {}
+                    self.left_calls(self.bodies[name], called)
+                    self.heights[name] = height_above(called, self.heights)
+                    self.add_rule(name)
+                    self.remember([name])
+                else:
+                    left.append(name)
+            left.reverse()
+            names = left
+        return names
 
     cdef int add_rules(self, list component, dict graph) except -1:
         """Number rules that call each other: by their shape, seen from the first of them."""
@@ -376,7 +336,7 @@ cdef class Lowering(RuleScan):
         if expr.lowered_by == self.run_number:
             return expr.term_here
         made = self.make(expr)
-        if expr.kind < REFERENCE:
+        if expr.kind <= REFERENCE:
             expr.term_here = made
             expr.lowered_by = self.run_number
         return made
@@ -384,6 +344,7 @@ cdef class Lowering(RuleScan):
     cdef int32_t make(self, Expression expr) except -1:
         """Make the term of an expression that is not known yet."""
         cdef int32_t made = EPS
+        cdef vector[int32_t] kids
         cdef tuple items
         cdef Py_ssize_t i
         cdef int kind = expr.kind
@@ -405,13 +366,19 @@ cdef class Lowering(RuleScan):
         if kind == CHOICE:
             return self.choice((<Choice>expr).items)
         if kind == REPEAT:
-            return self.terms.repeat(self.term(item_of(expr)), (<Repeat>expr).min, (<Repeat>expr).max)
+            found = (<Repeat>expr).max
+            return self.terms.mk_rep(
+                self.term(item_of(expr)), (<Repeat>expr).min, -1 if found is None else <int32_t>found
+            )
         if kind == INTERSECTION:
-            return self.terms.intersection([self.term(item) for item in items_of(expr)])
+            for item in items_of(expr):
+                kids.push_back(self.regular(item))
+            return self.terms.mk_and(kids)
         if kind == COMPLEMENT:
-            self.terms.any_text = self.term(ir.ANY_TEXT)
-            made = self.terms.complement(self.term(item_of(expr)))
-            return self.terms.intersection([self.terms.any_text, made])
+            self.terms.any_text = self.term(ANY_TEXT)
+            kids.push_back(self.terms.any_text)
+            kids.push_back(self.terms.mk_not(self.regular(item_of(expr))))
+            return self.terms.mk_and(kids)
         if kind == REFERENCE:
             return self.reference((<RuleRef>expr).name, NO_ACTION, (<RuleRef>expr).nonempty)
         if kind == TOKEN:
@@ -422,13 +389,13 @@ cdef class Lowering(RuleScan):
             return self.terms.guard(ALL_BYTES & ~(<NotFollowedBy>expr).mask)
         if kind == CAPTURE:
             self.stacked |= (<Capture>expr).action == "push"
-            action = self.semantics.add_action((<Capture>expr).action)
+            action = self.action_number((<Capture>expr).action)
             return self.reference(self.callee(item_of(expr)), action, True)
         if kind == SCOPE or kind == KEYED:
             nonempty = item_of(expr).kind == REFERENCE and (<RuleRef>item_of(expr)).nonempty
             if kind == SCOPE:
                 return self.reference(self.callee(item_of(expr)), SCOPE_ACTION, nonempty)
-            spec = self.semantics.keys.add_spec((<Keyed>expr).spec)
+            spec = self.spec_number((<Keyed>expr).spec)
             rule = self.numbers[self.callee(item_of(expr))]
             return self.terms.call(self.call(rule, KEYED_ACTION - spec), nonempty)
         if kind == SLOT:
@@ -439,6 +406,13 @@ cdef class Lowering(RuleScan):
         self.stacked |= resolver == "top"
         return self.terms.call(self.call(-1 - self.semantics.add_resolver(resolver), NO_ACTION))
 
+    cdef int32_t regular(self, Expression expr) except -1:
+        """Return the term of an operand of `&` or `!`. Raises: ValueError if it is not regular."""
+        cdef int32_t made = self.term(expr)
+        if self.terms.terms[made].flags & F_IMPURE:
+            raise ValueError("`&` and `!` need regular terms")
+        return made
+
     cdef int32_t before(self, Expression expr, int32_t rest) except -1:
         """Return the term of an expression and then ``rest``.
 
@@ -447,15 +421,24 @@ cdef class Lowering(RuleScan):
         within their sequence, so those are.
         """
         cdef tuple items
+        cdef Expression item
         cdef Py_ssize_t i
-        cdef int32_t made, kind
         if expr.kind == SEQUENCE and not expr.flags & RESTRICTS:
+            if rest == EPS:  # as it would be alone: what several sequences end with is made once
+                return self.term(expr)
             items = (<Sequence>expr).items
             for i in range(len(items) - 1, -1, -1):
-                rest = self.before(<Expression?>items[i], rest)
+                item = <Expression?>items[i]
+                if item.kind != SEQUENCE and not item.flags and item.owner == self.tag and self.tag:
+                    rest = self.joined(item.term, rest)  # a character of a name, mostly
+                else:
+                    rest = self.before(item, rest)
             return rest
-        made = self.term(expr)
-        kind = self.terms.terms[made].kind
+        return self.joined(self.term(expr), rest)
+
+    cdef inline int32_t joined(self, int32_t made, int32_t rest) except -1:
+        """Return the term ``made`` and then ``rest``."""
+        cdef int32_t kind = self.terms.terms[made].kind
         if kind == K_SEQ or kind == K_GUARD or made == EMPTY or made == EPS or rest == EMPTY or rest == EPS:
             return self.terms.mk_seq(made, rest)
         return self.terms.intern_seq(made, rest)
@@ -500,6 +483,22 @@ cdef class Lowering(RuleScan):
         """Return the term that calls a rule, by name."""
         return self.terms.call(self.call(self.numbers[name], action), nonempty, name in self.keyed)
 
+    cdef int32_t spec_number(self, object spec) except -1:
+        """Return the number of what the keys of an object must satisfy. The same one is looked up once."""
+        cdef object key = <Py_ssize_t><void*>spec
+        cdef object found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.semantics.keys.add_spec(spec)
+        return found
+
+    cdef int32_t action_number(self, object action) except -1:
+        """Return the number of what a capture does. The same one is looked up once."""
+        cdef object key = <Py_ssize_t><void*>action
+        cdef object found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.semantics.add_action(action)
+        return found
+
     cdef int32_t test(self, int32_t number) except -1:
         """Return the term that asks the key state: a call that ends where it begins."""
         return self.terms.call(self.call(TEST_RULE - number, NO_ACTION), False, True)
@@ -511,17 +510,3 @@ cdef class Lowering(RuleScan):
         if found is None:
             found = self.calls[key] = self.terms.add_call(rule, action)
         return found
-
-
-cdef Py_ssize_t height_above(dict called, dict heights) except -1:
-    """Return the height of a rule that calls these first; 0 if that of one of them is not known."""
-    cdef Py_ssize_t height = 0, other
-    cdef object name, found
-    for name in called:
-        found = heights.get(name)
-        if found is None:
-            return 0
-        other = found
-        if other > height:
-            height = other
-    return height + 1

@@ -102,6 +102,7 @@ cdef class MaskTable:
     cdef Growing[Mask] masks
     cdef vector[uint32_t*] rows             # dense masks, joined masks and filters
     cdef vector[pair[voidp, size_t]] blocks     # what rows lie in: memory and bytes
+    cdef size_t block_bytes                 # of all
     cdef char* fresh                        # of the last block: the rows that are not taken yet
     cdef size_t fresh_rows
     cdef Growing[int32_t] sparse_tokens

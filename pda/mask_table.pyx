@@ -17,6 +17,7 @@ cdef enum:
     MERGE_NODES = 4096  # a larger subtree is walked where it is, not merged
     FIRST_ROWS = 8      # rows of the first block; each block has as many as there are, up to
     BLOCK_BYTES = 1 << 21       # ... a page of 2 MB, which costs a quarter of as many small pages
+    SHARE = 16          # of a budget, that a block is at most
     BETWEEN = 64        # bytes between rows at least: multiples of 4 KB would share lines of the cache
 
 
@@ -59,6 +60,7 @@ cdef class MaskTable:
         self.rows.clear()
         self.fresh = NULL
         self.fresh_rows = 0
+        self.block_bytes = 0
         return 0
 
     def add_token_class(self, tokens):
@@ -107,11 +109,18 @@ cdef class MaskTable:
             if block.second > BLOCK_BYTES:
                 self.fresh_rows = max(<size_t>1, BLOCK_BYTES // bytes)
                 block.second = max(<size_t>BLOCK_BYTES, bytes)
+            if block.second > self.max_bytes // SHARE:
+                # of a small budget, a block must not be much
+                self.fresh_rows = max(<size_t>1, self.max_bytes // SHARE // bytes)
+                block.second = bytes * self.fresh_rows
+            self.blocks.push_back(block)
             block.first = zeroed(block.second)
             if block.first == NULL:
+                self.blocks.pop_back()
                 self.fresh_rows = 0
                 raise MemoryError()
-            self.blocks.push_back(block)
+            self.blocks[self.blocks.size() - 1] = block
+            self.block_bytes += block.second
             self.fresh = <char*>block.first
         row = <uint32_t*>self.fresh
         self.rows.push_back(row)

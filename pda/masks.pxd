@@ -7,6 +7,8 @@ from stackmask.pda.whole_masks cimport WholeMasks
 
 
 cdef class MaskStore(WholeMasks):
+    cdef size_t index_bytes                 # when there were so many walks:
+    cdef uint64_t indexes_weighed
     cdef uint64_t weighed                   # walks when that was looked at last
     # scratch of one fill
     cdef vector[uint32_t] unsure            # tokens that only the real configuration can confirm
@@ -26,3 +28,4 @@ cdef class MaskStore(WholeMasks):
     cdef int32_t finished(self, ConfigSpace family, int32_t config) noexcept
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
     cdef size_t nbytes(self) noexcept
+    cdef int weigh_indexes(self) noexcept

@@ -24,3 +24,6 @@ class MaskStore(WholeMasks):
 
     def counts(self) -> dict[str, int]:
         """Return sizes: masks, walks, hits, bytes held by masks."""
+
+    def nbytes_held(self) -> int:
+        """Return about how many bytes stay when masks are dropped: what is known of terms."""

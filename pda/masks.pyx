@@ -17,17 +17,26 @@ cimport cython
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.config_table cimport DEAD
+from stackmask.pda.containers cimport refill
 from stackmask.pda.filters cimport Excluded, Tail
+from stackmask.pda.heads cimport Cut, Leaf
 from stackmask.pda.keys cimport KEYS_UNKNOWN
-from stackmask.pda.mask_table cimport Group, Include, Mask
+from stackmask.pda.mask_table cimport Group, Include, Mask, Pending
+from stackmask.pda.narrowed_runs cimport Without
 from stackmask.pda.remainders cimport INCLUSIVE
 from stackmask.pda.row_words cimport copy_words
+from stackmask.pda.run_cuts cimport ByteSet, RunPart
 from stackmask.pda.runs cimport NOT_A_CODE, Exit
+from stackmask.pda.shortcuts cimport Length
+from stackmask.pda.stays cimport Stay
+from stackmask.pda.walks cimport Joint
 from stackmask.pda.whole_masks cimport NO_MASK
+from stackmask.pda.word_table cimport Word
 
 cdef enum:
     MANY_BELOW = 4       # places below a node for which it stands
     FEW_NODES = 8        # a smaller subtree is run, not put together
+    WEIGHED = 32         # walks, after which indexes are weighed again
 
 
 @cython.final
@@ -40,6 +49,7 @@ cdef class MaskStore(WholeMasks):
         self.fills = 0
         self.hits = 0
         self.settled = 0
+        self.index_bytes = self.indexes_weighed = 0
 
     # -- places where the semantic state decides -----------------------------------------------------
 
@@ -141,7 +151,7 @@ cdef class MaskStore(WholeMasks):
         cdef size_t k
         cdef int32_t i, n
         cdef uint32_t left
-        self.unsure.assign(self.width, 0)
+        refill(self.unsure, self.width, 0)
         for k in range(self.parts_unsure.size()):
             self.apply(self.parts_unsure[k], self.unsure.data())
         for i in range(self.width):
@@ -158,6 +168,7 @@ cdef class MaskStore(WholeMasks):
         if self.nbytes() + self.space.nbytes() > self.max_bytes:
             self.drop()
             self.forget_whole()
+            self.weigh_indexes()
             self.epoch += 1
         return 0
 
@@ -252,10 +263,47 @@ cdef class MaskStore(WholeMasks):
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held by masks, remainders and runs."""
-        cdef size_t held = 4 * <size_t>self.width * self.rows.size() + sizeof(Mask) * self.masks.size()
+        # rows that are not taken yet count: a block of large pages is there as a whole
+        cdef size_t held = self.block_bytes + 8 * self.rows.size() + sizeof(Mask) * self.masks.size()
         held += 4 * (self.sparse_tokens.size() + self.places.size())
         held += 4 * (self.readers.size() + self.mask_groups.size())
         held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
         held += 4 * self.excluded_tokens.size() + sizeof(Excluded) * self.exclusions.size()
         held += sizeof(Tail) * self.tails.size() + sizeof(Exit) * self.tail_exits.size()
-        return held + self.whole_nbytes() + self.runs.nbytes()
+        if self.walks - self.indexes_weighed >= WEIGHED or self.walks < self.indexes_weighed:
+            self.weigh_indexes()
+        return held + self.whole_nbytes() + self.runs.nbytes() + self.index_bytes
+
+    cdef int weigh_indexes(self) noexcept:
+        """Count the bytes of what finds masks, and of what is known of configurations of walks.
+
+        They lie far apart, so they are counted with every few walks only.
+        """
+        cdef uint64_t maps, ints
+        maps = self.keyed_roots.mask + self.roots_below.mask + self.entry_index.mask + self.children.mask
+        maps += self.rest_index.mask + self.joint_index.mask + self.grouped_index.mask + self.slice_index.mask
+        maps += self.filter_index.mask + self.both_index.mask + self.without_index.mask + self.part_index.mask
+        maps += self.inside_index.mask + self.tail_index.mask + self.met_codes.mask + self.follow_index.mask
+        maps += self.word_children.mask + self.visited.mask + self.runs.exit_index.mask
+        maps += self.runs.merge_index.mask + self.runs.remainder_index.mask + self.runs.run_index.mask
+        maps += self.runs.code_index.mask
+        ints = self.fails.size() + self.few_served.size() + self.plain_of.size() + self.first_at.size()
+        ints += self.split_of.size() + self.split_first.size()
+        ints += self.split_count.size() + self.split_parts.size() + self.stay_at.size() + self.rests.size()
+        ints += self.key_starts.size() + self.forest.kid_first.size() + self.forest.kid_node.size()
+        self.index_bytes = 12 * maps + 4 * ints + sizeof(ByteSet) * self.first.size()
+        self.index_bytes += sizeof(Stay) * self.stay_of.size() + sizeof(Pending) * self.pendings.size()
+        self.index_bytes += sizeof(RunPart) * self.parts.size() + sizeof(Without) * self.withouts.size()
+        self.index_bytes += sizeof(Joint) * self.joints.size() + 8 * self.group_first.size()
+        self.index_bytes += 8 * (self.group_index.mask + self.forest.root_index.mask + self.followed.size())
+        self.index_bytes += self.forest.kid_byte.size() + self.forest.twice.size()
+        self.indexes_weighed = self.walks
+        return 0
+
+    def nbytes_held(self):
+        """Return about how many bytes stay when masks are dropped: what is known of terms."""
+        cdef size_t held = sizeof(Cut) * self.heads.cuts.size() + sizeof(Leaf) * self.heads.leaves.size()
+        held += self.heads.word_of.size() + 12 * self.heads.cut_index.mask
+        held += sizeof(Word) * self.words.words.size() + 4 * self.words.items.size()
+        held += 8 * self.words.index.mask
+        return held + sizeof(Length) * self.lengths.size() + 12 * self.length_index.mask

@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.config_table cimport Member
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport Edge
 from stackmask.pda.heads cimport Heads, Leaf
@@ -80,8 +81,8 @@ cdef class MaskParts(Simulation):
     cdef int expand(self, ConfigSpace family, Visit at) except -3
     cdef bint is_few(self, int32_t group) noexcept
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
-    cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) noexcept
-    cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept
+    cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) except -1
+    cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1
     cdef bint visit_blanks(
         self, ConfigSpace family, Leaf leaf, int32_t group, int32_t frame, Visit at
     ) except -1
@@ -95,5 +96,6 @@ cdef class MaskParts(Simulation):
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3
     cdef int go_on(self, int32_t mask, int32_t frame, Visit at) except -3
     cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3
+    cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3
     cdef int collect(self, ConfigSpace family, int32_t config) except -3
     cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3

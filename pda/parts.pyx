@@ -8,12 +8,24 @@ vocabulary, or tokens.
 
 from libc.stdint cimport uint8_t, uint64_t
 
+from stackmask.pda.bit_sets cimport share_byte
 from stackmask.pda.config_table cimport Member
 from stackmask.pda.frames cimport BOTTOM_REST, Edge
 from stackmask.pda.heads cimport NO_RUN_ITEM, NO_TEST, Cut, Heads, Leaf
-from stackmask.pda.interning cimport ACTION_NONE, ACTION_SCOPE, ANY_BYTE, EMPTY, EPS, F_KEYS, F_LOCAL, Ends
+from stackmask.pda.interning cimport (
+    ACTION_NONE,
+    ACTION_SCOPE,
+    ANY_BYTE,
+    EMPTY,
+    EPS,
+    F_KEYS,
+    F_LOCAL,
+    Ends,
+    Term,
+)
 from stackmask.pda.keys cimport KEYS_UNKNOWN, MORE_TEXTS, TEST_SLOT
 from stackmask.pda.mask_table cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask, leads_nowhere
+from stackmask.pda.reachable cimport ACTION_BACK
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.repeated_walks cimport NOT_JOINT
 from stackmask.pda.runs cimport NOT_A_CODE
@@ -34,7 +46,7 @@ cdef class MaskParts(Simulation):
 
     def __cinit__(self):
         map_init(&self.visited)
-        self.heads = Heads(self.terms, self.semantics, self.trie)
+        self.heads = Heads(self.terms, self.semantics, self.trie, self.words)
         self.most_visits = 0
 
     def __dealloc__(self):
@@ -108,13 +120,13 @@ cdef class MaskParts(Simulation):
         map_put(&self.visited, h, <int32_t>n)
         return False
 
-    cdef bint is_strict(self, ConfigSpace family, int32_t frame) noexcept:
+    cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1:
         """Tell whether a return from a frame, or from below it, may be forbidden."""
         if family.frames[frame].keys_forbid:
             return True
         return not self.sure and self.may_forbid(family, frame, MANY_RETURNS)
 
-    cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) noexcept:
+    cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) except -1:
         """Tell whether an action may forbid a return, or one behind it before anything must be read."""
         cdef Edge edge
         cdef int32_t e
@@ -169,13 +181,12 @@ cdef class MaskParts(Simulation):
             first = self.first_of_group(group)
         for i in range(cut.first, cut.first + cut.count):
             leaf = self.heads.leaves[i]
-            if first != NULL and not (
-                first[0] & leaf.first[0]
-                or first[1] & leaf.first[1]
-                or first[2] & leaf.first[2]
-                or first[3] & leaf.first[3]
-            ):
-                continue
+            if first != NULL:
+                if leaf.words:
+                    if not share_byte(first, self.words.words[leaf.head].begins):
+                        continue
+                elif leaf.action != ACTION_NONE and not (first[0] >> c'"') & 1:
+                    continue
             on.keys = at.keys
             if leaf.test != NO_TEST:
                 if not self.semantics.keys.holds(at.keys, leaf.test):
@@ -238,6 +249,7 @@ cdef class MaskParts(Simulation):
         have asked; return whether there are such runs. In remainders blanks are walked, once for all rests.
         """
         cdef int32_t run, tail, found, code
+        cdef Term blanks = self.terms.terms[leaf.head]
         cdef vector[int32_t] nowhere
         cdef Edge edge
         if group != WHOLE:
@@ -253,12 +265,12 @@ cdef class MaskParts(Simulation):
         if code == NOT_A_CODE or not self.runs.is_made(code):
             return False
         run = self.runs.run_of(code, 0)
-        found = self.slice(run, leaf.high)
+        found = self.slice(run, blanks.c)
         if found != NO_TOKENS:
             self.use_part(found, at)
         tail = self.tail_of(run, -1)
-        if leaf.low <= self.tails[tail].most_before:
-            at.filter = self.filter_both(at.filter, self.filter_of(tail, leaf.low, leaf.high))
+        if blanks.b <= self.tails[tail].most_before:
+            at.filter = self.filter_both(at.filter, self.filter_of(tail, blanks.b, blanks.c))
             edge.rest = leaf.rest
             edge.parent = frame
             edge.action = ACTION_NONE
@@ -391,11 +403,16 @@ cdef class MaskParts(Simulation):
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3:
         """Visit, for every edge, the mask of a walk that knows where it returns to."""
         cdef Edge edge
-        cdef int32_t e, j
+        cdef int32_t e, j, keys = at.keys
         for e in range(self.count_edges(family, at)):
             edge = self.edge_of(family, at, e)
             if edge.rest == BOTTOM_REST:
                 continue
+            if edge.action == ACTION_BACK:
+                at.keys = self.semantics.keys_at(edge.saved)
+                edge.action = ACTION_NONE
+            else:
+                at.keys = keys
             j = NOT_JOINT
             if edge.action == ACTION_NONE and (
                 at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
@@ -405,9 +422,14 @@ cdef class MaskParts(Simulation):
                 # merged after all: where captures keep texts, running all tokens would cost more
                 j = self.grouped_mask(joint, self.is_strict(family, at.frame))
                 self.visit(j, at.frame, at.rest, at.filter, at.keys, at.unsure, at.origin, at.action)
+                if family.is_summary:
+                    # other edges are of other frames
+                    continue
                 return 0
             if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
                 self.simulate_all = True
+                if family.is_summary:
+                    continue
                 return 0
             self.visit(j, edge.parent, EPS, at.filter, at.keys, at.unsure, at.origin)
         return 0
@@ -417,7 +439,9 @@ cdef class MaskParts(Simulation):
         cdef int32_t sem = self.groups[group].sem, state = edge.rest, found
         cdef int32_t known = self.semantics.keys_at(sem)
         cdef bint strict = self.is_strict(family, edge.parent)
-        if edge.action <= ACTION_SCOPE:
+        if edge.action == ACTION_BACK:
+            at.keys = self.semantics.keys_at(edge.saved)
+        elif edge.action <= ACTION_SCOPE:
             at.keys = self.semantics.keys_at(edge.saved)
             known = KEYS_UNKNOWN
             sem = SEM_SYMBOL
@@ -497,6 +521,20 @@ cdef class MaskParts(Simulation):
                 return found
         return self.keyed_root(state, self.semantics.symbol_with(keys), strict)
 
+    cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3:
+        """Visit the masks of a member: of its heads, where it is cut. ``keys``: of the object around."""
+        cdef Visit at
+        at.filter = NO_FILTER
+        at.unsure = False
+        at.origin = -1
+        at.keys = keys
+        if self.is_cut(m.state, keys) and self.visit_heads(family, m.state, WHOLE, m.frame, at):
+            m.state = self.heads.cut(m.state).other
+        if m.state != EMPTY:
+            at.mask = self.root_of(m.state, keys, self.is_strict(family, m.frame))
+            self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
+        return 0
+
     cdef int collect(self, ConfigSpace family, int32_t config) except -3:
         """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
         self.to_simulate.clear()
@@ -512,11 +550,7 @@ cdef class MaskParts(Simulation):
         cdef size_t roots, k = 0
         cdef bint strict
         cdef Member m
-        cdef Visit at
         cdef vector[vector[uint8_t]] texts
-        at.filter = NO_FILTER
-        at.unsure = False
-        at.origin = -1
         cdef size_t most = MANY_VISITS
         self.visits.clear()
         self.visited_ready = False
@@ -532,15 +566,11 @@ cdef class MaskParts(Simulation):
             keys = self.semantics.keys_at(m.sem)
             if keys > KEYS_UNKNOWN:
                 most = MANY_KEYED
-            strict = self.is_strict(family, m.frame)
             if above:
+                strict = self.is_strict(family, m.frame)
                 self.visit(self.root_below(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
             else:
-                at.keys = keys
-                if self.is_cut(m.state, keys) and self.visit_heads(family, m.state, WHOLE, m.frame, at):
-                    m.state = self.heads.cut(m.state).other
-                if m.state != EMPTY:
-                    self.visit(self.root_of(m.state, keys, strict), m.frame, EPS, NO_FILTER, keys)
+                self.visit_member(family, m, keys)
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
                 texts.clear()
                 where = self.semantics.rest_of_keys(m.sem, texts)

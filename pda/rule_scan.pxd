@@ -53,6 +53,11 @@ cdef class RuleScan:
     cdef object empty_before(self, Expression expr)
     cdef int remember(self, list component) except -1
     cdef int spread_keys(self, dict users) except -1
+    cdef int find_nullable(self, list names, dict users) except -1
+    cdef int update_nullable(self, object name, dict users, dict todo) except -1
+    cdef bint left_calls(self, Expression expr, dict found) except -1
+    cdef int find_heights(self, list names) except -1
 
 
 cdef int64_t next_number() noexcept
+cdef Py_ssize_t height_above(dict called, dict heights) except -1

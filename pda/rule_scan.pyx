@@ -13,12 +13,15 @@ from stackmask.grammar.expressions cimport (
     CHOICE,
     COMPLEMENT,
     INTERSECTION,
+    KEY_TEST,
     KEYED,
     REFERENCE,
     REPEAT,
     SCOPE,
     SEQUENCE,
+    SLOT,
     Expression,
+    Repeat,
     RuleRef,
     item_of,
     items_of,
@@ -235,6 +238,101 @@ cdef class RuleScan:
                     self.keyed.add(user)
                     names.append(user)
         return 0
+
+    # -- what can be empty, and what is called first -------------------------------------------------
+
+    cdef int find_nullable(self, list names, dict users) except -1:
+        """Find before which bytes each rule can be empty: the least fixpoint."""
+        cdef dict todo = {}
+        for name in reversed(names):  # callees mostly come after their callers
+            self.update_nullable(name, users, todo)
+        while todo:
+            name, _ = todo.popitem()
+            self.update_nullable(name, users, todo)
+        return 0
+
+    cdef int update_nullable(self, object name, dict users, dict todo) except -1:
+        """Find before which bytes a rule can be empty; where that is news, its users are to be done again."""
+        cdef object mask = self.empty_before(self.bodies[name])
+        if mask is not None and mask != self.nullable.get(name):
+            self.nullable[name] = mask
+            for user, _ in users.get(name, ()):
+                todo[user] = None
+        return 0
+
+    cdef bint left_calls(self, Expression expr, dict found) except -1:
+        """Note the rules that an expression can call first; tell if it may be passed over."""
+        cdef bint passes
+        if not expr.flags:
+            return self.empty_before(expr) is not None
+        if expr.kind == REFERENCE:
+            found[(<RuleRef>expr).name] = None
+        elif expr.kind == SEQUENCE:
+            for item in items_of(expr):
+                if not self.left_calls(item, found):
+                    return False
+            return True
+        elif expr.kind == CHOICE:
+            passes = False
+            for item in items_of(expr):
+                if self.left_calls(item, found):
+                    passes = True
+            return passes
+        elif expr.kind == REPEAT:
+            return self.left_calls(item_of(expr), found) or (<Repeat>expr).min == 0
+        elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
+            found[self.callee(item_of(expr))] = None
+        elif expr.kind == SLOT or expr.kind == KEY_TEST:
+            return True
+        return self.empty_before(expr) is not None
+
+    cdef int find_heights(self, list names) except -1:
+        """Give each rule a height above those of the rules that it can call first."""
+        cdef dict calls = {}, called, heights = self.heights
+        cdef list stack, missing
+        cdef Py_ssize_t height
+        for name in names:
+            called = calls[name] = {}
+            self.left_calls(self.bodies[name], called)
+        for start in reversed(names):  # callees mostly come after their callers
+            height = height_above(<dict>calls[start], heights)
+            if height:
+                heights[start] = height
+                continue
+            stack = [start]
+            open_rules = set()
+            while stack:
+                name = stack[len(stack) - 1]
+                if name in heights:
+                    stack.pop()
+                    continue
+                height = height_above(<dict>calls[name], heights)
+                if height:
+                    heights[name] = height
+                    stack.pop()
+                    open_rules.discard(name)
+                    continue
+                missing = [callee for callee in calls[name] if callee not in heights]
+                open_rules.add(name)
+                if not open_rules.isdisjoint(missing):
+                    names = sorted(map(str, open_rules))[:5]
+                    raise AssertionError(f"left recursion after normalisation: {names}")
+                stack.extend(missing)
+        return 0
+
+
+cdef Py_ssize_t height_above(dict called, dict heights) except -1:
+    """Return the height of a rule that calls these first; 0 if that of one of them is not known."""
+    cdef Py_ssize_t height = 0, other
+    cdef object name, found
+    for name in called:
+        found = heights.get(name)
+        if found is None:
+            return 0
+        other = found
+        if other > height:
+            height = other
+    return height + 1
 
 
 cdef int32_t number_at(KnownRules known, Py_ssize_t place) noexcept:

@@ -21,7 +21,7 @@ from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.below cimport UTF8_STATES, Below, utf8_steps
-from stackmask.pda.interning cimport EMPTY, EPS, F_BOOL, F_IMPURE
+from stackmask.pda.interning cimport EMPTY, EPS, F_BOOL, F_IMPURE, ClassMap
 from stackmask.pda.kinds cimport Kinds, may_be
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
@@ -60,50 +60,48 @@ cdef class Runs:
         cdef vector[int32_t] states
         cdef Code code
         cdef size_t head = 0, k
-        cdef int32_t d, map, b, same, target, base = <int32_t>self.table.size()
+        cdef int32_t d, b, c, base = <int32_t>self.table.size()
+        cdef ClassMap map
+        cdef int16_t[256] targets
+        cdef int16_t* row
         if found != NO_VALUE:
             return found
         map_put(&self.code_index, item, NOT_A_CODE)
         if self.terms.terms[item].flags & (F_BOOL | F_IMPURE) or self.terms.terms[item].nu >= 0:
             return NOT_A_CODE
         states.push_back(item)
+        for k in range(4):
+            code.first[k] = code.used[k] = code.last[k] = 0
         while head < states.size():
             self.table.resize(base + 256 * (head + 1))
-            map = self.terms.classes_of(states[head])
+            # steps make maps, and these move
+            map = self.terms.maps[self.terms.classes_of(states[head])]
+            for c in range(map.count):
+                targets[c] = -1
+                d = self.terms.step(states[head], map.byte_of[c])
+                if d == EPS:
+                    targets[c] = 0
+                elif d != EMPTY:
+                    if self.terms.terms[d].nu >= 0 or states.size() > MAX_CODE_STATES:
+                        self.table.resize(base)
+                        return NOT_A_CODE
+                    for k in range(1, states.size()):
+                        if states[k] == d:
+                            targets[c] = <int16_t>k
+                    if targets[c] < 0:
+                        targets[c] = <int16_t>states.size()
+                        states.push_back(d)
+            row = &self.table[base + 256 * head]
             for b in range(256):
-                target = -1
-                same = self.terms.maps[map].byte_of[self.terms.maps[map].of[b]]
-                if same != b:
-                    target = self.table[base + 256 * head + same]
-                else:
-                    d = self.terms.step(states[head], b)
-                    if d == EPS:
-                        target = 0
-                    elif d != EMPTY:
-                        if self.terms.terms[d].nu >= 0 or states.size() > MAX_CODE_STATES:
-                            self.table.resize(base)
-                            return NOT_A_CODE
-                        for k in range(states.size()):
-                            if states[k] == d and k > 0:
-                                target = <int32_t>k
-                        if target < 0:
-                            target = <int32_t>states.size()
-                            states.push_back(d)
-                self.table[base + 256 * head + b] = <int16_t>target
+                row[b] = targets[map.of[b]]
+                code.used[b >> 6] |= <uint64_t>(row[b] >= 0) << (b & 63)
+                code.last[b >> 6] |= <uint64_t>(row[b] == 0) << (b & 63)
+            if head == 0:
+                for k in range(4):
+                    code.first[k] = code.used[k]
             head += 1
         code.first_row = base
         code.states = <int32_t>states.size()
-        for k in range(4):
-            code.first[k] = code.used[k] = code.last[k] = 0
-        for b in range(256):
-            if self.table[base + b] >= 0:
-                code.first[b >> 6] |= <uint64_t>1 << (b & 63)
-            for k in range(states.size()):
-                target = self.table[base + 256 * k + b]
-                if target >= 0:
-                    code.used[b >> 6] |= <uint64_t>1 << (b & 63)
-                if target == 0:
-                    code.last[b >> 6] |= <uint64_t>1 << (b & 63)
         code.single[0] = code.single[1] = 0
         for b in range(128):
             if self.table[base + b] == 0:

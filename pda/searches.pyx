@@ -4,9 +4,9 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libcpp.algorithm cimport reverse
 from libcpp.pair cimport pair
-from libcpp.queue cimport priority_queue
 from libcpp.vector cimport vector
 
+from stackmask.pda.containers cimport priority_queue
 from stackmask.pda.efforts cimport effort
 from stackmask.pda.interning cimport EMPTY
 from stackmask.pda.tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put

@@ -100,11 +100,11 @@ cdef class Semantics:
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
+        kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
+        if getattr(action, "never_forbids", False):
+            kind = ACT_UPDATE
         number = self.number_of(self.actions, "action", action)
         if number == <int32_t>self.action_kind.size():
-            kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
-            if getattr(action, "never_forbids", False):
-                kind = ACT_UPDATE
             if kind == ACT_CALL:
                 # it may forbid what the actions before it did not
                 map_clear(&self.known_sure)
@@ -125,10 +125,15 @@ cdef class Semantics:
 
     def add_resolver(self, resolver):
         """Return the number of a resolver: ``"top"`` or a callable."""
+        cdef int32_t bound, number
+        key = ("resolver", resolver if isinstance(resolver, str) else id(resolver))
+        if key in self.numbers:
+            return self.numbers[key]
+        # a bound may be refused: then nothing is known of the resolver
+        at_most = getattr(resolver, "answers_at_most", None)
+        bound = NEEDS_STATE if at_most is None else self.resolve_term(at_most)
         number = self.number_of(self.resolvers, "resolver", resolver)
-        if number == <int32_t>self.bounds.size():
-            bound = getattr(resolver, "answers_at_most", None)
-            self.bounds.push_back(NEEDS_STATE if bound is None else self.resolve_term(bound))
+        self.bounds.push_back(bound)
         return number
 
     cdef int32_t number_of(self, list table, str what, object entry) except -1:

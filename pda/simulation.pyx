@@ -185,14 +185,24 @@ cdef class Simulation(RepeatedWalks):
         return 0
 
     cdef int recheck(self, uint32_t* words) except -3:
-        """Take the doubtful tokens out; they are run on the real configuration."""
-        cdef size_t k
-        cdef int32_t t, node
+        """Take the doubtful tokens out that are allowed so far; they are run on the real configuration.
+
+        The keys that were used can only forbid, so what masks without them do not allow stays out.
+        """
+        cdef size_t k, before
+        cdef int32_t t, i, node
         cdef Nodes n
         for k in range(self.doubtful.size()):
             n = self.forest.nodes(self.doubtful[k])
             node = self.doubtful[k] >> 2
+            before = self.to_try.size()
             for t in range(n.token_first[node], n.token_first[n.end[node]]):
-                words[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
-            self.simulate_place(self.doubtful[k])
+                i = n.tokens[t]
+                if (words[i >> 5] >> (i & 31)) & 1:
+                    words[i >> 5] &= ~(<uint32_t>1 << (i & 31))
+                    self.to_try.push_back(i)
+            if self.to_try.size() > before and not self.doubtful[k] & IN_FOREST:
+                # of the vocabulary they are run together
+                self.to_try.resize(before)
+                self.to_simulate.push_back(self.doubtful[k])
         return 0

@@ -176,14 +176,19 @@ class Store:
     def nbytes_held(self) -> int:
         """Return about how many bytes that takes which cannot be dropped: terms, semantic states, rules."""
         rules = RULE_BYTES * len(self.tables.bodies)
-        return self.terms.nbytes_held() + self.semantics.nbytes_held() + rules
+        return self.terms.nbytes_held() + self.semantics.nbytes_held() + self.masks.nbytes_held() + rules
 
-    def is_full(self) -> bool:
-        """Tell whether what cannot be dropped takes half of a budget: then new matchers should use a new store."""
+    def is_spent(self, parts: int = 2) -> bool:
+        """Tell whether new matchers must use a new store: what cannot be dropped takes half of a budget, or
+        memory ran out in the middle of a change.
+
+        ``parts``: 3 for a third, and so on.
+        """
         return (
-            2 * self.nbytes_held() > self.cache_bytes
-            or 2 * self.semantics.size() > self.limits.max_semantic_states
-            or 2 * self.terms.size() > self.limits.max_terms
+            self.lock.spoiled
+            or parts * self.nbytes_held() > self.cache_bytes
+            or parts * self.semantics.size() > self.limits.max_semantic_states
+            or parts * self.terms.size() > self.limits.max_terms
         )
 
     def counts(self) -> dict[str, int]:

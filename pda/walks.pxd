@@ -24,8 +24,6 @@ cdef struct Joint:
 
 
 cdef class MaskWalks(WordWalks):
-    cdef Growing[int32_t] roots              # state -> mask, or -1
-    cdef Growing[int32_t] strict_roots       # likewise, where a return below may be forbidden
     cdef KeyMap keyed_roots                 # semantic state << 32 | state << 1 | strict -> mask
     cdef KeyMap roots_below                 # state << 32 | node << 1 | strict -> mask
     cdef KeyMap entry_index                 # group << 32 | semantic state -> entry

@@ -22,8 +22,6 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
-from stackmask.pda.growing cimport Growing
-from stackmask.pda.head_texts cimport first_of_word
 from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
 from stackmask.pda.mask_table cimport (
     NO_FILTER,
@@ -74,8 +72,6 @@ cdef class MaskWalks(WordWalks):
 
     cdef int drop(self) except -1:
         """As the table, and forget which masks are whose."""
-        self.roots.clear()
-        self.strict_roots.clear()
         self.entries = 0
         map_free(&self.keyed_roots)
         map_init(&self.keyed_roots)
@@ -183,6 +179,9 @@ cdef class MaskWalks(WordWalks):
                         single = 0
                         c = space.step(above, nodes.byte[i])
                     elif k < kid_end:
+                        k = next_alive(space, above, nodes, k, kid_end)
+                        if k == kid_end:
+                            continue
                         c = space.step(above, nodes.kid_byte[k])
                         i = nodes.kid_node[k]
                         k += 1
@@ -443,22 +442,13 @@ cdef class MaskWalks(WordWalks):
     cdef int32_t root(self, int32_t state, bint strict, bint words=False) except -3:
         """Return the mask of a local state, the frame and the semantic state below it unknown.
 
-        ``words``: it is a sequence of words.
+        ``words``: it is the number of a word.
         """
-        cdef vector[int32_t] whole
-        cdef Growing[int32_t]* roots = &self.strict_roots if strict else &self.roots
-        cdef int32_t found
-        if <size_t>state < roots.size() and roots[0][state] >= 0:
-            return roots[0][state]
         if words and not strict:
-            whole.push_back(0)
-            found = self.word_walk(state, whole)
-        else:
-            found = self.keyed_root(state, SEM_SYMBOL, strict)
-        if <size_t>state >= roots.size():
-            roots.resize(self.terms.terms.size(), -1)
-        roots[0][state] = found
-        return found
+            return self.word_root(state)
+        if words:
+            state = self.words.term_of(state)
+        return self.keyed_root(state, SEM_SYMBOL, strict)
 
     cdef int32_t keyed_root(self, int32_t state, int32_t sem, bint strict) except -3:
         """Return the mask of a local state in an object whose keys are known as far as walks see them."""
@@ -504,11 +494,10 @@ cdef class MaskWalks(WordWalks):
         """Return the mask of the remainders of a group in a return state, the frame below unknown.
 
         ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in ``walk``.
-        ``words``: the return state is a sequence of words.
+        ``words``: the return state is the number of a word.
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
-        cdef int32_t entry = map_get(&self.entry_index, key)
-        cdef int32_t found
+        cdef int32_t entry, found
         cdef Group g
         cdef vector[int32_t] below
         cdef vector[int32_t] origin
@@ -516,6 +505,11 @@ cdef class MaskWalks(WordWalks):
         cdef Joint again
         cdef int32_t i, b, k, at, start
         cdef uint64_t bytes_[4]
+        if words:
+            if not strict and self.groups[group].guard == ANY_BYTE:
+                return self.word_child(group, rest)
+            rest = self.words.term_of(rest)
+        entry = map_get(&self.entry_index, key)
         if entry == NO_VALUE:
             entry = self.entries
             self.entries += 1
@@ -527,13 +521,11 @@ cdef class MaskWalks(WordWalks):
         g = self.groups[group]
         if g.guard != ANY_BYTE:
             rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
-            words = False
         found = NO_TOKENS
         start = DEAD
-        if rest != EMPTY and not (words and not strict):
+        if rest != EMPTY:
             start = self.space.closed(rest, BOTTOM, sem)
-            words = False
-        if words or start != DEAD:
+        if start != DEAD:
             self.merge_group(group)
             g = self.groups[group]
             for i in range(g.merged_first, g.merged_first + g.merged_count):
@@ -541,33 +533,41 @@ cdef class MaskWalks(WordWalks):
             for i in range(g.place_first, g.place_first + g.place_count):
                 origin.push_back(self.places[i])
             if g.run != NO_RUN:
-                bytes_[0] = bytes_[1] = bytes_[2] = bytes_[3] = 0 if words else ~<uint64_t>0
-                if words:
-                    first_of_word(self.terms, rest, bytes_)
-                elif start != READS_STATE and not self.space.configs[start].reads:
+                bytes_[0] = bytes_[1] = bytes_[2] = bytes_[3] = ~<uint64_t>0
+                if start != READS_STATE and not self.space.configs[start].reads:
                     self.first_of(start, bytes_)
                 for b in range(256):
                     if (bytes_[b >> 6] >> (b & 63)) & 1:
                         at = self.runs.remainders_of(g.run, <uint8_t>b)
                         for k in range(self.runs.remainders[at]):
                             below.push_back(self.runs.remainders[at + 1 + k])
-            if words:
-                found = self.word_walk(rest, below)
-            else:
-                self.may_repeat(&again, rest, sem, below)
-                again.closed = True
-                found = self.walk(start, below, g.run, origin, False, strict, nothing_else, &again)
+            self.may_repeat(&again, rest, sem, below)
+            again.closed = True
+            found = self.walk(start, below, g.run, origin, False, strict, nothing_else, &again)
         map_put(&self.children, key, found)
         return found
 
 
-cdef size_t group_number(
+cdef inline int32_t next_alive(ConfigSpace space, int32_t config, Nodes n, int32_t k, int32_t stop) noexcept:
+    """Return the first child from k on that a step may lead to, or stop. Most fail: two loads each."""
+    cdef const Config* c = &space.configs[config]
+    cdef const int32_t* row
+    cdef const uint8_t* of
+    if c.row >= 0:
+        row = space.rows.data() + c.row
+        of = space.terms.maps[c.map].of
+        while k < stop and row[of[n.kid_byte[k]]] == DEAD:
+            k += 1
+    return k
+
+
+cdef Py_ssize_t group_number(
     vector[uint64_t]& keys,
     vector[vector[int32_t]]& by_group,
     vector[int32_t]& has_run,
     int32_t guard,
     int32_t sem,
-) noexcept:
+) except -1:
     """Return the number of the group of a walk with a guard and a semantic state."""
     cdef uint64_t key = (<uint64_t>guard << 32) | <uint64_t>sem
     cdef size_t g
@@ -589,7 +589,7 @@ cdef bint can_repeat(vector[uint64_t]& keys, vector[int32_t]& has_run, int32_t s
     return True
 
 
-cdef size_t late_number(vector[uint64_t]& keys, vector[vector[int32_t]]& tokens, uint64_t ends) noexcept:
+cdef Py_ssize_t late_number(vector[uint64_t]& keys, vector[vector[int32_t]]& tokens, uint64_t ends) except -1:
     """Return the number of the tokens of a walk that are allowed under some guards."""
     cdef size_t g
     for g in range(keys.size()):

@@ -9,9 +9,11 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 
 from stackmask.pda.interning cimport ANY_BYTE, EPS, K_ALT, K_LIT, K_SEQ, Term
-from stackmask.pda.mask_table cimport NO_RUN, NO_TOKENS, SPARSE, Mask, is_nothing, nothing
+from stackmask.pda.mask_table cimport NO_RUN, NO_TOKENS, SPARSE, Group, Mask, is_nothing, nothing
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.semantics cimport SEM_SYMBOL
+from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.word_table cimport Word
 
 cdef enum:
     FEW_KIDS = 16       # up to here all children are looked at
@@ -21,25 +23,74 @@ cdef class WordWalks(Stays):
     """Masks of heads that are words only."""
 
     def __cinit__(self):
+        self.words = WordTable(self.terms)
         self.word_walks = 0
+        map_init(&self.word_children)
 
-    cdef int32_t word_walk(self, int32_t head, vector[int32_t]& below) except -3:
-        """Walk some places along a sequence of words and return the mask.
+    def __dealloc__(self):
+        map_free(&self.word_children)
+
+    cdef int drop(self) except -1:
+        """As the table, and forget which masks are whose."""
+        self.words.forget_masks()
+        map_free(&self.word_children)
+        map_init(&self.word_children)
+        return Stays.drop(self)
+
+    cdef int32_t word_root(self, int32_t word) except -3:
+        """Return what a word allows of the whole vocabulary."""
+        cdef vector[int32_t] whole
+        cdef int32_t found = self.words.words[word].mask
+        if found < 0:
+            whole.push_back(0)
+            found = self.word_walk(word, whole)
+            self.words.words[word].mask = found
+        return found
+
+    cdef int32_t word_child(self, int32_t group, int32_t word) except -3:
+        """Return what a word allows of the remainders of a group behind which nothing is pending."""
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>word
+        cdef int32_t found = map_get(&self.word_children, key)
+        cdef vector[int32_t] below
+        cdef int32_t i, b, at
+        cdef Group g
+        cdef Word w
+        if found != NO_VALUE:
+            return found
+        self.merge_group(group)
+        g = self.groups[group]
+        w = self.words.words[word]
+        for i in range(g.merged_first, g.merged_first + g.merged_count):
+            below.push_back(self.places[i])
+        if g.run != NO_RUN:
+            for b in range(256):
+                if (w.begins[b >> 6] >> (b & 63)) & 1:
+                    at = self.runs.remainders_of(g.run, <uint8_t>b)
+                    for i in range(self.runs.remainders[at]):
+                        below.push_back(self.runs.remainders[at + 1 + i])
+        found = self.word_walk(word, below)
+        map_put(&self.word_children, key, found)
+        return found
+
+    cdef int32_t word_walk(self, int32_t word, vector[int32_t]& below) except -3:
+        """Walk some places along a word and return the mask.
 
         Cost: the nodes that spell a beginning of it, and no term or configuration.
         """
         cdef Mask mask = nothing()
+        cdef Word w = self.words.words[word]
         cdef Spot at
         cdef size_t r
         cdef int32_t in_forest, group
         cdef uint32_t* bits
         self.word_walks += 1
+        self.last_item = w.first + w.count - 1
         self.word_tokens.clear()
         self.word_places.clear()
         for r in range(below.size()):
             in_forest = below[r] & IN_FOREST
             at.node = below[r] >> 2
-            at.spine = head
+            at.place = w.first
             at.item = EPS
             at.offset = 0
             at.itself = (below[r] & INCLUSIVE) != 0
@@ -77,8 +128,7 @@ cdef class WordWalks(Stays):
         cdef const uint8_t* bytes_of
         cdef const uint8_t* found
         if at.item == EPS:
-            t = self.terms.terms[at.spine]
-            at.item = t.a if t.kind == K_SEQ else at.spine
+            at.item = self.words.items[at.place]
             t = self.terms.terms[at.item]
             if t.kind == K_ALT:
                 for k in range(t.a, t.a + t.b):
@@ -139,10 +189,9 @@ cdef class WordWalks(Stays):
             at.offset = 0
             at.item = t.b if t.kind == K_SEQ else EPS
             if at.item == EPS:
-                t = self.terms.terms[at.spine]
-                if t.kind != K_SEQ:
+                if at.place == self.last_item:
                     self.word_places.push_back((kid << 2) | in_forest)
                     return 0
-                at.spine = t.b
+                at.place += 1
         self.spots.push_back(at)
         return 0

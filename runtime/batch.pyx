@@ -143,7 +143,7 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
     cdef Rows view
     cdef Matcher matcher
     cdef Matcher last = None            # whose lock is held
-    cdef bint needed = False, waits
+    cdef bint needed = False, waits, done = False
     cdef Py_ssize_t i
     cdef size_t k
     cdef int32_t width
@@ -187,7 +187,7 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
                         needed = make_mask(waiting[k][0], later[k], waiting[k][1]) or needed
                     later.clear()
                     waiting.clear()
-                    last.lock.give()
+                    last.lock.give(True)
                     last = None
                 matcher.lock.take()
                 last = matcher
@@ -206,8 +206,9 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
             needed = write_all(copies, last, most) or needed
             for k in range(later.size()):
                 needed = make_mask(waiting[k][0], later[k], waiting[k][1]) or needed
+        done = True
     finally:
         if last is not None:
-            last.lock.give()
+            last.lock.give(done)
         close_rows(&view)
     return needed

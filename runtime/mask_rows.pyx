@@ -57,14 +57,17 @@ def mask_rows(Matcher matcher not None, Py_ssize_t max_rows=4, Py_ssize_t max_to
     Cost: where the engine has the row of the whole mask, a look-up; else that of filling it, and a pass over
     each row that it is put together from.
     """
+    cdef bint done = False
     matcher.lock.take()
     try:
-        return rows_at(matcher, max_rows, max_tokens)
+        found = rows_at(matcher, max_rows, max_tokens)
+        done = True
     finally:
-        matcher.lock.give()
+        matcher.lock.give(done)
+    return found
 
 
-cdef bint find_flips(Matcher m, int32_t whole, Py_ssize_t most, vector[int32_t]& tokens) noexcept:
+cdef bint find_flips(Matcher m, int32_t whole, Py_ssize_t most, vector[int32_t]& tokens) except -1:
     """Note the tokens in which the mask of a matcher's place, whose id is given, is not its row.
 
     Return False if they are more than ``most``. The row is ``row_under`` the mask.
@@ -202,14 +205,16 @@ def copy_row(Matcher matcher not None, epoch, row, target):
     cdef MaskStore store = matcher.masks
     cdef uintptr_t address = target
     cdef int32_t number = row
+    cdef bint done = False, found
     matcher.lock.take()
     try:
-        if epoch != store.epoch:
-            return False
-        memcpy(<void*>address, store.rows[number], 4 * <size_t>store.width)
-        return True
+        found = epoch == store.epoch
+        if found:
+            memcpy(<void*>address, store.rows[number], 4 * <size_t>store.width)
+        done = True
     finally:
-        matcher.lock.give()
+        matcher.lock.give(done)
+    return found
 
 
 def fill_entries(
@@ -228,6 +233,7 @@ def fill_entries(
     cdef Py_ssize_t i, k, width = entries.shape[1]
     cdef int32_t slot, whole, row
     cdef list left = []
+    cdef bint done
     for i in range(len(matchers)):
         if matchers[i] is None:
             entries[i, 0] = 0
@@ -238,6 +244,7 @@ def fill_entries(
         matcher = matchers[i]
         store = matcher.masks
         found = None
+        done = False
         matcher.lock.take()
         try:
             whole = NO_MASK
@@ -247,8 +254,9 @@ def fill_entries(
                 row = row_under(store, whole)
                 if row >= 0 and find_flips(matcher, whole, width - max_rows, flips):
                     found = slots.get((<uintptr_t><void*>store, store.epoch, row))
+            done = True
         finally:
-            matcher.lock.give()
+            matcher.lock.give(done)
         if found is None:
             left.append(i)
             continue

@@ -13,25 +13,26 @@ from stackmask.runtime.token_history cimport TokenHistory
 
 
 cdef class Matcher(JumpCalls):
+    # what every call reads stands together: a row that is copied takes all else out of the nearest cache
+    cdef StoreLock lock                 # held whenever states or masks may be made
+    cdef ConfigSpace family             # shared with forks
+    cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
+    cdef bint terminated
+    cdef bint has_classes               # there are special tokens that the grammar names
+    cdef int32_t size                   # width of the logits
+    cdef MaskStore masks
+    cdef object refused                 # the last refusal: (configuration, bytes accepted, token or text)
+    cdef TokenHistory tokens            # what each accept call took
+    cdef vector[int32_t] stops          # the stop tokens
+    cdef TokenBytes texts
+    cdef tuple stop_ids                 # the same as `stops`
     cdef readonly object compiled
     cdef object automaton
     cdef object store
     cdef TermStore terms
-    cdef MaskStore masks
-    cdef StoreLock lock                 # held whenever states or masks may be made
-    cdef ConfigSpace family             # shared with forks
-    cdef TokenBytes texts
-    cdef tuple stop_ids
-    cdef vector[int32_t] stops          # the same
-    cdef int32_t size                   # width of the logits
     cdef dict classes_of_token          # special token -> the classes that hold it
-    cdef bint has_classes               # there are any
-    cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
-    cdef TokenHistory tokens            # what each accept call took
     cdef ForcedRuns forced              # of the family; None until asked
     cdef object planner                 # of the family as well
-    cdef bint terminated
-    cdef object refused                 # the last refusal: (configuration, bytes accepted, token or text)
 
     cdef int start(self) except -1
     cdef bint advance(self, int32_t id, object token) except -1

@@ -8,6 +8,7 @@ from libc.string cimport memset
 
 from stackmask.pda.config_table cimport DEAD, UNKNOWN
 from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.containers cimport copy_items
 from stackmask.pda.forced cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.runtime.jump_calls cimport JumpCalls
@@ -66,7 +67,7 @@ cdef class Matcher(JumpCalls):
             self.start()
         else:
             self.family = origin.family
-            self.history = origin.history
+            copy_items(self.history, origin.history)
             self.tokens = origin.tokens.copy()
             self.forced = origin.forced
             self.planner = origin.planner
@@ -75,6 +76,7 @@ cdef class Matcher(JumpCalls):
     cdef int start(self) except -1:
         """Begin at the start of the grammar, in the family of its other matchers as long as that is small."""
         cdef ConfigSpace family
+        cdef bint done = False
         limits = self.store.limits
         self.terminated = False
         self.history.clear()
@@ -96,8 +98,9 @@ cdef class Matcher(JumpCalls):
             self.history.push_back(
                 family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
             )
+            done = True
         finally:
-            self.lock.give()
+            self.lock.give(done)
         return 0
 
     # -- following ---------------------------------------------------------------------------------
@@ -131,11 +134,14 @@ cdef class Matcher(JumpCalls):
         here). Cost: a load per byte once the states are known.
         """
         cdef int32_t id = as_id(token, self.size)
+        cdef bint accepted, done = False
         self.lock.take()
         try:
-            return self.advance(id, token)
+            accepted = self.advance(id, token)
+            done = True
         finally:
-            self.lock.give()
+            self.lock.give(done)
+        return accepted
 
     cdef bint advance(self, int32_t id, object token) except -1:
         cdef int32_t config = self.history.back()
@@ -159,6 +165,7 @@ cdef class Matcher(JumpCalls):
         """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
         if it may not come next. Counts as one accept call."""
         cdef bytes data
+        cdef bint accepted, done = False
         if isinstance(text, str):
             # a lone surrogate has no UTF-8; its three bytes are refused like any other wrong text
             data = text.encode(errors="surrogatepass")
@@ -168,9 +175,11 @@ cdef class Matcher(JumpCalls):
             raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
         self.lock.take()
         try:
-            return self.advance_text(data)
+            accepted = self.advance_text(data)
+            done = True
         finally:
-            self.lock.give()
+            self.lock.give(done)
+        return accepted
 
     cdef bint advance_text(self, bytes data) except -1:
         cdef int32_t config = self.history.back()
@@ -235,14 +244,16 @@ cdef class Matcher(JumpCalls):
     @property
     def refusal(self):
         """Why the last accept call was refused and what was expected instead; None if it was not refused."""
+        cdef bint done = False
         if self.refused is None:
             return None
         config, position, what = self.refused
         self.lock.take()
         try:
             expected = self.expected_at(config)
+            done = True
         finally:
-            self.lock.give()
+            self.lock.give(done)
         return describe_refusal(
             what, position, self.terminated, self.store.info, *expected
         )
@@ -253,11 +264,14 @@ cdef class Matcher(JumpCalls):
 
     def expected(self):
         """Return (bytes, token ids, whether the text may end) for what may come next."""
+        cdef bint done = False
         self.lock.take()
         try:
-            return self.expected_at(self.history.back())
+            found = self.expected_at(self.history.back())
+            done = True
         finally:
-            self.lock.give()
+            self.lock.give(done)
+        return found
 
     cdef tuple expected_at(self, int32_t config):
         cdef int byte
@@ -308,14 +322,16 @@ cdef class Matcher(JumpCalls):
         """
         cdef Rows rows
         cdef uint32_t* words
+        cdef bint done = False
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.masks.width)
             self.lock.take()
             try:
                 self.fill_row(self.history.back(), self.terminated, words)
+                done = True
             finally:
-                self.lock.give()
+                self.lock.give(done)
             return not every_allowed(words, self.size)
         finally:
             close_rows(&rows)
@@ -336,6 +352,7 @@ cdef class Matcher(JumpCalls):
         Returns: a list of bools, whether each draft token is accepted.
         """
         cdef Rows rows
+        cdef bint done = False
         if len(tokens) != len(parents):
             raise MatcherError(f"{len(tokens)} draft tokens, but {len(parents)} parents")
         open_rows(mask, &rows)
@@ -346,9 +363,11 @@ cdef class Matcher(JumpCalls):
                 )
             self.lock.take()
             try:
-                return self.fill_tree(tokens, parents, &rows)
+                accepted = self.fill_tree(tokens, parents, &rows)
+                done = True
             finally:
-                self.lock.give()
+                self.lock.give(done)
+            return accepted
         finally:
             close_rows(&rows)
 
@@ -383,13 +402,16 @@ cdef class Matcher(JumpCalls):
 
     def must_stop(self):
         """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        cdef bint done = False
         if self.terminated or not self.is_accepting():
             return False
         self.lock.take()
         try:
-            return bool(self.find_forced().run(self.history.back())[2] == RUN_FINAL)
+            run = self.find_forced().run(self.history.back())
+            done = True
         finally:
-            self.lock.give()
+            self.lock.give(done)
+        return bool(run[2] == RUN_FINAL)
 
     def find_jump_forward_bytes(self):
         """Return (the bytes that must come next, as far as they end with a character; those after that).
@@ -397,6 +419,7 @@ cdef class Matcher(JumpCalls):
         Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
         the first bytes are the rest of it. Cost: a lookup once the place is known.
         """
+        cdef bint done = False
         if self.terminated:
             return b"", b""
         self.lock.take()
@@ -406,8 +429,9 @@ cdef class Matcher(JumpCalls):
                 # the blank that may come first is not part of the text
                 config = self.find_forced().after(config, b" ") or config
             text, whole, _, _, _ = self.find_forced().run(config)
+            done = True
         finally:
-            self.lock.give()
+            self.lock.give(done)
         return text[:whole], text[whole:]
 
     cdef ForcedRuns find_forced(self):
@@ -426,6 +450,7 @@ cdef class Matcher(JumpCalls):
         return self.forced
 
     cdef object find_plan(self, object context_ids):
+        cdef bint done = False
         if self.terminated:
             return NOTHING
         prompt = self.tokens.count_before(context_ids) if len(context_ids) else 0
@@ -437,6 +462,8 @@ cdef class Matcher(JumpCalls):
         self.lock.take()
         try:
             self.find_forced()
-            return self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
+            plan = self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
+            done = True
         finally:
-            self.lock.give()
+            self.lock.give(done)
+        return plan

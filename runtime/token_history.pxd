@@ -10,6 +10,7 @@ cdef class TokenHistory:
     cdef vector[size_t] text_calls      # the accept calls that took text
 
     cdef TokenHistory copy(self)
+    cdef int reserve(self) except -1
     cdef int push_text(self) except -1
     cdef void keep(self, size_t calls) noexcept
     cdef size_t first(self) noexcept

@@ -4,6 +4,8 @@
 cimport cython
 from libc.stdint cimport uint8_t
 
+from stackmask.pda.containers cimport copy_items, make_room
+
 cdef enum:
     TEXT = -1           # not a token, but text
     CHECKED = 8         # tokens of a context that are compared
@@ -18,9 +20,15 @@ cdef class TokenHistory:
 
     cdef TokenHistory copy(self):
         cdef TokenHistory other = TokenHistory.__new__(TokenHistory, self.texts)
-        other.taken = self.taken
-        other.text_calls = self.text_calls
+        copy_items(other.taken, self.taken)
+        copy_items(other.text_calls, self.text_calls)
         return other
+
+    cdef int reserve(self) except -1:
+        """Make room for what one accept call takes, so that adding it cannot fail."""
+        make_room(self.taken)
+        make_room(self.text_calls)
+        return 0
 
     cdef int push_text(self) except -1:
         self.text_calls.push_back(self.taken.size())

@@ -66,6 +66,9 @@ def is_consistent(algebra: Algebra, atoms: list[tuple[Any, ...]]) -> bool:
 
 def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ArrayForm]:
     """Return the form of a conjunction of atoms, or none if it clashes."""
+    if len(atoms) == 1 and atoms[0][0] == REST and not atoms[0][1]:  # nearly always: `items` alone
+        rest = algebra.state((atoms[0][2],))
+        return [ArrayForm([], rest, 0, 0 if algebra.clashes(rest) else None, [], None)]
     items: dict[int, list[int]] = {}
     rests: list[tuple[int, int]] = []
     contains: list[Counted] = []

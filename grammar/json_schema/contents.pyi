@@ -17,5 +17,11 @@ class Contents:
         Cost: its parts, once each; no recursion.
         """
 
+    def sketch(self, schema: dict[str, Any], keywords: frozenset[str]) -> tuple[Any, ...] | None:
+        """Return the key where that is ``portable``; else what equal keys share, without what is below.
+
+        Cost: the parts of the schema itself.
+        """
+
 class Shape:
     """Stands for equal lists or objects: equal to itself alone."""

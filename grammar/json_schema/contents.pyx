@@ -26,7 +26,7 @@ cdef dict ROLES = {
     "$defs": NAMED,
     "definitions": NAMED,
 }
-cdef tuple UNSAID_NAMES = tuple([name for name, role in ROLES.items() if role == UNSAID])
+cdef frozenset UNSAID_NAMES = frozenset([name for name, role in ROLES.items() if role == UNSAID])
 cdef object YES = b"t"
 cdef object NO = b"f"
 cdef object LIST = b"["
@@ -59,6 +59,7 @@ cdef class Contents:
         self.known = {}
         self.known_values = {}
         self.shapes = {}
+        self.words = {}
         self.size = 0
         self.portable = False
 
@@ -79,6 +80,31 @@ cdef class Contents:
                     return None
                 parts.append(name)
                 parts.append(part)
+        return tuple(parts)
+
+    cpdef object sketch(self, dict schema, frozenset keywords):
+        """Return the key where that is ``portable``; else what equal keys share, without what is below."""
+        cdef list parts = []
+        cdef object name, value, part
+        self.size = 0
+        self.portable = True
+        for name, value in schema.items():
+            if name not in keywords:
+                continue
+            if type(value) is dict:
+                self.portable = False
+                part = tuple([inner for inner in <dict>value if inner not in UNSAID_NAMES])
+            elif type(value) is list:
+                part = self.list_of_scalars(<list>value)
+                if part is None:
+                    self.portable = False
+                    part = len(<list>value)
+            else:
+                part = self.part(value)
+                if part is None:
+                    return None
+            parts.append(name)
+            parts.append(part)
         return tuple(parts)
 
     cdef object part(self, object value, bint exact=False):
@@ -120,8 +146,9 @@ cdef class Contents:
 
         ``exact``: it is a value, or in one, and no schema: all of it counts.
         """
-        cdef object key = <Py_ssize_t><void*>value, name, inner, part, role
+        cdef object key = <Py_ssize_t><void*>value, name, inner, part, role, words
         cdef list parts
+        cdef tuple said
         cdef dict known = self.known_values if exact else self.known
         part = known.get(key)
         if part is not None:
@@ -160,7 +187,19 @@ cdef class Contents:
                     return None
                 parts.append(part)
         self.held.append(value)  # its address stays its own
-        part = known[key] = self.shapes.setdefault(tuple(parts), Shape())
+        if len(parts) == 3 and parts[0] is dict and type(parts[2]) is str:  # it says one word: a type, mostly
+            words = self.words.get(parts[1])
+            if words is None:
+                words = self.words[parts[1]] = {}
+            part = (<dict>words).get(parts[2])
+            if part is None:
+                part = (<dict>words)[parts[2]] = Shape()
+        else:
+            said = tuple(parts)
+            part = self.shapes.get(said)
+            if part is None:
+                part = self.shapes[said] = Shape()
+        known[key] = part
         return part
 
     cdef object number_deep(self, object value, bint exact):

@@ -16,6 +16,9 @@ cdef class Literals:
     cdef dict elsewhere                 # id, resource, scope -> number
     cdef dict saying_in_root            # what it says -> number
     cdef dict saying_elsewhere
+    cdef dict sketches                  # sketch -> the schema that has it, and its number; None for several
+    cdef dict words                     # keyword -> word -> number of the schema that says this alone
+    cdef dict referred                  # reference in the root, outside of dynamic scopes -> number
     cdef object resource                # the one asked for last, and what its draft says
     cdef object id_keyword
     cdef frozenset keywords
@@ -27,4 +30,6 @@ cdef class Literals:
     cpdef int add_properties(
         self, list atoms, dict schemas, object resource, tuple scope, object place, object literal_in
     ) except -1
+    cdef object said_by(self, dict schema, bint in_root, object number)
+    cdef object referred_to(self, dict schema)
     cdef int look_at(self, object resource) except -1

@@ -22,9 +22,8 @@ from stackmask.grammar.json_schema.numbers import (
 )
 from stackmask.grammar.json_schema.object_rules import ObjectWriter
 from stackmask.grammar.json_schema.prelude import prelude
-from stackmask.grammar.json_schema.strings import ANY_STRING, lift, string
 from stackmask.grammar.json_schema.strings import NARROWING as STRING_NARROWING
-from stackmask.grammar.json_schema.texts import ALL, NONE, Texts, spelled
+from stackmask.grammar.json_schema.texts import ALL, NONE, text_expr
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.whitespace import Whitespace
 
@@ -306,14 +305,3 @@ def _numbers_and_digits(numbers: NumberSet, digits: NumberSet) -> list[ir.Expr]:
 
 def _choice(options: list[ir.Expr]) -> ir.Expr:
     return options[0] if len(options) == 1 else ir.Choice(tuple(options))
-
-
-def text_expr(texts: Texts) -> ir.Expr:
-    """Return every spelling of the strings, quotes included."""
-    if texts is ALL:
-        return ANY_STRING
-    if texts.words is not None:
-        return _choice([spelled(word) for word in texts.words])
-    if texts.spelled is None:
-        texts.spelled = string(lift(texts.expr()))
-    return texts.spelled

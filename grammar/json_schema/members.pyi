@@ -24,7 +24,7 @@ class Member:
 def sort_out(
     atoms: tuple[tuple[Any, ...], ...],
 ) -> tuple[
-    dict[str, list[int]],
+    dict[str, int | list[int]],
     dict[str, None],
     list[tuple[KeySet, int]],
     list[tuple[KeySet, int]],
@@ -35,13 +35,13 @@ def sort_out(
 ]:
     """Return what atoms of objects say, by kind.
 
-    (literals by declared name, required names, rules for many keys, keys that must be found, keys that must
-    be found and have no name, the least and the greatest count, all names). Cost: linear.
+    (the literal, or a list of them, by declared name; required names; rules for many keys; keys that must be
+    found; those that have no name; the least and the greatest count; all names). Cost: linear.
     """
 
 def find_members(
     algebra: Algebra,
-    declared: dict[str, list[int]],
+    declared: dict[str, int | list[int]],
     required: dict[str, None],
     rules: list[tuple[KeySet, int]],
     names: dict[str, Any],
@@ -95,6 +95,6 @@ def write_chain(
 ) -> list[ir.Expr]:
     """Return the ways to write members in order, one for each that may come first.
 
-    ``rest``: what comes behind them all; ``alone``: the ways on with no member.
-    Cost: the members, for each way.
+    ``rest``: what comes behind them all; ``alone``: the ways on with no member. What may follow a member
+    is one expression, part of that of the member before it, so that it is lowered once. Cost: linear.
     """

@@ -29,8 +29,8 @@ cdef class Member:
 cpdef tuple sort_out(tuple atoms):
     """Return what atoms of objects say, by kind.
 
-    (literals by declared name, required names, rules for many keys, keys that must be found, keys that must
-    be found and have no name, the least and the greatest count, all names). Cost: linear.
+    (the literal, or a list of them, by declared name; required names; rules for many keys; keys that must be
+    found; those that have no name; the least and the greatest count; all names). Cost: linear.
     """
     cdef dict declared = {}, required = {}, names
     cdef list rules = [], some = [], nameless = []
@@ -43,9 +43,11 @@ cpdef tuple sort_out(tuple atoms):
             name = atom[1]
             found = declared.get(name)
             if found is None:
-                declared[name] = [atom[2]]
-            else:
+                declared[name] = atom[2]
+            elif type(found) is list:
                 (<list>found).append(atom[2])
+            else:
+                declared[name] = [found, atom[2]]
         elif kind is A_REQUIRED:
             required[atom[1]] = None
         elif kind is A_KEYS:
@@ -74,37 +76,45 @@ cpdef list find_members(object algebra, dict declared, dict required, list rules
     Cost: for a name, the rules for many keys.
     """
     cdef Member member
-    cdef list members = [], nodes = algebra.nodes, literals, found
+    cdef list members = [], nodes = algebra.nodes, found
     cdef dict singles = algebra.singles
-    cdef object name, state, clashes, node, keys
+    cdef object name, state, clashes, node, keys, literal
     cdef tuple rule
     cdef bint must, known
     cdef long number
     for name in names:
-        literals = declared.get(name)
-        known = literals is not None
-        found = literals
+        literal = declared.get(name)
+        known = literal is not None
+        found = None
         for rule in rules:
             keys = rule[0]
             if (name in keys.names) != keys.negated if not keys.sets else keys.has(name):
-                if found is literals:
-                    found = [] if literals is None else list(literals)
+                if found is None:
+                    if literal is None:
+                        found = []
+                    else:
+                        found = list(<list>literal) if type(literal) is list else [literal]
                 found.append(rule[1])
         must = name in required
+        if found is None and type(literal) is list:
+            found = literal
+        elif found is not None and len(found) == 1:
+            literal = found[0]
+            found = None
         number = 0
-        if found is not None and len(found) == 1:  # nearly always
-            number = found[0]
+        if found is None and literal is not None:  # nearly always
+            number = literal
         if number > 0:
-            state = singles.get(found[0])
-            if state is None and number != 1:
-                state = singles[found[0]] = frozenset(found)
-            elif state is None:
-                state = algebra.state(found)
+            state = singles.get(literal)
+            if state is None:
+                state = algebra.state((literal,))
             node = nodes[number]
             if not node.ready:
                 node = algebra.node(number)
             clashes = not node.mask
         else:
+            if found is None and literal is not None:
+                found = [literal]
             state = algebra.state(found if found is not None else ())
             clashes = algebra.clashes(state)
         if clashes:
@@ -254,29 +264,37 @@ cpdef list write_chain(
 ):
     """Return the ways to write members in order, one for each that may come first.
 
-    ``rest``: what comes behind them all; ``alone``: the ways on with no member.
+    ``rest``: what comes behind them all; ``alone``: the ways on with no member. What may follow a member
+    is one expression, part of that of the member before it, so that it is lowered once. Cost: linear.
     """
-    cdef list options = [], tail = []
-    cdef Py_ssize_t total = len(members), size, i, j
-    cdef object part
+    cdef list options = [], tails = []
+    cdef Py_ssize_t total = len(members), first = 0, size = len(rest), i
+    cdef object part, tail
     cdef tuple items
-    for i in range(1, total):
-        tail.append(write_item(<Member?>members[i], written[i], known, comma))
-    tail.extend(rest)
-    size = len(tail)
-    for i in range(total):
-        items = PyTuple_New(size - i + 2)
-        Py_INCREF(blank)
-        PyTuple_SET_ITEM(items, 0, blank)
-        part = written[i]
+    if not total:
+        return list(alone)
+    while first < total - 1 and not (<Member?>members[first]).required:
+        first += 1
+    # behind the last member that may come first there is one way on: all in one
+    items = PyTuple_New((total - first - 1) + size)
+    for i in range(first + 1, total):
+        part = write_item(<Member?>members[i], written[i], known, comma)
         Py_INCREF(part)
-        PyTuple_SET_ITEM(items, 1, part)
-        for j in range(i, size):
-            part = tail[j]
-            Py_INCREF(part)
-            PyTuple_SET_ITEM(items, j - i + 2, part)
-        options.append(sequence(items))
-        if (<Member>members[i]).required:
-            return options
-    options.extend(alone)
+        PyTuple_SET_ITEM(items, i - first - 1, part)
+    for i in range(size):
+        part = rest[i]
+        Py_INCREF(part)
+        PyTuple_SET_ITEM(items, total - first - 1 + i, part)
+    if not first:
+        options.append(sequence((blank, written[0]) + items))
+    else:
+        tail = items[0] if len(items) == 1 else sequence(items)
+        tails.append(tail)
+        for i in range(first, 0, -1):
+            tail = sequence((write_item(<Member>members[i], written[i], known, comma), tail))
+            tails.append(tail)
+        for i in range(first + 1):
+            options.append(sequence((blank, written[i], tails[first - i])))
+    if not (<Member?>members[first]).required:
+        options.extend(alone)
     return options

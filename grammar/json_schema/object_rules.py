@@ -31,7 +31,7 @@ from stackmask.grammar.json_schema.members import (
 from stackmask.grammar.json_schema.objects import KeyClass, ObjectForm
 from stackmask.grammar.json_schema.prelude import ANY_OBJECT
 from stackmask.grammar.json_schema.strings import ANY_STRING, ANY_STRING_BODY, QUOTE, lift, literals, string
-from stackmask.grammar.json_schema.texts import ALL
+from stackmask.grammar.json_schema.texts import ALL, text_expr
 
 if TYPE_CHECKING:
     from stackmask.grammar.json_schema.lower import Lowering
@@ -71,6 +71,8 @@ class ObjectWriter:
         """Return the states of all values of keys without a name."""
         if not form.classes:
             return ()
+        if len(form.classes) == 1 and not form.some:
+            return (form.classes[0].state,)
         found = [entry.state for entry in form.classes]
         for keys, value in form.some:
             found.extend(
@@ -212,8 +214,6 @@ class ObjectWriter:
 
     def class_member(self, form: ObjectForm, entry: KeyClass, state: State) -> ir.Expr:
         """Return a member whose key has no name; it must not have been there before."""
-        from stackmask.grammar.json_schema.lower import text_expr
-
         lowering = self.lowering
         texts = entry.texts
         key: ir.Expr

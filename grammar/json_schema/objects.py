@@ -41,6 +41,9 @@ class KeyClass:
         self.inside = inside
 
 
+ANY_KEYS: Final = KeyClass(ALL, ANY_STATE, NO_SETS)
+
+
 class ObjectForm:
     """The objects that meet one conjunction of atoms.
 
@@ -131,7 +134,7 @@ def _classes(
     """Return the classes of keys without a name, those with equal values joined."""
     if not some:
         if not rules:
-            return [KeyClass(ALL, ANY_STATE, NO_SETS)]
+            return [ANY_KEYS]
         if len(rules) == 1:
             keys, literal = rules[0]
             if literal == NOTHING and keys.negated and not keys.sets:  # no others: nearly all the rest

@@ -7,7 +7,7 @@ from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.endings import is_endless
-from stackmask.grammar.json_schema.strings import word
+from stackmask.grammar.json_schema.strings import ANY_STRING, lift, string, word
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.regular import Recognizer, is_empty
 
@@ -184,6 +184,18 @@ class Texts:
 def spelled(text: str) -> ir.Expr:
     """Return every spelling of one text, quotes included: the same expression for the same text."""
     return word(text)
+
+
+def text_expr(texts: Texts) -> ir.Expr:
+    """Return every spelling of the strings, quotes included."""
+    if texts is ALL:
+        return ANY_STRING
+    if texts.words is not None:
+        written = [spelled(word) for word in texts.words]
+        return written[0] if len(written) == 1 else ir.Choice(tuple(written))
+    if texts.spelled is None:
+        texts.spelled = string(lift(texts.expr()))
+    return texts.spelled
 
 
 def text_set(expr: ir.Expr) -> Texts:

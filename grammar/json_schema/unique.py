@@ -18,7 +18,7 @@ from stackmask.grammar.json_schema.arrays import ArrayForm
 from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
 from stackmask.grammar.json_schema.numbers import INTEGERS, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.strings import lift, literal, string
-from stackmask.grammar.json_schema.texts import ALL, finite_words
+from stackmask.grammar.json_schema.texts import ALL, finite_words, text_expr
 from stackmask.grammar.json_schema.values import FALSE, NULL, TRUE, canonical
 
 if TYPE_CHECKING:
@@ -452,8 +452,6 @@ def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | N
 
     Returns None if some beginning of an item can be completed to finitely many values only.
     """
-    from stackmask.grammar.json_schema.lower import text_expr
-
     singles: list[ir.Expr] = []
     if state:
         value = lowering.algebra.value(state)

@@ -12,6 +12,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.config_table cimport DEAD, NO_ROW, UNKNOWN
 from stackmask.pda.configurations cimport ConfigSpace
+from stackmask.pda.containers cimport refill
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport MAP_ONE
 from stackmask.runtime.finite.dfa cimport NO_STATE, Dfa
@@ -121,7 +122,7 @@ cdef class Exploration:
         cdef vector[size_t] first
         cdef vector[int32_t] into, todo
         cdef int32_t t
-        first.assign(n + 1, 0)
+        refill(first, n + 1, 0)
         for i in range(self.targets.size()):
             if self.targets[i] != NO_STATE:
                 first[self.targets[i] + 1] += 1
@@ -138,7 +139,7 @@ cdef class Exploration:
         for s in range(n, 0, -1):
             first[s] = first[s - 1]
         first[0] = 0
-        useful.assign(n, 0)
+        refill(useful, n, 0)
         for s in range(n):
             if self.space.configs[self.configs[s]].accepting:
                 useful[s] = 1
@@ -163,7 +164,7 @@ cdef class Exploration:
         self.find_useful(useful, specials)
         if not useful[0]:
             return None
-        renamed.assign(n, NO_STATE)
+        refill(renamed, n, NO_STATE)
         for s in range(n):
             if useful[s]:
                 renamed[s] = useful_count
@@ -205,12 +206,12 @@ cdef class Exploration:
         cdef int32_t n = blocks.sets, s, t, k, byte, count = self.space.terms.maps[shared].count
         cdef size_t i
         cdef vector[int32_t] first, number, order, row
-        first.assign(accepting.size() + 1, 0)
+        refill(first, accepting.size() + 1, 0)
         for i in range(tail.size()):
             first[tail[i] + 1] += 1
         for i in range(accepting.size()):
             first[i + 1] += first[i]
-        number.assign(n, NO_STATE)
+        refill(number, n, NO_STATE)
         number[blocks.set_of[0]] = 0
         order.push_back(0)
         dfa.specials = specials
@@ -220,7 +221,7 @@ cdef class Exploration:
         while s < <int32_t>order.size():
             t = order[s]        # any state of the block will do
             dfa.accepting.push_back(accepting[t])
-            row.assign(count + specials, NO_STATE)
+            refill(row, count + specials, NO_STATE)
             for i in range(first[t], first[t + 1]):
                 row[label[i]] = head[i]
             for byte in range(256):
@@ -246,14 +247,14 @@ cdef class Exploration:
             s += 1
         return dfa
 
-    cdef void name_target(
+    cdef int name_target(
         self,
         vector[int32_t]& row,
         int32_t k,
         Partition blocks,
         vector[int32_t]& number,
         vector[int32_t]& order,
-    ) noexcept:
+    ) except -1:
         """Number the block that a row leads to, if it is met for the first time."""
         cdef int32_t t = row[k]
         if t != NO_STATE and number[blocks.set_of[t]] == NO_STATE:

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memset
 from libcpp.vector cimport vector
 
+from stackmask.pda.containers cimport enter, look_up, refill
 from stackmask.pda.trie cimport Trie
 from stackmask.runtime.finite.dfa cimport NO_STATE, Dfa, copied, fill_bytes, fill_ints
 from stackmask.runtime.finite.lookahead cimport find_alike
@@ -93,17 +94,17 @@ cdef class TokenIndex:
             blocks = find_alike(dfa, trie.max_depth, block, deadline, seconds)
         while slots < dfa.states and slots < SLOTS:
             slots *= 2
-        walk.holds.assign(slots, NO_STATE)
+        refill(walk.holds, slots, NO_STATE)
         walk.rows.resize(256 * <size_t>slots)
         walk.path.resize(trie.max_depth + 1)
-        row_of_block.assign(blocks, NO_STATE)
+        refill(row_of_block, blocks, NO_STATE)
         index.row_of.resize(dfa.states)
         for s in range(dfa.states):
             if row_of_block[block[s]] == NO_STATE:
                 if done % CHECK_EVERY == 0:
                     index.check_budget(done, blocks, memory, deadline, seconds)
                 with nogil:
-                    bits.assign(index.width, 0)
+                    refill(bits, index.width, 0)
                     count = walk_tokens(dfa, trie, s, &walk, bits)
                     row_of_block[block[s]] = index.intern_row(bits, count)
                 done += 1
@@ -140,7 +141,7 @@ cdef class TokenIndex:
                 continue
             if not changed:
                 changed = True
-                bits.assign(self.width, 0)
+                refill(bits, self.width, 0)
                 self.write_row(self.row_of[state], bits.data())
             for token in special_ids[k]:
                 if (bits[token >> 5] >> (token & 31)) & 1:
@@ -181,7 +182,7 @@ cdef class TokenIndex:
                 coded.push_back(<uint8_t>gap)
                 word &= word - 1
         dense = dense or coded.size() > limit
-        row = self.known[h] - 1
+        row = look_up(self.known, h, 0) - 1
         while row >= 0:
             if self.count[row] == count and self.dense[row] == dense:
                 if dense:
@@ -195,8 +196,8 @@ cdef class TokenIndex:
                     return row
             row = self.same_hash[row]
         row = <int32_t>self.count.size()
-        self.same_hash.push_back(self.known[h] - 1)
-        self.known[h] = row + 1
+        self.same_hash.push_back(look_up(self.known, h, 0) - 1)
+        enter(self.known, h, row + 1)
         self.count.push_back(count)
         self.dense.push_back(dense)
         if dense:

@@ -7,6 +7,7 @@ from libcpp.string cimport string
 from libcpp.unordered_map cimport unordered_map
 from libcpp.vector cimport vector
 
+from stackmask.pda.containers cimport enter, look_up, refill
 from stackmask.runtime.finite.dfa cimport NO_STATE, Dfa
 
 
@@ -18,7 +19,7 @@ cdef enum:
     CHECK_EVERY = 1 << 16   # signatures between two looks at time and signals
 
 
-cdef void write_signature(Dfa dfa, int32_t state, const vector[int32_t]& block, string& out) noexcept nogil:
+cdef int write_signature(Dfa dfa, int32_t state, const vector[int32_t]& block, string& out) except -1 nogil:
     """Write down the block of a state, and to which block each range of bytes leads."""
     cdef int32_t e, b, last = NO_STATE
     cdef int32_t low = 0, high = -2
@@ -65,7 +66,7 @@ cdef int32_t find_alike(
     cdef vector[uint8_t] queued, kept
     cdef unordered_map[string, int32_t] known
     cdef string signature
-    first.assign(n + 1, 0)
+    refill(first, n + 1, 0)
     for i in range(dfa.target.size()):
         first[dfa.target[i] + 1] += 1
     for s in range(n):
@@ -79,8 +80,8 @@ cdef int32_t find_alike(
     for s in range(n, 0, -1):
         first[s] = first[s - 1]
     first[0] = 0
-    block.assign(n, 0)
-    queued.assign(n, 0)
+    refill(block, n, 0)
+    refill(queued, n, 0)
     size.push_back(n)
     looked.push_back(0)
     kept.push_back(0)
@@ -103,7 +104,7 @@ cdef int32_t find_alike(
             if signatures % CHECK_EVERY == 0:
                 with gil:
                     check_time(deadline, seconds)
-            k = known[signature] - 1
+            k = look_up(known, signature, 0) - 1
             if k < 0:
                 if looked[b] == size[b] and not kept[b]:
                     kept[b] = 1
@@ -114,7 +115,7 @@ cdef int32_t find_alike(
                     size.push_back(0)
                     looked.push_back(0)
                     kept.push_back(1)
-                known[signature] = k + 1
+                enter(known, signature, k + 1)
             fresh[s] = k
         for s in todo:
             looked[block[s]] = 0

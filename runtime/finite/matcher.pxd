@@ -23,6 +23,7 @@ cdef class FsmMatcher(JumpCalls):
     cdef object refused                 # the last refusal: (state, bytes accepted, token or text)
 
     cdef bint is_stop(self, int32_t token)
+    cdef int reserve(self) except -1
     cdef int32_t here(self) noexcept
     cdef void fill_row(self, int32_t state, uint32_t* words)
     cdef bint every_allowed(self, const uint32_t* words) noexcept nogil

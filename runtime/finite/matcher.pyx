@@ -5,6 +5,7 @@ cimport cython
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memset
 
+from stackmask.pda.containers cimport copy_items, make_room
 from stackmask.runtime.finite.dfa cimport NO_STATE
 from stackmask.runtime.jump_calls cimport JumpCalls
 from stackmask.runtime.mask_buffer cimport Rows, close_rows, open_rows, row_of
@@ -43,7 +44,7 @@ cdef class FsmMatcher(JumpCalls):
             self.tokens = TokenHistory(self.index.texts)
             self.terminated = False
         else:
-            self.history = origin.history
+            copy_items(self.history, origin.history)
             self.tokens = origin.tokens.copy()
             self.terminated = origin.terminated
 
@@ -63,6 +64,7 @@ cdef class FsmMatcher(JumpCalls):
         if self.terminated or id < 0:
             self.refused = (state, 0, token)
             return False
+        self.reserve()
         next = self.index.after_token(state, id)
         if next == NO_STATE:
             if not (self.is_stop(id) and self.dfa.accepting[state]):
@@ -97,10 +99,17 @@ cdef class FsmMatcher(JumpCalls):
                 self.refused = (state, i, data)
                 return False
             state = next
+        self.reserve()
         self.history.push_back(state)
         self.tokens.push_text()
         self.refused = None
         return True
+
+    cdef int reserve(self) except -1:
+        """Make room for one accept call: where there is no memory for it, nothing has changed."""
+        make_room(self.history)
+        self.tokens.reserve()
+        return 0
 
     def rollback(self, count=1):
         """Take back the last ``count`` accept calls.

@@ -13,10 +13,10 @@ cdef class Partition:
     cdef vector[int32_t] touched        # sets with marks
     cdef int32_t sets
 
-    cdef void begin(self, int32_t count) noexcept nogil
-    cdef void begin_by(self, const vector[int32_t]& key, int32_t keys) noexcept nogil
-    cdef void mark(self, int32_t element) noexcept nogil
-    cdef void split(self) noexcept nogil
+    cdef int begin(self, int32_t count) except -1 nogil
+    cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except -1 nogil
+    cdef int mark(self, int32_t element) except -1 nogil
+    cdef int split(self) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil
 
 

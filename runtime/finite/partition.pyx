@@ -8,17 +8,19 @@ Hopcroft's algorithm with two partitions, of states and of transitions. Cost: O(
 cimport cython
 from libc.stdint cimport uint8_t
 
+from stackmask.pda.containers cimport refill
+
 
 @cython.final
 cdef class Partition:
     """Sets of the integers from 0 on. ``mark`` some, then ``split`` each set into marked and others."""
 
-    cdef void begin(self, int32_t count) noexcept nogil:
+    cdef int begin(self, int32_t count) except -1 nogil:
         """Put everything into one set, or into none if there is nothing."""
         cdef int32_t i
         self.elements.resize(count)
         self.place.resize(count)
-        self.set_of.assign(count, 0)
+        refill(self.set_of, count, 0)
         self.first.clear()
         self.past.clear()
         self.marked.clear()
@@ -32,7 +34,7 @@ cdef class Partition:
             self.past.push_back(count)
             self.marked.push_back(0)
 
-    cdef void begin_by(self, const vector[int32_t]& key, int32_t keys) noexcept nogil:
+    cdef int begin_by(self, const vector[int32_t]& key, int32_t keys) except -1 nogil:
         """Put elements of equal key into one set. Cost: a counting sort."""
         cdef int32_t n = <int32_t>key.size(), i, k
         cdef vector[int32_t] at
@@ -41,7 +43,7 @@ cdef class Partition:
         self.past.clear()
         self.marked.clear()
         self.sets = 0
-        at.assign(keys + 1, 0)
+        refill(at, keys + 1, 0)
         for i in range(n):
             at[key[i] + 1] += 1
         for k in range(keys):
@@ -60,10 +62,10 @@ cdef class Partition:
             for i in range(self.first[k], self.past[k]):
                 self.set_of[self.elements[i]] = k
 
-    cdef void mark(self, int32_t element) noexcept nogil:
+    cdef int mark(self, int32_t element) except -1 nogil:
         cdef int32_t s = self.set_of[element], i = self.place[element], j = self.first[s] + self.marked[s]
         if i < j:
-            return
+            return 0
         self.elements[i] = self.elements[j]
         self.place[self.elements[i]] = i
         self.elements[j] = element
@@ -72,7 +74,7 @@ cdef class Partition:
             self.touched.push_back(s)
         self.marked[s] += 1
 
-    cdef void split(self) noexcept nogil:
+    cdef int split(self) except -1 nogil:
         """Make the smaller part of each set with marks a set of its own, and take the marks away."""
         cdef int32_t s, j, i, new
         while not self.touched.empty():
@@ -123,7 +125,7 @@ cdef int merge_states(
             blocks.mark(i)
     blocks.split()
     cords.begin_by(label, labels)
-    into_first.assign(n + 1, 0)
+    refill(into_first, n + 1, 0)
     into.resize(m)
     for i in range(m):
         into_first[head[i] + 1] += 1

@@ -12,6 +12,7 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.algorithm cimport upper_bound
 from libcpp.vector cimport vector
 
+from stackmask.pda.containers cimport refill
 from stackmask.runtime.finite.dfa cimport NO_STATE, Dfa
 
 
@@ -36,9 +37,9 @@ cdef class Paths:
     def __cinit__(self, Dfa dfa not None):
         cdef int32_t n = dfa.states, s
         cdef vector[uint8_t] forced, entered
-        self.begin.assign(n, NOT_FORCED)
+        refill(self.begin, n, NOT_FORCED)
         forced.resize(n)
-        entered.assign(n, 0)
+        refill(entered, n, 0)
         # what is neither the start nor where paths branch, end or join is merged away
         self.states = 0
         with nogil:
@@ -55,7 +56,7 @@ cdef class Paths:
         self.past.shrink_to_fit()
         self.after.shrink_to_fit()
 
-    cdef void lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) noexcept nogil:
+    cdef int lay(self, Dfa dfa, int32_t head, const vector[uint8_t]& forced) except -1 nogil:
         """Lay down the path from a state that no path leads to."""
         while forced[head] and self.begin[head] == NOT_FORCED:
             self.begin[head] = <int32_t>self.text.size()

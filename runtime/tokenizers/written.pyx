@@ -96,9 +96,9 @@ cdef int encode_utf8(object piece, vector[uint8_t]& out) except -1:
     return 0
 
 
-cdef void replace_all(
+cdef int replace_all(
     vector[uint8_t]& text, vector[uint8_t]& other, const uint8_t* old, size_t n, const uint8_t* new, size_t m
-) noexcept nogil:
+) except -1 nogil:
     """Replace every occurrence of ``old`` (not empty), from the left; ``other`` is a workplace.
 
     On UTF-8 this is the same as on characters: none begins inside another.
@@ -106,10 +106,10 @@ cdef void replace_all(
     cdef size_t at = 0, found, length = text.size()
     cdef const uint8_t* hit
     if length < n:
-        return
+        return 0
     hit = <const uint8_t*>memchr(text.data(), old[0], length)
     if hit == NULL:
-        return
+        return 0
     other.clear()
     while True:
         found = length if hit == NULL else <size_t>(hit - text.data())

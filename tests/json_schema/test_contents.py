@@ -133,3 +133,58 @@ def test_a_text_in_place_of_a_schema_is_an_error_beside_an_equal_part_without_it
             with pytest.raises(SchemaError, match='not "x"'):
                 Grammar.from_json_schema({"properties": {"a": parts[0], "b": parts[1]}})
     Grammar.from_json_schema({"properties": {"a": {"properties": {"properties": {"title": "x"}}}}})
+
+
+def test_equal_keys_have_equal_sketches() -> None:
+    rng = random.Random(SEED)
+    keywords = frozenset("ab")
+    contents = Contents()
+    parts = [{rng.choice("ab"): some_json(rng, 3) for _ in range(rng.randint(1, 2))} for _ in range(600)]
+    made = []
+    for part in parts:
+        sketch = contents.sketch(part, keywords)
+        portable = contents.portable
+        key = contents.key(part, keywords)
+        assert portable == contents.portable
+        assert not portable or sketch == key
+        made.append((sketch, key))
+    for sketch, key in made:
+        assert all(sketch == other for other, their in made if key == their)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_are_one_where_they_say_the_same_whatever_came_before(seed: int) -> None:
+    rng = random.Random(seed)
+
+    def part(depth: int) -> Any:
+        if not depth or rng.random() < 0.3:
+            return rng.choice([{"type": "string"}, {"type": "string", "title": "t"}, {"type": "null"}, True])
+        names = rng.sample("xyz", 2)
+        return {"title": rng.choice("uv"), "properties": {name: part(depth - 1) for name in names}}
+
+    schema = {"properties": {name: part(3) for name in "abcdef"}}
+    shared = Grammar.from_json_schema(schema)
+    texts = {json.dumps(without_titles(inner)) for inner in objects_in(schema)}
+    assert len([name for name in shared.rules.rules if name.startswith("value")]) <= len(texts)
+
+
+def objects_in(schema: Any) -> list[Any]:
+    """Return the schemas with properties, from the outermost one."""
+    found = []
+    todo = [schema]
+    while todo:
+        inner = todo.pop()
+        if isinstance(inner, dict) and "properties" in inner:
+            found.append(inner)
+            todo.extend(inner["properties"].values())
+    return found
+
+
+def without_titles(schema: Any) -> Any:
+    """Return what a schema says."""
+    if not isinstance(schema, dict):
+        return schema
+    said = {name: value for name, value in schema.items() if name != "title"}
+    if "properties" in said:
+        said["properties"] = {name: without_titles(inner) for name, inner in said["properties"].items()}
+    return said

@@ -108,6 +108,21 @@ def test_precomputed_names_need_no_walk() -> None:
     assert (after["walks"], after["word_walks"]) == (stats["walks"], stats["word_walks"])
 
 
+def test_words_are_no_chains_of_terms() -> None:
+    """A name that is met as a head takes a number: its letters are no terms of their own."""
+    name = "a long name of an object that no other object has"
+    properties = {name: {"type": "integer"}, name[::-1]: {"type": "boolean"}}
+    compiled = sm.Compiler(VOCABULARY).compile(
+        sm.Grammar.from_json_schema(
+            {"properties": properties, "additionalProperties": False}, property_order="any"
+        )
+    )
+    before = compiled.stats()["terms"]
+    mask_at(compiled, b'{"')
+    assert compiled.stats()["word_walks"] > 0
+    assert compiled.stats()["terms"] - before < len(name)
+
+
 # "a" leads to a word, after which "x" may not follow; only brackets around it make that way one that ends
 HIDDEN = """
 root ::= item "x" | item "]"? "x" "12"

@@ -136,3 +136,53 @@ def test_more_rules_than_are_remembered() -> None:
     for _ in range(2):
         compiler.compile(sm.Grammar(large, normalized=large))
         assert follow(compiler.compile(sm.Grammar(small, normalized=small)), 1) == first
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_order_of_rules_means_nothing(seed: int) -> None:
+    rng = random.Random(seed)
+    bodies = {name: some_body(rng) for name in NAMES}
+    seen = []
+    for _ in range(4):
+        names = rng.sample(NAMES, len(NAMES))
+        rules = ir.RuleSet({name: ir.Rule(name, bodies[name]) for name in names}, "root")
+        seen.append(follow(sm.Compiler(vocabulary()).compile(sm.Grammar(rules, normalized=rules)), seed))
+    assert all(masks == seen[0] for masks in seen)
+
+
+@pytest.mark.parametrize("order", ["callees first", "callers first", "mixed"])
+def test_rules_that_call_only_others_are_one_in_any_order(order: str) -> None:
+    compiler = sm.Compiler(vocabulary())
+    made = {}
+    for round_ in ("given", order):
+        names = [f"r{i}" for i in range(30)]
+        bodies: dict[str, ir.Expr] = {"r29": ir.Literal(b"a")}
+        for i in range(29):
+            options = (ir.Sequence((ir.Literal(b"b"), ir.RuleRef(names[i + 1]))), ir.RuleRef("r29"))
+            bodies[names[i]] = ir.Choice(options)
+        if round_ == "callees first":
+            names.reverse()
+        elif round_ == "mixed":
+            random.Random(1).shuffle(names)
+        rules = ir.RuleSet({name: ir.Rule(name, bodies[name]) for name in names}, "r0")
+        made[round_] = compiler.compile(sm.Grammar(rules, normalized=rules))
+    assert made["given"] is made[order]
+
+
+def test_what_sequences_end_with_is_lowered_once() -> None:
+    tail: ir.Expr = ir.Sequence((ir.Literal(b"]"), ir.RuleRef("x")))
+    options: list[ir.Expr] = []
+    flat: list[ir.Expr] = []
+    parts: list[ir.Expr] = [ir.Literal(b"]"), ir.RuleRef("x")]
+    for letter in b"cba":
+        tail = ir.Sequence((ir.Repeat(ir.Literal(bytes([letter])), 0, 1), tail))
+        parts.insert(0, ir.Repeat(ir.Literal(bytes([letter])), 0, 1))
+        options.append(ir.Sequence((ir.Literal(b"["), tail)))
+        flat.append(ir.Sequence((ir.Literal(b"["), *parts)))
+    compiler = sm.Compiler(vocabulary())
+    compiled = []
+    for choice in (options, flat):
+        bodies = {"root": ir.Choice(tuple(choice)), "x": ir.Literal(b"a")}
+        rules = ir.RuleSet({name: ir.Rule(name, body) for name, body in bodies.items()}, "root")
+        compiled.append(compiler.compile(sm.Grammar(rules, normalized=rules)))
+    assert compiled[0] is compiled[1]

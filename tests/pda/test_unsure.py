@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -131,3 +132,30 @@ def test_a_callable_is_asked_once_for_a_value_and_a_text() -> None:
         matcher.reset()
         assert matcher.accept_string("a,o,a,") and not matcher.accept_string("b")
     assert len(asked) == len(set(asked))
+
+
+def test_a_bound_that_is_refused_leaves_nothing() -> None:
+    """The resolvers behind it keep their own bounds."""
+    compiler = sm.Compiler(sm.Vocabulary([bytes([b]) for b in range(256)] + [None], stop_ids=[256]))
+
+    @ir.answers_at_most(ir.Repeat(ir.Literal(b"a"), 0, None))
+    def refused(value: object) -> ir.Expr:
+        return ir.Literal(b"a")
+
+    def compiled(resolver: Callable[[object], ir.Expr]) -> sm.CompiledGrammar:
+        body = ir.Sequence((ir.Literal(b"x"), ir.Dynamic(resolver), ir.Literal(b"y")))
+        return compiler.compile(sm.Grammar(ir.RuleSet({"root": ir.Rule("root", body)}, "root", frozenset())))
+
+    for _ in range(2):
+        with pytest.raises(sm.StackmaskError):
+            compiled(refused)
+    mask = sm.allocate_token_bitmask(1, 257)
+    for letter in b"bcd":
+
+        def answer(value: object, letter: int = letter) -> ir.Expr:
+            return ir.Literal(bytes([letter]))
+
+        matcher = compiled(ir.answers_at_most(ir.Literal(bytes([letter])))(answer)).matcher()
+        assert matcher.accept_string(b"x")
+        matcher.fill_next_token_bitmask(mask)
+        assert np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist() == [letter]

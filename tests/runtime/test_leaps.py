@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -102,3 +103,30 @@ def test_one_token_at_several_offsets_of_another() -> None:
             token = rng.choice([256, 257, 258, 259, ord("a"), ord("b"), ord("c")])
             if check_step(matcher, token, vocabulary.tokens[token] or b"", rng):
                 assert matcher.accept_token(token)
+
+
+def test_many_tokens_from_few_places() -> None:
+    """What is noted of steps is overwritten and grows: more tokens than there is room for, again and again."""
+    words = [
+        "".join(letters).encode() for n in (2, 3) for letters in itertools.product("abcdefghijklm", repeat=n)
+    ]
+    vocabulary = sm.Vocabulary([bytes([b]) for b in range(256)] + words)
+    compiled = sm.Compiler(vocabulary).compile(
+        sm.Grammar.from_ebnf("root ::= ([a-g]{2} [a-j] | [h-m]{3,4})*")
+    )
+    rng = random.Random(2)
+    places = [compiled.matcher()]
+    for text in ("a", "ab", "h", "hi", "hijk"):
+        places.append(compiled.matcher())
+        assert places[-1].accept_string(text)
+    tokens = range(256, len(words) + 256)
+    right: dict[tuple[int, int], list[str] | None] = {}
+    for number, place in enumerate(places):
+        for token in tokens:
+            after = place.fork()
+            right[number, token] = after.describe() if after.accept_string(words[token - 256]) else None
+    for _ in range(3):
+        for number, token in rng.sample(sorted(right), 8_000):
+            after = places[number].fork()
+            assert after.accept_token(token) == (right[number, token] is not None)
+            assert after.describe() == (right[number, token] or places[number].describe())

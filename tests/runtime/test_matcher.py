@@ -194,6 +194,50 @@ def test_numpy_and_torch_masks_without_copies() -> None:
         matcher.fill_next_token_bitmask(freed)
 
 
+def test_arrays_that_are_not_plain() -> None:
+    """Plain arrays are looked into; all others are asked for a buffer, and say what is wrong with them."""
+
+    class Named(np.ndarray):
+        pass
+
+    matcher = compiled().matcher()
+    wanted = mask_of(matcher)
+    width = sm.allocate_token_bitmask(1, VOCABULARY.size).shape[1]
+    wide = np.zeros((4, width), dtype=np.int32)
+    unaligned = np.zeros(4 * width + 1, np.int8)[1:].view(np.int32)
+    for row in (
+        wide[2],
+        wide[1:3],
+        wide[3:],
+        wide[:1].view(Named),
+        unaligned,
+        memoryview(wide[3]),
+        wide[::4],
+    ):
+        matcher.fill_next_token_bitmask(row)
+        assert bits(np.asarray(row).reshape(-1, width)[0]) == wanted
+    swapped = np.zeros((2, width), dtype=np.dtype(np.int32).newbyteorder())
+    locked = wide.view()
+    locked.flags.writeable = False
+    turned = np.zeros((width, 2), dtype=np.int32).T
+    for bad in (
+        swapped,
+        locked,
+        locked[1],
+        turned,
+        wide[:, :-1],
+        np.int32(1),
+        np.array(1, np.int32),
+        wide[None],
+    ):
+        with pytest.raises(sm.MatcherError):
+            matcher.fill_next_token_bitmask(bad)
+        with pytest.raises(sm.MatcherError):
+            sm.fill_next_token_bitmask([matcher], bad)
+    with pytest.raises(sm.MatcherError, match="out of range"):
+        matcher.fill_next_token_bitmask(wide[:0])
+
+
 def test_refusals_say_what_was_expected() -> None:
     matcher = compiled().matcher()
     assert matcher.refusal is None
