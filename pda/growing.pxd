@@ -4,7 +4,8 @@
 # touches all of it and copies: milliseconds in the middle of one mask once an array has some megabytes. Here
 # a large array is a mapping of its own, and growing it moves no byte (mremap): a fill pays for what it adds.
 # Fresh memory is dear, some microseconds for each page of 4 KB. So the mapping of an array that has megabytes
-# begins where a page of 2 MB does, and has such pages where the system gives them.
+# begins where a page of 2 MB does, and has such pages where the system gives them to all.
+# They are not asked for: the first touch of one may take a fill 10 ms on a virtual machine.
 #
 # Items are plain structs: they are moved as bytes, and new ones are zeros.
 cdef extern from *:
@@ -52,9 +53,6 @@ cdef extern from *:
             if (before < STACKMASK_HUGE) munmap(begin + before + bytes, STACKMASK_HUGE - before);
             made = begin + before;
         }
-    #if defined(MADV_HUGEPAGE)
-        madvise(made, bytes, MADV_HUGEPAGE);        // no more than a wish
-    #endif
         return made;
     }
     #endif
@@ -96,9 +94,6 @@ cdef extern from *:
                     munmap(target, wanted);
                     return nullptr;
                 }
-    #if defined(MADV_HUGEPAGE)
-                madvise(moved, wanted, MADV_HUGEPAGE);
-    #endif
                 return moved;
             }
             moved = stackmask_mapping(wanted);
