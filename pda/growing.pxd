@@ -36,8 +36,8 @@ cdef extern from *:
     }
 
     #if defined(__linux__)
-    // Each page of 4 KB costs a fault, and a read at random is mostly the way to its page: large ones do
-    // better. They lie at multiples of their size, and not every kernel puts a mapping there.
+    // Where the system gives large pages to all, they lie at multiples of their size, and not every kernel
+    // puts a mapping there.
     static inline void* stackmask_mapping(size_t bytes) {
         const int rights = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
         void* made = mmap(nullptr, bytes, rights, kind, -1, 0);

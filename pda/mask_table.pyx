@@ -16,7 +16,7 @@ from stackmask.pda.tables cimport Probe, ids_free, ids_init, ids_next, ids_probe
 cdef enum:
     MERGE_NODES = 4096  # a larger subtree is walked where it is, not merged
     FIRST_ROWS = 8      # rows of the first block; each block has as many as there are, up to
-    BLOCK_BYTES = 1 << 21       # ... a page of 2 MB, which costs a quarter of as many small pages
+    BLOCK_BYTES = 1 << 21       # ... this
     SHARE = 16          # of a budget, that a block is at most
     BETWEEN = 64        # bytes between rows at least: multiples of 4 KB would share lines of the cache
 
