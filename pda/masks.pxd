@@ -24,6 +24,7 @@ cdef class MaskStore(WholeMasks):
         self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
     ) except -3
     cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept
+    cdef uint64_t changes_made(self) noexcept
     cdef int weigh(self) except -1
     cdef int32_t finished(self, ConfigSpace family, int32_t config) noexcept
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3

@@ -30,12 +30,13 @@ from stackmask.pda.runs cimport NOT_A_CODE, Exit
 from stackmask.pda.shortcuts cimport Length
 from stackmask.pda.stays cimport Stay
 from stackmask.pda.walks cimport Joint
-from stackmask.pda.whole_masks cimport NO_MASK
+from stackmask.pda.whole_masks cimport LISTED, NO_MASK
 from stackmask.pda.word_table cimport Word
 
 cdef enum:
     MANY_BELOW = 4       # places below a node for which it stands
     FEW_NODES = 8        # a smaller subtree is run, not put together
+    FEW_LISTS = 16       # lists of parts, which take little each
     WEIGHED = 32         # walks, after which indexes are weighed again
 
 
@@ -162,9 +163,13 @@ cdef class MaskStore(WholeMasks):
                         self.to_try.push_back(32 * i + n)
         return 0
 
+    cdef uint64_t changes_made(self) noexcept:
+        """Return a number that has changed when masks may have come to take more memory."""
+        return self.walks + self.joins + self.joined.size() // FEW_LISTS
+
     cdef int weigh(self) except -1:
         """Drop all masks if they take more than their budget. No ids of them may be held across this."""
-        self.weighed = self.walks + self.joins
+        self.weighed = self.changes_made()
         if self.nbytes() + self.space.nbytes() > self.max_bytes:
             self.drop()
             self.forget_whole()
@@ -177,11 +182,15 @@ cdef class MaskStore(WholeMasks):
 
         It stays until the next fill that makes something.
         """
-        if family.configs[config].mask_epoch != self.epoch or family.configs[config].whole == NO_MASK:
+        cdef int32_t whole = family.configs[config].whole
+        if family.configs[config].mask_epoch != self.epoch:
             return NO_MASK
-        self.fills += 1
-        self.hits += 1
-        return family.configs[config].whole
+        if whole <= LISTED:
+            whole = self.joined[LISTED - whole].whole
+        if whole != NO_MASK:
+            self.fills += 1
+            self.hits += 1
+        return whole
 
     def prepare(self, items):
         """Make the run tables of some repeated items, terms, over the whole vocabulary."""
@@ -198,18 +207,21 @@ cdef class MaskStore(WholeMasks):
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Write the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""
         cdef int32_t whole
-        cdef bint again
         self.fills += 1
-        if self.walks + self.joins != self.weighed:
+        if self.changes_made() != self.weighed:
             self.weigh()
-        again = family.configs[config].mask_epoch == self.epoch
-        if again and family.configs[config].whole != NO_MASK:
-            self.hits += 1
-            self.write(family.configs[config].whole, words)
+        if family.configs[config].mask_epoch == self.epoch:
+            whole = family.configs[config].whole
+            if whole > LISTED:
+                self.hits += 1
+                self.write(whole, words)
+                return 0
+            # the parts are known
+            self.take_list(LISTED - whole)
+            family.configs[config].whole = self.put_list(LISTED - whole, words)
             return 0
         self.likely_base = -1
         self.collect(family, config)
-        whole = NO_MASK
         if self.simulate_all:
             copy_words(words, NULL, self.width)
         else:
@@ -230,9 +242,6 @@ cdef class MaskStore(WholeMasks):
                 self.settle(family, config, words)
                 self.try_tokens(family, config, words)
             # what was run on the configuration holds for it alone, and the next fill there is a copy
-            whole = self.keep_mask(words, self.likely_base)
-        elif whole == NO_MASK and again:
-            # many configurations are met once: the second time it pays
             whole = self.keep_mask(words, self.likely_base)
         family.configs[config].whole = whole
         family.configs[config].mask_epoch = self.epoch

@@ -19,6 +19,7 @@ from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport EMPTY, F_LOCAL, TOKENS, ClassMap
 from stackmask.pda.tables cimport map_free, map_init
+from stackmask.pda.whole_masks cimport NO_MASK, WORTH_A_MASK
 
 from time import monotonic
 
@@ -204,9 +205,11 @@ cdef class Precomputation:
             c = self.queue[self.filled]
             self.filled += 1
             runs = self.masks.simulations
-            # what is put together is kept the second time
-            self.masks.fill(family, c, self.words.data())
-            self.masks.fill(family, c, self.words.data())
+            # what is put together is kept when it has cost enough
+            k = 0
+            while k <= WORTH_A_MASK and self.masks.finished(family, c) == NO_MASK:
+                self.masks.fill(family, c, self.words.data())
+                k += 1
             self.cost += family.configs[c].count + <int64_t>self.masks.visits.size()
             self.cost += RUN_COST * <int64_t>(self.masks.simulations - runs)
             for k in range(self.masks.terms.token_classes):

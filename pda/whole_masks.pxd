@@ -2,19 +2,23 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.growing cimport Growing
 from stackmask.pda.parts cimport MaskParts, Part
 from stackmask.pda.row_words cimport copy_words
-from stackmask.pda.tables cimport IdTable, KeyMap, Probe
+from stackmask.pda.tables cimport IdTable
 
 cdef enum:
     NO_MASK = -1        # in place of a mask id: not remembered yet
     PATCHED = -2        # mask ids from here down are patched masks: PATCHED - number
+    WORTH_A_MASK = 4    # what a list of parts has cost before its mask is remembered; each time 2 and its rows
+    LISTED = -(1 << 30)     # from here down: no mask id yet, but a list of parts: LISTED - number
 
 
 cdef struct Joined:
     int32_t first       # joined_parts[first:first + count]
     int32_t count
-    int32_t whole       # its mask id
+    int32_t whole       # its mask id, or NO_MASK
+    int32_t spent       # what putting it together has cost so far, in rows
 
 
 cdef struct Patch:
@@ -29,10 +33,9 @@ cdef struct Patched:
 
 
 cdef class WholeMasks(MaskParts):
-    cdef vector[Part] joined_parts
-    cdef vector[Joined] joined              # lists of parts whose mask is remembered
+    cdef Growing[Part] joined_parts
+    cdef Growing[Joined] joined             # lists of parts, interned
     cdef IdTable joined_index
-    cdef KeyMap joined_before               # hash of a list of parts -> rows that it has cost so far
     cdef vector[Patch] patches
     cdef vector[Patched] patched
     cdef IdTable patched_index
@@ -44,7 +47,9 @@ cdef class WholeMasks(MaskParts):
 
     cdef int apply(self, Part part, uint32_t* words) noexcept
     cdef int32_t put_together(self, uint32_t* words) except? -3
-    cdef int32_t find_joined(self, uint64_t h, Probe* probe) noexcept
+    cdef int32_t put_list(self, int32_t number, uint32_t* words) except? -3
+    cdef int take_list(self, int32_t number) except -1
+    cdef int32_t list_of_parts(self) except -1
     cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1
     cdef int32_t keep_mask(self, const uint32_t* words, int32_t base) except? -3
     cdef int32_t intern_row(self, const uint32_t* words) except -3

@@ -1,6 +1,10 @@
 # distutils: language = c++
 """Whole masks: what a fill writes, remembered under the parts that it was put together from.
 
+Lists of parts are interned. A configuration remembers its list when it is first met, so that finding the
+parts is done once, and half of all configurations have a list that another one has, too. A list gets a mask
+when putting it together has cost about as much as remembering one: most are met twice.
+
 Most masks are some row give or take a few tokens: the run of a string, and what may come behind its quote.
 So a whole mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs. Rows are
 few then and stay in the processor's cache, where a copy costs a fraction of one from memory; a patched mask
@@ -14,40 +18,24 @@ from libc.string cimport memcmp
 from stackmask.pda.filters cimport Excluded
 from stackmask.pda.mask_table cimport NO_FILTER
 from stackmask.pda.row_words cimport BLOCK, copy_words, differences, hash_words, or_words
-from stackmask.pda.tables cimport (
-    NO_VALUE,
-    Probe,
-    ids_free,
-    ids_init,
-    ids_next,
-    ids_probe,
-    ids_put,
-    map_free,
-    map_get,
-    map_init,
-    map_put,
-    mix,
-)
+from stackmask.pda.tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 cdef enum:
     MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
     FEW_CHANGES = 32     # words patched into a row: more cost as much as another row that is in cache
     FEW_WORDS = 256      # words patched into nothing, which is written twice as fast as a row
-    WORTH_A_ROW = 8      # rows that were or-ed for one list of parts before its mask is remembered
 
 
 cdef class WholeMasks(MaskParts):
     """The whole masks of the grammars of one store, beside the masks of local states."""
 
     def __cinit__(self):
-        map_init(&self.joined_before)
         ids_init(&self.joined_index)
         ids_init(&self.patched_index)
         ids_init(&self.row_index)
         self.joins = 0
 
     def __dealloc__(self):
-        map_free(&self.joined_before)
         ids_free(&self.joined_index)
         ids_free(&self.patched_index)
         ids_free(&self.row_index)
@@ -64,16 +52,13 @@ cdef class WholeMasks(MaskParts):
         ids_init(&self.patched_index)
         ids_free(&self.row_index)
         ids_init(&self.row_index)
-        map_free(&self.joined_before)
-        map_init(&self.joined_before)
         return 0
 
     cdef size_t whole_nbytes(self) noexcept:
         """Return the bytes held here, rows aside."""
         cdef size_t held = sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
         held += sizeof(Patch) * self.patches.size() + sizeof(Patched) * self.patched.size()
-        held += 8 * (self.joined_index.mask + self.patched_index.mask + self.row_index.mask)
-        return held + 12 * self.joined_before.mask
+        return held + 8 * (self.joined_index.mask + self.patched_index.mask + self.row_index.mask)
 
     cdef int apply(self, Part part, uint32_t* words) noexcept:
         """Or one part into the words."""
@@ -110,83 +95,93 @@ cdef class WholeMasks(MaskParts):
         return 0
 
     cdef int32_t put_together(self, uint32_t* words) except? -3:
-        """Write the union of all parts found. Return its mask id if it is remembered, else NO_MASK.
+        """Write the union of all parts found. Return what is to be remembered of it: a mask id or a list."""
+        return self.put_list(self.list_of_parts(), words)
 
-        ``likely_base`` is the row of one of them then, or -1.
-        """
-        cdef size_t i, begun, n = self.parts_found.size()
-        cdef int32_t heavy = 0, light = 0, base = -1, spent, whole
-        cdef Part part
+    cdef int32_t list_of_parts(self) except -1:
+        """Return the number of the list of the parts found."""
+        cdef size_t i, n = self.parts_found.size()
         cdef Joined entry
         cdef Probe probe
+        cdef const Joined* found
+        cdef const Part* part
+        cdef const Part* other
+        cdef int32_t id
         cdef uint64_t h = 53
+        for i in range(n):
+            part = &self.parts_found[i]
+            h = mix(h, (<uint64_t><uint32_t>part.mask << 32) | <uint64_t><uint32_t>part.filter)
+        probe = ids_probe(&self.joined_index, h)
+        id = ids_next(&self.joined_index, &probe)
+        while id >= 0:
+            found = &self.joined[id]
+            if found.count == <int32_t>n:
+                i = 0
+                while i < n:
+                    part = &self.parts_found[i]
+                    other = &self.joined_parts[found.first + i]
+                    if part.mask != other.mask or part.filter != other.filter:
+                        break
+                    i += 1
+                if i == n:
+                    return id
+            id = ids_next(&self.joined_index, &probe)
+        entry.first = <int32_t>self.joined_parts.size()
+        entry.count = <int32_t>n
+        entry.whole = NO_MASK
+        entry.spent = 0
+        self.joined_parts.append(self.parts_found.begin(), self.parts_found.end())
+        id = <int32_t>self.joined.size()
+        self.joined.push_back(entry)
+        ids_put(&self.joined_index, &probe, id)
+        return id
+
+    cdef int take_list(self, int32_t number) except -1:
+        """Make the parts of a list those that were found."""
+        cdef Joined entry = self.joined[number]
+        cdef Part* first = self.joined_parts.data() + entry.first
+        self.parts_found.assign(first, first + entry.count)
+        return 0
+
+    cdef int32_t put_list(self, int32_t number, uint32_t* words) except? -3:
+        """Write the union of the parts found, which are those of a list.
+
+        Return its mask id if it is remembered, else LISTED minus the number. ``likely_base`` is a row that
+        the mask is much like then, or -1.
+        """
+        cdef size_t i, begun, n = self.parts_found.size()
+        cdef int32_t rows = 2, light = 0, base = -1, whole = self.joined[number].whole
+        cdef Part part
+        if whole != NO_MASK:
+            self.likely_base = whole if whole >= 0 else self.patched[PATCHED - whole].base
+            self.write(whole, words)
+            return whole
         begun = n
         for i in range(n):
             part = self.parts_found[i]
             if part.mask < 0:
                 light += self.pendings[-1 - part.mask].count
             elif self.masks[part.mask].dense >= 0:
-                heavy += 1
+                rows += 1
                 if base < 0 and part.filter == NO_FILTER:
                     base = self.masks[part.mask].dense
                     begun = i
             else:
                 light += self.masks[part.mask].sparse_count
-            h = mix(mix(h, <uint32_t>part.mask), <uint32_t>part.filter)
         self.likely_base = base
-        if n == 1 and base >= 0:
-            copy_words(words, self.rows[base], self.width)
-            return base
-        spent = 0
-        # what is one row and a few tokens costs no more than a mask that is remembered
-        if heavy > (base >= 0) or light >= MANY_TOKENS:
-            whole = self.find_joined(h, &probe)
-            if whole != NO_MASK:
-                self.write(whole, words)
-                return whole
-            spent = map_get(&self.joined_before, h)
-            if spent == NO_VALUE:
-                spent = 0
-            spent += heavy + light // MANY_TOKENS
-            if spent < WORTH_A_ROW:
-                map_put(&self.joined_before, h, spent + 1)
         copy_words(words, self.rows[base] if base >= 0 else NULL, self.width)
+        if n == 1 and base >= 0:
+            self.joined[number].whole = base
+            return base
         for i in range(n):
             if i != begun:
                 self.apply(self.parts_found[i], words)
-        if spent < WORTH_A_ROW:
-            return NO_MASK
+        if self.joined[number].spent < WORTH_A_MASK:
+            self.joined[number].spent += rows + light // MANY_TOKENS
+            return LISTED - number
         whole = self.keep_mask(words, base)
-        entry.first = <int32_t>self.joined_parts.size()
-        entry.count = <int32_t>n
-        entry.whole = whole
-        for i in range(n):
-            self.joined_parts.push_back(self.parts_found[i])
-        self.joined.push_back(entry)
-        ids_put(&self.joined_index, &probe, <int32_t>self.joined.size() - 1)
+        self.joined[number].whole = whole
         return whole
-
-    cdef int32_t find_joined(self, uint64_t h, Probe* probe) noexcept:
-        """Return the mask id of the list of the parts found, or NO_MASK and where it belongs."""
-        cdef size_t i, n = self.parts_found.size()
-        cdef Joined found
-        cdef int32_t id
-        probe[0] = ids_probe(&self.joined_index, h)
-        id = ids_next(&self.joined_index, probe)
-        while id >= 0:
-            found = self.joined[id]
-            if found.count == <int32_t>n:
-                i = 0
-                while (
-                    i < n
-                    and self.joined_parts[found.first + i].mask == self.parts_found[i].mask
-                    and self.joined_parts[found.first + i].filter == self.parts_found[i].filter
-                ):
-                    i += 1
-                if i == n:
-                    return found.whole
-            id = ids_next(&self.joined_index, probe)
-        return NO_MASK
 
     # -- masks by content ------------------------------------------------------------------------------
 
