@@ -27,6 +27,7 @@ cdef class HeadTexts:
     cdef bint few_begin(self, const uint64_t* words) noexcept
     cdef bint ends_wide(self, bint words) noexcept
     cdef bint few_below(self) except -1
+    cdef int spell_byte(self, int32_t node, int32_t byte) except -1
     cdef int spell(self, int32_t text) except -1
 
 

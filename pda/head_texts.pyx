@@ -4,9 +4,10 @@
 A head pays off where few tokens go on behind it, or where it begins like few.
 """
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memchr
 
-from stackmask.pda.bit_sets cimport count_bits
+from stackmask.pda.bit_sets cimport count_bits, lowest_bit
 from stackmask.pda.containers cimport copy_items, refill
 from stackmask.pda.interning cimport (
     EMPTY,
@@ -30,6 +31,7 @@ cdef enum:
     YES = 2
     MAX_KIDS = 16       # alternatives of a word
     FEW_BELOW = 16      # nodes of the vocabulary below words behind which names part
+    FEW_KIDS = 16       # children of a node, which are all looked at
     FEW_PLACES = 16     # where words that are looked for may end in it
     FEW = 8             # of so many texts, at most one begins like a head that ends anywhere
     MANY_BYTES = 8      # one of so many is no word unless few texts begin with it
@@ -124,29 +126,41 @@ cdef class HeadTexts:
         """Tell whether few texts of the vocabulary begin with some bytes."""
         cdef int64_t nodes = 0
         cdef int32_t b
-        for b in range(256):
-            if (words[b >> 6] >> (b & 63)) & 1:
-                nodes += self.nodes_below[b]
+        cdef uint64_t left
+        for b in range(4):
+            left = words[b]
+            while left:
+                nodes += self.nodes_below[64 * b + lowest_bit(left)]
+                left &= left - 1
         return nodes * FEW < self.trie.nodes
 
     cdef bint begins_few(self) except -1:
         """Tell whether few texts of the vocabulary begin like what is in ``path``, as with numbers."""
-        cdef int32_t head = EPS, map, b
+        cdef int32_t head = EPS, map, b, left = MOST_LOOKS
         cdef int32_t k = <int32_t>self.path.size()
+        cdef size_t i
         cdef uint64_t words[4]
+        cdef bint alive[256]
+        for i in range(self.path.size()):
+            if self.terms.terms[self.path[i]].flags & F_IMPURE:
+                return False
         words[0] = words[1] = words[2] = words[3] = 0
+        for i in range(self.path.size()):
+            if not self.add_first(self.path[i], words, &left):
+                break
+        if ~(words[0] & words[1] & words[2] & words[3]):
+            return self.few_begin(words)
+        # as far as a look tells that is every byte: what its terms exclude is seen from where they lead
         while k:
             k -= 1
-            if self.terms.terms[self.path[k]].flags & F_IMPURE:
-                return False
             head = self.terms.mk_seq(self.path[k], head)
         map = self.terms.classes_of(head)
         for k in range(self.terms.maps[map].count):
-            if self.terms.derive(head, self.terms.maps[map].byte_of[k]) == EMPTY:
-                continue
-            for b in range(256):
-                if self.terms.maps[map].of[b] == k:
-                    words[b >> 6] |= <uint64_t>1 << (b & 63)
+            alive[k] = self.terms.derive(head, self.terms.maps[map].byte_of[k]) != EMPTY
+        words[0] = words[1] = words[2] = words[3] = 0
+        for b in range(256):
+            if alive[self.terms.maps[map].of[b]]:
+                words[b >> 6] |= <uint64_t>1 << (b & 63)
         return self.few_begin(words)
 
     cdef bint ends_wide(self, bint words) noexcept:
@@ -187,24 +201,41 @@ cdef class HeadTexts:
             below += self.trie.end[n] - n - 1
         return below <= FEW_BELOW
 
+    cdef int spell_byte(self, int32_t node, int32_t byte) except -1:
+        """Note the child of a node with a byte, if it has one."""
+        cdef int32_t first = self.trie.kid_first[node]
+        cdef const uint8_t* bytes_of = self.trie.kid_byte.data() + first
+        cdef const uint8_t* found = <const uint8_t*>memchr(
+            bytes_of, byte, self.trie.kid_first[node + 1] - first
+        )
+        if found != NULL:
+            self.next_spots.push_back(self.trie.kid_node[first + (found - bytes_of)])
+        return 0
+
     cdef int spell(self, int32_t text) except -1:
         """Go on from the nodes of the vocabulary in ``spots`` along one text of a word."""
         cdef Term u = self.terms.terms[text]
         cdef Term v
-        cdef int32_t k, node, offset = 0
+        cdef int32_t k, b, node, offset = 0
         cdef size_t i
+        cdef uint64_t left
         while not self.spots.empty():
             v = self.terms.terms[u.a] if u.kind == K_SEQ else u
             self.next_spots.clear()
             for i in range(self.spots.size()):
                 node = self.spots[i]
-                for k in range(self.trie.kid_first[node], self.trie.kid_first[node + 1]):
-                    if (
-                        self.terms.pool[v.a + offset] == self.trie.kid_byte[k]
-                        if v.kind == K_LIT
-                        else self.terms.set_has(v.a, self.trie.kid_byte[k])
-                    ):
-                        self.next_spots.push_back(self.trie.kid_node[k])
+                if v.kind == K_LIT:
+                    self.spell_byte(node, self.terms.pool[v.a + offset])
+                elif self.trie.kid_first[node + 1] - self.trie.kid_first[node] <= FEW_KIDS:
+                    for k in range(self.trie.kid_first[node], self.trie.kid_first[node + 1]):
+                        if self.terms.set_has(v.a, self.trie.kid_byte[k]):
+                            self.next_spots.push_back(self.trie.kid_node[k])
+                else:
+                    for b in range(4):
+                        left = self.terms.sets[4 * v.a + b]
+                        while left:
+                            self.spell_byte(node, 64 * b + lowest_bit(left))
+                            left &= left - 1
             self.spots.swap(self.next_spots)
             offset += 1
             if v.kind == K_SET or offset == v.b:

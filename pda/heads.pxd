@@ -24,6 +24,7 @@ cdef struct Leaf:
     int32_t rest        # both as one state, or -1 while nothing asked for it
     int32_t test        # a question to the keys of the object that comes first, or NO_TEST
     int32_t live        # behind it, the way is there while this can go on with them; EPS: always
+    int32_t needs       # ... which is a list of tests (see keys.pyx)
     int32_t action      # what happens behind the head: that of an undeclared key, or ACTION_NONE
     int32_t call        # ... and its call
     int32_t run         # NO_RUN_ITEM, or the head is a loop of these blanks, up to where the rest begins
@@ -66,7 +67,7 @@ cdef class Heads(HeadTexts):
     cdef vector[Piece] joined       # ways on whose head is that of ``depth`` in ``ready``
     cdef int32_t tail
 
-    cdef Cut cut(self, int32_t state) except *
+    cdef int32_t cut(self, int32_t state) except -1
     cdef int find(self, int32_t state, Cut* found) except -1
     cdef int follow(self, Piece at) except -1
     cdef bint is_loop(self, Term loop) except -1
@@ -81,4 +82,3 @@ cdef class Heads(HeadTexts):
     cdef int32_t rest_of(self, int32_t leaf) except -1
     cdef int32_t key_of(self, int32_t leaf) except -1
     cdef bint is_calm(self, int32_t leaf) except -1
-    cdef int refuse(self, int32_t state) except -1

@@ -66,16 +66,16 @@ cdef class Heads(HeadTexts):
     def __dealloc__(self):
         map_free(&self.cut_index)
 
-    cdef Cut cut(self, int32_t state) except *:
-        """Return the ways on of a state. Remembered."""
+    cdef int32_t cut(self, int32_t state) except -1:
+        """Return the number of the cut of a state into its ways on. Remembered."""
         cdef Cut found
         cdef int32_t at = map_get(&self.cut_index, <uint32_t>state)
-        if at != NO_VALUE:
-            return self.cuts[at]
-        self.find(state, &found)
-        map_put(&self.cut_index, <uint32_t>state, <int32_t>self.cuts.size())
-        self.cuts.push_back(found)
-        return found
+        if at == NO_VALUE:
+            self.find(state, &found)
+            at = <int32_t>self.cuts.size()
+            map_put(&self.cut_index, <uint32_t>state, at)
+            self.cuts.push_back(found)
+        return at
 
     cdef int find(self, int32_t state, Cut* found) except -1:
         cdef Piece at
@@ -154,7 +154,7 @@ cdef class Heads(HeadTexts):
         for k in range(4):
             if own[k] & words[k]:
                 return 0
-        if not self.cut(u.b).count:
+        if not self.cuts[self.cut(u.b)].count:
             return 0
         leaf.head = u.a
         leaf.tail = leaf.rest = u.b
@@ -165,6 +165,7 @@ cdef class Heads(HeadTexts):
         leaf.live = EPS
         if self.terms.terms[u.b].flags & F_KEYS and not self.keys.always_lives(u.b):
             leaf.live = u.b
+        leaf.needs = self.keys.needs_at(leaf.live)
         found.first = <int32_t>self.leaves.size()
         found.count = 1
         self.leaves.push_back(leaf)
@@ -430,6 +431,7 @@ cdef class Heads(HeadTexts):
         if leaf.live != EPS and self.keys.always_lives(leaf.live):
             leaf.live = EPS
         self.leaves[k].live = leaf.live
+        self.leaves[k].needs = self.keys.needs_at(leaf.live)
         return 0
 
     cdef int32_t rest_of(self, int32_t leaf) except -1:
@@ -447,17 +449,13 @@ cdef class Heads(HeadTexts):
 
     cdef bint is_calm(self, int32_t leaf) except -1:
         """Tell whether what follows a head can end with no restriction pending: then every frame goes on."""
-        cdef Leaf at = self.leaves[leaf]
+        cdef Leaf at
         cdef Ends first, behind
         if self.terms.guard_sets.size() > 1:
+            at = self.leaves[leaf]
             self.terms.ends(at.tail, ANY_BYTE, &first)
             self.terms.ends(at.after, ANY_BYTE, &behind)
             if not (first.consumed | first.silent) & (behind.consumed | behind.silent) & 1:
                 return False
             self.leaves[leaf].calm = True
         return True
-
-    cdef int refuse(self, int32_t state) except -1:
-        """Leave a state uncut from now on."""
-        self.cuts[map_get(&self.cut_index, <uint32_t>state)].count = 0
-        return 0

@@ -329,7 +329,11 @@ cdef class KeyStates:
 
     cdef bint lives(self, int32_t state, int32_t term) except -1:
         """Tell whether a term can go on in a state: some way on meets no test, or first one that holds."""
-        cdef int32_t i, found = self.needs_at(term)
+        return self.meets_needs(state, self.needs_at(term))
+
+    cdef bint meets_needs(self, int32_t state, int32_t found) noexcept:
+        """Tell whether a test of those that `needs_at` found holds in a state."""
+        cdef int32_t i
         cdef Needs n
         cdef const uint64_t* words
         if found == FREE:
@@ -382,10 +386,18 @@ cdef class KeyStates:
         and a walk asks at every place where they part. No recursion: names may be long.
         """
         cdef vector[int32_t] todo
-        cdef int32_t k, kid, t, at = self.tested(term)
+        cdef int32_t k, kid, t, at
         cdef Term u
         cdef bint ready
+        if not self.terms.terms[term].flags & F_KEYS:
+            return FREE
+        if <size_t>term >= self.needs_of.size():
+            self.needs_of.resize(self.terms.terms.size(), UNKNOWN)
+        if self.needs_of[term] != UNKNOWN:
+            return self.needs_of[term]
+        at = self.tested(term)
         if at == EMPTY:
+            self.needs_of[term] = FREE
             return FREE
         if <size_t>at >= self.needs_of.size():
             self.needs_of.resize(self.terms.terms.size(), UNKNOWN)
@@ -406,7 +418,9 @@ cdef class KeyStates:
                 if self.needs_of[t] == UNKNOWN:
                     k = FREE if self.passes(t) else self.find_needs(t)
                     self.needs_of[t] = k
-        return self.needs_of[at]
+        k = self.needs_of[at]
+        self.needs_of[term] = k
+        return k
 
     cdef int32_t find_needs(self, int32_t term) except -3:
         """Put together the tests that can come first on the ways of a term; none of these meets no test."""

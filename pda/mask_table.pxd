@@ -59,6 +59,7 @@ cdef struct Group:
     int32_t place_count
     int32_t merged_first    # the same, merged: places[merged_first:][:merged_count]; -1 until it is needed
     int32_t merged_count
+    int32_t entry           # of its remainders where nothing is known of the semantic state; -1 until then
 
 
 cdef inline Mask nothing() noexcept:

@@ -183,6 +183,7 @@ cdef class MaskTable:
         group.place_count = <int32_t>places.size()
         group.merged_first = -1
         group.merged_count = 0
+        group.entry = -1
         for k in range(places.size()):
             self.places.push_back(places[k])
         id = <int32_t>self.groups.size()

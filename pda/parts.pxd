@@ -74,10 +74,9 @@ cdef class MaskParts(Simulation):
     cdef bint is_visited(self, Visit v) except -1
     cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept
     cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept
-    cdef bint is_cut(self, int32_t state, int32_t keys) except -1
-    cdef bint visit_heads(
+    cdef int32_t visit_heads(
         self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
-    ) except -1
+    ) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
     cdef bint is_few(self, int32_t group) noexcept
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
@@ -86,7 +85,7 @@ cdef class MaskParts(Simulation):
     cdef bint visit_blanks(
         self, ConfigSpace family, Leaf leaf, int32_t group, int32_t frame, Visit at
     ) except -1
-    cdef int use_part(self, int32_t mask, Visit at) except -1
+    cdef int use_part(self, int32_t mask, int32_t filter, bint unsure) except -1
     cdef int doubt_keys(self, int32_t group, int32_t keys) except -3
     cdef int walk_on(
         self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at

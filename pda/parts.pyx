@@ -71,6 +71,8 @@ cdef class MaskParts(Simulation):
         cdef Visit v
         if mask == NO_TOKENS:
             return 0
+        if self.visits.size() < FEW_VISITS and leads_nowhere(self.masks[mask]):
+            return self.use_part(mask, filter, unsure)
         v.mask = mask
         v.frame = frame
         v.rest = rest
@@ -158,25 +160,28 @@ cdef class MaskParts(Simulation):
         edge.saved = 0
         return edge
 
-    cdef bint is_cut(self, int32_t state, int32_t keys) except -1:
-        """Tell whether the heads of a state are looked at one by one. Its keys must be known."""
-        if keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS:
-            return False
-        return self.heads.cut(state).count > 0
-
-    cdef bint visit_heads(
+    cdef int32_t visit_heads(
         self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
-    ) except -1:
-        """Visit the masks of the heads of a state over a frame, and tell whether that was all that it allows.
+    ) except -3:
+        """Visit the masks of the heads of a state over a frame, and return what is left of it besides.
 
-        ``group``: what is walked, the whole vocabulary if it is WHOLE. ``at``: filter, keys and the like.
+        That is the state itself where it is not cut. ``group``: what is walked, the whole vocabulary if it is
+        WHOLE. ``at``: filter, keys and the like.
         """
-        cdef Cut cut = self.heads.cut(state)
+        cdef int32_t number
+        cdef Cut cut
         cdef Leaf leaf
         cdef Visit on = at
         cdef int32_t i, found, sem
         cdef bint strict
         cdef const uint64_t* first = NULL
+        if at.keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS:
+            # what its keys are is not known
+            return state
+        number = self.heads.cut(state)
+        cut = self.heads.cuts[number]
+        if not cut.count:
+            return state
         if group != WHOLE and cut.count > 1:
             first = self.first_of_group(group)
         for i in range(cut.first, cut.first + cut.count):
@@ -193,12 +198,12 @@ cdef class MaskParts(Simulation):
                     continue
                 if leaf.test >= TEST_SLOT:
                     on.keys = self.semantics.keys.take(at.keys, leaf.test - TEST_SLOT)
-            if leaf.live != EPS and not self.semantics.keys.lives(on.keys, leaf.live):
+            if leaf.live != EPS and not self.semantics.keys.meets_needs(on.keys, leaf.needs):
                 continue
             if not leaf.calm and not self.is_way_on(family, i, frame):
                 continue
             if leaf.run != NO_RUN_ITEM:
-                return self.visit_blanks(family, leaf, group, frame, on)
+                return cut.other if self.visit_blanks(family, leaf, group, frame, on) else state
             if leaf.action != ACTION_NONE:
                 sem = self.semantics.symbol_after_key(on.keys)
                 if sem == NEEDS_STATE:
@@ -207,7 +212,9 @@ cdef class MaskParts(Simulation):
                     continue
                 if sem == FORBIDDEN:
                     continue
-                if leaf.live != EPS and not self.semantics.keys.lives(self.semantics.keys_at(sem), leaf.live):
+                if leaf.live != EPS and not self.semantics.keys.meets_needs(
+                    self.semantics.keys_at(sem), leaf.needs
+                ):
                     continue
             strict = leaf.nullable and self.is_strict(family, frame)
             if group == WHOLE:
@@ -217,27 +224,32 @@ cdef class MaskParts(Simulation):
             if found == NO_TOKENS:
                 continue
             if not leaf.words and not self.is_worth(found):
-                self.heads.refuse(state)
-                return False
+                # from now on it is left uncut
+                self.heads.cuts[number].count = 0
+                return state
             if leaf.action != ACTION_NONE and self.semantics.keys.states[on.keys].texts > 0:
                 self.doubt_keys(group, on.keys)
             if leads_nowhere(self.masks[found]):
-                self.use_part(found, on)
+                self.use_part(found, on.filter, on.unsure)
             else:
                 self.visit(
                     found, frame, self.heads.rest_of(i), on.filter, on.keys, on.unsure, on.origin, leaf.action
                 )
-        return True
+        return cut.other
 
-    cdef int use_part(self, int32_t mask, Visit at) except -1:
+    cdef int use_part(self, int32_t mask, int32_t filter, bint unsure) except -1:
         """Use the tokens of a mask that are allowed whatever is below."""
+        cdef vector[Part]* parts = &self.parts_unsure if unsure else &self.parts_found
         cdef Part part
+        cdef size_t i, n = parts.size()
+        if n < FEW_VISITS:
+            for i in range(n):
+                part = parts[0][i]
+                if part.mask == mask and part.filter == filter:
+                    return 0
         part.mask = mask
-        part.filter = at.filter
-        if at.unsure:
-            self.parts_unsure.push_back(part)
-        else:
-            self.parts_found.push_back(part)
+        part.filter = filter
+        parts.push_back(part)
         return 0
 
     cdef bint visit_blanks(
@@ -253,7 +265,7 @@ cdef class MaskParts(Simulation):
         cdef vector[int32_t] nowhere
         cdef Edge edge
         if group != WHOLE:
-            if self.heads.cut(leaf.rest).count > FEW_WAYS and not self.terms.terms[leaf.rest].flags & F_KEYS:
+            if self.heads.cuts[self.heads.cut(leaf.rest)].count > FEW_WAYS and not self.terms.terms[leaf.rest].flags & F_KEYS:
                 # as one they are walked faster
                 return False
             found = self.child(group, leaf.head, SEM_SYMBOL, False)
@@ -267,7 +279,7 @@ cdef class MaskParts(Simulation):
         run = self.runs.run_of(code, 0)
         found = self.slice(run, blanks.c)
         if found != NO_TOKENS:
-            self.use_part(found, at)
+            self.use_part(found, at.filter, at.unsure)
         tail = self.tail_of(run, -1)
         if blanks.b <= self.tails[tail].most_before:
             at.filter = self.filter_both(at.filter, self.filter_of(tail, blanks.b, blanks.c))
@@ -437,8 +449,9 @@ cdef class MaskParts(Simulation):
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3:
         """Visit what a group leaves over when it returns along an edge. ``at``: filter, keys and the like."""
         cdef int32_t sem = self.groups[group].sem, state = edge.rest, found
-        cdef int32_t known = self.semantics.keys_at(sem)
+        cdef int32_t left, known = self.semantics.keys_at(sem)
         cdef bint strict = self.is_strict(family, edge.parent)
+        cdef Visit on
         if edge.action == ACTION_BACK:
             at.keys = self.semantics.keys_at(edge.saved)
         elif edge.action <= ACTION_SCOPE:
@@ -455,14 +468,16 @@ cdef class MaskParts(Simulation):
                 if (
                     self.semantics.keys.states[known].texts == MORE_TEXTS
                     and not (at.unsure and at.origin >= 0)
-                    and self.is_cut(state, known)
                 ):
                     # of one more key walks know nothing, so that none need be doubted behind this one
-                    at.keys = known
-                    if self.visit_heads(family, state, group, edge.parent, at):
-                        state = self.heads.cut(state).other
-                        if state == EMPTY:
-                            return 0
+                    on = at
+                    on.keys = known
+                    left = self.visit_heads(family, state, group, edge.parent, on)
+                    if left == EMPTY:
+                        return 0
+                    if left != state:
+                        at.keys = known
+                        state = left
                 found = self.child(group, state, sem, strict)
                 return self.go_on(found, edge.parent, at)
             sem = SEM_SYMBOL
@@ -471,11 +486,10 @@ cdef class MaskParts(Simulation):
         if known != KEYS_UNKNOWN:
             found = self.child(group, state, sem, strict)
             return self.go_on(found, edge.parent, at)
-        if sem == SEM_SYMBOL and not (at.unsure and at.origin >= 0) and self.is_cut(state, at.keys):
-            if self.visit_heads(family, state, group, edge.parent, at):
-                state = self.heads.cut(state).other
-                if state == EMPTY:
-                    return 0
+        if sem == SEM_SYMBOL and not (at.unsure and at.origin >= 0):
+            state = self.visit_heads(family, state, group, edge.parent, at)
+            if state == EMPTY:
+                return 0
         return self.walk_on(family, group, state, sem, edge.parent, at)
 
     cdef int walk_on(
@@ -528,8 +542,7 @@ cdef class MaskParts(Simulation):
         at.unsure = False
         at.origin = -1
         at.keys = keys
-        if self.is_cut(m.state, keys) and self.visit_heads(family, m.state, WHOLE, m.frame, at):
-            m.state = self.heads.cut(m.state).other
+        m.state = self.visit_heads(family, m.state, WHOLE, m.frame, at)
         if m.state != EMPTY:
             at.mask = self.root_of(m.state, keys, self.is_strict(family, m.frame))
             self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)

@@ -509,11 +509,18 @@ cdef class MaskWalks(WordWalks):
             if not strict and self.groups[group].guard == ANY_BYTE:
                 return self.word_child(group, rest)
             rest = self.words.term_of(rest)
-        entry = map_get(&self.entry_index, key)
-        if entry == NO_VALUE:
-            entry = self.entries
-            self.entries += 1
-            map_put(&self.entry_index, key, entry)
+        if sem == SEM_SYMBOL:
+            # nearly always
+            if self.groups[group].entry < 0:
+                self.groups[group].entry = self.entries
+                self.entries += 1
+            entry = self.groups[group].entry
+        else:
+            entry = map_get(&self.entry_index, key)
+            if entry == NO_VALUE:
+                entry = self.entries
+                self.entries += 1
+                map_put(&self.entry_index, key, entry)
         key = (<uint64_t>entry << 33) | (<uint64_t>rest << 1) | <uint64_t>strict
         found = map_get(&self.children, key)
         if found != NO_VALUE:

@@ -36,8 +36,8 @@ cdef class WholeMasks(MaskParts):
     cdef Growing[Part] joined_parts
     cdef Growing[Joined] joined             # lists of parts, interned
     cdef IdTable joined_index
-    cdef vector[Patch] patches
-    cdef vector[Patched] patched
+    cdef Growing[Patch] patches
+    cdef Growing[Patched] patched
     cdef IdTable patched_index
     cdef IdTable row_index                  # rows of whole masks by content
     # scratch of one fill

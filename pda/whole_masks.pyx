@@ -63,6 +63,8 @@ cdef class WholeMasks(MaskParts):
     cdef int apply(self, Part part, uint32_t* words) noexcept:
         """Or one part into the words."""
         cdef int32_t i, n, first, count
+        cdef const int32_t* token
+        cdef const int32_t* stop
         cdef const uint32_t* filter = NULL
         cdef Excluded but
         if part.filter < NO_FILTER:
@@ -88,10 +90,16 @@ cdef class WholeMasks(MaskParts):
             if self.masks[part.mask].dense >= 0:
                 or_words(words, self.rows[self.masks[part.mask].dense], filter, self.width)
                 return 0
-        for i in range(first, first + count):
-            n = self.sparse_tokens[i]
-            if filter == NULL or (filter[n >> 5] >> (n & 31)) & 1:
-                words[n >> 5] |= <uint32_t>1 << (n & 31)
+        token = self.sparse_tokens.data() + first
+        stop = token + count
+        if filter == NULL:
+            while token < stop:
+                words[token[0] >> 5] |= <uint32_t>1 << (token[0] & 31)
+                token += 1
+        while token < stop:
+            n = token[0]
+            token += 1
+            words[n >> 5] |= filter[n >> 5] & <uint32_t>1 << (n & 31)
         return 0
 
     cdef int32_t put_together(self, uint32_t* words) except? -3:
@@ -229,12 +237,12 @@ cdef class WholeMasks(MaskParts):
 
     cdef int32_t intern_patched(self, int32_t base) except? -3:
         """Return the id of the mask that has ``changes`` from a row."""
-        cdef size_t i, n = self.changes.size()
+        cdef size_t n = self.changes.size()
         cdef int32_t id
         cdef Patched entry
         cdef uint64_t h = mix(71, <uint32_t>base)
-        for i in range(n):
-            h = mix(mix(h, <uint32_t>self.changes[i].word), self.changes[i].bits)
+        if n:
+            h = mix(h, hash_words(<const uint32_t*>&self.changes[0], 2 * n))
         cdef Probe probe = ids_probe(&self.patched_index, h)
         id = ids_next(&self.patched_index, &probe)
         while id >= 0:
@@ -247,8 +255,7 @@ cdef class WholeMasks(MaskParts):
         entry.base = base
         entry.first = <int32_t>self.patches.size()
         entry.count = <int32_t>n
-        for i in range(n):
-            self.patches.push_back(self.changes[i])
+        self.patches.append(self.changes.begin(), self.changes.end())
         id = <int32_t>self.patched.size()
         self.patched.push_back(entry)
         ids_put(&self.patched_index, &probe, id)

@@ -8,6 +8,7 @@ is the one that a walk of the same state would make.
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 
+from stackmask.pda.bit_sets cimport lowest_bit
 from stackmask.pda.interning cimport ANY_BYTE, EPS, K_ALT, K_LIT, K_SEQ, Term
 from stackmask.pda.mask_table cimport NO_RUN, NO_TOKENS, SPARSE, Group, Mask, is_nothing, nothing
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
@@ -49,7 +50,7 @@ cdef class WordWalks(Stays):
 
     cdef int32_t word_child(self, int32_t group, int32_t word) except -3:
         """Return what a word allows of the remainders of a group behind which nothing is pending."""
-        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>word
+        cdef uint64_t left, key = (<uint64_t>group << 32) | <uint64_t>word
         cdef int32_t found = map_get(&self.word_children, key)
         cdef vector[int32_t] below
         cdef int32_t i, b, at
@@ -63,11 +64,13 @@ cdef class WordWalks(Stays):
         for i in range(g.merged_first, g.merged_first + g.merged_count):
             below.push_back(self.places[i])
         if g.run != NO_RUN:
-            for b in range(256):
-                if (w.begins[b >> 6] >> (b & 63)) & 1:
-                    at = self.runs.remainders_of(g.run, <uint8_t>b)
+            for b in range(4):
+                left = w.begins[b]
+                while left:
+                    at = self.runs.remainders_of(g.run, <uint8_t>(64 * b + lowest_bit(left)))
                     for i in range(self.runs.remainders[at]):
                         below.push_back(self.runs.remainders[at + 1 + i])
+                    left &= left - 1
         found = self.word_walk(word, below)
         map_put(&self.word_children, key, found)
         return found
@@ -162,14 +165,11 @@ cdef class WordWalks(Stays):
             words = &self.terms.sets[4 * t.a]
             for k in range(4):
                 word = words[k]
-                byte = 64 * k
                 while word:
-                    if word & 1:
-                        found = <const uint8_t*>memchr(bytes_of, byte, count)
-                        if found != NULL:
-                            self.take_word(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
-                    word >>= 1
-                    byte += 1
+                    found = <const uint8_t*>memchr(bytes_of, 64 * k + lowest_bit(word), count)
+                    if found != NULL:
+                        self.take_word(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
+                    word &= word - 1
         return 0
 
     cdef int take_word(self, Spot at, int32_t kid, int32_t in_forest) except -1:
