@@ -11,10 +11,13 @@ cdef class TermMoves(TermAlgebra):
     cdef int32_t classes_of(self, int32_t t) except -1
     cdef int32_t classes_of_kids(self, Term u) except -1
     cdef int32_t derive(self, int32_t t, int32_t symbol) except -1
+    cdef int32_t class_of(self, int32_t t, int32_t symbol) except -1
+    cdef int32_t behind_first(self, Term u) except -1
     cdef bint may_begin(self, int32_t t, int32_t byte, int levels) noexcept
     cdef int32_t derive_raw(self, int32_t t, int32_t symbol) except -1
     cdef int32_t derive_part(self, int32_t t, int32_t symbol) except -1
     cdef bint is_live(self, int32_t t) except -1
+    cdef bint is_open(self, int32_t t) noexcept
     cdef bint explore(self, int32_t t) except -1
     cdef int32_t prune(self, int32_t t) except -1
     cdef int32_t step(self, int32_t t, int32_t symbol) except -1

@@ -43,6 +43,19 @@ cdef enum:
     MAX_SIMPLE = 600    # derivatives looked at to see that a term means no more than a repetition
 
 
+cdef inline int32_t beside(vector[int32_t]& parts, int32_t first, int32_t t) except -1:
+    """Add one more alternative, and return the first, which is in the list only where there are others.
+
+    Mostly there is one, and no memory is asked for.
+    """
+    if t == EMPTY or first == EMPTY:
+        return first if t == EMPTY else t
+    if parts.empty():
+        parts.push_back(first)
+    parts.push_back(t)
+    return first
+
+
 cdef class TermMoves(TermAlgebra):
     """Where terms lead."""
 
@@ -122,34 +135,60 @@ cdef class TermMoves(TermAlgebra):
     # -- derivatives -------------------------------------------------------------------------------
 
     cdef int32_t derive(self, int32_t t, int32_t symbol) except -1:
-        """Return the derivative; remembered for the kinds that cost more than a look."""
+        """Return the derivative; remembered for the kinds that cost more than a look.
+
+        Most terms are left by one byte only, and that byte needs no classes: the first one asked for stands
+        in the term, and the table is for the others.
+        """
         cdef Term u = self.terms[t]
         cdef uint64_t key
         cdef int32_t d
         if u.kind <= K_LIT or u.kind == K_CALL or u.kind == K_TOKEN:
             return self.derive_part(t, symbol)
+        if u.symbol == symbol:
+            return u.derivative
         if u.kind <= K_ALT and symbol < TOKENS and not self.may_begin(t, symbol, FEW_LEVELS):
             return EMPTY
-        d = symbol
-        if symbol < TOKENS:
-            d = self.maps[u.map if u.map >= 0 else self.classes_of(t)].of[symbol]
-        # most terms are left by one class of bytes only: the table is for the others
-        if u.symbol == d:
+        if u.kind == K_SEQ and K_SET <= self.terms[u.a].kind <= K_LIT:
+            # every byte that it may begin with leads to the same
+            if symbol >= TOKENS:
+                return EMPTY
+            if u.symbol < 0:
+                u.derivative = self.behind_first(u)
+                self.terms[t].symbol = symbol
+                self.terms[t].derivative = u.derivative
             return u.derivative
-        key = (<uint64_t>t << 16) | <uint64_t>d
         if u.symbol >= 0:
+            d = self.class_of(t, symbol)
+            if d < TOKENS and u.symbol < TOKENS and self.class_of(t, u.symbol) == d:
+                return u.derivative
+            key = (<uint64_t>t << 16) | <uint64_t>d
             u.derivative = map_get(&self.derivatives, key)
             if u.derivative != NO_VALUE:
                 return u.derivative
-        u.symbol = d
         d = self.derive_raw(t, symbol)
         # another one may have been found on the way
         if self.terms[t].symbol < 0:
-            self.terms[t].symbol = u.symbol
+            self.terms[t].symbol = symbol
             self.terms[t].derivative = d
-        elif self.terms[t].symbol != u.symbol:
-            map_put(&self.derivatives, key, d)
+        elif self.terms[t].symbol != symbol:
+            map_put(&self.derivatives, (<uint64_t>t << 16) | <uint64_t>self.class_of(t, symbol), d)
         return d
+
+    cdef int32_t class_of(self, int32_t t, int32_t symbol) except -1:
+        """Return the class of a byte in the map of a term; a token class is one by itself."""
+        cdef int32_t map
+        if symbol >= TOKENS:
+            return symbol
+        map = self.terms[t].map
+        return self.maps[map if map >= 0 else self.classes_of(t)].of[symbol]
+
+    cdef int32_t behind_first(self, Term u) except -1:
+        """Return what follows the first byte of a sequence that begins with a byte set or a literal."""
+        cdef Term head = self.terms[u.a]
+        if head.kind == K_SET:
+            return u.b
+        return self.mk_seq(self.mk_literal(head.a + 1, head.b - 1), u.b)
 
     cdef bint may_begin(self, int32_t t, int32_t byte, int levels) noexcept:
         """Tell whether a term may begin with a byte, as far as that is seen without looking anything up.
@@ -175,31 +214,23 @@ cdef class TermMoves(TermAlgebra):
         """Find a derivative that is not remembered yet."""
         cdef vector[int32_t] parts
         cdef Term u = self.terms[t]
-        cdef int32_t d
+        cdef int32_t d, first = EMPTY
         if u.kind != K_SEQ:
             return self.derive_part(t, symbol)
         # along the spine, as far as what stands before can end here
         while True:
             d = self.derive(u.a, symbol)
             if d != EMPTY:
-                d = self.mk_seq(d, u.b)
-                if d != EMPTY:
-                    parts.push_back(d)
+                first = beside(parts, first, self.mk_seq(d, u.b))
             d = self.terms[u.a].nu
             if d < 0 or not self.guard_has(d, symbol):
                 break
             t = u.b
             u = self.terms[t]
             if u.kind != K_SEQ:
-                d = self.derive(t, symbol)
-                if d != EMPTY:
-                    parts.push_back(d)
+                first = beside(parts, first, self.derive(t, symbol))
                 break
-        if parts.empty():
-            return EMPTY
-        if parts.size() == 1:
-            return parts[0]
-        return self.mk_alt(parts, 0)
+        return first if parts.empty() else self.mk_alt(parts, 0)
 
     cdef int32_t derive_part(self, int32_t t, int32_t symbol) except -1:
         """Find the derivative of a term that is no sequence."""
@@ -215,15 +246,10 @@ cdef class TermMoves(TermAlgebra):
         if u.kind == K_TOKEN:
             return EPS if symbol == TOKENS + u.a else EMPTY
         if u.kind == K_ALT:
+            d = EMPTY
             for k in range(u.b):
-                d = self.derive(self.kids[u.a + k], symbol)
-                if d != EMPTY:
-                    parts.push_back(d)
-            if parts.empty():
-                return EMPTY
-            if parts.size() == 1:
-                return parts[0]
-            return self.mk_alt(parts, 0)
+                d = beside(parts, d, self.derive(self.kids[u.a + k], symbol))
+            return d if parts.empty() else self.mk_alt(parts, 0)
         if u.kind == K_REP:
             d = self.derive(u.a, symbol)
             if d == EMPTY:
@@ -236,6 +262,7 @@ cdef class TermMoves(TermAlgebra):
                 low = 0
             return self.mk_seq(d, self.mk_rep(u.a, low, high))
         if u.kind == K_AND:
+            parts.reserve(u.b)
             for k in range(u.b):
                 d = self.derive(self.kids[u.a + k], symbol)
                 if d == EMPTY:
@@ -356,10 +383,15 @@ cdef class TermMoves(TermAlgebra):
             return self.live[t] == 1
         if u.kind == K_SEQ:
             s = t
-            while answer and self.terms[s].kind == K_SEQ:
+            while answer and self.is_open(s):
                 answer = self.is_live(self.terms[s].a)
                 s = self.terms[s].b
             answer = answer and self.is_live(s)
+            # the states that follow this one mostly end like it
+            s = self.terms[t].b
+            while answer and self.is_open(s):
+                self.live[s] = 1
+                s = self.terms[s].b
         elif u.kind == K_ALT:
             answer = False
             for k in range(u.b):
@@ -373,6 +405,10 @@ cdef class TermMoves(TermAlgebra):
         k = 1 if answer else 2
         self.live[t] = <uint8_t>k
         return answer
+
+    cdef bint is_open(self, int32_t t) noexcept:
+        """Tell whether a term is a sequence of which is not known yet whether it has a string."""
+        return self.terms[t].kind == K_SEQ and self.terms[t].flags & F_BOOL and not self.live[t]
 
     cdef bint explore(self, int32_t t) except -1:
         """Tell whether some derivative of a regular term may end (searched in ``searches``)."""

@@ -42,7 +42,7 @@ cdef struct Term:
     int32_t b
     int32_t c
     int32_t map        # the bytes that its first step tells apart, or -1
-    int32_t symbol     # byte class or token class whose derivative was asked for first, or -1
+    int32_t symbol     # byte or token class whose derivative was asked for first, or -1
     int32_t derivative  # ... and that derivative; the others are in `derivatives`
     int32_t calls      # number in `site_lists`, or -1
 
