@@ -102,6 +102,12 @@ cdef class TermAlgebra(TermTable):
             return a
         if self.terms[a].kind != K_SEQ and self.terms[a].kind != K_GUARD:
             return self.intern_seq(a, b)
+        t = self.terms[a]
+        if t.kind == K_SEQ and self.terms[t.a].kind != K_GUARD:
+            # mostly there are two: no list of them is made
+            u = self.terms[t.b]
+            if u.kind != K_SEQ and u.kind != K_GUARD:
+                return self.intern_seq(t.a, self.intern_seq(t.b, b))
         while self.terms[a].kind == K_SEQ:
             spine.push_back(self.terms[a].a)
             a = self.terms[a].b
@@ -343,14 +349,17 @@ cdef class TermAlgebra(TermTable):
         cdef vector[int32_t] items
         cdef uint64_t words[4]
         cdef size_t i, j, n
-        cdef int32_t k, nu = ANY_BYTE, sets = 0
+        cdef int32_t k, nu = ANY_BYTE, sets = 0, repeats = 0
         cdef Term t
         cdef bint empty_string = False
         words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
         for i in range(given.size()):
-            t = self.terms[given[i]]
-            if t.kind == K_EMPTY:
+            if given[i] == EMPTY:
                 return EMPTY
+        items.reserve(given.size() + 1)
+        for i in range(given.size()):
+            t = self.terms[given[i]]
+            repeats += 2 if t.kind == K_AND else t.kind == K_REP
             if t.kind == K_EPS:
                 empty_string = True
             elif t.kind == K_AND:
@@ -393,7 +402,8 @@ cdef class TermAlgebra(TermTable):
                             n -= 1
                             break
                     break
-        i = 0
+        # two repetitions may be one; an item that is gone by now was none
+        i = 0 if repeats > 1 else n
         while i + 1 < n:
             j = i + 1
             while j < n:

@@ -2,7 +2,7 @@
 """The tables of terms, byte sets and guards: equal ones are one integer."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 from time import monotonic
 
@@ -26,6 +26,28 @@ from stackmask.pda.errors import BudgetError
 cdef enum:
     MAX_GUARDS = 64        # guards are bits of a 64-bit word
     UNKNOWN = -1
+
+
+cdef int32_t intern_numbered(TermTable self, ClassMap* found) except -1:
+    """Return the id of a partition whose classes are numbered in the order of their first bytes."""
+    cdef uint64_t eight[32]
+    cdef int32_t i, id
+    cdef uint64_t h = 43
+    memcpy(eight, found.of, 256)
+    for i in range(32):
+        h = mix(h, eight[i])
+    cdef Probe probe = ids_probe(&self.map_index, h)
+    id = ids_next(&self.map_index, &probe)
+    while id >= 0:
+        if memcmp(self.maps[id].of, found.of, 256) == 0:
+            return id
+        id = ids_next(&self.map_index, &probe)
+    for i in range(found.count, 256):
+        found.byte_of[i] = 0
+    id = <int32_t>self.maps.size()
+    self.maps.push_back(found[0])
+    ids_put(&self.map_index, &probe, id)
+    return id
 
 
 cdef class TermTable:
@@ -200,31 +222,17 @@ cdef class TermTable:
         """Return the id of a partition; the classes are numbered anew, in the order of their first bytes."""
         cdef ClassMap found
         cdef int32_t number[256]
-        cdef int32_t i, id
-        cdef uint64_t h = 43, eight = 0
+        cdef int32_t i
         found.count = 0
         for i in range(256):
             number[i] = UNKNOWN
-            found.byte_of[i] = 0
         for i in range(256):
             if number[classes[i]] < 0:
                 number[classes[i]] = found.count
                 found.byte_of[found.count] = <uint8_t>i
                 found.count += 1
             found.of[i] = <uint8_t>number[classes[i]]
-            eight = (eight << 8) | found.of[i]
-            if i & 7 == 7:
-                h = mix(h, eight)
-        cdef Probe probe = ids_probe(&self.map_index, h)
-        id = ids_next(&self.map_index, &probe)
-        while id >= 0:
-            if memcmp(self.maps[id].of, found.of, 256) == 0:
-                return id
-            id = ids_next(&self.map_index, &probe)
-        id = <int32_t>self.maps.size()
-        self.maps.push_back(found)
-        ids_put(&self.map_index, &probe, id)
-        return id
+        return intern_numbered(self, &found)
 
     cdef int32_t map_of_set(self, int32_t set_id) except -1:
         cdef uint8_t classes[256]
@@ -238,9 +246,11 @@ cdef class TermTable:
     cdef int32_t map_meet(self, int32_t a, int32_t b) except -1:
         """Return the coarsest partition that refines both."""
         cdef uint64_t key
-        cdef int32_t found, i, width, count = 0
-        cdef uint8_t classes[256]
+        cdef int32_t found, i, width, pair
         cdef KeyMap* index = &self.meets
+        cdef ClassMap* x
+        cdef ClassMap* y
+        cdef ClassMap both
         cdef int32_t pairs[65536]
         if a > b:
             a, b = b, a
@@ -253,16 +263,30 @@ cdef class TermTable:
         if found != NO_VALUE:
             return found
         # pairs of classes are numbered densely: few lines of memory for few classes
-        width = self.maps[b].count
+        x = &self.maps[a]
+        y = &self.maps[b]
+        width = y.count
+        if x.count * width <= 256:
+            for i in range(x.count * width):
+                pairs[i] = UNKNOWN
+        else:
+            for i in range(256):
+                pairs[x.of[i] * width + y.of[i]] = UNKNOWN
+        both.count = 0
         for i in range(256):
-            pairs[self.maps[a].of[i] * width + self.maps[b].of[i]] = UNKNOWN
-        for i in range(256):
-            found = self.maps[a].of[i] * width + self.maps[b].of[i]
-            if pairs[found] < 0:
-                pairs[found] = count
-                count += 1
-            classes[i] = <uint8_t>pairs[found]
-        found = self.intern_map(classes)
+            pair = x.of[i] * width + y.of[i]
+            if pairs[pair] < 0:
+                pairs[pair] = both.count
+                both.byte_of[both.count] = <uint8_t>i
+                both.count += 1
+            both.of[i] = <uint8_t>pairs[pair]
+        # mostly one of them refines the other
+        if both.count == x.count:
+            found = a
+        elif both.count == y.count:
+            found = b
+        else:
+            found = intern_numbered(self, &both)
         map_put(index, key, found)
         return found
 
