@@ -2,6 +2,7 @@
 """How much of a text a term still needs, as a guide for searches."""
 
 from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
 
 from stackmask.pda.interning cimport K_ALT, K_AND, K_LIT, K_NOT, K_REP, K_SEQ, K_SET, Term, TermTable
 from stackmask.pda.tables cimport NO_VALUE, KeyMap, map_get, map_put
@@ -15,11 +16,13 @@ cdef int64_t effort(TermTable terms, int32_t t, KeyMap* known, int depth) except
     """Return about how many bytes a text of a term needs, those of all parts of an intersection together.
 
     It guides a search and decides nothing: what is nested too deeply, or not known, counts as nothing.
+    ``known``: what was found before, and is kept for all searches. Most states that a search meets are made
+    of parts of others, so the ends of a sequence are kept as well.
     """
     cdef Term u = terms.terms[t]
     cdef int64_t total = 0, least
     cdef int32_t k, found
-    cdef int32_t first = t
+    cdef vector[int32_t] spine
     if u.kind == K_SET:
         return 1
     if u.kind == K_LIT:
@@ -34,10 +37,20 @@ cdef int64_t effort(TermTable terms, int32_t t, KeyMap* known, int depth) except
     if u.kind == K_REP:
         total = u.b * effort(terms, u.a, known, depth + 1) if u.b else 0
     elif u.kind == K_SEQ:
-        while terms.terms[t].kind == K_SEQ:
-            total += effort(terms, terms.terms[t].a, known, depth + 1)
-            t = terms.terms[t].b
-        total += effort(terms, t, known, depth + 1)
+        k = t
+        while terms.terms[k].kind == K_SEQ:
+            found = map_get(known, k)
+            if found != NO_VALUE:
+                break
+            spine.push_back(k)
+            k = terms.terms[k].b
+        total = effort(terms, k, known, depth + 1)
+        while not spine.empty():
+            k = spine.back()
+            spine.pop_back()
+            total = min(total + effort(terms, terms.terms[k].a, known, depth + 1), MAX_EFFORT)
+            map_put(known, k, <int32_t>total)
+        return total
     else:
         for k in range(u.b):
             least = effort(terms, terms.kids[u.a + k], known, depth + 1)
@@ -46,5 +59,5 @@ cdef int64_t effort(TermTable terms, int32_t t, KeyMap* known, int depth) except
             elif k == 0 or least < total:
                 total = least
     total = min(total, MAX_EFFORT)
-    map_put(known, first, <int32_t>total)
+    map_put(known, t, <int32_t>total)
     return total

@@ -21,6 +21,16 @@ cdef enum:
 cdef class TermSearches(TermMoves):
     """Terms whose emptiness is decided. Invariant: ``live`` says what is so, whatever was searched before."""
 
+    def __cinit__(self):
+        map_init(&self.efforts)
+
+    def __dealloc__(self):
+        map_free(&self.efforts)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes the terms take, and what guides searches of them."""
+        return TermMoves.nbytes(self) + 12 * self.efforts.mask
+
     cdef bint explore(self, int32_t t) except -1:
         """Search the derivatives of a regular term for one that may end, by turns in two orders.
 
@@ -37,14 +47,13 @@ cdef class TermSearches(TermMoves):
         cdef vector[uint8_t] way
         cdef priority_queue[pair[int64_t, int32_t]] promising   # minus the effort, place in the queue
         cdef pair[int64_t, int32_t] best
-        cdef KeyMap seen, efforts
+        cdef KeyMap seen
         cdef size_t oldest = 0
         cdef bint by_age = True
         cdef int32_t u, d, k, map, head, found = -1
         if self.terms[t].nu >= 0 or self.follow_ways(t):
             return True
         map_init(&seen)
-        map_init(&efforts)
         try:
             queue.push_back(t)
             parent.push_back(-1)
@@ -73,7 +82,7 @@ cdef class TermSearches(TermMoves):
                     if d == EMPTY or self.live[d] == 2 or map_get(&seen, d) != NO_VALUE:
                         continue
                     map_put(&seen, d, 1)
-                    best.first = -effort(self, d, &efforts, 0)
+                    best.first = -effort(self, d, &self.efforts, 0)
                     best.second = <int32_t>queue.size()
                     promising.push(best)
                     queue.push_back(d)
@@ -88,7 +97,6 @@ cdef class TermSearches(TermMoves):
                     raise BudgetError("max_explored", self.max_explored, what)
         finally:
             map_free(&seen)
-            map_free(&efforts)
         if found < 0:
             for u in queue:
                 self.live[u] = 2
