@@ -570,6 +570,9 @@ cdef class KeyStates:
         cdef vector[int32_t] found
         self.rule_passes.resize(count, NO)
         self.rule_tests.resize(count)
+        for rule in range(old, count):  # what asks for no key passes: nothing needs to be done again for it
+            if not self.terms.terms[self.terms.rule_body[rule]].flags & F_KEYS:
+                self.rule_passes[rule] = YES
         self.solving = True
         self.touched.clear()
         while changed:

@@ -80,14 +80,17 @@ def write_slots(
     """Return the members as expressions, each with its slot. Equal ones are one, out of ``known``."""
 
 def write_item(
-    member: Member, expr: ir.Expr, known: dict[tuple[str, State, bool], ir.Expr], comma: ir.Expr
+    member: Member, expr: ir.Expr, known: dict[int, ir.Expr], comma: ir.Expr
 ) -> ir.Expr:
-    """Return a member behind another one, which may be left out if it is not required."""
+    """Return a member behind another one, which may be left out if it is not required.
+
+    ``known`` holds it by the address of its expression, which lives in what is known.
+    """
 
 def write_chain(
     members: list[Member],
     written: list[ir.Expr],
-    known: dict[tuple[str, State, bool], ir.Expr],
+    known: dict[int, ir.Expr],
     blank: ir.Expr,
     comma: ir.Expr,
     rest: list[ir.Expr],

@@ -4,7 +4,8 @@ cimport cython
 from cpython.ref cimport Py_INCREF
 from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 
-from stackmask.grammar.expressions cimport REPEAT, SEQUENCE, Repeat, Sequence, Slot
+from stackmask.grammar.expressions cimport REPEAT, Repeat, Slot
+from stackmask.grammar.json_schema.spelling cimport sequence
 
 from stackmask.grammar.json_schema.nodes import COUNT, KEYS, PROPERTY, REQUIRED, SOME_KEY
 from stackmask.grammar.json_schema.texts import spelled
@@ -194,15 +195,6 @@ cpdef Py_ssize_t chain_size(list members) except -1:
 # -- expressions -----------------------------------------------------------------------------------------
 
 
-cdef Sequence sequence(tuple items):
-    """Return ``Sequence(items)``."""
-    cdef Sequence made = Sequence.__new__(Sequence)
-    made.kind = SEQUENCE
-    made.items = items
-    made.take_all(items)
-    return made
-
-
 cdef object value_of(Member member, object lowering):
     """Return the expression of a member's value."""
     cdef object found = (<dict>lowering.expressions).get(member.state)
@@ -241,8 +233,11 @@ cpdef list write_slots(list members, dict known, object lowering, object colon):
 
 
 cpdef object write_item(Member member, object expr, dict known, object comma):
-    """Return a member behind another one, which may be left out if it is not required."""
-    cdef tuple key = (member.name, member.state, member.required)
+    """Return a member behind another one, which may be left out if it is not required.
+
+    ``known`` holds it by the address of its expression, which lives in what is known.
+    """
+    cdef object key = 2 * <Py_ssize_t><void*>expr + member.required
     cdef object found = known.get(key)
     cdef Repeat repeat
     if found is None:

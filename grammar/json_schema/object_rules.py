@@ -62,7 +62,7 @@ class ObjectWriter:
         self.may_be_empty = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
         # equal parts of several objects are one expression, which is then lowered once
         self.members: dict[tuple[str, State], ir.Expr] = {}
-        self.items: dict[tuple[str, State, bool], ir.Expr] = {}
+        self.items: dict[int, ir.Expr] = {}  # by the address of a member, and whether it is required
         self.slots: dict[tuple[str, State, int], ir.Expr] = {}
         self.other_keys: dict[tuple[str, ...], ir.Expr] = {}
         self.left_overs: dict[ir.Expr, ir.Expr] = {}

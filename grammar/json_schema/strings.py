@@ -24,6 +24,7 @@ from math import prod
 from typing import Final
 
 from stackmask.grammar import charclass, ir
+from stackmask.grammar.json_schema.spelling import Spelling
 
 NARROWING: Final = "A string holds no lone surrogate, spelled \\uD800 to \\uDFFF without its other half."
 """What the spellings of strings leave out, for reports."""
@@ -89,7 +90,7 @@ def word(value: str) -> ir.Expr:
     """Return every spelling of one text, with the quotes. Raises: ValueError for a lone surrogate."""
     if len(value) < 2:
         return string(literal(value))
-    return ir.Sequence((QUOTE, *map(_CHARACTERS.__getitem__, value), QUOTE))
+    return _SPELLING.word(value)
 
 
 class _Texts(dict[str, ir.Expr]):
@@ -98,7 +99,7 @@ class _Texts(dict[str, ir.Expr]):
     def __missing__(self, value: str) -> ir.Expr:
         found: ir.Expr
         if len(value) > 1:
-            found = ir.Sequence(tuple(map(_CHARACTERS.__getitem__, value)))
+            found = _SPELLING.text(value)
         else:
             found = _CHARACTERS[value] if value else ir.EPSILON
         if len(value) <= _SHORT_TEXT:
@@ -119,6 +120,7 @@ class _Characters(dict[str, ir.Expr]):
 
 
 _CHARACTERS: Final = _Characters()
+_SPELLING: Final = Spelling(_CHARACTERS, QUOTE)
 _TEXTS: Final = _Texts()
 
 
