@@ -16,6 +16,7 @@ from stackmask.pda.interning cimport ANY_BYTE
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.runs cimport NOT_A_CODE, Code
 from stackmask.pda.shortcuts cimport NO_END, Settled
+from stackmask.pda.visits cimport is_within
 
 cdef enum:
     LOOK_AHEAD = 16         # characters
@@ -305,12 +306,3 @@ cdef class Stays(Shortcuts):
                         places.push_back(i << 2)
                         break
         return 0
-
-
-cdef inline bint is_within(const Below* below, const Characters& all) noexcept:
-    """Tell whether all characters below a node are of some."""
-    return (
-        not below.ascii[0] & ~all.ascii[0]
-        and not below.ascii[1] & ~all.ascii[1]
-        and not below.leads & ~all.leads
-    )

@@ -18,8 +18,9 @@ the masks of the run and of what follows it. And tokens that are decided without
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.string cimport memset
 
-from stackmask.pda.config_table cimport DEAD, READS_STATE, Config
+from stackmask.pda.config_table cimport DEAD, READS_STATE, UNKNOWN, Config
 from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN, TOKENS
@@ -38,9 +39,18 @@ from stackmask.pda.mask_table cimport (
 from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.run_cuts cimport Later, RunPart
 from stackmask.pda.semantics cimport KEY_OF_ONE, SEM_SYMBOL
-from stackmask.pda.shortcuts cimport Loose
-from stackmask.pda.stays cimport LEAVES, SETTLED, STAYS
+from stackmask.pda.shortcuts cimport NO_END, Loose
+from stackmask.pda.stays cimport LEAVES, SETTLED, STAYS, Stay
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.visits cimport (
+    allow,
+    can_repeat,
+    group_number,
+    is_calm,
+    late_number,
+    next_alive,
+    stays_below,
+)
 from stackmask.pda.words cimport WordWalks
 
 cdef enum:
@@ -135,9 +145,14 @@ cdef class MaskWalks(WordWalks):
         cdef const int32_t* below_of = self.trie.below_of.data()
         cdef uint64_t visited = 0
         cdef uint64_t reads     # guards under which what was left out at this node goes on
-        cdef int64_t merged = 0     # nodes of what the groups are merged from
+        cdef int64_t merged = 0     # nodes of what the groups are merged from; more is walked again instead
+        cdef int64_t most_merged = self.trie.nodes // MERGE_COST
         cdef bint repeats = False   # the walk is repeated with the frame known, so nothing is merged
         cdef int stays
+        cdef int32_t calm = DEAD    # the last configuration that is calm
+        cdef int32_t lasting = DEAD     # the last one that stays what it is, and as what
+        cdef Stay stay
+        memset(&stay, 0, sizeof(Stay))
         self.walks += 1
         if start == READS_STATE:
             for r in range(below.size()):
@@ -179,10 +194,11 @@ cdef class MaskWalks(WordWalks):
                         single = 0
                         c = space.step(above, nodes.byte[i])
                     elif k < kid_end:
-                        k = next_alive(space, above, nodes, k, kid_end)
+                        k = next_alive(space, above, nodes, k, kid_end, &c)
                         if k == kid_end:
                             continue
-                        c = space.step(above, nodes.kid_byte[k])
+                        if c == UNKNOWN:
+                            c = space.step(above, nodes.kid_byte[k])
                         i = nodes.kid_node[k]
                         k += 1
                     elif depth:
@@ -199,83 +215,103 @@ cdef class MaskWalks(WordWalks):
                         continue
                     visited += 1
                     config = &space.configs[c]
+                    if c != calm and is_calm(config):
+                        calm = c
                     stays = LEAVES
-                    if not in_forest and below_of[i] >= 0 and config.count and config.sure == config.count:
-                        stays = self.stays(c, below_of[i])
+                    if not in_forest and below_of[i] >= 0:
+                        if c == lasting:
+                            stays = stays_below(&self.trie.below[below_of[i]], stay)
+                        elif c == calm or (config.count and config.sure == config.count):
+                            stays = self.stays(c, below_of[i])
+                            config = &space.configs[c]
+                            if self.stay_at[c] > 0 and self.stay(c).room == NO_END:
+                                lasting = c
+                                stay = self.stay(c)[0]
                         self.taken += stays != LEAVES
-                        config = &space.configs[c]
-                    reads = config.reads if i >= covered and stays != SETTLED else 0
-                    if reads:
-                        # what was left out is run on the real configuration; what is here holds without it
-                        if reads & 1 or not config.sure or not config.ends & 1:
-                            readers.push_back((i << 2) | in_forest | INCLUSIVE)
-                            covered = nodes.end[i]
-                            reads = 0
-                        elif stays == STAYS and not self.meets(below_of[i], reads):
-                            reads = 0
-                        else:
-                            stays = LEAVES
-                            self.note_readers((i << 2) | in_forest, reads, readers)
-                    t = nodes.token_first[i]
-                    stop = nodes.token_first[i + 1 if stays == LEAVES else nodes.end[i]]
-                    if t < stop:
-                        if strict and not config.sure:
-                            # tokens that only a return keeps alive: an action below may forbid that return
-                            readers.push_back((i << 2) | in_forest | INCLUSIVE)
-                            continue
-                        if not config.ends & 1:
-                            g = late_number(late_ends, late_tokens, config.ends)
-                            late_tokens[g].insert(
-                                late_tokens[g].end(), nodes.tokens + t, nodes.tokens + stop
-                            )
-                        elif bits == NULL and few.size() < most:
+                    if c == calm and merged <= most_merged:
+                        # most nodes are of this kind: tokens are allowed, and nothing else is to be noted
+                        t = nodes.token_first[i]
+                        stop = nodes.token_first[i + 1 if stays == LEAVES else nodes.end[i]]
+                        if bits != NULL:
+                            allow(bits, nodes.tokens, t, stop)
+                        elif t < stop:
                             few.insert(few.end(), nodes.tokens + t, nodes.tokens + stop)
-                        else:
-                            if bits == NULL:
+                            if few.size() > most:
                                 bits = self.row_of(few, &mask)
-                            for t in range(t, stop):
-                                n = nodes.tokens[t]
-                                bits[n >> 5] |= <uint32_t>1 << (n & 31)
-                    if config.capturing and self.opens_key(config[0]):
-                        key_starts.push_back((i << 2) | in_forest)
-                    if stays == SETTLED or nodes.kid_first[i] == nodes.kid_first[i + 1]:
-                        continue
-                    for p in range(config.pop_first, config.pop_first + config.pop_count):
-                        if stays == STAYS:
-                            if not self.meets(below_of[i], <uint64_t>1 << space.pops[p].guard):
-                                continue
-                        elif not self.goes_on(nodes, i, space.pops[p].guard):
+                        if stays != LEAVES or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                             continue
-                        if repeats:
-                            if space.pops[p].sem == again.sem:
+                        reads = 0
+                    else:
+                        reads = config.reads if i >= covered and stays != SETTLED else 0
+                        if reads:
+                            # what was left out is run on the real configuration; what is here holds without it
+                            if reads & 1 or not config.sure or not config.ends & 1:
+                                readers.push_back((i << 2) | in_forest | INCLUSIVE)
+                                covered = nodes.end[i]
+                                reads = 0
+                            elif stays == STAYS and not self.meets(below_of[i], reads):
+                                reads = 0
+                            else:
+                                stays = LEAVES
+                                self.note_readers((i << 2) | in_forest, reads, readers)
+                        t = nodes.token_first[i]
+                        stop = nodes.token_first[i + 1 if stays == LEAVES else nodes.end[i]]
+                        if t < stop:
+                            if strict and not config.sure:
+                                # tokens that only a return keeps alive: an action below may forbid that return
+                                readers.push_back((i << 2) | in_forest | INCLUSIVE)
                                 continue
-                            # a return that a repeated walk would not make
-                            return self.walk(
-                                start, below, run, origin, with_tokens, strict, includes, NULL
+                            if not config.ends & 1:
+                                g = late_number(late_ends, late_tokens, config.ends)
+                                late_tokens[g].insert(
+                                    late_tokens[g].end(), nodes.tokens + t, nodes.tokens + stop
+                                )
+                            elif bits == NULL and few.size() < most:
+                                few.insert(few.end(), nodes.tokens + t, nodes.tokens + stop)
+                            else:
+                                if bits == NULL:
+                                    bits = self.row_of(few, &mask)
+                                allow(bits, nodes.tokens, t, stop)
+                        if config.capturing and self.opens_key(config[0]):
+                            key_starts.push_back((i << 2) | in_forest)
+                        if stays == SETTLED or nodes.kid_first[i] == nodes.kid_first[i + 1]:
+                            continue
+                        for p in range(config.pop_first, config.pop_first + config.pop_count):
+                            if stays == STAYS:
+                                if not self.meets(below_of[i], <uint64_t>1 << space.pops[p].guard):
+                                    continue
+                            elif not self.goes_on(nodes, i, space.pops[p].guard):
+                                continue
+                            if repeats:
+                                if space.pops[p].sem == again.sem:
+                                    continue
+                                # a return that a repeated walk would not make
+                                return self.walk(
+                                    start, below, run, origin, with_tokens, strict, includes, NULL
+                                )
+                            g = group_number(
+                                group_keys, by_group, group_has_run, space.pops[p].guard, space.pops[p].sem
                             )
-                        g = group_number(
-                            group_keys, by_group, group_has_run, space.pops[p].guard, space.pops[p].sem
-                        )
-                        merged += nodes.end[i] - i
-                        by_group[g].push_back((i << 2) | in_forest)
-                        if stays == STAYS:
-                            merged += self.trie.below[below_of[i]].nested
-                            all_below.push_back(i)
-                            groups_below.push_back(<int32_t>g)
-                    if (
-                        merged > self.trie.nodes // MERGE_COST
-                        and again != NULL
-                        and can_repeat(group_keys, group_has_run, again.sem)
-                    ):
-                        # merging costs more than walking the vocabulary again
-                        repeats = True
-                        merged = 0
-                        group_keys.clear()
-                        by_group.clear()
-                        group_has_run.clear()
-                        all_below.clear()
-                    if stays == STAYS or not config.count:
-                        continue
+                            merged += nodes.end[i] - i
+                            by_group[g].push_back((i << 2) | in_forest)
+                            if stays == STAYS:
+                                merged += self.trie.below[below_of[i]].nested
+                                all_below.push_back(i)
+                                groups_below.push_back(<int32_t>g)
+                        if (
+                            merged > most_merged
+                            and again != NULL
+                            and can_repeat(group_keys, group_has_run, again.sem)
+                        ):
+                            # merging costs more than walking the vocabulary again
+                            repeats = True
+                            merged = 0
+                            group_keys.clear()
+                            by_group.clear()
+                            group_has_run.clear()
+                            all_below.clear()
+                        if stays == STAYS or not config.count:
+                            continue
                     if nodes.end[i] - i > RUN_NODES and not reads:
                         c = self.cut_here(c, (i << 2) | in_forest, for_later, jobs, job_configs)
                         if c == DEAD:
@@ -553,55 +589,3 @@ cdef class MaskWalks(WordWalks):
             found = self.walk(start, below, g.run, origin, False, strict, nothing_else, &again)
         map_put(&self.children, key, found)
         return found
-
-
-cdef inline int32_t next_alive(ConfigSpace space, int32_t config, Nodes n, int32_t k, int32_t stop) noexcept:
-    """Return the first child from k on that a step may lead to, or stop. Most fail: two loads each."""
-    cdef const Config* c = &space.configs[config]
-    cdef const int32_t* row
-    cdef const uint8_t* of
-    if c.row >= 0:
-        row = space.rows.data() + c.row
-        of = space.terms.maps[c.map].of
-        while k < stop and row[of[n.kid_byte[k]]] == DEAD:
-            k += 1
-    return k
-
-
-cdef Py_ssize_t group_number(
-    vector[uint64_t]& keys,
-    vector[vector[int32_t]]& by_group,
-    vector[int32_t]& has_run,
-    int32_t guard,
-    int32_t sem,
-) except -1:
-    """Return the number of the group of a walk with a guard and a semantic state."""
-    cdef uint64_t key = (<uint64_t>guard << 32) | <uint64_t>sem
-    cdef size_t g
-    for g in range(keys.size()):
-        if keys[g] == key:
-            return g
-    keys.push_back(key)
-    by_group.resize(keys.size())
-    has_run.push_back(False)
-    return keys.size() - 1
-
-
-cdef bint can_repeat(vector[uint64_t]& keys, vector[int32_t]& has_run, int32_t sem) noexcept:
-    """Tell whether all returns of a walk are such as a repeated walk makes."""
-    cdef size_t g
-    for g in range(keys.size()):
-        if has_run[g] or <int32_t><uint32_t>keys[g] != sem:
-            return False
-    return True
-
-
-cdef Py_ssize_t late_number(vector[uint64_t]& keys, vector[vector[int32_t]]& tokens, uint64_t ends) except -1:
-    """Return the number of the tokens of a walk that are allowed under some guards."""
-    cdef size_t g
-    for g in range(keys.size()):
-        if keys[g] == ends:
-            return g
-    keys.push_back(ends)
-    tokens.resize(keys.size())
-    return keys.size() - 1
