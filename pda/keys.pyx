@@ -481,6 +481,7 @@ cdef class KeyStates:
                 elif answer == YES:
                     answer = self.known(u.b)
                     if not answer:
+                        todo[todo.size() - 1] = -1 - t  # what follows tells: the rest of a name, mostly
                         todo.push_back(u.b)
             elif u.kind == K_ALT:
                 for k in range(u.a, u.a + u.b):
@@ -492,11 +493,14 @@ cdef class KeyStates:
                         if not self.known(self.terms.kids[k]):
                             todo.push_back(self.terms.kids[k])
                             answer = 0
-            if answer:
+            while answer:
                 self.passes_of[t] = answer
                 if self.solving:
                     self.touched.push_back(t)
                 todo.pop_back()
+                if todo.empty() or todo.back() >= 0:
+                    break
+                t = -1 - todo.back()
         return self.passes_of[term] == YES
 
     cdef int32_t first_tests(self, int32_t term) except -3:

@@ -337,9 +337,11 @@ class Algebra:
         return ALL_SCALARS if result is None else result
 
     def _scalars(self, literal: int) -> Scalars:
-        node = self.node(literal)
+        node = self.nodes[abs(literal)]
         found = node.scalars
         if found is None:
+            if not node.ready:
+                self.node(literal)
             if node.parts:
                 self.check_cycles(node)
             found = self._own_scalars(node)

@@ -28,9 +28,11 @@ def kinds(algebra: Algebra, literal: int) -> int:
     """
     if literal < 0:
         return ARRAY | OBJECT
-    node = algebra.node(literal)
+    node = algebra.nodes[literal]
     found = node.kinds
     if found < 0:
+        if not node.ready:
+            algebra.node(literal)
         found = node.mask & (ARRAY | OBJECT)
         for part in node.parts if found else ():
             if part[0] == PART_ALL:
@@ -53,6 +55,7 @@ def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ..
     What clashes among them, their forms show. Cost: the atoms.
     """
     atoms: dict[tuple[Any, ...], None] = {}
+    nodes = algebra.nodes
     seen: set[int] = set()
     todo: list[Any] = sorted(state, key=abs, reverse=True)
     while todo:
@@ -65,11 +68,19 @@ def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ..
         if item < 0:
             return None
         seen.add(item)
-        node = algebra.node(item)
-        own = node.objects if kind == OBJECT else node.arrays
-        unevaluated = node.unevaluated_properties if kind == OBJECT else node.unevaluated_items
+        node = nodes[item]
+        if not node.ready:
+            algebra.node(item)
+        if kind == OBJECT:
+            own, unevaluated = node.objects, node.unevaluated_properties
+        else:
+            own, unevaluated = node.arrays, node.unevaluated_items
         if not node.mask & kind or unevaluated is not None:
             return None
+        if not node.parts:
+            if own:
+                atoms.update(dict.fromkeys(own))
+            continue
         follows: list[Any] = []
         for part in node.parts:
             if part[0] != PART_ALL:
