@@ -36,6 +36,7 @@ cdef struct Mask:
     int32_t key_count
     int32_t reads_tokens    # the semantic state decides on special tokens too
     int32_t joint           # the walk to repeat with the frame known, in place of groups; or -1
+    int32_t as_row          # the number of a row with the sparse tokens; below: see `WholeMasks.row_for`
 
 
 cdef struct Pending:
@@ -68,6 +69,7 @@ cdef inline Mask nothing() noexcept:
     memset(&mask, 0, sizeof(Mask))
     mask.dense = -1
     mask.joint = -1
+    mask.as_row = -1
     return mask
 
 

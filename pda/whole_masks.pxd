@@ -46,6 +46,7 @@ cdef class WholeMasks(MaskParts):
     cdef readonly uint64_t joins            # lists of parts, and configurations, that got a mask id
 
     cdef int apply(self, Part part, uint32_t* words) noexcept
+    cdef int32_t row_for(self, int32_t mask) except? -3
     cdef int32_t put_together(self, uint32_t* words) except? -3
     cdef int32_t put_list(self, int32_t number, uint32_t* words) except? -3
     cdef int take_list(self, int32_t number) except -1

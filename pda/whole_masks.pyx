@@ -16,12 +16,15 @@ A mask id is the number of a row, or ``PATCHED`` minus the number of a patched m
 from libc.string cimport memcmp
 
 from stackmask.pda.filters cimport Excluded
-from stackmask.pda.mask_table cimport NO_FILTER
+from stackmask.pda.mask_table cimport NO_FILTER, Mask
 from stackmask.pda.row_words cimport BLOCK, copy_words, differences, hash_words, or_words
 from stackmask.pda.tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 cdef enum:
     MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
+    BULKY = 128          # so many are worth a row to begin with, if they are asked for often:
+    WORTH_A_ROW = 1 << 14       # when so many of them were entered one by one
+    MOST = 1 << 30       # tokens: more than any sparse mask has
     FEW_CHANGES = 32     # words patched into a row: more cost as much as another row that is in cache
     FEW_WORDS = 256      # words patched into nothing, which is written twice as fast as a row
 
@@ -90,6 +93,9 @@ cdef class WholeMasks(MaskParts):
             if self.masks[part.mask].dense >= 0:
                 or_words(words, self.rows[self.masks[part.mask].dense], filter, self.width)
                 return 0
+            if count >= MANY_TOKENS and self.masks[part.mask].as_row >= 0:
+                or_words(words, self.rows[self.masks[part.mask].as_row], filter, self.width)
+                return 0
         token = self.sparse_tokens.data() + first
         stop = token + count
         if filter == NULL:
@@ -101,6 +107,27 @@ cdef class WholeMasks(MaskParts):
             token += 1
             words[n >> 5] |= filter[n >> 5] & <uint32_t>1 << (n & 31)
         return 0
+
+    cdef int32_t row_for(self, int32_t mask) except? -3:
+        """Return a row with the tokens of a sparse mask, or -1 while it is not worth one.
+
+        A few masks are in most lists, such as what may come behind the quote of a name. Until a mask has its
+        row, -1 less the tokens that were entered one by one is kept in its place.
+        """
+        cdef Mask* at = &self.masks[mask]
+        cdef int32_t row = at.as_row
+        cdef Part part
+        if row >= 0:
+            return row
+        at.as_row -= at.sparse_count
+        if at.as_row > -WORTH_A_ROW:
+            return -1
+        part.mask = mask
+        part.filter = NO_FILTER
+        row = self.new_row()
+        self.apply(part, self.rows[row])
+        self.masks[mask].as_row = row
+        return row
 
     cdef int32_t put_together(self, uint32_t* words) except? -3:
         """Write the union of all parts found. Return what is to be remembered of it: a mask id or a list."""
@@ -158,7 +185,8 @@ cdef class WholeMasks(MaskParts):
         the mask is much like then, or -1.
         """
         cdef size_t i, begun, n = self.parts_found.size()
-        cdef int32_t rows = 2, light = 0, base = -1, whole = self.joined[number].whole
+        cdef int32_t rows = 2, light = 0, base = -1, most = BULKY, count, row
+        cdef int32_t whole = self.joined[number].whole
         cdef Part part
         if whole != NO_MASK:
             self.likely_base = whole if whole >= 0 else self.patched[PATCHED - whole].base
@@ -171,11 +199,19 @@ cdef class WholeMasks(MaskParts):
                 light += self.pendings[-1 - part.mask].count
             elif self.masks[part.mask].dense >= 0:
                 rows += 1
-                if base < 0 and part.filter == NO_FILTER:
+                if most < MOST and part.filter == NO_FILTER:
                     base = self.masks[part.mask].dense
                     begun = i
+                    most = MOST
             else:
-                light += self.masks[part.mask].sparse_count
+                count = self.masks[part.mask].sparse_count
+                light += count
+                if count >= most and part.filter == NO_FILTER:
+                    row = self.row_for(part.mask)
+                    if row >= 0:
+                        base = row
+                        begun = i
+                        most = count
         self.likely_base = base
         copy_words(words, self.rows[base] if base >= 0 else NULL, self.width)
         if n == 1 and base >= 0:
