@@ -141,6 +141,7 @@ cdef class TermMoves(TermAlgebra):
         in the term, and the table is for the others.
         """
         cdef Term u = self.terms[t]
+        cdef const uint8_t* classes
         cdef uint64_t key
         cdef int32_t d
         if u.kind <= K_LIT or u.kind == K_CALL or u.kind == K_TOKEN:
@@ -159,9 +160,12 @@ cdef class TermMoves(TermAlgebra):
                 self.terms[t].derivative = u.derivative
             return u.derivative
         if u.symbol >= 0:
-            d = self.class_of(t, symbol)
-            if d < TOKENS and u.symbol < TOKENS and self.class_of(t, u.symbol) == d:
-                return u.derivative
+            d = symbol
+            if symbol < TOKENS:
+                classes = self.maps[u.map if u.map >= 0 else self.classes_of(t)].of
+                d = classes[symbol]
+                if u.symbol < TOKENS and classes[u.symbol] == d:
+                    return u.derivative
             key = (<uint64_t>t << 16) | <uint64_t>d
             u.derivative = map_get(&self.derivatives, key)
             if u.derivative != NO_VALUE:
