@@ -36,13 +36,11 @@ cdef class Forest:
     cdef Growing[uint8_t] twice          # node -> some token stands at several nodes of its trie
     cdef Growing[int32_t] stamp          # token -> the last trie that it was met in
     cdef IdTable root_index
-    cdef vector[int32_t] before         # scratch: node of the vocabulary -> tokens that were kept before it
 
     cdef Nodes nodes(self, int32_t place) noexcept
     cdef int32_t size_of(self, int32_t place) noexcept
     cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1
     cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1
-    cdef int32_t select(self, vector[uint8_t]& keep) except -1
     cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1
     cdef int link_kids(self, int32_t root) except -1
     cdef int flag_repeats(self, int32_t root) except -1

@@ -178,43 +178,6 @@ cdef class Forest:
             node_at.push_back(node)
         return (self.intern(root) << 2) | IN_FOREST
 
-    cdef int32_t select(self, vector[uint8_t]& keep) except -1:
-        """Return the place of the trie of some tokens of the vocabulary.
-
-        Cost: a nanosecond a token of the vocabulary, and the nodes on the way to those that are kept.
-        """
-        cdef int32_t* before
-        cdef vector[int32_t] open_nodes
-        cdef Trie trie = self.trie
-        cdef int32_t i, t, node, root, count = 0
-        self.before.resize(<size_t>trie.token_first[trie.nodes] + 1)
-        before = self.before.data()
-        for t in range(trie.token_first[trie.nodes]):
-            before[t] = count
-            count += keep[trie.tokens[t]]
-        before[trie.token_first[trie.nodes]] = count
-        root = self.add_node(0, 0)
-        open_nodes.push_back(root)
-        i = 1
-        while i < trie.nodes:
-            if before[trie.token_first[trie.end[i]]] == before[trie.token_first[i]]:
-                i = trie.end[i]
-                continue
-            while <int32_t>open_nodes.size() > trie.depth[i]:
-                self.end[open_nodes.back()] = <int32_t>self.byte.size()
-                open_nodes.pop_back()
-            node = self.add_node(trie.byte[i], trie.depth[i])
-            open_nodes.push_back(node)
-            for t in range(trie.token_first[i], trie.token_first[i + 1]):
-                if keep[trie.tokens[t]]:
-                    self.tokens.push_back(trie.tokens[t])
-            self.token_first[node + 1] = <int32_t>self.tokens.size()
-            i += 1
-        while not open_nodes.empty():
-            self.end[open_nodes.back()] = <int32_t>self.byte.size()
-            open_nodes.pop_back()
-        return (self.intern(root) << 2) | IN_FOREST
-
     cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1:
         """Return the place of the trie of the tokens at and below some nodes of the vocabulary.
 

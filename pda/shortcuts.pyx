@@ -10,7 +10,8 @@
   (\\S+\\s+)* to tokens that cannot hold 48 words.
 """
 
-from libc.stdint cimport int16_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport (
@@ -29,6 +30,7 @@ from stackmask.pda.interning cimport (
     Term,
 )
 from stackmask.pda.kinds cimport Kinds
+from stackmask.pda.remainders cimport Nodes
 from stackmask.pda.runs cimport NOT_A_CODE
 from stackmask.pda.tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
@@ -313,33 +315,37 @@ cdef class Shortcuts(NarrowedRuns):
     cdef int32_t short_row(self, int32_t bytes) except -1:
         """Return the row of the tokens of at most so many bytes."""
         cdef Kinds kinds = self.trie.kinds
-        cdef int32_t found = map_get(&self.short_rows, bytes), t
-        cdef size_t k
+        cdef int32_t found = map_get(&self.short_rows, bytes), place, t
         cdef uint32_t* row
+        cdef Nodes n
         if found != NO_VALUE:
             return found
+        place = self.long_place(bytes)
         found = self.new_row()
         row = self.rows[found]
-        for k in range(kinds.tokens.size()):
-            t = kinds.tokens[k]
-            if <int32_t>kinds.texts.length(t) <= bytes:
-                row[t >> 5] |= <uint32_t>1 << (t & 31)
+        memcpy(row, kinds.row.data(), 4 * kinds.row.size())
+        n = self.forest.nodes(place)
+        place >>= 2
+        for t in range(n.token_first[place], n.token_first[n.end[place]]):
+            row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
         map_put(&self.short_rows, bytes, found)
         return found
 
     cdef int32_t long_place(self, int32_t bytes) except -1:
-        """Return the place of the trie of the tokens of more bytes."""
-        cdef Kinds kinds = self.trie.kinds
-        cdef int32_t found = map_get(&self.long_places, bytes), t
-        cdef size_t k
-        cdef vector[uint8_t] keep
+        """Return the place of the trie of the tokens of more bytes: all at and below the nodes so deep."""
+        cdef int32_t found = map_get(&self.long_places, bytes), i = 1
+        cdef int32_t nodes = self.trie.nodes if bytes < self.trie.max_depth else 0
+        cdef const int32_t* depth = self.trie.depth
+        cdef vector[int32_t] left
         if found != NO_VALUE:
             return found
-        keep.resize(32 * <size_t>self.width, 0)
-        for k in range(kinds.tokens.size()):
-            t = kinds.tokens[k]
-            keep[t] = <int32_t>kinds.texts.length(t) > bytes
-        found = self.forest.select(keep)
+        while i < nodes:
+            if depth[i] > bytes:
+                left.push_back(i)
+                i = self.trie.end[i]
+            else:
+                i += 1
+        found = self.forest.subtrees(left)
         map_put(&self.long_places, bytes, found)
         return found
 
