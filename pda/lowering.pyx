@@ -102,7 +102,6 @@ cdef class Lowering(RuleScan):
             self.bodies[name] = rule.body
         known = self.recall()
         todo = [name for name in self.bodies if name not in known] if known else list(self.bodies)
-        users = {}
         for name in todo:
             refs = {}
             self.added.clear()
@@ -113,11 +112,10 @@ cdef class Lowering(RuleScan):
             fresh.append(name)
             if body.flags & TESTS_KEYS:
                 self.keyed.add(name)
-            for other, same_object in refs.items():
-                users.setdefault(other, []).append((name, same_object))
-            todo.extend(self.added)
-        self.spread_keys(users)
-        self.find_nullable(fresh, users)
+            if self.added:
+                todo.extend(self.added)
+        self.spread_keys()
+        self.find_nullable(fresh)
         fresh = self.add_plain(fresh)
         self.find_heights(fresh)
         waiting = set(fresh)

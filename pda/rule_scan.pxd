@@ -37,7 +37,8 @@ cdef class RuleScan:
     cdef int64_t tag            # of the tables: nodes know their terms there, and their rows
     cdef dict bodies            # name -> expression; what calls need a rule for is named by its id
     cdef list added             # names of bodies that the expression at hand brought in
-    cdef dict refs              # name -> names it refers to
+    cdef dict refs              # name -> names it refers to, and whether within the same object
+    cdef dict users             # the other way round, once that was asked for; else None
     cdef dict nullable          # name -> mask of bytes before which the rule can be empty
     cdef dict heights
     cdef readonly dict numbers
@@ -52,9 +53,11 @@ cdef class RuleScan:
     cdef object known_pure(self, Expression body)
     cdef object empty_before(self, Expression expr)
     cdef int remember(self, list component) except -1
-    cdef int spread_keys(self, dict users) except -1
-    cdef int find_nullable(self, list names, dict users) except -1
-    cdef int update_nullable(self, object name, dict users, dict todo) except -1
+    cdef dict users_of(self)
+    cdef bint calls_keyed(self) except -1
+    cdef int spread_keys(self) except -1
+    cdef int find_nullable(self, list names) except -1
+    cdef int update_nullable(self, object name, dict todo) except -1
     cdef bint left_calls(self, Expression expr, dict found) except -1
     cdef int find_heights(self, list names) except -1
 

@@ -96,6 +96,7 @@ cdef class RuleScan:
         self.bodies = {}
         self.added = []
         self.refs = {}
+        self.users = None
         self.nullable = {}
         self.heights = {}
         self.numbers = {}
@@ -229,11 +230,39 @@ cdef class RuleScan:
             known.put(body, self.tag, rule, self.nullable.get(name))
         return 0
 
-    cdef int spread_keys(self, dict users) except -1:
+    cdef dict users_of(self):
+        """Return who refers to a rule, and whether within the same object, by the rule's name.
+
+        Of the rules that are new; the same dict from the first time on. Few grammars need it.
+        """
+        cdef object name, other, same_object
+        cdef dict refs
+        if self.users is None:
+            self.users = {}
+            for name, refs in self.refs.items():
+                for other, same_object in refs.items():
+                    self.users.setdefault(other, []).append((name, same_object))
+        return self.users
+
+    cdef bint calls_keyed(self) except -1:
+        """Tell whether a new rule calls one which tests keys of the same object."""
+        cdef object other, same_object
+        cdef dict refs
+        if self.keyed:
+            for refs in self.refs.values():
+                for other, same_object in refs.items():
+                    if same_object and other in self.keyed:
+                        return True
+        return False
+
+    cdef int spread_keys(self) except -1:
         """Mark the rules that call one which tests keys of the same object."""
-        cdef list names = list(self.keyed)
+        cdef list names
+        if not self.calls_keyed():  # nearly always: an object tests its own keys
+            return 0
+        names = list(self.keyed)
         while names:
-            for user, same_object in users.get(names.pop(), ()):
+            for user, same_object in self.users_of().get(names.pop(), ()):
                 if same_object and user not in self.keyed:
                     self.keyed.add(user)
                     names.append(user)
@@ -241,22 +270,22 @@ cdef class RuleScan:
 
     # -- what can be empty, and what is called first -------------------------------------------------
 
-    cdef int find_nullable(self, list names, dict users) except -1:
+    cdef int find_nullable(self, list names) except -1:
         """Find before which bytes each rule can be empty: the least fixpoint."""
         cdef dict todo = {}
         for name in reversed(names):  # callees mostly come after their callers
-            self.update_nullable(name, users, todo)
+            self.update_nullable(name, todo)
         while todo:
             name, _ = todo.popitem()
-            self.update_nullable(name, users, todo)
+            self.update_nullable(name, todo)
         return 0
 
-    cdef int update_nullable(self, object name, dict users, dict todo) except -1:
+    cdef int update_nullable(self, object name, dict todo) except -1:
         """Find before which bytes a rule can be empty; where that is news, its users are to be done again."""
         cdef object mask = self.empty_before(self.bodies[name])
         if mask is not None and mask != self.nullable.get(name):
             self.nullable[name] = mask
-            for user, _ in users.get(name, ()):
+            for user, _ in self.users_of().get(name, ()):
                 todo[user] = None
         return 0
 
