@@ -327,12 +327,8 @@ cdef class KeyStates:
 
     # -- what terms need -----------------------------------------------------------------------------
 
-    cdef bint lives(self, int32_t state, int32_t term) except -1:
-        """Tell whether a term can go on in a state: some way on meets no test, or first one that holds."""
-        return self.meets_needs(state, self.needs_at(term))
-
-    cdef bint meets_needs(self, int32_t state, int32_t found) noexcept:
-        """Tell whether a test of those that `needs_at` found holds in a state."""
+    cdef bint lives(self, int32_t state, int32_t found) noexcept:
+        """Tell whether a term with such needs can go on: it meets no test first, or one that holds."""
         cdef int32_t i
         cdef Needs n
         cdef const uint64_t* words
@@ -396,12 +392,7 @@ cdef class KeyStates:
         if self.needs_of[term] != UNKNOWN:
             return self.needs_of[term]
         at = self.tested(term)
-        if at == EMPTY:
-            self.needs_of[term] = FREE
-            return FREE
-        if <size_t>at >= self.needs_of.size():
-            self.needs_of.resize(self.terms.terms.size(), UNKNOWN)
-        if self.needs_of[at] == UNKNOWN:
+        if at != EMPTY and self.needs_of[at] == UNKNOWN:
             todo.push_back(at)
         while not todo.empty():
             t = todo.back()
@@ -418,7 +409,7 @@ cdef class KeyStates:
                 if self.needs_of[t] == UNKNOWN:
                     k = FREE if self.passes(t) else self.find_needs(t)
                     self.needs_of[t] = k
-        k = self.needs_of[at]
+        k = FREE if at == EMPTY else self.needs_of[at]
         self.needs_of[term] = k
         return k
 

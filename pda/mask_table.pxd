@@ -136,3 +136,4 @@ cdef class MaskTable:
     cdef int merge_places(self, vector[int32_t]& places) except -3
     cdef int merge_group(self, int32_t group) except -3
     cdef const uint64_t* first_of_group(self, int32_t group) except NULL
+    cdef bint is_few(self, int32_t group) noexcept

@@ -14,6 +14,7 @@ from stackmask.pda.remainders cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 cdef enum:
+    FEW_PLACES = 64     # more are not settled one by one
     MERGE_NODES = 4096  # a larger subtree is walked where it is, not merged
     FIRST_ROWS = 8      # rows of the first block; each block has as many as there are, up to
     BLOCK_BYTES = 1 << 21       # ... this
@@ -247,3 +248,14 @@ cdef class MaskTable:
                 for k in range(n.kid_first[node], n.kid_first[node + 1]):
                     words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
         return words
+
+    cdef bint is_few(self, int32_t group) noexcept:
+        """Tell whether a group is of a few places of the vocabulary."""
+        cdef Group g = self.groups[group]
+        cdef int32_t i
+        if g.run != NO_RUN or g.place_count > FEW_PLACES:
+            return False
+        for i in range(g.place_first, g.place_first + g.place_count):
+            if self.places[i] & IN_FOREST:
+                return False
+        return True

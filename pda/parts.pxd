@@ -78,7 +78,6 @@ cdef class MaskParts(Simulation):
         self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
     ) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
-    cdef bint is_few(self, int32_t group) noexcept
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
     cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) except -1
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1

@@ -37,7 +37,6 @@ cdef enum:
     MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
     MANY_KEYED = 16384   # the same where keys are known: there such a walk keeps every text that may be a key
     MANY_RETURNS = 4     # are not looked through
-    FEW_PLACES = 64      # more are not settled one by one
     FEW_WAYS = 8         # ways on behind blanks in remainders, where no keys are asked
 
 
@@ -198,7 +197,7 @@ cdef class MaskParts(Simulation):
                     continue
                 if leaf.test >= TEST_SLOT:
                     on.keys = self.semantics.keys.take(at.keys, leaf.test - TEST_SLOT)
-            if leaf.live != EPS and not self.semantics.keys.meets_needs(on.keys, leaf.needs):
+            if leaf.live != EPS and not self.semantics.keys.lives(on.keys, leaf.needs):
                 continue
             if not leaf.calm and not self.is_way_on(family, i, frame):
                 continue
@@ -212,7 +211,7 @@ cdef class MaskParts(Simulation):
                     continue
                 if sem == FORBIDDEN:
                     continue
-                if leaf.live != EPS and not self.semantics.keys.meets_needs(
+                if leaf.live != EPS and not self.semantics.keys.lives(
                     self.semantics.keys_at(sem), leaf.needs
                 ):
                     continue
@@ -265,7 +264,8 @@ cdef class MaskParts(Simulation):
         cdef vector[int32_t] nowhere
         cdef Edge edge
         if group != WHOLE:
-            if self.heads.cuts[self.heads.cut(leaf.rest)].count > FEW_WAYS and not self.terms.terms[leaf.rest].flags & F_KEYS:
+            code = self.heads.cut(leaf.rest)
+            if self.heads.cuts[code].count > FEW_WAYS and not self.terms.terms[leaf.rest].flags & F_KEYS:
                 # as one they are walked faster
                 return False
             found = self.child(group, leaf.head, SEM_SYMBOL, False)
@@ -400,17 +400,6 @@ cdef class MaskParts(Simulation):
             for i in range(mask.key_first, mask.key_first + mask.key_count):
                 self.doubt(self.key_starts[i], texts)
         return 0
-
-    cdef bint is_few(self, int32_t group) noexcept:
-        """Tell whether a group is of a few places of the vocabulary."""
-        cdef Group g = self.groups[group]
-        cdef int32_t i
-        if g.run != NO_RUN or g.place_count > FEW_PLACES:
-            return False
-        for i in range(g.place_first, g.place_first + g.place_count):
-            if self.places[i] & IN_FOREST:
-                return False
-        return True
 
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3:
         """Visit, for every edge, the mask of a walk that knows where it returns to."""

@@ -564,4 +564,4 @@ cdef class Semantics:
         keys = self.sems[self.root(sem)].keys
         if keys == KEYS_UNKNOWN:
             return NEEDS_STATE
-        return self.keys.lives(keys, term)
+        return self.keys.lives(keys, self.keys.needs_at(term))

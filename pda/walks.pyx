@@ -533,29 +533,24 @@ cdef class MaskWalks(WordWalks):
         ``words``: the return state is the number of a word.
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
-        cdef int32_t entry, found
         cdef Group g
-        cdef vector[int32_t] below
-        cdef vector[int32_t] origin
+        cdef vector[int32_t] below, origin
         cdef vector[Include] nothing_else
         cdef Joint again
-        cdef int32_t i, b, k, at, start
+        cdef int32_t i, b, k, at, start, entry, found
         cdef uint64_t bytes_[4]
         if words:
             if not strict and self.groups[group].guard == ANY_BYTE:
                 return self.word_child(group, rest)
             rest = self.words.term_of(rest)
-        if sem == SEM_SYMBOL:
-            # nearly always
-            if self.groups[group].entry < 0:
-                self.groups[group].entry = self.entries
-                self.entries += 1
-            entry = self.groups[group].entry
-        else:
-            entry = map_get(&self.entry_index, key)
-            if entry == NO_VALUE:
-                entry = self.entries
-                self.entries += 1
+        # nearly always nothing is known of the semantic state
+        entry = self.groups[group].entry if sem == SEM_SYMBOL else map_get(&self.entry_index, key)
+        if entry < 0:
+            entry = self.entries
+            self.entries += 1
+            if sem == SEM_SYMBOL:
+                self.groups[group].entry = entry
+            else:
                 map_put(&self.entry_index, key, entry)
         key = (<uint64_t>entry << 33) | (<uint64_t>rest << 1) | <uint64_t>strict
         found = map_get(&self.children, key)
@@ -565,9 +560,7 @@ cdef class MaskWalks(WordWalks):
         if g.guard != ANY_BYTE:
             rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
         found = NO_TOKENS
-        start = DEAD
-        if rest != EMPTY:
-            start = self.space.closed(rest, BOTTOM, sem)
+        start = DEAD if rest == EMPTY else self.space.closed(rest, BOTTOM, sem)
         if start != DEAD:
             self.merge_group(group)
             g = self.groups[group]

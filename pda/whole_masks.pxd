@@ -10,7 +10,7 @@ from stackmask.pda.tables cimport IdTable
 cdef enum:
     NO_MASK = -1        # in place of a mask id: not remembered yet
     PATCHED = -2        # mask ids from here down are patched masks: PATCHED - number
-    WORTH_A_MASK = 4    # what a list of parts has cost before its mask is remembered; each time 2 and its rows
+    WORTH_A_MASK = 4    # what a list of parts costs before its mask is remembered: each time 2 and its rows
     LISTED = -(1 << 30)     # from here down: no mask id yet, but a list of parts: LISTED - number
 
 
