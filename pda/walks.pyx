@@ -244,7 +244,7 @@ cdef class MaskWalks(WordWalks):
                     else:
                         reads = config.reads if i >= covered and stays != SETTLED else 0
                         if reads:
-                            # what was left out is run on the real configuration; what is here holds without it
+                            # what was left out is run on the real configuration, what is here holds without
                             if reads & 1 or not config.sure or not config.ends & 1:
                                 readers.push_back((i << 2) | in_forest | INCLUSIVE)
                                 covered = nodes.end[i]
@@ -258,7 +258,7 @@ cdef class MaskWalks(WordWalks):
                         stop = nodes.token_first[i + 1 if stays == LEAVES else nodes.end[i]]
                         if t < stop:
                             if strict and not config.sure:
-                                # tokens that only a return keeps alive: an action below may forbid that return
+                                # tokens that only a return keeps alive: an action below may forbid it
                                 readers.push_back((i << 2) | in_forest | INCLUSIVE)
                                 continue
                             if not config.ends & 1:
