@@ -484,14 +484,12 @@ cdef class KeyStates:
                         if not self.known(self.terms.kids[k]):
                             todo.push_back(self.terms.kids[k])
                             answer = 0
-            while answer:
+            while answer and t >= 0:
                 self.passes_of[t] = answer
                 if self.solving:
                     self.touched.push_back(t)
                 todo.pop_back()
-                if todo.empty() or todo.back() >= 0:
-                    break
-                t = -1 - todo.back()
+                t = -1 if todo.empty() else -1 - todo.back()
         return self.passes_of[term] == YES
 
     cdef int32_t first_tests(self, int32_t term) except -3:

@@ -79,9 +79,7 @@ def write_slots(
 ) -> list[ir.Expr]:
     """Return the members as expressions, each with its slot. Equal ones are one, out of ``known``."""
 
-def write_item(
-    member: Member, expr: ir.Expr, known: dict[int, ir.Expr], comma: ir.Expr
-) -> ir.Expr:
+def write_item(member: Member, expr: ir.Expr, known: dict[int, ir.Expr], comma: ir.Expr) -> ir.Expr:
     """Return a member behind another one, which may be left out if it is not required.
 
     ``known`` holds it by the address of its expression, which lives in what is known.

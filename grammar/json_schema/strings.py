@@ -100,8 +100,10 @@ class _Texts(dict[str, ir.Expr]):
         found: ir.Expr
         if len(value) > 1:
             found = _SPELLING.text(value)
+        elif value:
+            found = _CHARACTERS[value]
         else:
-            found = _CHARACTERS[value] if value else ir.EPSILON
+            found = ir.EPSILON
         if len(value) <= _SHORT_TEXT:
             if len(self) >= _CACHED_TEXTS:
                 self.clear()
