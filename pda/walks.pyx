@@ -244,7 +244,7 @@ cdef class MaskWalks(WordWalks):
                     else:
                         reads = config.reads if i >= covered and stays != SETTLED else 0
                         if reads:
-                            # what was left out is run on the real configuration, what is here holds without
+                            # what was left out runs on the real configuration; what is here holds without it
                             if reads & 1 or not config.sure or not config.ends & 1:
                                 readers.push_back((i << 2) | in_forest | INCLUSIVE)
                                 covered = nodes.end[i]
