@@ -35,6 +35,7 @@ from stackmask.pda.interning cimport (
 
 cdef enum:
     MAX_FACTORING = 200    # nesting of left-factored alternatives; deeper ones stay unfactored
+    FEW_ITEMS = 32         # items of a sequence that are put before another one
 
 cdef int32_t FACTS = F_BOOL | F_IMPURE | F_KEYS
 
@@ -90,10 +91,11 @@ cdef class TermAlgebra(TermTable):
         return -2
 
     cdef int32_t mk_seq(self, int32_t a, int32_t b) except -1:
-        cdef vector[int32_t] spine
+        cdef int32_t few[FEW_ITEMS]
+        cdef vector[int32_t] spine      # what is behind them
         cdef Term t
         cdef Term u
-        cdef int32_t first
+        cdef int32_t first, n = 0
         if a == EMPTY or b == EMPTY:
             return EMPTY
         if a == EPS:
@@ -102,19 +104,26 @@ cdef class TermAlgebra(TermTable):
             return a
         if self.terms[a].kind != K_SEQ and self.terms[a].kind != K_GUARD:
             return self.intern_seq(a, b)
-        t = self.terms[a]
-        if t.kind == K_SEQ and self.terms[t.a].kind != K_GUARD:
-            # mostly there are two: no list of them is made
-            u = self.terms[t.b]
-            if u.kind != K_SEQ and u.kind != K_GUARD:
-                return self.intern_seq(t.a, self.intern_seq(t.b, b))
+        # mostly there are few items: no memory is asked for
+        while n < FEW_ITEMS and self.terms[a].kind == K_SEQ:
+            few[n] = self.terms[a].a
+            n += 1
+            a = self.terms[a].b
         while self.terms[a].kind == K_SEQ:
             spine.push_back(self.terms[a].a)
             a = self.terms[a].b
-        spine.push_back(a)
-        while not spine.empty():
-            a = spine.back()
-            spine.pop_back()
+        if n < FEW_ITEMS:
+            few[n] = a
+            n += 1
+        else:
+            spine.push_back(a)
+        while n or not spine.empty():
+            if spine.empty():
+                n -= 1
+                a = few[n]
+            else:
+                a = spine.back()
+                spine.pop_back()
             t = self.terms[a]
             u = self.terms[b]
             if t.kind == K_GUARD:
