@@ -332,10 +332,8 @@ cdef class KeyStates:
         cdef int32_t i
         cdef Needs n
         cdef const uint64_t* words
-        if found == FREE:
-            return True
-        if self.states[state].spec < 0:
-            return False
+        if found == FREE or self.states[state].spec < 0:
+            return found == FREE
         n = self.needs[found]
         words = &self.words[self.states[state].holds]
         if n.words:
@@ -407,11 +405,9 @@ cdef class KeyStates:
             if ready:
                 todo.pop_back()
                 if self.needs_of[t] == UNKNOWN:
-                    k = FREE if self.passes(t) else self.find_needs(t)
-                    self.needs_of[t] = k
-        k = FREE if at == EMPTY else self.needs_of[at]
-        self.needs_of[term] = k
-        return k
+                    self.needs_of[t] = FREE if self.passes(t) else self.find_needs(t)
+        self.needs_of[term] = FREE if at == EMPTY else self.needs_of[at]
+        return self.needs_of[term]
 
     cdef int32_t find_needs(self, int32_t term) except -3:
         """Put together the tests that can come first on the ways of a term; none of these meets no test."""
@@ -561,11 +557,10 @@ cdef class KeyStates:
         cdef int32_t called = -1
         cdef bint changed = True
         cdef vector[int32_t] found
-        self.rule_passes.resize(count, NO)
+        self.rule_passes.resize(count)
         self.rule_tests.resize(count)
-        for rule in range(old, count):  # what asks for no key passes: nothing needs to be done again for it
-            if not self.terms.terms[self.terms.rule_body[rule]].flags & F_KEYS:
-                self.rule_passes[rule] = YES
+        for k in range(old, count):  # what asks for no key passes: nothing needs to be done again for it
+            self.rule_passes[k] = NO if self.terms.terms[self.terms.rule_body[k]].flags & F_KEYS else YES
         self.solving = True
         self.touched.clear()
         while changed:
