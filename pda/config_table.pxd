@@ -43,8 +43,8 @@ cdef struct Config:
     int32_t pop_count
     int32_t row         # offset in rows, -1, or NO_ROW
     int32_t map         # the bytes that one step tells apart
-    int32_t whole       # families: the id of the whole mask, or -1 (see whole_masks.pyx)
-    int32_t mask_epoch  # ... and the number of the masks in which it was asked for last
+    int32_t whole       # families: the whole mask or the list of its parts (see whole_masks.pxd),
+    int32_t mask_epoch  # ... if this is the number of the masks that there are
     int32_t token       # families: the token that first led on from here, or NO_TOKEN,
     int32_t after_token  # ... and where to
     uint16_t token_at   # ... with so many of its bytes behind it

@@ -73,8 +73,8 @@ cdef class Heads(HeadTexts):
         if at == NO_VALUE:
             self.find(state, &found)
             at = <int32_t>self.cuts.size()
-            map_put(&self.cut_index, <uint32_t>state, at)
             self.cuts.push_back(found)
+            map_put(&self.cut_index, <uint32_t>state, at)
         return at
 
     cdef int find(self, int32_t state, Cut* found) except -1:

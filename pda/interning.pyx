@@ -28,7 +28,7 @@ cdef enum:
     UNKNOWN = -1
 
 
-cdef int32_t intern_numbered(TermTable self, ClassMap* found) except -1:
+cdef int32_t intern_numbered(TermTable table, ClassMap* found) except -1:
     """Return the id of a partition whose classes are numbered in the order of their first bytes."""
     cdef uint64_t eight[32]
     cdef int32_t i, id
@@ -36,17 +36,17 @@ cdef int32_t intern_numbered(TermTable self, ClassMap* found) except -1:
     memcpy(eight, found.of, 256)
     for i in range(32):
         h = mix(h, eight[i])
-    cdef Probe probe = ids_probe(&self.map_index, h)
-    id = ids_next(&self.map_index, &probe)
+    cdef Probe probe = ids_probe(&table.map_index, h)
+    id = ids_next(&table.map_index, &probe)
     while id >= 0:
-        if memcmp(self.maps[id].of, found.of, 256) == 0:
+        if memcmp(table.maps[id].of, found.of, 256) == 0:
             return id
-        id = ids_next(&self.map_index, &probe)
+        id = ids_next(&table.map_index, &probe)
     for i in range(found.count, 256):
         found.byte_of[i] = 0
-    id = <int32_t>self.maps.size()
-    self.maps.push_back(found[0])
-    ids_put(&self.map_index, &probe, id)
+    id = <int32_t>table.maps.size()
+    table.maps.push_back(found[0])
+    ids_put(&table.map_index, &probe, id)
     return id
 
 

@@ -90,7 +90,7 @@ cdef class KeyStates:
     cdef int32_t view(self, int32_t state) except -3
     cdef size_t nbytes(self) noexcept
     cdef int texts_of(self, int32_t node, vector[int32_t]& out) except -1
-    cdef bint lives(self, int32_t state, int32_t found) noexcept
+    cdef bint lives(self, int32_t state, int32_t needs) noexcept
     cdef bint always_lives(self, int32_t term) except -1
     cdef int32_t needs_at(self, int32_t term) except -3
 

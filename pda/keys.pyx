@@ -327,14 +327,14 @@ cdef class KeyStates:
 
     # -- what terms need -----------------------------------------------------------------------------
 
-    cdef bint lives(self, int32_t state, int32_t found) noexcept:
+    cdef bint lives(self, int32_t state, int32_t needs) noexcept:
         """Tell whether a term with such needs can go on: it meets no test first, or one that holds."""
         cdef int32_t i
         cdef Needs n
         cdef const uint64_t* words
-        if found == FREE or self.states[state].spec < 0:
-            return found == FREE
-        n = self.needs[found]
+        if needs == FREE or self.states[state].spec < 0:
+            return needs == FREE
+        n = self.needs[needs]
         words = &self.words[self.states[state].holds]
         if n.words:
             for i in range(min(n.words, self.specs[self.states[state].spec].words)):

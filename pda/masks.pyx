@@ -10,7 +10,7 @@ semantic state decides, at a place of the vocabulary, the real configuration tak
 what may follow is put together likewise from masks of its members, cut down to what is below the place.
 
 A mask of several parts is remembered under the list of its parts, since joining them costs more than looking
-up; and a configuration remembers its whole mask (``whole_masks``).
+up; and a configuration remembers its list, later its whole mask (``whole_masks``).
 """
 
 cimport cython
@@ -164,7 +164,10 @@ cdef class MaskStore(WholeMasks):
         return 0
 
     cdef uint64_t changes_made(self) noexcept:
-        """Return a number that has changed when masks may have come to take more memory."""
+        """Return a number that has changed when masks may have come to take more memory.
+
+        Rows of sparse masks are not in it: one comes for thousands of tokens, and lists with it.
+        """
         return self.walks + self.joins + self.joined.size() // FEW_LISTS
 
     cdef int weigh(self) except -1:

@@ -70,8 +70,6 @@ cdef class MaskParts(Simulation):
         cdef Visit v
         if mask == NO_TOKENS:
             return 0
-        if self.visits.size() < FEW_VISITS and leads_nowhere(self.masks[mask]):
-            return self.use_part(mask, filter, unsure)
         v.mask = mask
         v.frame = frame
         v.rest = rest
@@ -81,6 +79,9 @@ cdef class MaskParts(Simulation):
         v.origin = origin
         v.action = action
         if leads_nowhere(self.masks[mask]):
+            if self.visits.size() < FEW_VISITS:
+                # of many, all count as visits: too many end in a run of the real configuration
+                return self.use_part(mask, filter, unsure)
             # what is below does not matter
             v.frame = v.keys = 0
             v.rest = EPS
@@ -237,15 +238,14 @@ cdef class MaskParts(Simulation):
         return cut.other
 
     cdef int use_part(self, int32_t mask, int32_t filter, bint unsure) except -1:
-        """Use the tokens of a mask that are allowed whatever is below."""
+        """Use the tokens of a mask that are allowed whatever is below, unless it is among the last parts."""
         cdef vector[Part]* parts = &self.parts_unsure if unsure else &self.parts_found
         cdef Part part
         cdef size_t i, n = parts.size()
-        if n < FEW_VISITS:
-            for i in range(n):
-                part = parts[0][i]
-                if part.mask == mask and part.filter == filter:
-                    return 0
+        for i in range(n - min(n, <size_t>FEW_VISITS), n):
+            part = parts[0][i]
+            if part.mask == mask and part.filter == filter:
+                return 0
         part.mask = mask
         part.filter = filter
         parts.push_back(part)

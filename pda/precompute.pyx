@@ -19,7 +19,7 @@ from stackmask.pda.configurations cimport ConfigSpace
 from stackmask.pda.frames cimport BOTTOM
 from stackmask.pda.interning cimport EMPTY, F_LOCAL, TOKENS, ClassMap
 from stackmask.pda.tables cimport map_free, map_init
-from stackmask.pda.whole_masks cimport NO_MASK, WORTH_A_MASK
+from stackmask.pda.whole_masks cimport NO_MASK
 
 from time import monotonic
 
@@ -30,6 +30,7 @@ cdef enum:
     STEPS_OF_A_WALK = 8
     MOST_CONFIGURATIONS = 4_000     # whose masks are put together: 100 bytes and 5 to 10 µs each
     MOST_COST = 100_000     # ... of members, visits
+    MOST_FILLS = 3          # of one configuration, after which its mask is kept
     RUN_COST = 1_000        # ... a mask that is run on its configuration
 
 
@@ -207,10 +208,12 @@ cdef class Precomputation:
             runs = self.masks.simulations
             # what is put together is kept when it has cost enough
             k = 0
-            while k <= WORTH_A_MASK and self.masks.finished(family, c) == NO_MASK:
+            while k < MOST_FILLS and self.masks.finished(family, c) == NO_MASK:
                 self.masks.fill(family, c, self.words.data())
+                if not k:
+                    self.cost += <int64_t>(self.masks.visits.size() + self.masks.parts_found.size())
                 k += 1
-            self.cost += family.configs[c].count + <int64_t>self.masks.visits.size()
+            self.cost += family.configs[c].count
             self.cost += RUN_COST * <int64_t>(self.masks.simulations - runs)
             for k in range(self.masks.terms.token_classes):
                 self.enter(family.step(c, TOKENS + k))

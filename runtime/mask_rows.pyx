@@ -11,6 +11,7 @@ from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from stackmask.pda.mask_table cimport NO_FILTER
+from stackmask.pda.bit_sets cimport lowest_bit
 from stackmask.pda.masks cimport MaskStore
 from stackmask.pda.whole_masks cimport NO_MASK, PATCHED, Patch, Patched
 from stackmask.runtime.matcher cimport Matcher
@@ -19,14 +20,11 @@ from stackmask.runtime.matcher cimport Matcher
 cdef extern from *:
     """
     #if defined(__GNUC__) || defined(__clang__)
-    static inline int stackmask_lowest(unsigned int w) { return __builtin_ctz(w); }
     static inline int stackmask_ones(unsigned int w) { return __builtin_popcount(w); }
     #else
     static inline int stackmask_ones(unsigned int w) { int n = 0; for (; w; w &= w - 1) n++; return n; }
-    static inline int stackmask_lowest(unsigned int w) { return stackmask_ones((w & -w) - 1); }
     #endif
     """
-    int lowest "stackmask_lowest"(unsigned int word) noexcept nogil
     int ones "stackmask_ones"(unsigned int word) noexcept nogil
 
 
@@ -87,7 +85,7 @@ cdef bint find_flips(Matcher m, int32_t whole, Py_ssize_t most, vector[int32_t]&
             while left:
                 if <Py_ssize_t>tokens.size() == most:
                     return False
-                tokens.push_back(32 * patch.word + lowest(left))
+                tokens.push_back(32 * patch.word + lowest_bit(left))
                 left &= left - 1
     if m.family.configs[m.history.back()].accepting:
         for k in range(m.stops.size()):
@@ -191,7 +189,7 @@ cdef object rows_at(Matcher m, Py_ssize_t max_rows, Py_ssize_t max_tokens):
         while left:
             if <Py_ssize_t>len(tokens) == max_tokens:
                 return MaskRows(store, store.epoch, (), (), copied(exact))
-            tokens.append(32 * k + lowest(left))
+            tokens.append(32 * k + lowest_bit(left))
             left &= left - 1
     return MaskRows(store, store.epoch, tuple(rows), tuple(tokens))
 
