@@ -17,8 +17,8 @@ cdef int64_t effort(TermTable terms, int32_t t, KeyMap* known, int depth) except
 
     It guides a search and decides nothing: what is nested too deeply, or not known, counts as nothing.
     ``known``: what was found before, and is kept for all searches. Most states that a search meets are made
-    of parts of others, so the ends of a sequence are kept as well. What lies deeper than ``MAX_NESTED`` counts
-    as nothing, from wherever it was first asked for: the order of a search may change, but no answer does.
+    of parts of others, so the ends of a sequence are kept as well. What lies deeper than ``MAX_NESTED``, from
+    wherever it was first asked for, counts as nothing: the order of a search may change, no answer does.
     """
     cdef Term u = terms.terms[t]
     cdef int64_t total = 0, least
