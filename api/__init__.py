@@ -25,21 +25,21 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.json_schema.errors import (
     SchemaError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
 )
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.sql.errors import SQLError
 from stackmask.pda.errors import BudgetError, SpoiledError, VocabularyError
 from stackmask.pda.limits import Limits
-from stackmask.runtime.batch import fill_next_token_bitmask
-from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
-from stackmask.runtime.compiler import CompiledGrammar, Compiler
-from stackmask.runtime.matcher import Matcher, MatcherError
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.batch import fill_next_token_bitmask
+from stackmask.runtime.matching.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
+from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
+from stackmask.runtime.matching.matcher import Matcher, MatcherError
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from stackmask import fsm

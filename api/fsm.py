@@ -14,9 +14,9 @@ The same grammars on the pushdown engine: ``Compiler(vocab).compile(grammar)``; 
 
 from __future__ import annotations
 
-from stackmask.runtime.finite.compiling import DEFAULT_MEMORY, CompiledFsm, compile, load
-from stackmask.runtime.finite.errors import FsmBudgetError, FsmError, FsmFileError
-from stackmask.runtime.finite.matcher import FsmMatcher
+from stackmask.runtime.fsm.compiling import DEFAULT_MEMORY, CompiledFsm, compile, load
+from stackmask.runtime.fsm.errors import FsmBudgetError, FsmError, FsmFileError
+from stackmask.runtime.fsm.matcher import FsmMatcher
 
 __all__ = [
     "DEFAULT_MEMORY",

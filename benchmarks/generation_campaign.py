@@ -39,8 +39,8 @@ from judges.samples import load_samples
 from recognizer import recognizer
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 TARGETS = (150, 500)  # bytes: where a generation begins to close
 SHORT_TARGETS = (10, 80)

@@ -26,7 +26,7 @@ from json_grammar import load_tokenizer
 
 import stackmask as sm
 from stackmask.runtime.kernels.mask_table import DeviceMaskTable
-from stackmask.runtime.mask_rows import mask_rows
+from stackmask.runtime.matching.row_references import mask_rows
 
 BATCH = 32
 DOCUMENTS = 320

@@ -35,7 +35,7 @@ MUTATIONS = (
     Mutation(
         "1 exact",
         "follow restrictions are forgotten",
-        "pda/lower.py",
+        "pda/lowering/entry.py",
         "return terms.guard(ALL_BYTES & ~mask)",
         "return terms.guard(ALL_BYTES)",
         f"{RANDOM}::test_masks_equal_the_oracle",
@@ -43,7 +43,7 @@ MUTATIONS = (
     Mutation(
         "1 exact",
         "a token that ends with a restriction pending is taken without a look below",
-        "pda/masks.pyx",
+        "pda/masks/engine.pyx",
         "                    if config.ends & 1:\n",
         "                    if config.ends:\n",
         f"{RANDOM}::test_restrictions_that_cross_returns",
@@ -67,7 +67,7 @@ MUTATIONS = (
     Mutation(
         "3 a refused token changes nothing",
         "a refused token is kept in the history",
-        "runtime/matcher.pyx",
+        "runtime/matching/matcher.pyx",
         "                self.refused = (config, 0, token)\n                return False\n            self.terminated",
         "                self.history.push_back(self.history[0])\n                return False\n            self.terminated",
         f"{RANDOM}::test_masks_equal_the_oracle",
@@ -75,7 +75,7 @@ MUTATIONS = (
     Mutation(
         "4 no dependence on history",
         "masks of remainders are remembered without the return state",
-        "pda/masks.pyx",
+        "pda/masks/engine.pyx",
         "key = (<uint64_t>group << 32) | <uint64_t>rest",
         "key = (<uint64_t>group << 32) | <uint64_t>1",
         "tests/exactness/test_history.py",
@@ -83,7 +83,7 @@ MUTATIONS = (
     Mutation(
         "4 no dependence on history",
         "rollback does not take a stop token back",
-        "runtime/matcher.pyx",
+        "runtime/matching/matcher.pyx",
         "            self.history.resize(self.history.size() - <size_t>count)\n            self.terminated = False\n",
         "            self.history.resize(self.history.size() - <size_t>count)\n",
         "tests/exactness/test_history.py",
@@ -91,7 +91,7 @@ MUTATIONS = (
     Mutation(
         "5 special tokens are never text",
         "a special token is text as well",
-        "runtime/compiler.py",
+        "runtime/matching/compiler.py",
         "    texts = vocabulary.tokens\n",
         "    texts = list(vocabulary.tokens)\n"
         "    for name, i in vocabulary.special_names.items():\n        texts[i] = name.encode()\n",
@@ -100,7 +100,7 @@ MUTATIONS = (
     Mutation(
         "5 end of sequence where the text may end",
         "stop tokens are always allowed",
-        "runtime/matcher.pyx",
+        "runtime/matching/matcher.pyx",
         "        if self.family.configs[config].accepting:\n            for token in self.stop_ids:",
         "        if True:\n            for token in self.stop_ids:",
         "tests/exactness/test_special_tokens.py",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 END = 256
 

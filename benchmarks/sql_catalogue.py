@@ -2,7 +2,7 @@
 
     python benchmarks/sql_catalogue.py [--write]
 
-Writes ``grammar/sql/sqlite_functions.json`` and ``postgres_functions.json``: names by kind and by how many arguments they take.
+Writes ``grammar/sql/calls/sqlite_functions.json`` and ``postgres_functions.json``: names by kind and by how many arguments they take.
 SQLite is the one that Python has; PostgreSQL is a server of Debian's packages, started for the purpose. A function is
 listed if the catalogue calls it harmless (innocuous; immutable or stable), it is there for queries, not for types,
 operators, indexes or aggregates to be built from, and its name is not in ``LEFT_OUT`` below.

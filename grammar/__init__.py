@@ -1,1 +1,1 @@
-"""Front ends: text to rules over expressions, and the passes that make them ready for the automaton."""
+"""Front ends: from text or a schema to rules over expressions, and the passes that prepare them for the automaton."""

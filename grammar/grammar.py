@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from stackmask.grammar import ir
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError, GrammarFileError, StackmaskError
-from stackmask.grammar.dump import dump
-from stackmask.grammar.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
+from stackmask.grammar.ir.dump import dump
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, GrammarFileError, StackmaskError
+from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 
 if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.report import Report
+    from stackmask.grammar.json_schema.document.report import Report
 
 
 class Grammar:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from stackmask.grammar import ir
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
-from stackmask.pda.lower import Lowered, check_bytes, lower
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.pda.lowering.entry import Lowered, check_bytes, lower
 from stackmask.pda.store import Store
 
 

@@ -8,17 +8,17 @@ from itertools import count
 from typing import Any
 
 from stackmask.grammar import ir
-from stackmask.pda.configurations import ConfigSpace
+from stackmask.pda.context.object_keys import KeyStates
+from stackmask.pda.context.semantic_states import Semantics
 from stackmask.pda.errors import ResolverError, VocabularyError
-from stackmask.pda.keys import KeyStates
 from stackmask.pda.limits import Limits
-from stackmask.pda.lock import StoreLock
-from stackmask.pda.lower import Tables, check_bytes, empty_before, regular_term
-from stackmask.pda.lowering import Lowering
-from stackmask.pda.masks import MaskStore
-from stackmask.pda.semantics import Semantics
-from stackmask.pda.terms import TermStore
-from stackmask.pda.trie import Trie
+from stackmask.pda.lowering.entry import Tables, check_bytes, empty_before, regular_term
+from stackmask.pda.lowering.rules_to_terms import Lowering
+from stackmask.pda.masks.engine import MaskStore
+from stackmask.pda.memory.store_lock import StoreLock
+from stackmask.pda.stack.configurations import ConfigSpace
+from stackmask.pda.terms.term_store import TermStore
+from stackmask.pda.vocabulary.token_trie import Trie
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.grammar.source.diagnostics import StackmaskError
 
 # the top-level modules that each extra brings
 EXTRAS = {

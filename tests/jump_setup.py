@@ -20,8 +20,8 @@ from transformers import (
 )
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 LINES = [
     '{"name": "Ann", "kind": "cat", "size": 12, "tags": ["old", "new"]}',

@@ -1,4 +1,4 @@
-"""Write ``grammar/regex/unicode_data.py``: general categories, scripts, properties and case folding, compactly.
+"""Write ``grammar/regex/unicode/unicode_data.py``: general categories, scripts, properties and case folding, compactly.
 
     python training/unicode_table.py
 

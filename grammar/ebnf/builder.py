@@ -6,8 +6,6 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from stackmask.grammar import charclass
-from stackmask.grammar.diagnostics import Collector, line_and_column
 from stackmask.grammar.ebnf.syntax import (
     Definition,
     Group,
@@ -19,7 +17,6 @@ from stackmask.grammar.ebnf.syntax import (
     Prefix,
     Repetition,
 )
-from stackmask.grammar.escapes import read_class, read_literal
 from stackmask.grammar.ir import (
     EPSILON,
     CharClass,
@@ -39,6 +36,9 @@ from stackmask.grammar.regex import (
     read_bounds,
     read_number,
 )
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.diagnostics import Collector, line_and_column
+from stackmask.grammar.source.escapes import read_class, read_literal
 
 MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule
 EMPTY: Final = Leaf(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place

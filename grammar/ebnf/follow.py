@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from stackmask.grammar import charclass
-from stackmask.grammar.diagnostics import Collector
 from stackmask.grammar.ebnf.syntax import Group, Leaf, Module, Name, Node
 from stackmask.grammar.ir import CharClass, Choice, Expr, Literal, NotFollowedBy
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.diagnostics import Collector
 
 HELP: Final = "for example `!>> [A-Za-z0-9_]`, or `!>> [^ ]` with all non-ASCII characters"
 

@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence as Items
 from typing import Final
 
-from stackmask.grammar.diagnostics import Collector
 from stackmask.grammar.ebnf.follow import follow_restriction
 from stackmask.grammar.ebnf.syntax import (
     Definition,
@@ -40,6 +39,7 @@ from stackmask.grammar.ir import (
     Sequence,
     Span,
 )
+from stackmask.grammar.source.diagnostics import Collector
 
 SKIP_RULE: Final = "%skip"
 START_RULE: Final = "%start"

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
-from stackmask.grammar.diagnostics import Collector
+from stackmask.grammar.source.diagnostics import Collector
 
 
 class Malformed(NamedTuple):

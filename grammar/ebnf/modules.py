@@ -8,19 +8,19 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
-from stackmask.grammar.diagnostics import (
+from stackmask.grammar.ebnf.follow import follow_restriction
+from stackmask.grammar.ebnf.lower import START_RULE, Lowering
+from stackmask.grammar.ebnf.parser import parse_module
+from stackmask.grammar.ebnf.syntax import Import, Module, Name, Prefix, walk_nodes
+from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, SourceText
+from stackmask.grammar.source.diagnostics import (
     Collector,
     Diagnostic,
     GrammarError,
     GrammarFileError,
     line_and_column,
 )
-from stackmask.grammar.ebnf.follow import follow_restriction
-from stackmask.grammar.ebnf.lower import START_RULE, Lowering
-from stackmask.grammar.ebnf.parser import parse_module
-from stackmask.grammar.ebnf.syntax import Import, Module, Name, Prefix, walk_nodes
-from stackmask.grammar.files import bundled_names, bundled_path, read_text
-from stackmask.grammar.ir import Rule, RuleRef, RuleSet, Sequence, SourceText
+from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 
 DEFAULT_START: Final = "root"
 MAX_SUGGESTIONS: Final = 20  # a file; looking for similar names compares with every name there is

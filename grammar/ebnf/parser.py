@@ -8,11 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from stackmask.grammar.diagnostics import Collector
 from stackmask.grammar.ebnf.builder import Builder
 from stackmask.grammar.ebnf.malformed import MessageTable, report_character, report_token
 from stackmask.grammar.ebnf.syntax import Module
 from stackmask.grammar.ir import Span
+from stackmask.grammar.source.diagnostics import Collector
 
 if TYPE_CHECKING:
     from lark import Lark

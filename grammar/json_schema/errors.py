@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.grammar.source.diagnostics import StackmaskError
 
 Where: TypeAlias = "tuple[Where, str | int] | str"
 """A place in a schema: the URI of a document, or a place and the key or index below it. Made without joining

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackmask.grammar.collection import without_collection
 from stackmask.grammar.ir import RuleSet
-from stackmask.grammar.json_schema.algebra import Algebra
-from stackmask.grammar.json_schema.drafts import BY_NAME
+from stackmask.grammar.json_schema.algebra.algebra import Algebra
+from stackmask.grammar.json_schema.document.drafts import BY_NAME
+from stackmask.grammar.json_schema.document.loading import is_type, load_schema
+from stackmask.grammar.json_schema.document.python_types import NARROWING
+from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.errors import (
     SchemaError,
     UnsupportedSchemaError,
 )
-from stackmask.grammar.json_schema.loading import is_type, load_schema
-from stackmask.grammar.json_schema.lower import Lowering
-from stackmask.grammar.json_schema.numbers import UnsupportedNumber
-from stackmask.grammar.json_schema.plain_texts import NARROWING as PLAIN
-from stackmask.grammar.json_schema.plain_texts import with_plain_texts
-from stackmask.grammar.json_schema.python_types import NARROWING
-from stackmask.grammar.json_schema.report import Report
-from stackmask.grammar.json_schema.texts import TextsTooLarge
-from stackmask.grammar.json_schema.whitespace import Whitespace
+from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
+from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
+from stackmask.grammar.json_schema.write.lowering import Lowering
+from stackmask.grammar.json_schema.write.plain_strings import NARROWING as PLAIN
+from stackmask.grammar.json_schema.write.plain_strings import with_plain_texts
+from stackmask.grammar.json_schema.write.whitespace import Whitespace
+from stackmask.grammar.source.gc_pause import without_collection
 
 
 def schema_rules(

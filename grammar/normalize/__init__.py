@@ -12,10 +12,9 @@ Invariants of the result, beside "the same language":
 
 from __future__ import annotations
 
-from stackmask.grammar.collection import without_collection
 from stackmask.grammar.ir import Choice, Literal, RuleSet
+from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.normalize.booleans import expand_booleans
-from stackmask.grammar.normalize.build import with_bodies
 from stackmask.grammar.normalize.captures import check_captures
 from stackmask.grammar.normalize.emptiness import drop_empty_booleans
 from stackmask.grammar.normalize.empty_rules import write_out_empty_rules
@@ -29,6 +28,7 @@ from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.normalize.restrictions import check_restrictions
 from stackmask.grammar.normalize.stack import check_stack
 from stackmask.grammar.normalize.wellformed import check_wellformed
+from stackmask.grammar.source.gc_pause import without_collection
 
 __all__ = ["left_calls", "normalize", "nullable_rules"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import (
     Capture,
     Complement,
@@ -24,7 +23,7 @@ from stackmask.grammar.ir import (
     children,
     walk,
 )
-from stackmask.grammar.normalize.build import rebuild, rewrite, with_bodies
+from stackmask.grammar.ir.build import rebuild, rewrite, with_bodies
 from stackmask.grammar.normalize.graph import (
     components,
     cycle_through,
@@ -35,6 +34,7 @@ from stackmask.grammar.normalize.graph import (
 from stackmask.grammar.normalize.left_parts import nonempty_part
 from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.productive import remove_unreachable
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
 MAX_EXPANDED = 1_000_000  # nodes of one operand once its rules are written out
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import Capture, RuleSet, TokenTerminal, walk
 from stackmask.grammar.normalize.graph import reachable, reference_graph, references
 from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import ends_of, rule_ends
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
 
 def check_captures(ruleset: RuleSet) -> None:

@@ -10,7 +10,6 @@ from contextlib import suppress
 from functools import partial
 from typing import Final
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import (
     EPSILON,
     NOTHING,
@@ -20,13 +19,14 @@ from stackmask.grammar.ir import (
     RuleSet,
     children,
 )
-from stackmask.grammar.normalize.build import rebuild, with_bodies
+from stackmask.grammar.ir.build import rebuild, with_bodies
 from stackmask.grammar.normalize.left_parts import nonempty_part
 from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.nullable import ends_of
 from stackmask.grammar.normalize.productive import remove_useless
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.pda.errors import BudgetError
-from stackmask.pda.regular import is_empty
+from stackmask.pda.lowering.questions import is_empty
 
 _BOOLEANS: Final = frozenset({Intersection, Complement})
 

@@ -20,7 +20,7 @@ from stackmask.grammar.ir import (
     Slot,
     children,
 )
-from stackmask.grammar.normalize.build import is_nothing, rewrite, with_bodies
+from stackmask.grammar.ir.build import is_nothing, rewrite, with_bodies
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.nullable import ends_expression, rule_ends

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TypeVar
 
-from stackmask.grammar.components import components
 from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
+from stackmask.grammar.ir.strongly_connected import components
 from stackmask.grammar.normalize.memo import facts, remembered
 
 __all__ = ["components", "cycle_through", "reachable", "reference_graph", "references", "solve"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from stackmask.grammar.ir import Capture, Dynamic, Expr, Keyed, RuleRef, RuleSet, Scope
-from stackmask.grammar.normalize.build import rewrite, with_bodies
+from stackmask.grammar.ir.build import rewrite, with_bodies
 from stackmask.grammar.normalize.graph import components, reference_graph
 from stackmask.grammar.normalize.left_parts import nonempty_part
 from stackmask.grammar.normalize.memo import facts, remembered

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import (
     Capture,
     Expr,
@@ -23,6 +22,7 @@ from stackmask.grammar.ir import (
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import Ends, ends_of, rule_ends
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
 NO_KEYS: Final = -1
 _KINDS: Final = frozenset({Slot, KeyTest, Keyed, Capture})

@@ -30,7 +30,7 @@ from stackmask.grammar.ir import (
     Slot,
     Span,
 )
-from stackmask.grammar.normalize.build import choice, is_nothing, repeat, sequence
+from stackmask.grammar.ir.build import choice, is_nothing, repeat, sequence
 from stackmask.grammar.normalize.nullable import ALWAYS, Ends, both, ends_expression, ends_of, first_calls
 
 MAX_SUFFIXES = 500_000  # parts written when nullable items stand in front of a sequence

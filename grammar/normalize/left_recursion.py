@@ -19,9 +19,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
-from stackmask.grammar.normalize.build import choice, is_nothing, repeat, sequence, with_bodies
+from stackmask.grammar.ir.build import choice, is_nothing, repeat, sequence, with_bodies
 from stackmask.grammar.normalize.graph import components, cycle_through, references
 from stackmask.grammar.normalize.left_parts import (
     LeadingBehindRestriction,
@@ -45,6 +44,7 @@ from stackmask.grammar.normalize.nullable import (
 )
 from stackmask.grammar.normalize.operators import put_together
 from stackmask.grammar.normalize.productive import remove_unreachable
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
 MAX_WRITTEN = 500_000  # nodes of the rules that replace one cycle
 _BETWEEN = " after "  # in the names of tails

@@ -32,7 +32,7 @@ from stackmask.grammar.ir import (
     Slot,
     children,
 )
-from stackmask.grammar.normalize.build import choice
+from stackmask.grammar.ir.build import choice
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.normalize.memo import facts, remembered
 

@@ -32,7 +32,7 @@ from stackmask.grammar.ir import (
     Sequence,
     Slot,
 )
-from stackmask.grammar.normalize.build import choice, is_nothing, repeat, sequence, with_bodies
+from stackmask.grammar.ir.build import choice, is_nothing, repeat, sequence, with_bodies
 from stackmask.grammar.normalize.graph import components, reference_graph
 from stackmask.grammar.normalize.left_parts import Split, nonempty_part, union
 from stackmask.grammar.normalize.memo import facts

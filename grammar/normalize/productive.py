@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import (
     EPSILON,
     NOTHING,
@@ -23,9 +22,10 @@ from stackmask.grammar.ir import (
     Sequence,
     children,
 )
-from stackmask.grammar.normalize.build import is_nothing, rebuild, repeat, with_bodies
+from stackmask.grammar.ir.build import is_nothing, rebuild, repeat, with_bodies
 from stackmask.grammar.normalize.graph import reachable, reference_graph, references, solve
 from stackmask.grammar.normalize.memo import remembered
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
 
 def remove_useless(ruleset: RuleSet) -> RuleSet:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import (
     Choice,
     Dynamic,
@@ -27,6 +26,7 @@ from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.normalize.keys import NO_KEYS, key_level, key_levels
 from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import ends_of, rule_ends
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
 
 def check_restrictions(ruleset: RuleSet) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import (
     Capture,
     Choice,
@@ -21,6 +20,7 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.normalize.memo import facts
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
 
 def check_stack(ruleset: RuleSet) -> None:

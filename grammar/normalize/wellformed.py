@@ -5,9 +5,9 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import partial
 
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.ir import Expr, Repeat, RuleRef, RuleSet, children
 from stackmask.grammar.normalize.memo import facts, remembered
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
 MAX_NESTING = 400  # the front ends stop at 100 levels of text, each at most a few levels of expression
 MAX_NAMES_SHOWN = 400  # in "did you mean": the comparison is quadratic

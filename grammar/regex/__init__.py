@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackmask.grammar.regex.compile import is_valid_regex, regex_expr
-from stackmask.grammar.regex.literal import (
+from stackmask.grammar.regex.inline_regex import (
     FLAGS,
     MAX_COUNT,
     character,

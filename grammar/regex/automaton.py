@@ -15,15 +15,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any, Final, TypeAlias, cast
 
-from stackmask.grammar import charclass, ir
-from stackmask.grammar.charclass import Ranges
-from stackmask.grammar.regex import sets
-from stackmask.grammar.regex.assertions import Assertions
-from stackmask.grammar.regex.contexts import NON_ASCII, concat
-from stackmask.grammar.regex.elimination import TooLarge, expression, one_of
-from stackmask.grammar.regex.joints import TooEntangled
-from stackmask.grammar.regex.reader import byte_class
-from stackmask.grammar.regex.tree import (
+from stackmask.grammar import ir
+from stackmask.grammar.regex.assertions.assertion_resolution import TooEntangled
+from stackmask.grammar.regex.assertions.assertions import Assertions
+from stackmask.grammar.regex.assertions.contexts import NON_ASCII, concat
+from stackmask.grammar.regex.assertions.elimination import TooLarge, expression, one_of
+from stackmask.grammar.regex.pattern.reader import byte_class
+from stackmask.grammar.regex.pattern.tree import (
     Edge,
     Look,
     Node,
@@ -33,7 +31,10 @@ from stackmask.grammar.regex.tree import (
     node_sequence,
     walk_nodes,
 )
-from stackmask.pda.utf8 import byte_sequences
+from stackmask.grammar.regex.unicode import sets
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.charclass import Ranges
+from stackmask.pda.terms.character_classes import byte_sequences
 
 MAX_STATES: Final = 1_000
 MAX_STEPS: Final = 60_000  # continuations looked at

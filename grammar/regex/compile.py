@@ -5,19 +5,19 @@ from __future__ import annotations
 from typing import Final, Literal, TypeAlias, cast
 
 from stackmask.grammar import ir
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.regex.assertions import Assertions
+from stackmask.grammar.regex.assertions.assertion_resolution import TooEntangled
+from stackmask.grammar.regex.assertions.assertions import Assertions
+from stackmask.grammar.regex.assertions.contexts import concat
 from stackmask.grammar.regex.automaton import automaton_expr
-from stackmask.grammar.regex.contexts import concat
-from stackmask.grammar.regex.ecma import FLAGS as ECMA_FLAGS
-from stackmask.grammar.regex.ecma import EcmaReader
-from stackmask.grammar.regex.joints import TooEntangled
-from stackmask.grammar.regex.python import FLAGS as PYTHON_FLAGS
-from stackmask.grammar.regex.python import PythonReader
-from stackmask.grammar.regex.reader import Reader, U
-from stackmask.grammar.regex.rust import FLAGS as RUST_FLAGS
-from stackmask.grammar.regex.rust import RustReader
+from stackmask.grammar.regex.flavours.ecma import FLAGS as ECMA_FLAGS
+from stackmask.grammar.regex.flavours.ecma import EcmaReader
+from stackmask.grammar.regex.flavours.python import FLAGS as PYTHON_FLAGS
+from stackmask.grammar.regex.flavours.python import PythonReader
+from stackmask.grammar.regex.flavours.rust import FLAGS as RUST_FLAGS
+from stackmask.grammar.regex.flavours.rust import RustReader
+from stackmask.grammar.regex.pattern.reader import Reader, U
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 
 Flavor: TypeAlias = Literal["ecma", "python", "rust"]
 

@@ -7,16 +7,16 @@ from functools import lru_cache
 from typing import Any, Final
 
 from stackmask.grammar.ebnf.modules import load_rules
-from stackmask.grammar.files import bundled_path, read_text
 from stackmask.grammar.ir import Expr, Literal, RuleSet
-from stackmask.grammar.normalize.build import with_bodies
-from stackmask.grammar.sql.blanks import Blanks, blank_rules, check_blanks
-from stackmask.grammar.sql.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
+from stackmask.grammar.ir.build import with_bodies
+from stackmask.grammar.source.files import bundled_path, read_text
+from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules, check_blanks
+from stackmask.grammar.sql.calls.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
+from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, names_pattern, safe_functions
 from stackmask.grammar.sql.errors import SQLError
-from stackmask.grammar.sql.functions import Functions, chosen_functions, names_pattern, safe_functions
-from stackmask.grammar.sql.schema import read_schema
-from stackmask.grammar.sql.scope.relations import read_catalog
+from stackmask.grammar.sql.schema.schema import read_schema
 from stackmask.grammar.sql.scope.rules import scoped_rules
+from stackmask.grammar.sql.scope.shared.relations import read_catalog
 
 DIALECTS: Final = {"sqlite": "sqlite", "postgres": "postgres", "postgresql": "postgres"}
 MAX_ROWS: Final = 10**18  # what a 64-bit count of rows holds, and so what LIMIT takes

@@ -118,7 +118,7 @@ def sql(
     max_new_tokens: MaxNewTokens = 256,
 ) -> None:
     """Answer a question: write the SQL, run it (read-only), show the rows."""
-    from stackmask.runtime.cli.asking import Asking, run_sql
+    from stackmask.runtime.cli.command_sql import Asking, run_sql
 
     how = Asking(max_new_tokens, timeout, rows, output_format, explain=explain, constrained=grammar)
     raise typer.Exit(run_sql(question, db, model, how))
@@ -242,6 +242,6 @@ def grammars(
     name: Annotated[str | None, typer.Argument(help="Print the source of this one.")] = None,
 ) -> None:
     """List the bundled grammars."""
-    from stackmask.runtime.cli.listing import run_grammars
+    from stackmask.runtime.cli.command_grammars import run_grammars
 
     run_grammars(name)

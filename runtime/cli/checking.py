@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stackmask.grammar.diagnostics import Diagnostic, StackmaskError, render_one
 from stackmask.grammar.ir import RuleSet, SourceText, Span, TokenTerminal, walk
+from stackmask.grammar.source.diagnostics import Diagnostic, StackmaskError, render_one
 from stackmask.runtime.cli.console import output, show_error
 from stackmask.runtime.cli.grammars import load_grammar
-from stackmask.runtime.compiler import CompiledGrammar, Compiler
-from stackmask.runtime.refusal import describe_expectation
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
+from stackmask.runtime.matching.refusal import describe_expectation
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from stackmask.grammar.grammar import Grammar

@@ -9,7 +9,7 @@ from pathlib import Path
 from rich.table import Table
 from rich.text import Text
 
-from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.cli.console import messages, output, show_error
 from stackmask.runtime.comparison.engines import PUSHDOWN
 from stackmask.runtime.comparison.measuring import Column, Limits

@@ -10,7 +10,7 @@ from typing import ParamSpec, TypeVar
 import typer
 from rich.console import Console
 
-from stackmask.grammar.diagnostics import GrammarError, StackmaskError
+from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError
 from stackmask.runtime.cli import INTERRUPTED, USAGE_ERROR
 
 PIPE_COLUMNS = 160

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from stackmask.grammar.diagnostics import StackmaskError
-from stackmask.grammar.sql.schema import Schema, is_url
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.sql.schema.schema import Schema, is_url
 
 TableKey = tuple[str | None, str]  # schema, table
 
@@ -81,7 +81,7 @@ def open_database(source: str | Path) -> Database:
     from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
 
     if is_url(source):
-        from stackmask.grammar.sql.inspect_server import sqlite_path
+        from stackmask.grammar.sql.schema.inspect_server import sqlite_path
 
         return SQLiteDatabase(sqlite_path(str(source)))
     return SQLiteDatabase(Path(source))

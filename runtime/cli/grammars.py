@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stackmask.grammar.files import bundled_names
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.files import bundled_names
 
 
 def load_grammar(name: str, start: str | None) -> Grammar:

@@ -8,7 +8,13 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from stackmask.grammar.sql.errors import SQLError
-from stackmask.grammar.sql.inspect_server import DRIVER, connected, first_line, make_engine, read_connection
+from stackmask.grammar.sql.schema.inspect_server import (
+    DRIVER,
+    connected,
+    first_line,
+    make_engine,
+    read_connection,
+)
 from stackmask.runtime.cli.database import Keys, QueryError, Reference, Rows, TableKey
 
 SCHEMA_SECONDS: Final = 30  # for reading the catalogue

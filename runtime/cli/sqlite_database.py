@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stackmask.grammar.sql.errors import SQLError
-from stackmask.grammar.sql.inspect_sqlite import open_file, read_connection
+from stackmask.grammar.sql.schema.inspect_sqlite import open_file, read_connection
 from stackmask.runtime.cli.database import Keys, QueryError, Reference, Rows, TableKey
 
 STEPS_BETWEEN_CHECKS: Final = 10_000  # virtual machine steps of SQLite; about a millisecond

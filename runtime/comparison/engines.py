@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from stackmask.pda.limits import Limits
 from stackmask.runtime.comparison.subject import Subject
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 Mask = npt.NDArray[np.int32]
 
@@ -60,7 +60,7 @@ class Pushdown:
     """The lazily determinised pushdown automaton."""
 
     def __init__(self, vocabulary: Vocabulary, options: dict[str, Any]) -> None:
-        from stackmask.runtime.compiler import Compiler
+        from stackmask.runtime.matching.compiler import Compiler
 
         self.compiler = Compiler(vocabulary)
         self.compiled: Any = None
@@ -104,8 +104,8 @@ class Fsm(Pushdown):
 
     def compile(self, subject: Subject) -> None:
         """Make the grammar, the DFA and the token index. Raises: StackmaskError where that is refused."""
-        from stackmask.runtime.finite.compiling import DEFAULT_MEMORY
-        from stackmask.runtime.finite.compiling import compile as compile_fsm
+        from stackmask.runtime.fsm.compiling import DEFAULT_MEMORY
+        from stackmask.runtime.fsm.compiling import compile as compile_fsm
 
         memory = DEFAULT_MEMORY if self.memory is None else self.memory
         self.compiled = compile_fsm(

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.comparison.engines import (
     FSM,
     PUSHDOWN,

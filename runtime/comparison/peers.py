@@ -16,7 +16,7 @@ from stackmask.runtime.comparison.engines import Facts, Mask, Refused
 from stackmask.runtime.comparison.subject import Subject
 
 if TYPE_CHECKING:
-    from stackmask.runtime.vocabulary import Vocabulary
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 ANY_TEXT: Final = r"[\s\S]*"
 OUTLINES_DEPTH: Final = 3  # levels of recursion that outlines-core writes out unless told otherwise

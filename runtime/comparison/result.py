@@ -21,7 +21,7 @@ from stackmask.runtime.comparison.peers import installed_peers
 from stackmask.runtime.comparison.subject import ComparisonError, Subject
 from stackmask.runtime.comparison.texts import Text, draw_text, given_text
 from stackmask.runtime.comparison.tokenizer import Tokenizer
-from stackmask.runtime.compiler import Compiler
+from stackmask.runtime.matching.compiler import Compiler
 
 MAX_TOKENS: Final = 2_000  # of a text: all masks along it are kept
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
 
-from stackmask.grammar.diagnostics import StackmaskError
-from stackmask.grammar.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 
 Kind: TypeAlias = Literal["regex", "grammar", "schema"]
 Flavor: TypeAlias = Literal["ecma", "python", "rust"]

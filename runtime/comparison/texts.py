@@ -6,15 +6,15 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from stackmask.grammar.diagnostics import Diagnostic, render_one
 from stackmask.grammar.ir import SourceText, Span
+from stackmask.grammar.source.diagnostics import Diagnostic, render_one
 from stackmask.runtime.comparison.subject import ComparisonError
-from stackmask.runtime.compiler import CompiledGrammar
-from stackmask.runtime.refusal import describe_expectation
+from stackmask.runtime.matching.compiler import CompiledGrammar
+from stackmask.runtime.matching.refusal import describe_expectation
 
 if TYPE_CHECKING:
-    from stackmask.runtime.matcher import Matcher
-    from stackmask.runtime.vocabulary import Vocabulary
+    from stackmask.runtime.matching.matcher import Matcher
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 SHORT: Final = 40  # bytes: a drawn text should have at least so many, if the language has them
 MAX_DRAWN: Final = 600  # bytes of a drawn text

@@ -14,7 +14,7 @@ from stackmask.pda.errors import VocabularyError
 from stackmask.runtime.comparison.subject import ComparisonError
 from stackmask.runtime.comparison.texts import longest_matches
 from stackmask.runtime.extras import require
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 EMBEDDED: Final = "embedded"
 FAST_FILES: Final = ("tokenizer.json", "tokenizer.json.xz")

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.extras import require
 
 if TYPE_CHECKING:

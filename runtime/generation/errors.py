@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackmask.grammar.diagnostics import StackmaskError
+from stackmask.grammar.source.diagnostics import StackmaskError
 
 
 class GenerationError(StackmaskError):

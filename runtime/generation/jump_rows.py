@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from stackmask.pda.errors import BudgetError
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.result import JumpReport
-from stackmask.runtime.jump_forward import NOTHING
+from stackmask.runtime.jump_forward.jump_forward import NOTHING
 
 if TYPE_CHECKING:
-    from stackmask.runtime.matcher import Matcher
+    from stackmask.runtime.matching.matcher import Matcher
 
 
 class _Context(Sequence[int]):

@@ -19,8 +19,6 @@ import torch
 from transformers import EosTokenCriteria, LogitsProcessorList, MaxLengthCriteria
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
-from stackmask.runtime.batch import fill_next_token_bitmask
-from stackmask.runtime.bitmask import allocate_token_bitmask
 from stackmask.runtime.generation.caches import CacheView
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_rows import JumpRow
@@ -31,10 +29,12 @@ from stackmask.runtime.generation.processor import (
     stuck_rows,
 )
 from stackmask.runtime.generation.text import TokenStreamer
+from stackmask.runtime.matching.batch import fill_next_token_bitmask
+from stackmask.runtime.matching.bitmask import allocate_token_bitmask
 
 if TYPE_CHECKING:
-    from stackmask.runtime.compiler import CompiledGrammar
     from stackmask.runtime.generation.result import JumpReport
+    from stackmask.runtime.matching.compiler import CompiledGrammar
 
 _PER_TOKEN = ("output_scores", "output_logits", "output_attentions", "output_hidden_states")
 _TYPE_NAMES = ("token_type_ids", "mm_token_type_ids")

@@ -6,8 +6,8 @@ import threading
 import weakref
 from typing import Any
 
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 _lock = threading.Lock()
 # tokenizer -> {(logit width, stop tokens, tokenizer size): compiler}

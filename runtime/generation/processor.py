@@ -12,20 +12,20 @@ import numpy as np
 import torch
 from transformers import LogitsProcessor
 
-from stackmask.runtime.batch import fill_next_token_bitmask
-from stackmask.runtime.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.generation.memory import has_choice
 from stackmask.runtime.generation.rows import RowTracker, Track
+from stackmask.runtime.generation.tensor_peek import has_choice
 from stackmask.runtime.kernels.apply import MINUS_INF
 from stackmask.runtime.kernels.forbid import forbid_at
+from stackmask.runtime.matching.batch import fill_next_token_bitmask
+from stackmask.runtime.matching.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from stackmask.runtime.compiler import CompiledGrammar
-    from stackmask.runtime.matcher import Matcher
-    from stackmask.runtime.vocabulary import Vocabulary
+    from stackmask.runtime.matching.compiler import CompiledGrammar
+    from stackmask.runtime.matching.matcher import Matcher
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 SHOWN_TOKENS = 8  # allowed tokens named in an error
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from stackmask.runtime.generation.memory import next_id
+from stackmask.runtime.generation.tensor_peek import next_id
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -12,17 +12,17 @@ import torch
 from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList, StopStringCriteria
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import CompiledGrammar, Compiler
-from stackmask.runtime.finite.compiling import CompiledFsm
+from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jumping import JumpDecoding
 from stackmask.runtime.generation.models import compiler_for
 from stackmask.runtime.generation.processor import GrammarLogitsProcessor
 from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt
 from stackmask.runtime.generation.text import TokenStreamer
+from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 
 if TYPE_CHECKING:
-    from stackmask.runtime.vocabulary import Vocabulary
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 GrammarLike: TypeAlias = "Grammar | CompiledGrammar | str | None"
 DEFAULT_MAX_NEW_TOKENS = 256

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stackmask.runtime.vocabulary import Vocabulary
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 
 class TextDecoder:

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 import torch
 
-from stackmask.runtime.bitmask import bitmask_shape
 from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_apart, check_masked, has_triton
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
-from stackmask.runtime.mask_rows import copy_row, fill_entries
+from stackmask.runtime.matching.bitmask import bitmask_shape
+from stackmask.runtime.matching.row_references import copy_row, fill_entries
 
 if TYPE_CHECKING:
-    from stackmask.runtime.matcher import Matcher
+    from stackmask.runtime.matching.matcher import Matcher
 
 ENTRY_ROWS = 4
 ENTRY_TOKENS = 12

@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar, final
 
-from stackmask.runtime.batch import fill_next_token_bitmask
 from stackmask.runtime.kernels.errors import BitmaskError
+from stackmask.runtime.matching.batch import fill_next_token_bitmask
 
 if TYPE_CHECKING:
-    from stackmask.runtime.matcher import Matcher
+    from stackmask.runtime.matching.matcher import Matcher
 
 Result = TypeVar("Result")
 

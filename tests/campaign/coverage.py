@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from stackmask.grammar import ir
-from stackmask.grammar.diagnostics import GrammarError
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import GrammarError
 
 NEVER = ir.Literal("\U0010fffe".encode())  # a character that no text should hold
 

@@ -17,9 +17,9 @@ import numpy as np
 from campaign.steering import Steering, proposals
 
 if TYPE_CHECKING:
-    from stackmask.runtime.compiler import CompiledGrammar
-    from stackmask.runtime.matcher import Matcher
-    from stackmask.runtime.vocabulary import Vocabulary
+    from stackmask.runtime.matching.compiler import CompiledGrammar
+    from stackmask.runtime.matching.matcher import Matcher
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 _OPENERS = frozenset("([{<")
 # weights of the kinds of tokens: before the target, past it, and past it in free text

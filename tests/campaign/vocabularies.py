@@ -6,7 +6,7 @@ from collections import Counter
 
 from judges.samples import NAMES, load_samples
 
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 MAX_LENGTH = 8
 SIZE = 3000

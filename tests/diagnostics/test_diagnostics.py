@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from golden import Case, read_cases, write_cases
 
-from stackmask.grammar.codes import CODES
-from stackmask.grammar.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import SourceText, Span
+from stackmask.grammar.source.diagnostic_codes import CODES
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 
 FILES = sorted((Path(__file__).parent / "cases").glob("*.txt"))
 

@@ -21,7 +21,7 @@ from oracle.random_grammars import RandomVocabulary
 
 from exactness.walks import Case
 from stackmask.grammar import ir
-from stackmask.grammar.dump import dump
+from stackmask.grammar.ir.dump import dump
 
 FOLDER = Path(__file__).resolve().parent.parent / "regressions"
 _NAMES = {name: getattr(ir, name) for name in dir(ir) if name[0].isupper()}

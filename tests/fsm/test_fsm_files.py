@@ -11,9 +11,9 @@ import pytest
 
 import stackmask as sm
 from fsm.both import walk_all
-from stackmask.runtime.finite import files
-from stackmask.runtime.finite.dfa import Dfa
-from stackmask.runtime.finite.index import TokenIndex
+from stackmask.runtime.fsm import files
+from stackmask.runtime.fsm.dfa import Dfa
+from stackmask.runtime.fsm.index import TokenIndex
 
 TOKENS: list[bytes | None] = [*(bytes([b]) for b in range(256)), b"ab", b"abab", b"cc", None, None]
 VOCABULARY = sm.Vocabulary(TOKENS, stop_ids=[259], special_names={"<|t|>": 260}, size=300)

@@ -7,8 +7,9 @@ import unicodedata
 
 import pytest
 
-from stackmask.grammar import charclass
-from stackmask.grammar.charclass import (
+from stackmask.grammar.ir import MAX_CODE_POINT
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.charclass import (
     CASED_BLOCKS,
     CATEGORY_NAMES,
     Ranges,
@@ -17,7 +18,6 @@ from stackmask.grammar.charclass import (
     follow_mask,
     negate,
 )
-from stackmask.grammar.ir import MAX_CODE_POINT
 
 SURROGATES = range(0xD800, 0xE000)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from golden import check_samples
 
-from stackmask.grammar.codes import CODES
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostic_codes import CODES
 
 PAGE = Path(__file__).parents[2] / "docs" / "grammar.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from golden import Case, check_samples, read_cases, write_cases
 
-from stackmask.grammar.dump import dump
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.ir.dump import dump
 
 FOLDER = Path(__file__).parent / "goldens"
 FILES = sorted(FOLDER.glob("*.txt"))

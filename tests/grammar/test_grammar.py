@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 from golden import read_cases
 
-from stackmask.grammar.diagnostics import GrammarError
-from stackmask.grammar.dump import dump
 from stackmask.grammar.ebnf.malformed import EXAMPLES
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import Choice, Literal, Repeat, RuleSet, walk
+from stackmask.grammar.ir.dump import dump
+from stackmask.grammar.source.diagnostics import GrammarError
 
 GOLDENS = sorted((Path(__file__).parent / "goldens").glob("*.txt"))
 PIECES = [

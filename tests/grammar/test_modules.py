@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from golden import check_samples
 
-from stackmask.grammar.diagnostics import GrammarError, GrammarFileError
-from stackmask.grammar.files import bundled_names
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import GrammarError, GrammarFileError
+from stackmask.grammar.source.files import bundled_names
 
 
 def write(folder: Path, **files: str) -> Path:

@@ -7,11 +7,11 @@ import random
 from oracle.earley import Recognizer
 from oracle.random_grammars import SPECIAL_NAMES, random_rule_set
 
-from stackmask.grammar.diagnostics import GrammarError
-from stackmask.grammar.dump import dump
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import ByteClass, Choice, RuleRef, walk
+from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.normalize import normalize
+from stackmask.grammar.source.diagnostics import GrammarError
 
 GAP = "_"
 

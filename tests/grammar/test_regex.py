@@ -7,9 +7,9 @@ import re
 
 from oracle.earley import Recognizer
 
-from stackmask.grammar.diagnostics import Collector
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.regex import parse_regex
+from stackmask.grammar.source.diagnostics import Collector
 
 ALPHABET = "abAB1_ \n.é"
 

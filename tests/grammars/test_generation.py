@@ -15,8 +15,8 @@ from judges import JUDGES
 from judges.samples import load_samples
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 COUNT = 25
 MUTANTS = 400

@@ -12,10 +12,10 @@ from judges.regex import judge_all_with_node, node_available
 from judges.samples import NAMES, Sample, load_samples
 from oracle.earley import Recognizer
 
-from stackmask.grammar.files import bundled_names
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.grammar.source.files import bundled_names
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 BYTES = Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
 CASES = [pytest.param(name, s, id=f"{name}-{s.line}") for name in NAMES for s in load_samples(name)]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import stackmask as sm
 from stackmask.grammar import ir
-from stackmask.grammar.diagnostics import GrammarError
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import GrammarError
 
 VOCABULARY = sm.Vocabulary([bytes([b]) for b in range(256)] + [b"<eos>"], stop_ids=[256], special_ids=[256])
 COMPILER = sm.Compiler(VOCABULARY)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from stackmask import Grammar
-from stackmask.grammar.json_schema.contents import Contents
 from stackmask.grammar.json_schema.errors import SchemaError
+from stackmask.grammar.json_schema.nodes.structural_keys import Contents
 
 SEED = 5
 SCALARS = (0, 1, 1.0, -0.0, 0.0, True, False, None, "", "a", "1", "true", 10**30, 0.1)

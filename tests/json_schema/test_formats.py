@@ -16,7 +16,8 @@ import pytest
 from datapack import datapack, needs_datapack
 from json_schema.engine import recognizer
 
-from stackmask.grammar.json_schema import formats, strings
+from stackmask.grammar.json_schema import formats
+from stackmask.grammar.json_schema.text import strings
 
 TESTED = 0.9  # of the official suite's tests must be right, of all formats together
 

@@ -6,7 +6,7 @@ from urllib.parse import urldefrag
 
 import pytest
 
-from stackmask.grammar.json_schema.references import _join, _resolved
+from stackmask.grammar.json_schema.document.references import _join, _resolved
 
 BASES = (
     "",

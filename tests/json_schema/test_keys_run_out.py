@@ -13,7 +13,7 @@ from json_schema.engine import COMPILER
 
 import stackmask as sm
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.endings import is_endless
+from stackmask.grammar.json_schema.sets.finiteness import is_endless
 
 ONE = {"const": 1}
 CLOSED: dict[str, Any] = {"type": "object", "additionalProperties": False}

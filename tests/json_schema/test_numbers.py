@@ -13,8 +13,8 @@ import pytest
 from json_schema.engine import recognizer
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema import numbers as n
-from stackmask.grammar.json_schema.numbers import NumberSet, UnsupportedNumber
+from stackmask.grammar.json_schema.sets import numbers as n
+from stackmask.grammar.json_schema.sets.numbers import NumberSet, UnsupportedNumber
 
 Predicate = Callable[[Fraction], bool]
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from stackmask.grammar.json_schema.sizes import is_larger
+from stackmask.grammar.json_schema.document.schema_size import is_larger
 
 
 def count(value: Any, around: frozenset[int] = frozenset()) -> float:

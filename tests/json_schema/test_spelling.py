@@ -7,7 +7,7 @@ import random
 import pytest
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema import strings
+from stackmask.grammar.json_schema.text import strings
 
 ALPHABET = [chr(c) for c in (*range(0x180), 0x7FF, 0x800, 0xD7FF, 0xE000, 0xFFFF, 0x10000, 0x1F600, 0x10FFFF)]
 

@@ -8,8 +8,9 @@ import random
 import pytest
 from json_schema.engine import recognizer
 
-from stackmask.grammar import charclass, ir
-from stackmask.grammar.json_schema import strings
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.text import strings
+from stackmask.grammar.source import charclass
 
 ALPHABET = 'abA0 "\\/\b\n\x00\x1f\x7fé߿ࠀ퟿￿\U00010000😀\U0010ffff'
 SHORT = {

@@ -10,9 +10,9 @@ import pytest
 import torch
 from kernels.masks import DENSITIES, FLOATS, SIZES, bits_of, random_logits, random_masks
 
-from stackmask.runtime.bitmask import BitmaskError, apply_token_bitmask_inplace
 from stackmask.runtime.kernels import apply as apply_module
 from stackmask.runtime.kernels.reference import apply_reference
+from stackmask.runtime.matching.bitmask import BitmaskError, apply_token_bitmask_inplace
 
 Apply = Callable[..., None]
 WAYS = ["public", "plain", "reference", "triton"]

@@ -9,10 +9,10 @@ import torch
 from kernels.masks import random_logits, random_masks
 
 import stackmask as sm
-from stackmask.runtime.bitmask import BitmaskError
 from stackmask.runtime.kernels.mask_table import ENTRY, DeviceMaskTable
 from stackmask.runtime.kernels.output_layer import MaskedOutputLayer
 from stackmask.runtime.kernels.sampling import MaskedSampler, sample_masked
+from stackmask.runtime.matching.bitmask import BitmaskError
 
 pytestmark = [
     pytest.mark.gpu,

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 import stackmask as sm
-from stackmask.runtime.bitmask import BitmaskError
 from stackmask.runtime.kernels.mask_table import (
     ENTRY,
     ENTRY_TOKENS,
@@ -21,7 +20,8 @@ from stackmask.runtime.kernels.mask_table import (
     expand_entries,
 )
 from stackmask.runtime.kernels.sampling import MaskedSampler, sample_masked
-from stackmask.runtime.mask_rows import mask_rows
+from stackmask.runtime.matching.bitmask import BitmaskError
+from stackmask.runtime.matching.row_references import mask_rows
 
 GRAMMARS = {
     "json": sm.Grammar.bundled("json"),
@@ -78,7 +78,7 @@ def walk(matchers: list[Any], size: int, steps: int, seed: int) -> Iterator[int]
 
 def unfolded(mask: Any, source: Any) -> Any:
     """Return the words that ``MaskRows`` stands for, with the rows copied out of the engine."""
-    from stackmask.runtime.mask_rows import copy_row
+    from stackmask.runtime.matching.row_references import copy_row
 
     if mask.words is not None:
         return np.frombuffer(mask.words, dtype=np.int32)

@@ -6,7 +6,6 @@ import time
 
 import pytest
 
-from stackmask.grammar.diagnostics import GrammarError
 from stackmask.grammar.ir import (
     Choice,
     Complement,
@@ -20,6 +19,7 @@ from stackmask.grammar.ir import (
     Sequence,
 )
 from stackmask.grammar.normalize import left_calls, normalize, nullable_rules
+from stackmask.grammar.source.diagnostics import GrammarError
 
 A = Literal(b"a")
 

@@ -9,11 +9,11 @@ import pytest
 from oracle.random_grammars import random_features, random_rule_set
 
 import stackmask as sm
-from stackmask.grammar.diagnostics import GrammarError
-from stackmask.grammar.dump import dump
 from stackmask.grammar.ir import CharClass, Expr, Literal, Repeat, RuleSet, Sequence
+from stackmask.grammar.ir.build import with_bodies
+from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.normalize import memo, normalize
-from stackmask.grammar.normalize.build import with_bodies
+from stackmask.grammar.source.diagnostics import GrammarError
 
 
 def outcome(rules: RuleSet) -> str:
@@ -86,7 +86,7 @@ def test_known_bodies_are_not_looked_at_again(monkeypatch: pytest.MonkeyPatch) -
 
     for module in ("productive", "booleans", "left_recursion", "inline"):
         monkeypatch.setattr(f"stackmask.grammar.normalize.{module}.walk", forbidden, raising=False)
-    monkeypatch.setattr("stackmask.grammar.normalize.build.rebuild", forbidden)
+    monkeypatch.setattr("stackmask.grammar.ir.build.rebuild", forbidden)
     # equal rules of a program that are other objects are known too
     again = with_bodies(
         rules, {name: rule.body for name, rule in sm.Grammar.from_sql("sqlite").rules.rules.items()}

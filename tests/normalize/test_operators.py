@@ -8,7 +8,6 @@ import pytest
 from oracle.comparing import TOKENS, check_invariants, compare
 from oracle.earley import Recognizer
 
-from stackmask.grammar.diagnostics import GrammarError
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import (
     EPSILON,
@@ -26,6 +25,7 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.normalize.graph import reference_graph
+from stackmask.grammar.source.diagnostics import GrammarError
 
 LETTERS = "abcd"
 

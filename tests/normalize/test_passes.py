@@ -8,11 +8,9 @@ from pathlib import Path
 import pytest
 from golden import check_samples, read_cases, write_cases
 
-from stackmask.grammar.codes import CODES
-from stackmask.grammar.diagnostics import GrammarError
-from stackmask.grammar.dump import dump
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.normalize.booleans import expand_booleans
 from stackmask.grammar.normalize.captures import check_captures
 from stackmask.grammar.normalize.emptiness import drop_empty_booleans
@@ -25,6 +23,8 @@ from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.normalize.restrictions import check_restrictions
 from stackmask.grammar.normalize.stack import check_stack
 from stackmask.grammar.normalize.wellformed import check_wellformed
+from stackmask.grammar.source.diagnostic_codes import CODES
+from stackmask.grammar.source.diagnostics import GrammarError
 
 CASES = Path(__file__).parent / "cases"
 PASSES: dict[str, Callable[[RuleSet], RuleSet | None]] = {

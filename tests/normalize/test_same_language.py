@@ -10,8 +10,8 @@ from oracle.comparing import check_invariants, compare
 from oracle.random_grammars import Features, random_features, random_rule_set
 from oracle.regular import TooLarge
 
-from stackmask.grammar.diagnostics import GrammarError
 from stackmask.grammar.normalize import normalize
+from stackmask.grammar.source.diagnostics import GrammarError
 
 
 @pytest.mark.parametrize("group", range(8))

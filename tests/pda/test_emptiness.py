@@ -8,9 +8,9 @@ import pytest
 from oracle import regular as textbook
 
 from stackmask.grammar import ir
-from stackmask.pda.lower import regular_term
-from stackmask.pda.regular import is_empty
-from stackmask.pda.terms import TermStore
+from stackmask.pda.lowering.entry import regular_term
+from stackmask.pda.lowering.questions import is_empty
+from stackmask.pda.terms.term_store import TermStore
 
 LETTERS = ir.CharClass(((0x61, 0x63),))
 # the characters of UTF-8 by their first bytes (RFC 3629), as ranges of bytes

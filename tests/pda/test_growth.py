@@ -8,7 +8,7 @@ import re
 import numpy as np
 
 import stackmask
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 BYTES = Vocabulary([bytes([b]) for b in range(256)], size=257, stop_ids=[256])
 FEW = 3  # passes over the texts

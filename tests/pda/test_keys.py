@@ -11,8 +11,8 @@ import pytest
 
 import stackmask as sm
 from stackmask.grammar import ir
-from stackmask.grammar.dump import dump_expr
-from stackmask.pda.json_strings import json_string_value
+from stackmask.grammar.ir.dump import dump_expr
+from stackmask.pda.text.json_strings import json_string_value
 
 TOKENS: list[bytes | None] = [bytes([b]) for b in range(256)]
 TOKENS += [

@@ -9,9 +9,9 @@ import numpy as np
 
 import stackmask
 from stackmask.grammar import ir
-from stackmask.pda.lower import regular_term
-from stackmask.pda.terms import TermStore
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.pda.lowering.entry import regular_term
+from stackmask.pda.terms.term_store import TermStore
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 TERMS = 150_000  # past two growths of an index that moves little by little, and of arrays of megabytes
 ASKED_AGAIN = 3  # of what is there, with each new one

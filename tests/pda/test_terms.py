@@ -9,9 +9,9 @@ import re
 import pytest
 
 from stackmask.grammar import ir
-from stackmask.pda.lower import literal_set, regular_term
-from stackmask.pda.terms import TermStore
-from stackmask.pda.utf8 import byte_sequences
+from stackmask.pda.lowering.entry import literal_set, regular_term
+from stackmask.pda.terms.character_classes import byte_sequences
+from stackmask.pda.terms.term_store import TermStore
 
 ALPHABET = b"abc"
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackmask.pda.errors import VocabularyError
-from stackmask.pda.token_bytes import TokenBytes, TokenBytesBuilder, pack
+from stackmask.pda.vocabulary.token_bytes import TokenBytes, TokenBytesBuilder, pack
 
 Tokens: TypeAlias = list[bytes | None]
 TOKENS = st.lists(st.none() | st.binary(max_size=4), max_size=70)

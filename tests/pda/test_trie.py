@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackmask.pda.errors import VocabularyError
-from stackmask.pda.token_bytes import pack
-from stackmask.pda.trie import Trie
+from stackmask.pda.vocabulary.token_bytes import pack
+from stackmask.pda.vocabulary.token_trie import Trie
 
 
 class Arrays(NamedTuple):

@@ -10,8 +10,8 @@ from byte_matcher import ByteMatcher
 
 import stackmask as sm
 from stackmask import Grammar
-from stackmask.grammar.regex.reader import U
-from stackmask.grammar.regex.rust import RustReader
+from stackmask.grammar.regex.flavours.rust import RustReader
+from stackmask.grammar.regex.pattern.reader import U
 
 KINDS = {
     r"\b": "boundary",

@@ -8,10 +8,10 @@ import unicodedata
 
 import pytest
 
-from stackmask.grammar.charclass import Ranges
-from stackmask.grammar.regex.folding import PYTHON, SIMPLE, UPPER, fold
-from stackmask.grammar.regex.properties import UnknownProperty, category, ecma_property, rust_property
-from stackmask.grammar.regex.python import unicode_space, unicode_word
+from stackmask.grammar.regex.flavours.python import unicode_space, unicode_word
+from stackmask.grammar.regex.unicode.folding import PYTHON, SIMPLE, UPPER, fold
+from stackmask.grammar.regex.unicode.properties import UnknownProperty, category, ecma_property, rust_property
+from stackmask.grammar.source.charclass import Ranges
 
 ASSIGNED = [chr(c) for c in range(sys.maxunicode + 1) if unicodedata.category(chr(c)) not in ("Cn", "Cs")]
 

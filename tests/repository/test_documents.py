@@ -17,7 +17,7 @@ import pytest
 from repository.tree import REPO, tracked_files
 
 import stackmask
-from stackmask.grammar.files import bundled_names
+from stackmask.grammar.source.files import bundled_names
 
 README = (REPO / "README.md").read_text(encoding="utf-8")
 PAGES = [path for path in tracked_files() if path.endswith(".md")]

@@ -83,10 +83,10 @@ ALLOWED = {
     "grammar": ("stackmask.grammar.",),
     "pda": (
         "stackmask.pda.",
-        "stackmask.grammar.expressions",
+        "stackmask.grammar.ir.expressions",
         "stackmask.grammar.ir",
-        "stackmask.grammar.diagnostics",
-        "stackmask.grammar.components",  # of a graph of names; stands on nothing
+        "stackmask.grammar.source.diagnostics",
+        "stackmask.grammar.ir.strongly_connected",  # of a graph of names; stands on nothing
     ),
     "runtime": ("stackmask.runtime.", "stackmask.pda.", "stackmask.grammar."),
 }

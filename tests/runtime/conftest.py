@@ -10,8 +10,8 @@ import torch
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 MERGES = ["tr", "ue", "true", '{"', '":', '"}', "ab", "aba", "12", "Ġa", ", ", "é"]
 LOGITS = 320  # wider than the tokenizer

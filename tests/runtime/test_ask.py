@@ -22,13 +22,13 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.sql.schema import Column, Schema, Table, read_schema
-from stackmask.runtime.cli import asking
+from stackmask.grammar.sql.schema.schema import Column, Schema, Table, read_schema
+from stackmask.runtime.cli import command_sql
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.database import Keys, QueryError, Reference, open_database
-from stackmask.runtime.cli.describing import by_relevance, context_of, describe_table, make_prompt
-from stackmask.runtime.cli.showing import json_value, unique_names
+from stackmask.runtime.cli.prompts import by_relevance, context_of, describe_table, make_prompt
 from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
+from stackmask.runtime.cli.tables import json_value, unique_names
 from stackmask.runtime.embedded import bundled_database
 
 SCRIPT = """
@@ -105,7 +105,7 @@ def database(file: Path) -> Iterator[Any]:
 @pytest.fixture
 def writes(monkeypatch: pytest.MonkeyPatch, model: Any, tokenizer: Any) -> Callable[[str], None]:
     """Return a function that makes the model write a given text, whatever it is asked."""
-    monkeypatch.setattr(asking, "load_model", lambda name, **_: (model, tokenizer))
+    monkeypatch.setattr(command_sql, "load_model", lambda name, **_: (model, tokenizer))
     generate = __import__("stackmask").generate
     texts: list[str] = [""]
 
@@ -309,13 +309,13 @@ def test_without_a_grammar_fences_are_taken_off(file: Path, writes: Callable[[st
     writes("Here:\n```sql\nSELECT count(*)\nFROM item;\n```\nGood luck!")
     result = call("q", "--db", str(file), "--model", "any", "--no-grammar", "--format", "csv")
     assert (result.exit_code, result.stdout) == (0, "count(*)\n3\n"), result.output
-    assert asking.bare_query("```\nSELECT 1\n```") == "SELECT 1"
-    assert asking.bare_query(" SELECT '```' ") == "SELECT '```'"
+    assert command_sql.bare_query("```\nSELECT 1\n```") == "SELECT 1"
+    assert command_sql.bare_query(" SELECT '```' ") == "SELECT '```'"
 
 
 def test_a_terminal_sees_the_text_as_it_comes() -> None:
     console = Console(file=io.StringIO(), force_terminal=True, width=60)
-    with asking._streaming(console) as add:
+    with command_sql._streaming(console) as add:
         for part in ("SELECT ", "[bold]", "1"):
             add(part)
     shown = console.file.getvalue()  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.sql.errors import SQLError
-from stackmask.runtime.cli import asking
+from stackmask.runtime.cli import command_sql
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.database import Database, QueryError, Reference, open_database
 
@@ -106,11 +106,11 @@ def test_what_would_write_is_refused(server: Server, database: Database, query: 
 
 
 def test_the_grammar_knows_the_database(database: Database) -> None:
-    from stackmask.runtime.compiler import Compiler
-    from stackmask.runtime.vocabulary import Vocabulary
+    from stackmask.runtime.matching.compiler import Compiler
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
     vocabulary = Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
-    automaton = Compiler(vocabulary).compile(asking.make_grammar(database))
+    automaton = Compiler(vocabulary).compile(command_sql.make_grammar(database))
     for query, passes in (
         ("SELECT name, at FROM people JOIN visits ON person = id", True),
         ("SELECT people.name FROM public.people", True),
@@ -175,7 +175,7 @@ def test_the_command(server: Server, monkeypatch: pytest.MonkeyPatch, model: Any
         assert grammar is None or isinstance(grammar, Grammar)
         return generate(model, tokenizer, asked, Grammar.from_ebnf(f'root ::= "{query}"'), **options)
 
-    monkeypatch.setattr(asking, "load_model", lambda name, **_: (model, tokenizer))
+    monkeypatch.setattr(command_sql, "load_model", lambda name, **_: (model, tokenizer))
     monkeypatch.setattr("stackmask.runtime.generation.generate", narrowed)
 
     def call(*options: str) -> Any:

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackmask.grammar.files import bundled_names
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.files import bundled_names
 from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.checking import compile_for_text, explain, judge
-from stackmask.runtime.cli.listing import describe
+from stackmask.runtime.cli.command_grammars import describe
 
 MAIN = "from stackmask.runtime.cli import main; main()"
 

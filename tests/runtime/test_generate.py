@@ -19,14 +19,14 @@ from transformers import (
 )
 
 import stackmask
-from stackmask.grammar.diagnostics import GrammarError
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import Compiler
+from stackmask.grammar.source.diagnostics import GrammarError
 from stackmask.runtime.generation import generate, stream
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.models import compiler_for, logit_width
 from stackmask.runtime.generation.text import TextDecoder, TokenStreamer
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 FINITE = 'root ::= "true" | "12" "," [a-c]{3} | "é🎉"'
 SENTENCES = {"true", "é🎉"} | {f"12,{a}{b}{c}" for a in "abc" for b in "abc" for c in "abc"}

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import stackmask
-from stackmask.runtime.compiler import Compiler
 from stackmask.runtime.generation import GrammarLogitsProcessor, generate, stream
 from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.matching.compiler import Compiler
 
 GRAMMAR = stackmask.Grammar.from_ebnf('root ::= "true" | "12" "," [a-c]{3} | "é🎉"')
 

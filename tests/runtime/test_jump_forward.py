@@ -16,8 +16,8 @@ from exactness.random_tokenizers import GPT2, random_tokenizer
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers
 
 import stackmask as sm
-from stackmask.runtime.jump_forward import WINDOW
-from stackmask.runtime.tokenizers.encoders import Encoder, encoder_of
+from stackmask.runtime.jump_forward.jump_forward import WINDOW
+from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder, encoder_of
 
 
 def byte_level(

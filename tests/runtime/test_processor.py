@@ -10,11 +10,11 @@ import pytest
 import torch
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.bitmask import allocate_token_bitmask
-from stackmask.runtime.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.generation import GrammarLogitsProcessor
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.bitmask import allocate_token_bitmask
+from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 PROMPTS = ["a", "a longer prompt", 'with {"json": 1}', ""]
 GRAMMARS = {

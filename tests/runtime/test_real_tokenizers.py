@@ -17,9 +17,9 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.bitmask import allocate_token_bitmask
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.bitmask import allocate_token_bitmask
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 VERIFIED = (
     "gpt2-50k",

@@ -19,9 +19,9 @@ from transformers.models.clvp.tokenization_clvp import ClvpTokenizer
 from transformers.models.gpt_sw3.tokenization_gpt_sw3 import GPTSw3Tokenizer
 
 from stackmask.pda.errors import VocabularyError
-from stackmask.runtime.tokenizers.byte_level import char_to_byte
-from stackmask.runtime.tokenizers.decoder import Decoding
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.vocabulary.tokenizers.byte_level import char_to_byte
+from stackmask.runtime.vocabulary.tokenizers.decoder import Decoding
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 TEXTS = [
     "SELECT name FROM customers WHERE city = 'Zürich'",

@@ -11,11 +11,11 @@ import weakref
 import numpy as np
 import pytest
 
-from stackmask.grammar.diagnostics import StackmaskError
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.errors import VocabularyError
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 
 def test_holds_what_it_was_given() -> None:

@@ -17,11 +17,11 @@ import pytest
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.pda.errors import VocabularyError
-from stackmask.pda.token_bytes import pack
-from stackmask.pda.trie import Trie
-from stackmask.runtime import vocabulary_file
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.pda.vocabulary.token_bytes import pack
+from stackmask.pda.vocabulary.token_trie import Trie
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary import vocabulary_file
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 HEAD = 64  # magic, version, byte order, checksum, padding; what follows is under the checksum
 

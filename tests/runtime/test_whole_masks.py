@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import stackmask as sm
-from stackmask.runtime.mask_rows import MaskRows, copy_row, mask_rows
+from stackmask.runtime.matching.row_references import MaskRows, copy_row, mask_rows
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

@@ -12,8 +12,8 @@ import pytest
 from datapack import datapack, needs_datapack
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 BYTES = Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
 GOLD = {

@@ -12,10 +12,10 @@ from judges import postgres as postgres_judge
 from postgres_server import NoServer
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.sql.calls.functions import KINDS, Arity, safe_functions
 from stackmask.grammar.sql.errors import SQLError
-from stackmask.grammar.sql.functions import KINDS, Arity, safe_functions
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 BYTES = Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
 DIALECTS = ("sqlite", "postgres")

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from stackmask.grammar.sql.errors import SQLError
-from stackmask.grammar.sql.schema import Column, Schema, Table, read_schema
+from stackmask.grammar.sql.schema.schema import Column, Schema, Table, read_schema
 
 ODD = ('"', "'", "a b", "SELECT", "é日本🙂", "a.b", "x\ny", "]", "`", "--", "/*", "0", "%s", "")
 SCRIPT = """
@@ -248,7 +248,7 @@ def test_without_the_extra() -> None:
         script = f"""
 import sys
 sys.modules[{module!r}] = None
-from stackmask.grammar.sql.schema import read_schema, SQLError
+from stackmask.grammar.sql.schema.schema import read_schema, SQLError
 try:
     read_schema({source!r}, "postgres")
 except SQLError as error:
@@ -293,7 +293,7 @@ def test_statements_stay_in_memory(tmp_path: Path) -> None:
 
 
 def test_statements_that_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stackmask.grammar.sql.ddl.MAX_SECONDS", 0.1)
+    monkeypatch.setattr("stackmask.grammar.sql.schema.ddl.MAX_SECONDS", 0.1)
     refused(
         "CREATE TABLE t (a); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
         "INSERT INTO t SELECT count(*) FROM n;",
@@ -326,7 +326,7 @@ def test_other_databases_of_sqlalchemy(file: Path) -> None:
 def test_the_inspector_reads_what_has_no_reader_of_its_own() -> None:
     import sqlalchemy
 
-    from stackmask.grammar.sql.inspect_server import _inspect
+    from stackmask.grammar.sql.schema.inspect_server import _inspect
 
     engine = sqlalchemy.create_engine("sqlite://")
     with engine.connect() as connection:

@@ -9,7 +9,7 @@ import pytest
 from postgres_server import NoServer, Server, postgres_server
 
 from stackmask.grammar.sql.errors import SQLError
-from stackmask.grammar.sql.schema import Schema, read_schema
+from stackmask.grammar.sql.schema.schema import Schema, read_schema
 
 DDL = r'''
 -- a comment; with a semicolon

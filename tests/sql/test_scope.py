@@ -12,9 +12,9 @@ import pytest
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.sql.errors import SQLError
-from stackmask.runtime.bitmask import allocate_token_bitmask
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.bitmask import allocate_token_bitmask
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 BYTES = Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
 TABLES = {

@@ -12,10 +12,10 @@ import pytest
 from postgres_server import NoServer, postgres_server
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.sql.schema import Column, Schema, Table
-from stackmask.runtime.bitmask import allocate_token_bitmask
-from stackmask.runtime.compiler import Compiler
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.grammar.sql.schema.schema import Column, Schema, Table
+from stackmask.runtime.matching.bitmask import allocate_token_bitmask
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 BYTES = Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
 PUBLIC = {

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema import strings
 from stackmask.grammar.json_schema.formats.addresses import hostname, hostname_before_idna, ipv4, ipv6, uuid
 from stackmask.grammar.json_schema.formats.calendar import date, date_time, duration, time
 from stackmask.grammar.json_schema.formats.mail import email, idn_email
@@ -24,6 +23,7 @@ from stackmask.grammar.json_schema.formats.pointers import (
     relative_json_pointer_with_index,
 )
 from stackmask.grammar.json_schema.formats.uri import iri, iri_reference, uri, uri_reference, uri_template
+from stackmask.grammar.json_schema.text import strings
 
 
 def idn_hostname() -> ir.Expr:

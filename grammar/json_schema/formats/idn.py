@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from stackmask.grammar import charclass, ir
+from stackmask.grammar import ir
 from stackmask.grammar.json_schema.formats.addresses import MAX_LABEL, MAX_NAME, label_characters
 from stackmask.grammar.json_schema.formats.parts import LETTER, LETTER_DIGIT, alt, chars, opt, rep, seq, union
+from stackmask.grammar.source import charclass
 
 # A number d takes at most as many digits of Punycode as decimal ones, and the numbers of a label of L characters
 # below M add up to at most M * (L + 1) (RFC 3492, 6.3): at most 56 digits, and with `xn--` 60 characters.

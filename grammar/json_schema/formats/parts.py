@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from stackmask.grammar import charclass, ir
+from stackmask.grammar import ir
+from stackmask.grammar.source import charclass
 
 
 def chars(spec: str) -> ir.CharClass:

@@ -15,8 +15,9 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
-from stackmask.grammar import charclass, ir
+from stackmask.grammar import ir
 from stackmask.grammar.json_schema.formats.parts import DIGIT, HEX, LETTER, alt, chars, opt, rep, seq
+from stackmask.grammar.source import charclass
 
 MAX_NESTING: Final = 8
 _SYNTAX: Final = "^$\\.*+?()[]{}|/"

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from stackmask.grammar.ebnf.modules import load_rules
-from stackmask.grammar.files import read_text
 from stackmask.grammar.ir import (
     Capture,
     Choice,
@@ -19,25 +18,26 @@ from stackmask.grammar.ir import (
     RuleSet,
     follows_restrictions,
 )
+from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.normalize import normalize
-from stackmask.grammar.normalize.build import with_bodies
-from stackmask.grammar.sql.blanks import Blanks, blank_rules
-from stackmask.grammar.sql.calls import WORD_END, numbers_up_to, seq, without_empty
-from stackmask.grammar.sql.functions import Arity, Functions
-from stackmask.grammar.sql.scope.actions import Places
-from stackmask.grammar.sql.scope.functions import call_rules
-from stackmask.grammar.sql.scope.names import Words
-from stackmask.grammar.sql.scope.places import PLACES
-from stackmask.grammar.sql.scope.postgres_functions import call_rules as postgres_call_rules
-from stackmask.grammar.sql.scope.postgres_names import PostgresWords
-from stackmask.grammar.sql.scope.postgres_places import PLACES as POSTGRES_PLACES
-from stackmask.grammar.sql.scope.postgres_resolvers import resolvers as postgres_resolvers
-from stackmask.grammar.sql.scope.relations import Catalog
-from stackmask.grammar.sql.scope.resolvers import Resolver, resolvers
-from stackmask.grammar.sql.scope.state import Query
+from stackmask.grammar.source.files import read_text
+from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules
+from stackmask.grammar.sql.calls.calls import WORD_END, numbers_up_to, seq, without_empty
+from stackmask.grammar.sql.calls.functions import Arity, Functions
+from stackmask.grammar.sql.scope.postgres.all_actions import PLACES as POSTGRES_PLACES
+from stackmask.grammar.sql.scope.postgres.functions import call_rules as postgres_call_rules
+from stackmask.grammar.sql.scope.postgres.names import PostgresWords
+from stackmask.grammar.sql.scope.postgres.resolvers import resolvers as postgres_resolvers
+from stackmask.grammar.sql.scope.shared.actions import Places
+from stackmask.grammar.sql.scope.shared.names import Words
+from stackmask.grammar.sql.scope.shared.relations import Catalog
+from stackmask.grammar.sql.scope.shared.state import Query
+from stackmask.grammar.sql.scope.sqlite.all_actions import PLACES
+from stackmask.grammar.sql.scope.sqlite.functions import call_rules
+from stackmask.grammar.sql.scope.sqlite.resolvers import Resolver, resolvers
 
 FREE: Final = "FREE_"  # dynamic rules with this prefix are another way to write the rule behind it
-FOLDER: Final = Path(__file__).parents[1]
+FOLDER: Final = Path(__file__).parent
 Groups: TypeAlias = tuple[tuple[Arity, tuple[str, ...]], ...]
 Listed: TypeAlias = tuple[tuple[tuple[str, Groups], ...], tuple[str, ...], tuple[str, ...]]
 

@@ -10,10 +10,10 @@ import torch
 from jump_setup import LIST, PROMPTS, SHEET, TAKES_BACK, WIDTH, Prefer, StopAt, reference, tiny
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.compiler import Compiler
 from stackmask.runtime.generation import JumpDecoding, generate, stream
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.vocabulary import Vocabulary
+from stackmask.runtime.matching.compiler import Compiler
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)

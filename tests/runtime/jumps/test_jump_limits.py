@@ -15,10 +15,10 @@ from transformers import EosTokenCriteria, LogitsProcessor, MaxLengthCriteria
 import stackmask
 from stackmask.grammar.grammar import Grammar
 from stackmask.pda.errors import BudgetError
-from stackmask.runtime.compiler import Compiler
 from stackmask.runtime.generation import JumpDecoding, generate, stream
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_rows import JumpRow
+from stackmask.runtime.matching.compiler import Compiler
 
 
 @pytest.mark.parametrize("stop", ["na", "nam", "name"])

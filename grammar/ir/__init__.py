@@ -1,0 +1,266 @@
+"""The intermediate representation: what every front end produces and the automaton is built from.
+
+A :class:`Grammar` is a set of named rules over :class:`Expr`. Expressions are immutable, compare by
+structure (source positions do not count) and mean a language of byte strings in which special tokens
+may occur as letters of their own:
+
+===================  ===========================================================================
+``Literal(data)``    exactly these bytes; ``Literal(b"")`` is the empty string
+``CharClass(r)``     one character (well-formed UTF-8) whose code point lies in the ranges
+``ByteClass(mask)``  one byte ``b`` with bit ``b`` of the 256-bit ``mask`` set
+``Sequence(items)``  one after the other
+``Choice(items)``    any of them; ``Choice(())`` is the empty language
+``Repeat(x, m, n)``  between m and n times, ``n=None`` for no upper bound
+``Intersection``     strings in all of the items (regular items only)
+``Complement(x)``    well-formed UTF-8 strings that are not in x (x regular)
+``RuleRef(name)``    what the rule means; ``nonempty=True`` leaves out the empty string
+``TokenTerminal``    one of these special tokens, never text
+``NotFollowedBy``    the empty string, where the next byte is not in the set (the end is fine)
+``Capture(x, a)``    what x means; its text is handed to action ``a`` when it ends
+``Scope(x)``         what x means; the semantic state afterwards is what it was before
+``Dynamic(r)``       what resolver ``r`` answers for the semantic state at this point
+``Keyed(x, spec)``   what x means; inside, the keys of one object are kept account of (:class:`KeySpec`)
+``Slot(i)``          the empty string, where declared name ``i`` may still come; takes it
+``KeyTest(kind)``    the empty string, where the keys so far let the object go on, or end
+===================  ===========================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import Literal as _L
+
+from stackmask.grammar.ir.expressions import (
+    ByteClass,
+    Capture,
+    CharClass,
+    Choice,
+    Complement,
+    Dynamic,
+    Intersection,
+    Keyed,
+    KeyTest,
+    Literal,
+    NotFollowedBy,
+    Repeat,
+    Rule,
+    RuleRef,
+    Scope,
+    Sequence,
+    Slot,
+    TokenTerminal,
+    children,
+    walk,
+)
+
+__all__ = [  # the nodes, which are extension types, are named here
+    "ByteClass",
+    "Capture",
+    "CharClass",
+    "Choice",
+    "Complement",
+    "Dynamic",
+    "Intersection",
+    "KeyTest",
+    "Keyed",
+    "Literal",
+    "NotFollowedBy",
+    "Repeat",
+    "Rule",
+    "RuleRef",
+    "Scope",
+    "Sequence",
+    "Slot",
+    "TokenTerminal",
+    "children",
+    "walk",
+]
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+
+_T = TypeVar("_T")
+
+MAX_CODE_POINT = 0x10FFFF
+SURROGATES = (0xD800, 0xDFFF)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of source text: offsets in characters, half open; ``source`` indexes ``Grammar.sources``."""
+
+    start: int
+    end: int
+    source: int = 0
+
+
+# Specs are immutable, and type checkers see to it; a class that is frozen when it runs would take twice as long to
+# make.
+if TYPE_CHECKING:
+
+    @dataclass_transform(frozen_default=True)
+    def _immutable(cls: type[_T]) -> type[_T]: ...
+else:
+    _immutable = dataclass(slots=True, unsafe_hash=True)
+
+
+Action: TypeAlias = _L["push", "key"] | Callable[[Hashable, bytes], Hashable | None]
+"""``"push"`` puts the captured bytes on the stack of texts; a callable maps (value, captured bytes) to a
+new value, or to None to forbid the return; see :func:`never_forbids`. It must be pure, deterministic and bounded.
+``"key"`` reads the captured bytes as a JSON string, whose value must not have been a key of this object; see
+:class:`KeySpec`."""
+
+Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
+"""``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""
+
+
+_Callable = TypeVar("_Callable", bound=Callable[..., Hashable | None])
+_Resolver = TypeVar("_Resolver", bound=Callable[..., "Expr"])
+
+
+def never_forbids(action: _Callable) -> _Callable:
+    """Mark an action that never answers None, so that the masks around it are remembered without the state.
+
+    Raises: ResolverError, from the step that runs the action, if it does.
+    """
+    action.__dict__["never_forbids"] = True
+    return action
+
+
+def may_forbid_if(test: Callable[[Hashable, bytes], bool]) -> Callable[[_Callable], _Callable]:
+    """Mark an action that may answer None only where ``test`` of the value and the text so far says so.
+
+    The test must be true if any text that begins with the text so far would be forbidden; it is also asked with
+    the values and texts of other actions. It saves asking the action about every token that may end the capture.
+    """
+
+    def mark(action: _Callable) -> _Callable:
+        action.__dict__["may_forbid"] = test
+        return action
+
+    return mark
+
+
+def reads_at_most(count: int) -> Callable[[_Callable], _Callable]:
+    """Mark an action that needs no more than the first ``count`` bytes of its text: only these are kept and handed over.
+
+    Texts of captures within it are left out: their own actions have had them. Inside a capture that
+    keeps all of its text, all is kept for that one, and the first bytes are handed over whatever captured them.
+    Texts of any length with the same beginning then lead to the same state.
+    """
+
+    def mark(action: _Callable) -> _Callable:
+        action.__dict__["reads_at_most"] = count
+        return action
+
+    return mark
+
+
+def answers_at_most(bound: Expr) -> Callable[[_Resolver], _Resolver]:
+    """Mark a resolver whose answers hold no text that ``bound``, a regular expression, does not hold.
+
+    Where the value is not known, only texts of the bound are then asked for one by one; without a bound, all are. Worth
+    it for few words: of names, a place at a time is cheaper.
+    """
+
+    def mark(resolver: _Resolver) -> _Resolver:
+        resolver.__dict__["answers_at_most"] = bound
+        return resolver
+
+    return mark
+
+
+def follows_restrictions(resolver: _Resolver) -> _Resolver:
+    """Mark a resolver of a rule that may stand where a follow restriction is pending.
+
+    What begins with a byte that the restriction rules out is left out there; the grammar must have another way to go
+    on at such a place, as where blanks may come first.
+    """
+    resolver.__dict__["follows_restrictions"] = True
+    return resolver
+
+
+@_immutable
+class KeySpec:
+    """What the keys of one object must satisfy.
+
+    ``slots``: how many names are declared; they are numbered from 0. Other keys are texts.
+    ``required``: slots that must be taken before the object may end.
+    ``ordered``: slots come in ascending order, and undeclared keys after them, once all required slots are taken.
+    ``min_count``, ``max_count``: of all keys together.
+    ``open``: undeclared keys may come, and never run out: there is always one that was not used.
+
+    A slot may be taken if it is free and the object can still end afterwards: what is required and missing must
+    fit into ``max_count``, and when ordered no required slot may be skipped, nor so many that ``min_count``
+    cannot be reached. The same holds for undeclared keys. So while the spec can be met at all
+    (:meth:`is_satisfiable`), an object can always go on or end.
+    """
+
+    slots: int
+    required: frozenset[int] = frozenset()
+    ordered: bool = False
+    min_count: int = 0
+    max_count: int | None = None
+    open: bool = False
+
+    def is_satisfiable(self) -> bool:
+        """Tell whether any set of keys meets the spec."""
+        most = self.slots if self.max_count is None else self.max_count
+        if not self.open:
+            most = min(most, self.slots)
+        elif self.max_count is None:
+            most = max(self.min_count, len(self.required))
+        return len(self.required) <= most and self.min_count <= most
+
+
+KeyTestKind: TypeAlias = _L["close", "continue", "undeclared"]
+
+
+Expr: TypeAlias = (
+    Literal
+    | CharClass
+    | ByteClass
+    | Sequence
+    | Choice
+    | Repeat
+    | Intersection
+    | Complement
+    | RuleRef
+    | TokenTerminal
+    | NotFollowedBy
+    | Capture
+    | Scope
+    | Keyed
+    | Slot
+    | KeyTest
+    | Dynamic
+)
+
+EPSILON = Literal(b"")
+NOTHING = Choice(())
+ANY_CHAR = CharClass(((0, SURROGATES[0] - 1), (SURROGATES[1] + 1, MAX_CODE_POINT)))
+ANY_TEXT = Repeat(ANY_CHAR, 0, None)
+
+
+@dataclass(frozen=True, slots=True)
+class SourceText:
+    """One source file of a grammar: its display name and its text, for diagnostics."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSet:
+    """Rules by name, a start rule, and the semantic state that parsing starts in.
+
+    ``initial`` is a tuple of bytes (the stack of texts, bottom first) for the built-in ``push``/``top``,
+    or any hashable value when actions and resolvers are callables.
+    """
+
+    rules: Mapping[str, Rule]
+    start: str
+    initial: Hashable = ()
+    sources: tuple[SourceText, ...] = ()

@@ -1,0 +1,550 @@
+"""Boolean algebra over schemas: literals of nodes, states (conjunctions of literals), and what a state means.
+
+What a state says of null, booleans, numbers and strings is one set each, closed under union and complement. What
+it says of arrays and objects is a disjunction of *forms*, each a conjunction of atoms. Disjunctions are worked
+off one at a time, after everything that follows without a choice, and branches that clash are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from stackmask.grammar.json_schema.algebra import arrays, objects
+from stackmask.grammar.json_schema.algebra.conjunctions import conjunction, kinds, order_members
+from stackmask.grammar.json_schema.algebra.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
+from stackmask.grammar.json_schema.algebra.keywords import read_constant, read_keywords
+from stackmask.grammar.json_schema.algebra.patterns import format_texts, pattern_texts
+from stackmask.grammar.json_schema.document.drafts import Draft, says_only
+from stackmask.grammar.json_schema.document.references import Registry, Resource
+from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.document.schema_size import is_larger
+from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
+from stackmask.grammar.json_schema.nodes.literals import Literals
+from stackmask.grammar.json_schema.nodes.nodes import (
+    ANY_OF,
+    EVERYTHING,
+    NOTHING,
+    PART_ALL,
+    PART_IF,
+    PART_ONE,
+    PART_SOME,
+    Node,
+    in_place,
+)
+from stackmask.grammar.json_schema.nodes.state_values import SIMPLE, State, Value
+from stackmask.grammar.json_schema.nodes.structural_keys import Contents
+from stackmask.grammar.json_schema.sets.numbers import (
+    NO_NUMBERS,
+    UnsupportedNumber,
+)
+from stackmask.grammar.json_schema.sets.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, STRUCTURED, Scalars
+from stackmask.grammar.json_schema.sets.string_sets import NONE, Texts
+from stackmask.grammar.json_schema.sets.values import (
+    ARRAY,
+    NUMBER,
+    OBJECT,
+    STRING,
+    canonical,
+    shown,
+)
+
+MAX_NAMES_WITHIN: Final = (
+    100  # `propertyNames` in `propertyNames`, and subschemas between, which count a third
+)
+MAX_IN_PLACE: Final = 100  # subschemas of one value within one another (`allOf` in `allOf`, references)
+MAX_STATES: Final = 20_000
+
+ANY_STATE: Final[State] = frozenset()
+NO_STATE: Final[State] = frozenset((NOTHING,))
+
+
+class Algebra:
+    """All nodes and states of one schema."""
+
+    def __init__(
+        self,
+        schema: Any,
+        *,
+        draft: Draft | None,
+        resources: Any,
+        assert_formats: bool,
+        relax: bool,
+        report: Report,
+        of_type: bool = False,
+        share: bool = True,
+    ) -> None:
+        self.registry = Registry(schema, resources, draft)
+        self.assert_formats = assert_formats
+        self.relax = relax
+        self.of_type = of_type  # the schema of a Python type: pydantic's formats count, integers are digits
+        self.report = report
+        root = self.registry.root
+        self.nodes: list[Node] = [Node(0, False, root, (), ""), Node(1, True, root, (), "")]
+        for node in self.nodes:
+            node.ready = node.checked = True
+        self.nodes[0].mask = 0
+        self.literals = Literals(self.nodes, root, report.repeated, assert_formats)
+        contents = Contents() if share and not of_type and not is_larger([schema, resources]) else None
+        self.constants: dict[Any, int] = {}
+        self.values: dict[State, Value] = {}
+        self.singles: dict[int, State] = {NOTHING: NO_STATE}
+        self.complements: dict[int, tuple[Texts, Texts]] = {}
+        self.known_clashes: dict[State, bool] = {}
+        self.steps = 0
+        self.combinations = 0  # states of more than one literal
+        self.depth = self.nesting = 0  # nesting: of scalar values within one another
+        # no part of an object with properties says the same as all of it: that is not worth asking
+        self.literals.contents = None if isinstance(schema, dict) and "properties" in schema else contents
+        self.start = self.literal_in(schema, root, (), root.where)
+        self.literals.contents = contents
+
+    # -- nodes -------------------------------------------------------------------------------------------
+
+    def literal(self, schema: Any, parent: Node, where: Where) -> int:
+        """Return the literal of a subschema of ``parent``."""
+        found = self.literals.plain(schema, parent.resource, parent.scope, where)
+        return self.literal_in(schema, parent.resource, parent.scope, where) if found is None else found
+
+    def literal_in(self, schema: Any, resource: Resource, scope: tuple[Resource, ...], where: Where) -> int:
+        """Return the literal of a schema in a resource; plain references are followed.
+
+        Raises: SchemaError if it is no schema, or a reference leads nowhere or in a circle.
+        """
+        literals = self.literals
+        seen: set[int] | None = None  # schemas that only lead on
+        while True:
+            if schema is True:
+                return EVERYTHING
+            if schema is False:
+                return NOTHING
+            if not isinstance(schema, dict):
+                raise SchemaError(where, "", f"a schema is an object or a boolean, not {shown(schema)}")
+            if not schema:
+                return EVERYTHING
+            draft = resource.draft
+            if draft.id_keyword in schema:
+                identifier = schema[draft.id_keyword]
+                if not isinstance(identifier, str) and not (draft.ref_alone and "$ref" in schema):
+                    raise SchemaError(where, draft.id_keyword, f"must be a string, not {shown(identifier)}")
+                inner = self.registry.enter(schema, resource, where)
+                if inner is not resource:
+                    resource, scope = inner, self._entered(inner, scope)
+                    draft = resource.draft
+            found = literals.known(schema, resource, scope)
+            if found is not None:
+                return found
+            if "$ref" not in schema or not (draft.ref_alone or says_only(schema, "$ref", draft)):
+                only = schema.get("allOf")
+                if only and isinstance(only, list) and len(only) == 1 and says_only(schema, "allOf", draft):
+                    seen = self._led_on(schema, seen, where)
+                    schema, where = only[0], ((where, "allOf"), 0)
+                    continue
+                return literals.number(schema, resource, scope, where)
+            seen = self._led_on(schema, seen, where)
+            ref = schema["$ref"]
+            if not isinstance(ref, str):
+                raise SchemaError(where, "$ref", f"must be a string, not {shown(ref)}")
+            target = self.registry.resolve(ref, resource, where)
+            if target.resource is not resource:
+                scope = self._entered(target.resource, scope)
+            schema, resource, where = target.schema, target.resource, target.where
+
+    def _led_on(self, schema: dict[str, Any], seen: set[int] | None, where: Where) -> set[int]:
+        """Note a schema that only leads to another one. Raises: SchemaError if it was met before."""
+        if seen is None:
+            return {id(schema)}
+        if id(schema) in seen:
+            raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
+        seen.add(id(schema))
+        return seen
+
+    def _entered(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
+        """Return the dynamic scope after a resource is entered.
+
+        Of all resources on the way only the outermost one with each dynamic anchor matters.
+        """
+        registry = self.registry
+        if not scope and resource is not registry.root and registry.has_dynamic_anchors(registry.root):
+            scope = (registry.root,)
+        if resource in scope or not registry.has_dynamic_anchors(resource):
+            return scope
+        known = set().union(*(outer.dynamic for outer in scope))
+        if resource.dynamic <= known and not (
+            resource.recursive and not any(outer.recursive for outer in scope)
+        ):
+            return scope
+        return (*scope, resource)
+
+    def reference(self, ref: Any, node: Node, keyword: str) -> int:
+        """Return the literal that a reference beside other keywords, or a dynamic one, leads to."""
+        if not isinstance(ref, str):
+            raise SchemaError(node.where, keyword, f"must be a string, not {shown(ref)}")
+        target = self.registry.resolve(ref, node.resource, node.where, keyword)
+        scope = node.scope
+        chain = scope or (self.registry.root,)
+        if keyword == "$dynamicRef" and target.anchor:
+            for resource in chain:
+                self.registry.scan(resource.document)
+                if target.anchor in resource.dynamic:
+                    schema, where = resource.anchors[target.anchor]
+                    return self.literal_in(schema, resource, self._entered(resource, scope), where)
+        elif keyword == "$recursiveRef" and target.resource.recursive:
+            for resource in chain:
+                if resource.recursive:
+                    return self.literal_in(
+                        resource.root, resource, self._entered(resource, scope), resource.where
+                    )
+        if target.resource is not node.resource:
+            scope = self._entered(target.resource, scope)
+        return self.literal_in(target.schema, target.resource, scope, target.where)
+
+    def constant(self, value: Any, where: Where) -> int:
+        """Return the literal of exactly this value."""
+        key = canonical(value, where, "const")
+        found = self.constants.get(key)
+        if found is None:
+            found = self._synthetic(where)
+            self.constants[key] = found
+            read_constant(self, self.nodes[found], value)
+        return found
+
+    def _synthetic(self, where: Where) -> int:
+        node = Node(len(self.nodes), None, self.registry.root, (), where)
+        node.ready = True
+        self.nodes.append(node)
+        return node.id
+
+    def any_of(self, literals: list[int], where: Where) -> int:
+        """Return the literal of a disjunction."""
+        literals = sorted(set(literals) - {NOTHING})
+        if EVERYTHING in literals:
+            return EVERYTHING
+        if len(literals) < 2:
+            return literals[0] if literals else NOTHING
+        key = (ANY_OF, *literals)
+        found = self.constants.get(key)
+        if found is None:
+            found = self._synthetic(where)
+            self.constants[key] = found
+            self.nodes[found].parts.append((PART_SOME, tuple(literals)))
+        return found
+
+    def without_unevaluated(self, node: Node) -> int:
+        """Return the literal of a node but for its unevaluated keywords."""
+        key = ("plain", node.id)
+        found = self.constants.get(key)
+        if found is None:
+            found = self._synthetic(node.where)
+            self.constants[key] = found
+            plain = self.nodes[found]
+            plain.schema, plain.resource, plain.scope = node.schema, node.resource, node.scope
+            plain.mask, plain.number, plain.text, plain.whole = node.mask, node.number, node.text, node.whole
+            plain.objects, plain.arrays, plain.parts = node.objects, node.arrays, node.parts
+            plain.parts_first, plain.loose = node.parts_first, node.loose
+        return found
+
+    def node(self, literal: int) -> Node:
+        """Return the node of a literal, read."""
+        node = self.nodes[abs(literal)]
+        if not node.ready:
+            node.ready = True
+            read_keywords(self, node)
+        return node
+
+    def check_cycles(self, node: Node) -> None:
+        """Refuse a node whose subschemas for the same value contain it, or nest too deeply.
+
+        Cost: each node is visited once.
+        """
+        if node.checked:
+            return
+        path: list[tuple[Node, list[int]]] = [(node, in_place(node))]
+        open_ids = {node.id}
+        while path:
+            current, rest = path[-1]
+            if not rest:
+                path.pop()
+                open_ids.discard(current.id)
+                current.checked = True
+                continue
+            inner = self.node(rest.pop())
+            if inner.id in open_ids:
+                raise SchemaError(
+                    inner.where, "$ref", "the schema refers to itself for the same value, without end"
+                )
+            if inner.checked:
+                continue
+            if len(path) > MAX_IN_PLACE:
+                raise UnsupportedSchemaError(
+                    inner.where,
+                    "allOf",
+                    f"more than {MAX_IN_PLACE} subschemas of one value within one another",
+                )
+            open_ids.add(inner.id)
+            path.append((inner, in_place(inner)))
+
+    # -- what keywords ask -------------------------------------------------------------------------------
+
+    def pattern(self, pattern: Any, where: Where, keyword: str) -> Texts | None:
+        """Return the strings in which a pattern is found; None where that is relaxed."""
+        return pattern_texts(self, pattern, where, keyword)
+
+    def format(self, name: str, node: Node) -> Texts:
+        """Return the strings of a format."""
+        return format_texts(self, name, node)
+
+    def charge(self, steps: int, state: State = ANY_STATE) -> None:
+        """Count steps of working off combinations. Raises: UnsupportedSchemaError beyond the limit."""
+        self.steps += steps
+        if self.steps > MAX_STEPS:
+            raise UnsupportedSchemaError(
+                self.where(state), "allOf", f"the schema's combinations take more than {MAX_STEPS} steps"
+            )
+
+    def complement(self, texts: Texts) -> Texts:
+        """Return all other strings; the same set for the same argument, so that it can be told by identity."""
+        found = self.complements.get(id(texts))
+        if found is None:
+            found = (texts, texts.complement())
+            self.complements[id(texts)] = found
+        return found[1]
+
+    def place(self, literal: int) -> str:
+        """Return the place of a literal for messages."""
+        place = pointer(self.nodes[abs(literal)].where)
+        return f"not {place}" if literal < 0 else place
+
+    def unsupported(self, where: Where, keyword: str, reason: str) -> None:
+        """Refuse a keyword, or note that it is relaxed."""
+        if not self.relax:
+            raise UnsupportedSchemaError(where, keyword, reason)
+        self.report.add("relaxed", where, keyword, reason)
+
+    # -- scalar values -----------------------------------------------------------------------------------
+
+    def scalars(self, state: State) -> Scalars:
+        """Return the scalar values of a state."""
+        result = None
+        # what holds first: against few words, all that does not hold is a look-up
+        for literal in sorted(state, reverse=True) if len(state) > 2 else state:
+            found = self._scalars(literal)
+            try:
+                result = found if result is None else result.meet(found)
+            except UnsupportedNumber as error:
+                self.unsupported(self.where(state), "multipleOf", str(error))
+                return LOOSE
+        return ALL_SCALARS if result is None else result
+
+    def _scalars(self, literal: int) -> Scalars:
+        node = self.nodes[abs(literal)]
+        found = node.scalars
+        if found is None:
+            if not node.ready:
+                self.node(literal)
+            if node.parts:
+                self.check_cycles(node)
+            found = self._own_scalars(node)
+            if node.parts:
+                self.nesting += 1
+                try:
+                    for part in node.parts:
+                        found = found.meet(self._part_scalars(part))
+                except UnsupportedNumber as error:
+                    self.unsupported(node.where, "multipleOf", str(error))
+                    found = LOOSE
+                self.nesting -= 1
+            node.scalars = found
+        scalars: Scalars = found
+        if literal > 0:
+            return scalars
+        if node.opposite is None:
+            try:
+                node.opposite = scalars.complement()
+            except UnsupportedNumber as error:
+                self.unsupported(node.where, "multipleOf", str(error))
+                node.opposite = LOOSE
+        opposite: Scalars = node.opposite
+        return opposite
+
+    def names(self, literal: int, where: Where) -> Scalars:
+        """Return the scalar values of names. Raises: UnsupportedSchemaError if names of names nest too deeply."""
+        if self.nesting > MAX_IN_PLACE:
+            raise UnsupportedSchemaError(where, "propertyNames", "subschemas of names are nested too deeply")
+        self.nesting += 3  # as many calls as for that many subschemas
+        result = self.scalars(frozenset((literal,)))
+        self.nesting -= 3
+        return result
+
+    def _own_scalars(self, node: Node) -> Scalars:
+        mask = node.mask
+        if not mask & (NUMBER | STRING) and not node.whole and not node.loose:
+            return STRUCTURED[mask]
+        number = node.number if mask & NUMBER else NO_NUMBERS
+        text = node.text if mask & STRING else NONE
+        if node.whole:
+            return Scalars(mask, NO_NUMBERS, text, number, node.loose)
+        return Scalars(mask, number, text, None, node.loose)
+
+    def _part_scalars(self, part: tuple[Any, ...]) -> Scalars:
+        kind = part[0]
+        if kind == PART_ALL:
+            result = ALL_SCALARS
+            for literal in part[1]:
+                result = result.meet(self._scalars(literal))
+            return result
+        if kind == PART_SOME:
+            result = NO_SCALARS
+            for literal in part[1]:
+                result = result.join(self._scalars(literal))
+            return result
+        if kind == PART_ONE:
+            none, one = ALL_SCALARS, NO_SCALARS
+            for literal in part[1]:
+                this = self._scalars(literal)
+                other = this.complement()
+                one = one.meet(other).join(none.meet(this))
+                none = none.meet(other)
+            return one
+        if kind == PART_IF:
+            condition = self._scalars(part[1])
+            yes = condition.meet(self._scalars(part[2]))
+            return yes.join(condition.complement().meet(self._scalars(part[3])))
+        return ALL_SCALARS
+
+    # -- states ------------------------------------------------------------------------------------------
+
+    def state(self, literals: Collection[int]) -> State:
+        """Return the conjunction of literals; contradictions are ``NO_STATE``."""
+        if len(literals) == 1:  # nearly always: one object for one literal, which knows its hash
+            (literal,) = literals
+            found = self.singles.get(literal)
+            if found is None:
+                found = self.singles[literal] = ANY_STATE if literal == EVERYTHING else frozenset((literal,))
+            return found
+        state = frozenset(literals)
+        if EVERYTHING in state:
+            state -= {EVERYTHING}
+        if NOTHING in state:
+            return NO_STATE
+        if len(state) > 1:
+            for literal in state:
+                if literal < 0 and -literal in state:
+                    return NO_STATE
+        return state
+
+    def value(self, state: State) -> Value:
+        """Return what a state means. Raises: UnsupportedSchemaError if that is too much."""
+        found = self.values.get(state)
+        if found is not None:
+            return found
+        if len(state) == 1:
+            (literal,) = state
+            node = self.nodes[abs(literal)]
+            scalars = node.scalars if literal > 0 else None
+            found = self.values[state] = Value(state, scalars or self._scalars(literal))
+            if literal > 0 and not (node.parts or node.unevaluated_items or node.unevaluated_properties):
+                # one conjunction, nearly always: what `expand` would say
+                if node.mask & ARRAY:
+                    found.arrays.extend(arrays.forms(self, tuple(node.arrays)))
+                if node.mask & OBJECT:
+                    found.objects.extend(objects.forms(self, tuple(node.objects)))
+                return found
+        else:
+            self.combinations += 1
+            if self.combinations > MAX_STATES:
+                raise UnsupportedSchemaError(
+                    self.where(state),
+                    "",
+                    f"the schema needs more than {MAX_STATES} combinations of its parts",
+                )
+            found = self.values[state] = Value(state, self.scalars(state))
+        possible = ARRAY | OBJECT
+        for literal in state:
+            if literal > 0:
+                possible &= kinds(self, literal)
+        if possible & ARRAY:
+            for atoms in self.expand(state, ARRAY):
+                found.arrays.extend(arrays.forms(self, atoms))
+        if possible & OBJECT:
+            ways = self.without_choice(state, OBJECT)
+            if ways is not None:  # members come in order from these
+                for atoms in ways:
+                    found.objects.extend(objects.forms(self, atoms))
+                return found
+            for atoms in Expansion(self, OBJECT).run(state):
+                found.objects.extend(objects.forms(self, atoms))
+            if found.objects and (len(state) > 1 or any(self.node(x).parts for x in state)):
+                order_members(self, state, found.objects)
+        return found
+
+    def where(self, state: State) -> Where:
+        """Return the place of the most telling part of a state."""
+        return self.nodes[abs(max(state, default=1))].where
+
+    def clashes(self, state: State) -> bool:
+        """Tell whether a state is known to have no value. False means nothing: only a few levels are looked at."""
+        if state == NO_STATE:
+            return True
+        if len(state) == 0:
+            return False
+        if len(state) == 1:
+            (literal,) = state
+            if literal > 0:
+                node = self.node(literal)
+                return not node.mask
+        known = self.known_clashes.get(state)
+        if known is None:
+            known = self._clashes(state)
+            if known is None:
+                return False
+            self.known_clashes[state] = known
+        return known
+
+    def _clashes(self, state: State) -> bool | None:
+        """Tell whether a state has no value; None if that takes a look too deep."""
+        found = self.values.get(state)
+        if found is None:
+            scalars = self.scalars(state)
+            if (
+                scalars.mask & SIMPLE
+                or scalars.has_numbers()
+                or (scalars.text is not NONE and not scalars.text.is_empty())
+            ):
+                return False
+            structured = ARRAY | OBJECT
+            for literal in state:
+                if literal > 0:
+                    structured &= kinds(self, literal)
+            if not structured:
+                return True
+            if self.depth >= CLASH_DEPTH:
+                return None
+            self.depth += 1
+            try:
+                found = self.value(state)
+            finally:
+                self.depth -= 1
+        return not (found.arrays or found.objects or found.has_scalars())
+
+    def expand(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]]:
+        """Return the disjunction of conjunctions of atoms that a state means for arrays or for objects."""
+        found = self.without_choice(state, kind)
+        return Expansion(self, kind).run(state) if found is None else found
+
+    def without_choice(self, state: State, kind: int) -> list[tuple[tuple[Any, ...], ...]] | None:
+        """Return what ``expand`` does, where nothing is left to choose: one conjunction or none; else None."""
+        if len(state) == 1:
+            (literal,) = state
+            if literal > 0:
+                node = self.node(literal)
+                if not node.mask & kind:
+                    return []
+                if not node.parts and (
+                    node.unevaluated_items is None and node.unevaluated_properties is None
+                ):
+                    return [tuple(node.objects if kind == OBJECT else node.arrays)]
+        elif not state:
+            return [()]
+        atoms = conjunction(self, state, kind)
+        return None if atoms is None else [tuple(atoms)]

@@ -1,0 +1,137 @@
+"""Arrays: from a conjunction of atoms to leading items, the rest, and what must be counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stackmask.grammar.json_schema.nodes.nodes import CONTAINS, ITEM, LENGTH, REST, UNIQUE
+
+if TYPE_CHECKING:
+    from stackmask.grammar.json_schema.algebra.algebra import Algebra
+    from stackmask.grammar.json_schema.nodes.state_values import State
+
+Counted = tuple[int, int, int, "int | None"]
+"""From which index on, the literal of what is counted, how many at least and at most."""
+
+
+class ArrayForm:
+    """The arrays that meet one conjunction of atoms.
+
+    ``prefix``: states of the leading items; ``rest``: of all others. ``low``, ``high``: how many items.
+    ``unique``: True if no two are equal, False if two must be, None for no matter.
+    """
+
+    __slots__ = ("contains", "high", "low", "prefix", "rest", "unique")
+
+    def __init__(
+        self,
+        prefix: list[State],
+        rest: State,
+        low: int,
+        high: int | None,
+        contains: list[Counted],
+        unique: bool | None,
+    ) -> None:
+        self.prefix = prefix
+        self.rest = rest
+        self.low = low
+        self.high = high
+        self.contains = contains
+        self.unique = unique
+
+
+def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+    """Return the alternatives of "not this atom"."""
+    kind = atom[0]
+    if kind == ITEM:
+        return [((LENGTH, atom[1] + 1, None), (ITEM, atom[1], -atom[2]))]
+    if kind == REST:
+        return [((CONTAINS, atom[1], -atom[2], 1, None),)]
+    if kind == UNIQUE:
+        return [((UNIQUE, not atom[1]),)]
+    low, high = atom[-2], atom[-1]
+    head = atom[:-2]
+    result: list[tuple[Any, ...]] = []
+    if low:
+        result.append(((*head, 0, low - 1),))
+    if high is not None:
+        result.append(((*head, high + 1, None),))
+    return result
+
+
+def is_consistent(algebra: Algebra, atoms: list[tuple[Any, ...]]) -> bool:
+    """Tell whether no clash is known in the conjunction."""
+    return bool(forms(algebra, tuple(atoms)))
+
+
+def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ArrayForm]:
+    """Return the form of a conjunction of atoms, or none if it clashes."""
+    if len(atoms) == 1 and atoms[0][0] == REST and not atoms[0][1]:  # nearly always: `items` alone
+        rest = algebra.state((atoms[0][2],))
+        return [ArrayForm([], rest, 0, 0 if algebra.clashes(rest) else None, [], None)]
+    items: dict[int, list[int]] = {}
+    rests: list[tuple[int, int]] = []
+    contains: list[Counted] = []
+    low, high = 0, None
+    unique: bool | None = None
+    for atom in atoms:
+        kind = atom[0]
+        if kind == ITEM:
+            items.setdefault(atom[1], []).append(atom[2])
+        elif kind == REST:
+            rests.append((atom[1], atom[2]))
+        elif kind == CONTAINS:
+            contains.append(atom[1:])
+        elif kind == UNIQUE:
+            if unique is not None and unique != atom[1]:
+                return []
+            unique = atom[1]
+        else:
+            low = max(low, atom[1])
+            if atom[2] is not None:
+                high = atom[2] if high is None else min(high, atom[2])
+    length = max((*(index + 1 for index in items), *(start for start, _ in rests)), default=0)
+    prefix: list[State] = []
+    for index in range(length):
+        if high is not None and index >= high:
+            break
+        literals = items.get(index, []) + [literal for start, literal in rests if start <= index]
+        state = algebra.state(literals)
+        if algebra.clashes(state):
+            high = index
+            break
+        prefix.append(state)
+    rest = algebra.state([literal for _, literal in rests])
+    if len(prefix) == length and (high is None or high > length) and algebra.clashes(rest):
+        high = length
+    kept: list[Counted] = []
+    for counted in contains:
+        start, literal, least, most = counted
+        if literal == 1:  # every item from `start` on
+            if least:
+                low = max(low, start + least)
+            if most is not None:
+                high = start + most if high is None else min(high, start + most)
+        elif literal == -1:
+            if least:
+                return []
+        elif least or most is not None:
+            if most is not None and most < least:
+                return []
+            if least:
+                low = max(low, start + least)
+                places = prefix[start:high]
+                if high is None or high > len(prefix):
+                    places = [*places, rest]
+                if all(algebra.clashes(algebra.state([*place, literal])) for place in places):
+                    return []
+            kept.append(counted)
+    if high is not None and low > high:
+        return []
+    if unique and high is not None and high <= 1:
+        unique = None
+    if unique is False:
+        low = max(low, 2)
+        if high is not None and high < 2:
+            return []
+    return [ArrayForm(prefix, rest, low, high, kept, unique)]

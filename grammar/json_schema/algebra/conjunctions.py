@@ -1,0 +1,125 @@
+"""What holds of one value without a choice: types, atoms, and the order of members, through all that is in place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stackmask.grammar.json_schema.nodes.nodes import (
+    EVERYTHING,
+    PART_ALL,
+    PART_ONE,
+    PART_SOME,
+    PROPERTY,
+    in_place,
+)
+from stackmask.grammar.json_schema.sets.values import ARRAY, OBJECT
+
+if TYPE_CHECKING:
+    from stackmask.grammar.json_schema.algebra import objects
+    from stackmask.grammar.json_schema.algebra.algebra import Algebra
+    from stackmask.grammar.json_schema.nodes.state_values import State
+
+
+def kinds(algebra: Algebra, literal: int) -> int:
+    """Return which of arrays and objects a literal may allow, after its scalar values were asked for.
+
+    What is left out has no form; it would take a look at every alternative to find that out later.
+    Cost: the parts for the same value, once.
+    """
+    if literal < 0:
+        return ARRAY | OBJECT
+    node = algebra.nodes[literal]
+    found = node.kinds
+    if found < 0:
+        if not node.ready:
+            algebra.node(literal)
+        found = node.mask & (ARRAY | OBJECT)
+        for part in node.parts if found else ():
+            if part[0] == PART_ALL:
+                for inner in part[1]:
+                    found &= kinds(algebra, inner)
+            elif part[0] == PART_SOME or part[0] == PART_ONE:
+                some = 0
+                for inner in part[1]:
+                    some |= kinds(algebra, inner)
+                    if some == ARRAY | OBJECT:
+                        break
+                found &= some
+        node.kinds = found
+    return found
+
+
+def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ...], None] | None:
+    """Return the atoms of a state in which nothing is left to choose, as `allOf` makes them; else None.
+
+    What clashes among them, their forms show. Cost: the atoms.
+    """
+    atoms: dict[tuple[Any, ...], None] = {}
+    nodes = algebra.nodes
+    seen: set[int] = set()
+    todo: list[Any] = sorted(state, key=abs, reverse=True)
+    while todo:
+        item = todo.pop()
+        if type(item) is list:
+            atoms.update(dict.fromkeys(item))
+            continue
+        if item == EVERYTHING or item in seen:
+            continue
+        if item < 0:
+            return None
+        seen.add(item)
+        node = nodes[item]
+        if not node.ready:
+            algebra.node(item)
+        if kind == OBJECT:
+            own, unevaluated = node.objects, node.unevaluated_properties
+        else:
+            own, unevaluated = node.arrays, node.unevaluated_items
+        if not node.mask & kind or unevaluated is not None:
+            return None
+        if not node.parts:
+            if own:
+                atoms.update(dict.fromkeys(own))
+            continue
+        follows: list[Any] = []
+        for part in node.parts:
+            if part[0] != PART_ALL:
+                return None
+            follows.extend(part[1])
+        follows.reverse()
+        if node.parts_first:
+            todo.append(own)
+            todo.extend(follows)
+        else:
+            todo.extend(follows)
+            todo.append(own)
+    return atoms
+
+
+def order_members(algebra: Algebra, state: State, forms: list[objects.ObjectForm]) -> None:
+    """Put declared members into the order of declaration: left to right, through all that is in place."""
+    ranks: dict[str, int] = {}
+    seen: set[int] = set()
+    todo: list[Any] = sorted((x for x in state if x > 0), reverse=True)
+    while todo:
+        literal = todo.pop()
+        if not isinstance(literal, int):
+            for atom in literal.objects:
+                if atom[0] == PROPERTY:
+                    ranks.setdefault(atom[1], len(ranks))
+            continue
+        if literal in seen:
+            continue
+        seen.add(literal)
+        node = algebra.node(literal)
+        inside = [x for x in in_place(node) if x > 0]
+        inside.reverse()
+        if node.parts_first:
+            todo.append(node)
+            todo.extend(inside)
+        else:
+            todo.extend(inside)
+            todo.append(node)
+    last = len(ranks)
+    for form in forms:
+        form.members.sort(key=lambda member: ranks.get(member.name, last) if member.declared else last)

@@ -1,0 +1,549 @@
+"""Keywords: one function each, which writes into a node what the keyword says.
+
+A function gets the algebra (for subschemas, formats, notes), the node, the schema object and the keyword's value.
+Keywords that modify one another (``items`` and ``prefixItems``) are read together by the first of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED, Draft
+from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.nodes import (
+    CONTAINS,
+    COUNT,
+    EVERYTHING,
+    ITEM,
+    KEYS,
+    LENGTH,
+    NOTHING,
+    PART_ALL,
+    PART_IF,
+    PART_NEEDS,
+    PART_NEEDS_SCHEMA,
+    PART_ONE,
+    PART_SOME,
+    PART_VALUES,
+    PROPERTY,
+    REQUIRED,
+    REST,
+    UNIQUE,
+    KeySet,
+    Node,
+)
+from stackmask.grammar.json_schema.sets.numbers import (
+    INTEGERS,
+    UnsupportedNumber,
+    at_least,
+    at_most,
+    finite,
+    multiples_of,
+)
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts
+from stackmask.grammar.json_schema.sets.values import (
+    ANY,
+    ARRAY,
+    NUMBER,
+    OBJECT,
+    STRING,
+    TYPE_NAMES,
+    exact,
+    is_number,
+    shown,
+    type_of,
+)
+
+if TYPE_CHECKING:
+    from stackmask.grammar.json_schema.algebra.algebra import Algebra
+
+MAX_COUNT: Final = 1_000_000_000  # of items, characters, properties
+
+Handler = Callable[["Algebra", Node, dict[str, Any], Any], None]
+
+
+def _most(algebra: Algebra, node: Node, keyword: str, value: Any) -> int:
+    """Return an upper bound; one beyond what can be counted is lowered to that, which the report says."""
+    if is_number(value) and value > MAX_COUNT:
+        exact(value, node.where, keyword)
+        node.content = None
+        algebra.report.add("narrowed", node.where, keyword, f"{shown(value)} is read as {MAX_COUNT:,}")
+        return MAX_COUNT
+    return _count(node, keyword, value)
+
+
+def _count(node: Node, keyword: str, value: Any) -> int:
+    """Return a value that must be a natural number (2.0 is one)."""
+    if is_number(value):
+        number = exact(value, node.where, keyword)
+        if isinstance(number, int) and number >= 0:
+            if number > MAX_COUNT:
+                raise UnsupportedSchemaError(node.where, keyword, f"counts are supported up to {MAX_COUNT:,}")
+            return number
+    raise SchemaError(node.where, keyword, f"must be a natural number, not {shown(value)}")
+
+
+def _mapping(node: Node, keyword: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise SchemaError(node.where, keyword, f"must be an object, not {shown(value)}")
+    return value
+
+
+def _list(node: Node, keyword: str, value: Any, expected: str = "an array") -> list[Any]:
+    if not isinstance(value, list | tuple):
+        raise SchemaError(node.where, keyword, f"must be {expected}, not {shown(value)}")
+    return list(value)
+
+
+def _names(node: Node, keyword: str, value: Any) -> list[str]:
+    names: list[str] = value if type(value) is list else _list(node, keyword, value)
+    for name in names:
+        if type(name) is not str and not isinstance(name, str):
+            raise SchemaError(node.where, keyword, f"must hold strings, not {shown(name)}")
+    return names
+
+
+# -- any type --------------------------------------------------------------------------------------------
+
+
+def _type(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    if type(value) is str and value != "integer" and value in TYPE_NAMES:  # nearly always
+        node.mask &= TYPE_NAMES[value]
+        return
+    names = (
+        (value,)
+        if isinstance(value, str)
+        else _list(node, "type", value, "a name of a type or an array of them")
+    )
+    mask = 0
+    for name in names:
+        bits = TYPE_NAMES.get(name) if isinstance(name, str) else None
+        if bits is None:
+            known = ", ".join(TYPE_NAMES)
+            raise SchemaError(node.where, "type", f"{shown(name)} is no type; there are: {known}")
+        mask |= bits
+    node.mask &= mask
+    if "integer" in names and "number" not in names:
+        node.meet_number(INTEGERS)
+        node.whole = node.resource.draft.exclusive_flags or algebra.of_type
+
+
+def _enum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _values(algebra, node, "enum", _list(node, "enum", value))
+
+
+def _const(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _values(algebra, node, "const", [value])
+
+
+def _values(algebra: Algebra, node: Node, keyword: str, values: list[Any]) -> None:
+    mask = 0
+    words: dict[str, None] = {}
+    numbers: list[Any] = []
+    structured: list[int] = []
+    for i, item in enumerate(values):
+        if isinstance(item, str):
+            words[item] = None
+            continue
+        kind = type_of(item, node.where, keyword)
+        mask |= kind
+        if kind == NUMBER:
+            numbers.append(exact(item, node.where, keyword))
+        elif kind & (ARRAY | OBJECT):
+            place = (node.where, keyword)
+            structured.append(algebra.constant(item, place if keyword == "const" else (place, i)))
+    if words:
+        mask |= STRING
+        node.text = node.text.meet(Texts(words))
+    node.mask &= mask
+    if numbers:
+        node.meet_number(finite(numbers))
+    if structured:
+        node.parts.append((PART_VALUES, tuple(structured)))
+
+
+def _all_of(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, _literals(algebra, node, "allOf", value)))
+
+
+def _any_of(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    literals = _literals(algebra, node, "anyOf", value)
+    if EVERYTHING not in literals:
+        literals = tuple(dict.fromkeys(x for x in literals if x != NOTHING))
+        node.parts.append((PART_SOME, literals) if len(literals) > 1 else (PART_ALL, literals or (NOTHING,)))
+    elif len(literals) > 1:
+        node.parts.append((PART_SOME, literals))
+
+
+def _one_of(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    literals = tuple(x for x in _literals(algebra, node, "oneOf", value) if x != NOTHING)
+    node.parts.append((PART_ONE, literals) if len(literals) > 1 else (PART_ALL, literals or (NOTHING,)))
+
+
+def _literals(algebra: Algebra, node: Node, keyword: str, value: Any) -> tuple[int, ...]:
+    items = _list(node, keyword, value)
+    if not items:
+        raise SchemaError(node.where, keyword, "must not be empty")
+    place = (node.where, keyword)
+    return tuple(algebra.literal(item, node, (place, i)) for i, item in enumerate(items))
+
+
+def _not(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, (-algebra.literal(value, node, (node.where, "not")),)))
+
+
+def _if(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    condition = algebra.literal(value, node, (node.where, "if"))
+    sides = [
+        algebra.literal(schema[side], node, (node.where, side)) if side in schema else EVERYTHING
+        for side in ("then", "else")
+    ]
+    if sides != [EVERYTHING, EVERYTHING] or condition not in (EVERYTHING, NOTHING):
+        node.parts.append((PART_IF, condition, *sides))
+
+
+def _ref(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, (algebra.reference(value, node, "$ref"),)))
+
+
+def _dynamic_ref(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, (algebra.reference(value, node, "$dynamicRef"),)))
+
+
+def _recursive_ref(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, (algebra.reference(value, node, "$recursiveRef"),)))
+
+
+def _identifier(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any, keyword: str) -> None:
+    if not isinstance(value, str):
+        raise SchemaError(node.where, keyword, f"must be a string, not {shown(value)}")
+
+
+# -- numbers ---------------------------------------------------------------------------------------------
+
+
+def _bound(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any, keyword: str, low: bool) -> None:
+    number = exact(value, node.where, keyword)
+    flag = False
+    if node.resource.draft.exclusive_flags or node.resource.draft is UNDECLARED:
+        flag = schema.get("exclusiveMinimum" if low else "exclusiveMaximum") is True
+    node.meet_number(at_least(number, exclusive=flag) if low else at_most(number, exclusive=flag))
+
+
+def _minimum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _bound(algebra, node, schema, value, "minimum", True)
+
+
+def _maximum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _bound(algebra, node, schema, value, "maximum", False)
+
+
+def _exclusive(node: Node, value: Any, keyword: str, low: bool) -> None:
+    draft = node.resource.draft
+    if isinstance(value, bool) and (draft.exclusive_flags or draft is UNDECLARED):
+        return  # read with `minimum` or `maximum`
+    if draft.exclusive_flags:
+        raise SchemaError(node.where, keyword, f"must be true or false in draft 4, not {shown(value)}")
+    number = exact(value, node.where, keyword)
+    node.meet_number(at_least(number, exclusive=True) if low else at_most(number, exclusive=True))
+
+
+def _exclusive_minimum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _exclusive(node, value, "exclusiveMinimum", True)
+
+
+def _exclusive_maximum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _exclusive(node, value, "exclusiveMaximum", False)
+
+
+def _multiple_of(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    number = exact(value, node.where, "multipleOf")
+    if number <= 0:
+        raise SchemaError(node.where, "multipleOf", f"must be above zero, not {shown(value)}")
+    node.meet_number(multiples_of(number))
+
+
+# -- strings ---------------------------------------------------------------------------------------------
+
+
+def _meet_text(node: Node, texts: Texts) -> None:
+    node.text = node.text.meet(texts)
+
+
+def _min_length(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    if low := _count(node, "minLength", value):
+        _meet_text(node, Texts(None, low))
+
+
+def _max_length(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _meet_text(node, Texts(None, 0, _most(algebra, node, "maxLength", value)))
+
+
+def _pattern(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    if not isinstance(value, str):
+        raise SchemaError(node.where, "pattern", f"must be a string, not {shown(value)}")
+    found = algebra.pattern(value, node.where, "pattern")
+    if found is None:
+        node.loose = True
+    else:
+        _meet_text(node, found)
+
+
+def _format(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    if not isinstance(value, str):
+        raise SchemaError(node.where, "format", f"must be a string, not {shown(value)}")
+    _meet_text(node, algebra.format(value, node))
+
+
+# -- arrays ----------------------------------------------------------------------------------------------
+
+
+def _items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    if isinstance(value, list) and node.resource.draft.prefix_in_items:
+        _prefix(algebra, node, "items", value)
+        rest = schema.get("additionalItems") if "additionalItems" in node.resource.draft.keywords else None
+        if rest is not None:
+            literal = algebra.literal(rest, node, (node.where, "additionalItems"))
+            node.arrays.append((REST, len(value), literal))
+        return
+    if isinstance(value, list):
+        raise SchemaError(node.where, "items", "must be a schema; a list of schemas is `prefixItems`")
+    start = 0
+    if "prefixItems" in node.resource.draft.keywords and isinstance(schema.get("prefixItems"), list):
+        start = len(schema["prefixItems"])
+    literal = algebra.literal(value, node, (node.where, "items"))
+    if literal != EVERYTHING:
+        node.arrays.append((REST, start, literal))
+
+
+def _prefix_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _prefix(algebra, node, "prefixItems", _list(node, "prefixItems", value))
+
+
+def _prefix(algebra: Algebra, node: Node, keyword: str, items: list[Any]) -> None:
+    place = (node.where, keyword)
+    for i, item in enumerate(items):
+        literal = algebra.literal(item, node, (place, i))
+        if literal != EVERYTHING:
+            node.arrays.append((ITEM, i, literal))
+
+
+def _min_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.arrays.append((LENGTH, _count(node, "minItems", value), None))
+
+
+def _max_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.arrays.append((LENGTH, 0, _most(algebra, node, "maxItems", value)))
+
+
+def _unique_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    if not isinstance(value, bool):
+        raise SchemaError(node.where, "uniqueItems", f"must be true or false, not {shown(value)}")
+    if value:
+        node.arrays.append((UNIQUE, True))
+
+
+def _contains(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    literal = algebra.literal(value, node, (node.where, "contains"))
+    low, high = 1, None
+    keywords = node.resource.draft.keywords
+    if "minContains" in keywords and "minContains" in schema:
+        low = _count(node, "minContains", schema["minContains"])
+    if "maxContains" in keywords and "maxContains" in schema:
+        high = _most(algebra, node, "maxContains", schema["maxContains"])
+    if low or high is not None:
+        node.arrays.append((CONTAINS, 0, literal, low, high))
+
+
+def _unevaluated_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.unevaluated_items = algebra.literal(value, node, (node.where, "unevaluatedItems"))
+
+
+# -- objects ---------------------------------------------------------------------------------------------
+
+
+def _properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    place = (node.where, "properties")
+    node.parts_first = bool(node.parts)
+    if type(value) is not dict:
+        value = dict(_mapping(node, "properties", value))
+    algebra.literals.add_properties(node.objects, value, node.resource, node.scope, place, algebra.literal_in)
+
+
+def _pattern_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    place = (node.where, "patternProperties")
+    for pattern, item in _mapping(node, "patternProperties", value).items():
+        literal = algebra.literal(item, node, (place, pattern))
+        if algebra.pattern(pattern, place, pattern) is None:
+            node.loose = True  # no key is known to match
+            continue
+        keys = key_set(algebra, node, {}, [pattern], False)
+        node.objects.append((KEYS, keys, literal))
+
+
+def key_set(algebra: Algebra, node: Node, names: dict[str, Any], patterns: Any, negated: bool) -> KeySet:
+    """Return the set of keys that are one of the names or match one of the patterns, or its complement."""
+    if not patterns:
+        return KeySet(names, (), negated)
+    place = (node.where, "patternProperties")
+    found = [algebra.pattern(pattern, place, pattern) or ALL for pattern in patterns]  # relaxed: any key may
+    words = dict.fromkeys(word for texts in found if texts.words is not None for word in texts.words)
+    sets = tuple(texts for texts in found if texts.words is None)
+    return KeySet({**names, **words}, sets, negated)
+
+
+def _additional_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    if value is True:
+        return
+    literal = NOTHING
+    if value is not False:
+        literal = algebra.literal(value, node, (node.where, "additionalProperties"))
+        if literal == EVERYTHING:
+            return
+    names = schema.get("properties", {})
+    patterns = schema.get("patternProperties", {})
+    if isinstance(names, dict) and isinstance(patterns, dict):  # else their own functions refuse them
+        node.objects.append((KEYS, key_set(algebra, node, names, patterns, True), literal))
+
+
+def _property_names(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    literal = algebra.literal(value, node, (node.where, "propertyNames"))
+    scalars = algebra.names(literal, node.where)
+    texts = scalars.text
+    node.loose = node.loose or scalars.loose
+    if texts is ALL:
+        return
+    if texts is NONE or texts.words is not None:
+        keys = KeySet(texts.words or {}, (), True)
+    else:
+        keys = KeySet({}, (texts,), True)
+    node.objects.append((KEYS, keys, NOTHING))
+
+
+def _required(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    objects = node.objects
+    for name in _names(node, "required", value):
+        objects.append((REQUIRED, name))
+
+
+def _min_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.objects.append((COUNT, _count(node, "minProperties", value), None))
+
+
+def _max_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.objects.append((COUNT, 0, _most(algebra, node, "maxProperties", value)))
+
+
+def _dependencies(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    place = (node.where, "dependencies")
+    for name, item in _mapping(node, "dependencies", value).items():
+        if isinstance(item, list | tuple):
+            node.parts.append((PART_NEEDS, name, tuple(_names(node, "dependencies", item))))
+        elif isinstance(item, str):  # as draft 3 wrote it
+            node.parts.append((PART_NEEDS, name, (item,)))
+        else:
+            node.parts.append((PART_NEEDS_SCHEMA, name, algebra.literal(item, node, (place, name))))
+
+
+def _dependent_required(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    for name, names in _mapping(node, "dependentRequired", value).items():
+        node.parts.append((PART_NEEDS, name, tuple(_names(node, "dependentRequired", names))))
+
+
+def _dependent_schemas(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    place = (node.where, "dependentSchemas")
+    for name, item in _mapping(node, "dependentSchemas", value).items():
+        node.parts.append((PART_NEEDS_SCHEMA, name, algebra.literal(item, node, (place, name))))
+
+
+def _unevaluated_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.unevaluated_properties = algebra.literal(value, node, (node.where, "unevaluatedProperties"))
+
+
+_FUNCTIONS: Final[dict[str, Handler]] = {
+    "type": _type,
+    "enum": _enum,
+    "const": _const,
+    "allOf": _all_of,
+    "anyOf": _any_of,
+    "oneOf": _one_of,
+    "not": _not,
+    "if": _if,
+    "$ref": _ref,
+    "$dynamicRef": _dynamic_ref,
+    "$recursiveRef": _recursive_ref,
+    "$anchor": partial(_identifier, keyword="$anchor"),
+    "$dynamicAnchor": partial(_identifier, keyword="$dynamicAnchor"),
+    "minimum": _minimum,
+    "maximum": _maximum,
+    "exclusiveMinimum": _exclusive_minimum,
+    "exclusiveMaximum": _exclusive_maximum,
+    "multipleOf": _multiple_of,
+    "minLength": _min_length,
+    "maxLength": _max_length,
+    "pattern": _pattern,
+    "format": _format,
+    "items": _items,
+    "prefixItems": _prefix_items,
+    "minItems": _min_items,
+    "maxItems": _max_items,
+    "uniqueItems": _unique_items,
+    "contains": _contains,
+    "unevaluatedItems": _unevaluated_items,
+    "properties": _properties,
+    "patternProperties": _pattern_properties,
+    "additionalProperties": _additional_properties,
+    "propertyNames": _property_names,
+    "required": _required,
+    "minProperties": _min_properties,
+    "maxProperties": _max_properties,
+    "dependencies": _dependencies,
+    "dependentRequired": _dependent_required,
+    "dependentSchemas": _dependent_schemas,
+    "unevaluatedProperties": _unevaluated_properties,
+}
+_TABLES: Final = {
+    draft.keywords: {name: handler for name, handler in _FUNCTIONS.items() if name in draft.keywords}
+    for draft in (*DRAFTS, UNDECLARED)
+}
+
+
+def read_keywords(algebra: Algebra, node: Node) -> None:
+    """Read a node's schema object. Raises: SchemaError for a keyword with a value of the wrong kind."""
+    schema = node.schema
+    draft: Draft = node.resource.draft
+    table = _TABLES.get(draft.keywords)
+    if table is None:  # a dialect of the caller's
+        table = {name: handler for name, handler in _FUNCTIONS.items() if name in draft.keywords}
+        _TABLES[draft.keywords] = table
+    for keyword, value in schema.items():
+        handler = table.get(keyword)
+        if handler is not None:
+            try:
+                handler(algebra, node, schema, value)
+            except UnsupportedNumber as error:
+                algebra.unsupported(node.where, keyword, str(error))
+                node.loose = True
+
+
+def read_constant(algebra: Algebra, node: Node, value: Any) -> None:
+    """Write into a node that the value is exactly this array or object."""
+    if isinstance(value, dict):
+        node.mask = OBJECT
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise SchemaError(node.where, "", f"{key!r:.60} is no key of a JSON object")
+            node.objects.append((PROPERTY, key, algebra.constant(item, (node.where, key))))
+            node.objects.append((REQUIRED, key))
+        node.objects.append((KEYS, KeySet(value, (), True), NOTHING))
+        return
+    node.mask = ANY
+    if isinstance(value, list | tuple):
+        node.mask = ARRAY
+        for i, item in enumerate(value):
+            node.arrays.append((ITEM, i, algebra.constant(item, (node.where, i))))
+        node.arrays.append((LENGTH, len(value), len(value)))
+        return
+    _values(algebra, node, "const", [value])

@@ -1,0 +1,69 @@
+"""From what the caller has to a schema: JSON text, a file, Python values, pydantic models, types."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from collections.abc import Mapping
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, Final
+
+from stackmask.grammar.json_schema.document.python_types import type_schema
+from stackmask.grammar.json_schema.errors import SchemaError
+
+MAX_EXPONENT: Final = 10_000  # of a number in a schema: beyond it exact arithmetic costs too much
+
+
+def load_schema(source: Any) -> Any:
+    """Return the schema as Python values: a dict or a bool.
+
+    ``source``: a dict or bool, JSON text (str or bytes), a path of a JSON file, a pydantic model, a dataclass, a
+    TypedDict or another type that pydantic knows.
+    Raises: SchemaError if it is none of these, or the text is not JSON.
+    """
+    if isinstance(source, dict | bool):
+        return source
+    if isinstance(source, str | bytes | bytearray):
+        return _parse(source)
+    if isinstance(source, os.PathLike):
+        path = Path(source)
+        try:
+            return _parse(path.read_bytes(), str(path))
+        except OSError as error:
+            raise SchemaError(str(path), "", f"cannot be read: {error.strerror or error}") from None
+    if isinstance(source, Mapping):
+        return dict(source)
+    if is_type(source):
+        return type_schema(source)
+    raise SchemaError("", "", f"a schema is a dict, a bool, JSON text, a path or a type, not {source!r:.80}")
+
+
+def is_type(source: Any) -> bool:
+    """Tell whether this is a Python type, to be asked for its schema."""
+    return isinstance(source, type) or dataclasses.is_dataclass(source) or hasattr(source, "__origin__")
+
+
+def _parse(text: str | bytes | bytearray, name: str = "") -> Any:
+    try:
+        return json.loads(text, parse_float=_exact, parse_constant=_refuse)
+    except RecursionError:
+        raise SchemaError(name, "", "the JSON text is nested too deeply") from None
+    except (ValueError, InvalidOperation) as error:  # UnicodeDecodeError and JSONDecodeError are ValueErrors
+        raise SchemaError(name, "", f"not JSON: {error}") from None
+
+
+def _exact(text: str) -> float | Decimal:
+    """Return a float where it says exactly what is written, as it nearly always does."""
+    value = float(text)
+    exact = Decimal(text)
+    if Decimal(repr(value)) == exact:
+        return value
+    if abs(exact.adjusted()) > MAX_EXPONENT:
+        raise ValueError(f"the exponent of {text[:40]} is beyond {MAX_EXPONENT}")
+    return exact
+
+
+def _refuse(text: str) -> float:
+    raise ValueError(f"{text} is no JSON number")

@@ -1,0 +1,64 @@
+"""Leaves that were met before, in whatever schema: types, enumerations, bounds, patterns of scalar values.
+
+Most of what schemas are made of is the same few leaves. What one means and how it is written depends on what it
+says alone, and is remembered for the process.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.nodes.nodes import Node
+from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS
+from stackmask.grammar.json_schema.sets.scalars import Scalars
+from stackmask.grammar.json_schema.sets.string_sets import ALL
+from stackmask.grammar.json_schema.sets.values import ARRAY, NUMBER, OBJECT, STRING
+
+MAX_LEAVES: Final = 4096
+MAX_CONTENT: Final = 1000  # characters of one, about
+
+Key = tuple[tuple[Any, ...], str, bool]
+"""What the schema says (its keywords with a meaning), the draft, and whether formats count."""
+
+
+class Leaf(NamedTuple):
+    mask: int
+    scalars: Scalars
+    whole: bool
+    expr: ir.Expr
+    numbers: bool  # the report says how numbers are narrowed
+    strings: bool  # … and strings
+
+
+_LEAVES: dict[Key, Leaf] = {}
+
+
+def recall(node: Node, key: Key) -> None:
+    """Make a node that is not read yet a leaf, if one that says the same was remembered."""
+    leaf = _LEAVES.get(key)
+    if leaf is None:
+        node.content = key
+        return
+    node.ready = node.checked = True
+    node.mask = leaf.mask
+    node.scalars = leaf.scalars
+    node.number = leaf.scalars.number if leaf.scalars.digits is None else leaf.scalars.digits
+    node.text = leaf.scalars.text
+    node.whole = leaf.whole
+    node.leaf = leaf
+
+
+def remember(node: Node, expr: ir.Expr) -> None:
+    """Remember a node that was read, and its expression, if it is a leaf.
+
+    What the report says of the one node is not remembered: who says it takes ``node.content`` away.
+    """
+    key, number, text = node.content, node.number, node.text
+    if node.mask & (ARRAY | OBJECT) or node.parts or node.loose:
+        return
+    if len(_LEAVES) >= MAX_LEAVES:
+        _LEAVES.clear()
+    plain = not node.mask & NUMBER or node.whole or number is ALL_NUMBERS or number is INTEGERS
+    words = not node.mask & STRING or text is ALL or text.words is not None
+    _LEAVES[key] = Leaf(node.mask, node.scalars, node.whole, expr, not plain, not words)

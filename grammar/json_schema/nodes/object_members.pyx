@@ -1,0 +1,295 @@
+"""From a conjunction of atoms to keys with a name, and on to expressions: what is done for every name."""
+
+cimport cython
+from cpython.ref cimport Py_INCREF
+from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
+
+from stackmask.grammar.ir.expressions cimport REPEAT, Repeat, Slot
+from stackmask.grammar.json_schema.text.string_spelling cimport sequence
+
+from stackmask.grammar.json_schema.nodes.nodes import COUNT, KEYS, PROPERTY, REQUIRED, SOME_KEY
+from stackmask.grammar.json_schema.sets.string_sets import spelled
+
+cdef str A_PROPERTY = PROPERTY, A_REQUIRED = REQUIRED, A_KEYS = KEYS, A_SOME_KEY = SOME_KEY, A_COUNT = COUNT
+cdef list SLOTS = [Slot(i) for i in range(64)]
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(64)
+cdef class Member:
+    """A key with a name: its value's state, whether it must be there, whether `properties` declares it."""
+
+    def __init__(self, object name, object state, bint required, bint declared):
+        self.name = name
+        self.state = state
+        self.required = required
+        self.declared = declared
+
+
+cpdef tuple sort_out(tuple atoms):
+    """Return what atoms of objects say, by kind.
+
+    (the literal, or a list of them, by declared name; required names; rules for many keys; keys that must be
+    found; those that have no name; the least and the greatest count; all names). Cost: linear.
+    """
+    cdef dict declared = {}, required = {}, names
+    cdef list rules = [], some = [], nameless = []
+    cdef object low = 0, high = None, found, name
+    cdef tuple atom
+    cdef str kind
+    for atom in atoms:
+        kind = <str>atom[0]
+        if kind is A_PROPERTY:
+            name = atom[1]
+            found = declared.get(name)
+            if found is None:
+                declared[name] = atom[2]
+            elif type(found) is list:
+                (<list>found).append(atom[2])
+            else:
+                declared[name] = [found, atom[2]]
+        elif kind is A_REQUIRED:
+            required[atom[1]] = None
+        elif kind is A_KEYS:
+            rules.append((atom[1], atom[2]))
+        elif kind is A_SOME_KEY:
+            if len(atom) == 3:
+                some.append((atom[1], atom[2]))
+            else:
+                nameless.append((atom[1], atom[2]))
+        else:
+            low = max(low, atom[1])
+            if atom[2] is not None:
+                high = atom[2] if high is None else min(high, atom[2])
+    names = dict.fromkeys(declared)
+    names.update(required)
+    for found in (rules, some, nameless):
+        for atom in <list>found:
+            for name in atom[0].names:
+                names.setdefault(name)
+    return declared, required, rules, some, nameless, low, high, names
+
+
+cpdef list find_members(object algebra, dict declared, dict required, list rules, dict names):
+    """Return the keys with a name that may be there; None if one that must be may not.
+
+    Cost: for a name, the rules for many keys.
+    """
+    cdef Member member
+    cdef list members = [], nodes = algebra.nodes, found
+    cdef dict singles = algebra.singles
+    cdef object name, state, clashes, node, keys, literal
+    cdef tuple rule
+    cdef bint must, known
+    cdef long number
+    for name in names:
+        literal = declared.get(name)
+        known = literal is not None
+        found = None
+        for rule in rules:
+            keys = rule[0]
+            if (name in keys.names) != keys.negated if not keys.sets else keys.has(name):
+                if found is None:
+                    if literal is None:
+                        found = []
+                    else:
+                        found = list(<list>literal) if type(literal) is list else [literal]
+                found.append(rule[1])
+        must = name in required
+        if found is None and type(literal) is list:
+            found = literal
+        elif found is not None and len(found) == 1:
+            literal = found[0]
+            found = None
+        number = 0
+        if found is None and literal is not None:  # nearly always
+            number = literal
+        if number > 0:
+            state = singles.get(literal)
+            if state is None:
+                state = algebra.state((literal,))
+            node = nodes[number]
+            if not node.ready:
+                node = algebra.node(number)
+            clashes = not node.mask
+        else:
+            if found is None and literal is not None:
+                found = [literal]
+            state = algebra.state(found if found is not None else ())
+            clashes = algebra.clashes(state)
+        if clashes:
+            if must:
+                return None
+            continue
+        member = Member.__new__(Member)
+        member.name = name
+        member.state = state
+        member.required = must
+        member.declared = known
+        members.append(member)
+    return members
+
+
+cpdef list live_members(list members, dict productive):
+    """Return the members whose values there are."""
+    cdef list found = []
+    cdef Member member
+    for member in members:
+        if productive[member.state]:
+            found.append(member)
+    return found
+
+
+cpdef Py_ssize_t count_live(list members, dict productive) except -2:
+    """Return how many members have values; -1 if one that must be there has none."""
+    cdef Py_ssize_t count = 0
+    cdef Member member
+    for member in members:
+        if productive[member.state]:
+            count += 1
+        elif member.required:
+            return -1
+    return count
+
+
+cpdef int add_states(list members, set seen, list states) except -1:
+    """Add the states of the members that were not seen yet."""
+    cdef Member member
+    for member in members:
+        if member.state not in seen:
+            seen.add(member.state)
+            states.append(member.state)
+    return 0
+
+
+cpdef Py_ssize_t count_required(list members) except -1:
+    """Return how many members must be there."""
+    cdef Py_ssize_t count = 0
+    cdef Member member
+    for member in members:
+        if member.required:
+            count += 1
+    return count
+
+
+cpdef tuple by_declaration(list members):
+    """Return the members that `properties` declares, and the others."""
+    cdef list declared = [], others = []
+    cdef Member member
+    for member in members:
+        (declared if member.declared else others).append(member)
+    return declared, others
+
+
+cpdef Py_ssize_t chain_size(list members) except -1:
+    """Return how many members a chain writes: each place where it may start has its own tail."""
+    cdef Py_ssize_t size = 0, total = len(members), i
+    for i in range(total):
+        size += total - i
+        if (<Member?>members[i]).required:
+            break
+    return size - total + 1 if size else 0
+
+
+# -- expressions -----------------------------------------------------------------------------------------
+
+
+cdef object value_of(Member member, object lowering):
+    """Return the expression of a member's value."""
+    cdef object found = (<dict>lowering.expressions).get(member.state)
+    return lowering.expression(member.state) if found is None else found
+
+
+cpdef list write_members(list members, dict known, object lowering, object colon):
+    """Return the members as expressions: key, colon, value. Equal ones are one, out of ``known``."""
+    cdef list written = []
+    cdef object key, found
+    cdef Member member
+    for member in members:
+        key = (member.name, member.state)
+        found = known.get(key)
+        if found is None:
+            found = known[key] = sequence((spelled(member.name), colon, value_of(member, lowering)))
+        written.append(found)
+    return written
+
+
+cpdef list write_slots(list members, dict known, object lowering, object colon):
+    """Return the members as expressions, each with its slot. Equal ones are one, out of ``known``."""
+    cdef list written = []
+    cdef object key, found
+    cdef Py_ssize_t i
+    cdef Member member
+    for i in range(len(members)):
+        member = <Member?>members[i]
+        key = (member.name, member.state, i)
+        found = known.get(key)
+        if found is None:
+            slot = SLOTS[i] if i < 64 else Slot(i)
+            found = known[key] = sequence((spelled(member.name), slot, colon, value_of(member, lowering)))
+        written.append(found)
+    return written
+
+
+cpdef object write_item(Member member, object expr, dict known, object comma):
+    """Return a member behind another one, which may be left out if it is not required.
+
+    ``known`` holds it by the address of its expression, which lives in what is known.
+    """
+    cdef object key = 2 * <Py_ssize_t><void*>expr + member.required
+    cdef object found = known.get(key)
+    cdef Repeat repeat
+    if found is None:
+        found = sequence((comma, expr))
+        if not member.required:
+            repeat = Repeat.__new__(Repeat)
+            repeat.kind = REPEAT
+            repeat.item = found
+            repeat.min = 0
+            repeat.max = 1
+            repeat.take_item(found)
+            found = repeat
+        known[key] = found
+    return found
+
+
+cpdef list write_chain(
+    list members, list written, dict known, object blank, object comma, list rest, list alone
+):
+    """Return the ways to write members in order, one for each that may come first.
+
+    ``rest``: what comes behind them all; ``alone``: the ways on with no member. What may follow a member
+    is one expression, part of that of the member before it, so that it is lowered once. Cost: linear.
+    """
+    cdef list options = [], tails = []
+    cdef Py_ssize_t total = len(members), first = 0, size = len(rest), i
+    cdef object part, tail
+    cdef tuple items
+    if not total:
+        return list(alone)
+    while first < total - 1 and not (<Member?>members[first]).required:
+        first += 1
+    # behind the last member that may come first there is one way on: all in one
+    items = PyTuple_New((total - first - 1) + size)
+    for i in range(first + 1, total):
+        part = write_item(<Member?>members[i], written[i], known, comma)
+        Py_INCREF(part)
+        PyTuple_SET_ITEM(items, i - first - 1, part)
+    for i in range(size):
+        part = rest[i]
+        Py_INCREF(part)
+        PyTuple_SET_ITEM(items, total - first - 1 + i, part)
+    if not first:
+        options.append(sequence((blank, written[0]) + items))
+    else:
+        tail = items[0] if len(items) == 1 else sequence(items)
+        tails.append(tail)
+        for i in range(first, 0, -1):
+            tail = sequence((write_item(<Member>members[i], written[i], known, comma), tail))
+            tails.append(tail)
+        for i in range(first + 1):
+            options.append(sequence((blank, written[i], tails[first - i])))
+    if not (<Member?>members[first]).required:
+        options.extend(alone)
+    return options

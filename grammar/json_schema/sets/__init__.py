@@ -1,0 +1,1 @@
+"""Sets of JSON values by type: numbers, strings, keys, constants; intersect, complement, decide."""

@@ -1,0 +1,142 @@
+"""Keys without a name whose language can run out, after some beginning or altogether.
+
+No two keys of an object are equal. Where every beginning of a key begins infinitely many, that is checked when a key
+ends: it can always be made longer. Elsewhere the keys that were used are left out of the language of the next one,
+so that no beginning is allowed that only they complete.
+"""
+
+from __future__ import annotations
+
+import json
+import string as string_constants
+from collections.abc import Hashable
+from functools import lru_cache
+from itertools import product
+from typing import Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.sets.finiteness import MANY, at_least, is_plain
+from stackmask.grammar.json_schema.sets.string_sets import MAX_WORDS, Texts, TextsTooLarge, finite_words
+from stackmask.grammar.json_schema.text.strings import lift, literal, string
+
+MAX_LENGTHS: Final = 32  # lengths of keys that are tried where they cannot be counted
+_TRIED: Final = "abxAB01/._-"
+_LETTERS: Final = string_constants.ascii_letters[:36] + string_constants.digits + "_-./: é"
+_NO_KEYS: Final[frozenset[Hashable]] = frozenset()
+
+
+def simplified(texts: Texts) -> Texts:
+    """Return the same set without the complements that are seen to take nothing away from its other parts."""
+    if len(texts.parts) < 2:
+        return texts
+    parts = _without_idle(texts.parts)
+    if len(parts) == len(texts.parts):
+        return texts
+    return Texts(None, texts.low, texts.high, parts, texts.excluded)
+
+
+@lru_cache(1024)
+def _without_idle(parts: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
+    positive = tuple(part for part in parts if not isinstance(part, ir.Complement))
+    if not positive:
+        return parts
+    return positive + tuple(
+        part
+        for part in parts
+        if isinstance(part, ir.Complement) and _may_hold(Texts(parts=(*positive, part.item)))
+    )
+
+
+def _may_hold(texts: Texts) -> bool:
+    """Tell whether there is a member, or that cannot be found out."""
+    try:
+        return not texts.is_empty()
+    except TextsTooLarge:
+        return True
+
+
+def few_keys(texts: Texts) -> list[str] | None:
+    """Return all members if they visibly are few."""
+    if texts.words is not None:
+        return list(texts.words)
+    words = finite_words(texts.expr(), MAX_WORDS)
+    if words is None and any(isinstance(part, ir.Complement) for part in texts.parts):
+        longer = Texts(None, max(1, texts.low), texts.high, texts.parts, texts.excluded)
+        if not _may_hold(longer):  # such as all keys that begin neither with `/` nor with another character
+            return [""] if texts.contains("") else []
+    return words
+
+
+def count_keys(texts: Texts, names: int) -> int:
+    """Return how many members there are at least besides so many names, as far as can be told soon.
+
+    Raises: TextsTooLarge if nothing can be found out.
+    """
+    count = _visible_count(texts)
+    if count is None:
+        # texts that are easily asked for; and members of different lengths are different
+        tried = [char * n for char in _TRIED for n in range(3, MAX_LENGTHS + 1)]
+        if texts.low <= 2:
+            tried += [*_LETTERS, *map("".join, product(_LETTERS, repeat=2))]
+        count = sum(map(texts.contains, tried))
+        if count < MAX_LENGTHS:
+            most = texts.low + MAX_LENGTHS
+            lengths = range(texts.low, 1 + (most if texts.high is None else min(most, texts.high)))
+            count = max(count, sum(not Texts(None, n, n, texts.parts).is_empty() for n in lengths))
+    return count if count >= MANY else max(0, count - len(texts.excluded) - names)
+
+
+def _visible_count(texts: Texts) -> int | None:
+    parts, low, high = texts.parts, texts.low, texts.high
+    if len(parts) > 1:
+        return None
+    if not parts:
+        expr: ir.Expr = ir.Repeat(ir.ANY_CHAR, low, high)
+    elif not low and high is None:
+        expr = parts[0]
+    else:
+        match parts[0]:
+            case ir.Repeat(ir.CharClass() as item, least, most):
+                least = max(least, low)
+                most = high if most is None else most if high is None else min(most, high)
+                expr = ir.Repeat(item, least, most)
+            case _:
+                return None
+    return at_least(expr) if is_plain(expr) else None
+
+
+@ir.never_forbids
+def no_keys(_: Hashable, __: bytes) -> Hashable:
+    """Start an object: no key was used."""
+    return _NO_KEYS
+
+
+@ir.never_forbids
+def use_key(used: Hashable, text: bytes) -> Hashable | None:
+    """Add a key, as JSON text, to those used. It was not used before: ``LeftOverKeys`` has none of them."""
+    assert isinstance(used, frozenset)
+    return used | {json.loads(text)}
+
+
+class LeftOverKeys:
+    """A resolver: the keys that were not used yet, in every spelling."""
+
+    __slots__ = ("body",)
+
+    def __init__(self, expr: ir.Expr) -> None:
+        self.body = lift(expr)
+
+    def __call__(self, used: Hashable) -> ir.Expr:
+        """Return the expression of what is left. Cost: linear in the number of used keys."""
+        assert isinstance(used, frozenset)
+        if not used:
+            return string(self.body)
+        words = tuple(map(literal, sorted(used)))
+        word = words[0] if len(words) == 1 else ir.Choice(words)
+        return string(ir.Intersection((self.body, ir.Complement(word))))
+
+
+@lru_cache(1024)
+def left_over_key(expr: ir.Expr) -> ir.Expr:
+    """Return a key out of the expression that was not used; the same for equal expressions."""
+    return ir.Capture(ir.Dynamic(LeftOverKeys(expr)), use_key)

@@ -1,0 +1,106 @@
+"""What a schema says of null, booleans, numbers and strings: sets, closed under meet, join and complement."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts
+from stackmask.grammar.json_schema.sets.values import ANY
+
+
+class Scalars(NamedTuple):
+    """What holds of null, true and false (bits of ``mask``), of numbers, and of strings.
+
+    ``digits``: the numbers that may be written as digits alone, where those are others than ``number`` says: an
+    integer of draft 4 is written so, and `1.0` is none. ``loose``: more than the schema allows, since a part of
+    it was relaxed; then what is no member is not known either, and the complement is everything.
+    """
+
+    mask: int
+    number: NumberSet
+    text: Texts
+    digits: NumberSet | None = None
+    loose: bool = False
+
+    def meet(self, other: Scalars) -> Scalars:
+        """Return the values of both."""
+        if self is ALL_SCALARS or self is other:
+            return other
+        if other is ALL_SCALARS:
+            return self
+        digits = None
+        if self.digits is not None or other.digits is not None:
+            digits = _meet(self.written_as_digits(), other.written_as_digits())
+        elif (
+            self.number is other.number is NO_NUMBERS
+            and self.text is other.text is NONE
+            and not (self.loose or other.loose)
+        ):
+            return STRUCTURED[self.mask & other.mask]
+        return Scalars(
+            self.mask & other.mask,
+            _meet(self.number, other.number),
+            self.text.meet(other.text),
+            digits,
+            self.loose or other.loose,
+        )
+
+    def join(self, other: Scalars) -> Scalars:
+        """Return the values of either."""
+        digits = None
+        if self.digits is not None or other.digits is not None:
+            digits = _join(self.written_as_digits(), other.written_as_digits())
+        return Scalars(
+            self.mask | other.mask,
+            _join(self.number, other.number),
+            self.text.join(other.text),
+            digits,
+            self.loose or other.loose,
+        )
+
+    def complement(self) -> Scalars:
+        """Return all other values."""
+        if self.loose:
+            return LOOSE
+        return Scalars(
+            ANY & ~self.mask,
+            _complement(self.number),
+            self.text.complement(),
+            None if self.digits is None else _complement(self.digits),
+        )
+
+    def written_as_digits(self) -> NumberSet:
+        """Return the numbers that may be written as digits alone, where they are integers."""
+        return self.number if self.digits is None else self.digits
+
+    def has_numbers(self) -> bool:
+        """Tell whether a number is a value."""
+        if self.number is not NO_NUMBERS and not self.number.is_empty():
+            return True
+        return self.digits is not None and not (self.digits & INTEGERS).is_empty()
+
+
+def _meet(a: NumberSet, b: NumberSet) -> NumberSet:
+    if a is ALL_NUMBERS:
+        return b
+    return a if b is ALL_NUMBERS else a & b
+
+
+def _join(a: NumberSet, b: NumberSet) -> NumberSet:
+    if a is NO_NUMBERS:
+        return b
+    return a if b is NO_NUMBERS else a | b
+
+
+def _complement(numbers: NumberSet) -> NumberSet:
+    if numbers is ALL_NUMBERS:
+        return NO_NUMBERS
+    return ALL_NUMBERS if numbers is NO_NUMBERS else ~numbers
+
+
+ALL_SCALARS: Final = Scalars(ANY, ALL_NUMBERS, ALL)
+NO_SCALARS: Final = Scalars(0, NO_NUMBERS, NONE)
+LOOSE: Final = Scalars(ANY, ALL_NUMBERS, ALL, None, True)
+# by mask, where there are neither numbers nor strings
+STRUCTURED: Final = tuple(Scalars(mask, NO_NUMBERS, NONE) for mask in range(ANY + 1))

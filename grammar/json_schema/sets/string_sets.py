@@ -1,0 +1,329 @@
+"""Sets of strings, as the keywords of strings and of keys describe them: closed under meet, join, complement."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.sets.finiteness import is_endless
+from stackmask.grammar.json_schema.text.strings import ANY_STRING, lift, string, word
+from stackmask.pda.errors import BudgetError
+from stackmask.pda.lowering.questions import Recognizer, is_empty
+
+MAX_WORDS: Final = 256  # words that a finite language is written out to
+MAX_EXPLORED: Final = 20_000  # terms visited to find out whether a set of strings is empty
+
+
+class TextsTooLarge(ValueError):
+    """A question about sets of strings that the budget does not answer."""
+
+
+class Texts:
+    """A regular set of strings (code points).
+
+    ``words``: the members, if they are written out; then nothing else counts. Otherwise those of ``low`` to
+    ``high`` code points that are in every one of ``parts`` and are none of ``excluded``.
+    """
+
+    __slots__ = ("_empty", "_matcher", "excluded", "high", "low", "parts", "spelled", "words")
+
+    def __init__(
+        self,
+        words: dict[str, None] | None = None,
+        low: int = 0,
+        high: int | None = None,
+        parts: tuple[ir.Expr, ...] = (),
+        excluded: dict[str, None] | None = None,
+        nonempty: bool = False,
+    ) -> None:
+        self.words = words
+        self.low = low
+        self.high = high
+        self.parts = parts
+        self.excluded = excluded or {}
+        self.spelled: ir.Expr | None = None  # as JSON writes them, once that was asked for
+        self._empty: bool | None = False if nonempty else None
+        self._matcher: Recognizer | None = None
+
+    def contains(self, text: str) -> bool:
+        """Tell whether the text is a member."""
+        if self.words is not None:
+            return text in self.words
+        if text in self.excluded or len(text) < self.low or (self.high is not None and len(text) > self.high):
+            return False
+        if not self.parts:
+            return True
+        if self._matcher is None:
+            self._matcher = Recognizer(_intersection(self.parts))
+        try:
+            return self._matcher.matches(text.encode())
+        except UnicodeEncodeError:
+            return False
+
+    def meet(self, other: Texts) -> Texts:
+        """Return the strings of both."""
+        if self is ALL or self is other:
+            return other
+        if other is ALL:
+            return self
+        if self.words is not None:
+            words = other.words
+            if words is None:
+                return Texts({word: None for word in self.words if other.contains(word)})
+            if len(words) < len(self.words):  # one word against many is a look-up
+                both = [word for word in words if word in self.words]
+                if len(both) < 2:
+                    return Texts(dict.fromkeys(both))
+            return Texts({word: None for word in self.words if word in words})
+        if other.words is not None:
+            return Texts({word: None for word in other.words if self.contains(word)})
+        high = self.high
+        if other.high is not None:
+            high = other.high if high is None else min(high, other.high)
+        low = max(self.low, other.low)
+        if high is not None and low > high:
+            return NONE
+        parts = self.parts + tuple(part for part in other.parts if part not in self.parts)
+        return Texts(None, low, high, parts, {**self.excluded, **other.excluded})
+
+    def join(self, other: Texts) -> Texts:
+        """Return the strings of either."""
+        if self is ALL or other is ALL:
+            return ALL
+        if self.words is not None and other.words is not None:
+            return Texts({**self.words, **other.words})
+        if other.words is not None:
+            return other.join(self)
+        if self.words is not None:
+            words = [word for word in self.words if not other.contains(word)]
+            if not words:
+                return other
+            if other._only_excludes() and all(word in other.excluded for word in words):
+                left = {word: None for word in other.excluded if word not in self.words}
+                return Texts(excluded=left) if left else ALL
+        elif self._only_excludes() and other._only_excludes():
+            left = {word: None for word in self.excluded if word in other.excluded}
+            return Texts(excluded=left) if left else ALL
+        return Texts(parts=(ir.Choice((self.expr(), other.expr())),))
+
+    def complement(self) -> Texts:
+        """Return every other string."""
+        if self is ALL:
+            return NONE
+        if self.words is not None:
+            return Texts(excluded=dict(self.words)) if self.words else ALL
+        if self._only_excludes():
+            return Texts(dict(self.excluded))
+        if not self.parts and not self.excluded:
+            sides = []
+            if self.low > 0:
+                sides.append(Texts(None, 0, self.low - 1))
+            if self.high is not None:
+                sides.append(Texts(None, self.high + 1))
+            if not sides:
+                return NONE
+            return sides[0] if len(sides) == 1 else sides[0].join(sides[1])
+        if not self.low and self.high is None and len(self.parts) == 1 and not self.excluded:
+            part = self.parts[0]
+            if isinstance(part, ir.Complement):
+                return Texts(parts=(part.item,))
+        return Texts(parts=(ir.Complement(self.expr()),))
+
+    def _only_excludes(self) -> bool:
+        return bool(self.excluded) and not (self.parts or self.low) and self.high is None
+
+    def without(self, words: dict[str, None]) -> Texts:
+        """Return the members that are none of the words."""
+        return self.meet(Texts(excluded=words)) if words else self
+
+    def expr(self) -> ir.Expr:
+        """Return the set as an expression over code points."""
+        if self.words is not None:
+            return _any_of(list(self.words))
+        parts = self.parts
+        if self.low or self.high is not None or not parts:
+            parts = (*parts, ir.Repeat(ir.ANY_CHAR, self.low, self.high))
+        if self.excluded:
+            parts = (*parts, ir.Complement(_any_of(list(self.excluded))))
+        return _intersection(parts)
+
+    def is_endless(self) -> bool:
+        """Tell whether every beginning of a member begins infinitely many, as far as can be read off."""
+        if self is ALL:
+            return True
+        if self.words is not None or self.high is not None:
+            return False
+        return not self.parts or is_endless(_intersection(self.parts))
+
+    def is_empty(self) -> bool:
+        """Tell whether there is no member. Raises: BudgetError if that cannot be found out."""
+        if self._empty is None:
+            if self.words is not None:
+                self._empty = not self.words
+            elif self.high is not None and self.low > self.high:
+                self._empty = True
+            elif not self.parts and (not self.excluded or self.high is None):
+                self._empty = False
+            elif not self.low and self.high is None and not self.excluded and len(self.parts) == 1:
+                self._empty = _is_empty(self.parts[0])
+            else:
+                shortest = _shortest(self.parts[0]) if len(self.parts) == 1 and not self.excluded else None
+                if (
+                    shortest is not None
+                    and self.low <= shortest
+                    and (self.high is None or shortest <= self.high)
+                ):
+                    self._empty = False
+                else:
+                    self._empty = _is_empty(self.expr())
+        return self._empty
+
+
+@lru_cache(16_384)
+def spelled(text: str) -> ir.Expr:
+    """Return every spelling of one text, quotes included: the same expression for the same text."""
+    return word(text)
+
+
+def text_expr(texts: Texts) -> ir.Expr:
+    """Return every spelling of the strings, quotes included."""
+    if texts is ALL:
+        return ANY_STRING
+    if texts.words is not None:
+        written = [spelled(word) for word in texts.words]
+        return written[0] if len(written) == 1 else ir.Choice(tuple(written))
+    if texts.spelled is None:
+        texts.spelled = string(lift(texts.expr()))
+    return texts.spelled
+
+
+def text_set(expr: ir.Expr) -> Texts:
+    """Return the strings of an expression over code points, written out if they are few."""
+    words = finite_words(expr, MAX_WORDS)
+    if words is not None:
+        return Texts(dict.fromkeys(words))
+    return Texts(parts=(expr,))
+
+
+def _any_of(words: list[str]) -> ir.Expr:
+    literals = tuple(ir.Literal(word.encode()) for word in words)
+    return literals[0] if len(literals) == 1 else ir.Choice(literals)
+
+
+def _intersection(parts: tuple[ir.Expr, ...]) -> ir.Expr:
+    return parts[0] if len(parts) == 1 else ir.Intersection(parts)
+
+
+def _shortest(expr: ir.Expr) -> int | None:
+    """Return the length of a shortest member, or None if that cannot be read off the expression."""
+    match expr:
+        case ir.Literal(data):
+            return len(data.decode())
+        case ir.CharClass(ranges):
+            return 1 if ranges else None
+        case ir.Sequence(items):
+            total = 0
+            for item in items:
+                length = _shortest(item)
+                if length is None:
+                    return None
+                total += length
+            return total
+        case ir.Choice(items):
+            lengths = [length for item in items if (length := _shortest(item)) is not None]
+            return min(lengths, default=None)
+        case ir.Repeat(item, low):
+            length = _shortest(item) if low else 0
+            return None if length is None else low * length
+        case _:
+            return None
+
+
+def _is_nullable(expr: ir.Expr) -> bool:
+    match expr:
+        case ir.Literal(data):
+            return not data
+        case ir.Sequence(items) | ir.Intersection(items):
+            return all(map(_is_nullable, items))
+        case ir.Choice(items):
+            return any(map(_is_nullable, items))
+        case ir.Repeat(item, low):
+            return low == 0 or _is_nullable(item)
+        case ir.Complement(item):
+            return not _is_nullable(item)
+        case _:
+            return False
+
+
+@lru_cache(4096)
+def _is_empty(expr: ir.Expr) -> bool:
+    if _is_nullable(expr):
+        return False
+    if not any(
+        isinstance(part, ir.Intersection | ir.Complement) or part == ir.NOTHING for part in ir.walk(expr)
+    ):
+        return False
+    try:
+        return is_empty(expr, MAX_EXPLORED)
+    except BudgetError:
+        raise TextsTooLarge(
+            f"whether any string meets all of its conditions takes more than {MAX_EXPLORED} steps to find out"
+        ) from None
+
+
+def finite_words(expr: ir.Expr, limit: int) -> list[str] | None:
+    """Return all members if the expression visibly has at most ``limit``, else None.
+
+    Finiteness is read off the expression: an intersection counts as finite if one of its items is.
+    """
+    match expr:
+        case ir.Literal(data):
+            return [data.decode()]
+        case ir.CharClass(ranges):
+            if sum(high - low + 1 for low, high in ranges) > limit:
+                return None
+            return [chr(code) for low, high in ranges for code in range(low, high + 1)]
+        case ir.Choice(items):
+            words: dict[str, None] = {}
+            for item in items:
+                more = finite_words(item, limit)
+                if more is None or len(words) + len(more) > limit:
+                    return None
+                words.update(dict.fromkeys(more))
+            return list(words)
+        case ir.Sequence(items):
+            found = [""]
+            for item in items:
+                more = finite_words(item, limit)
+                if more is None or len(found) * len(more) > limit:
+                    return None
+                found = list(dict.fromkeys(a + b for a in found for b in more))
+            return found
+        case ir.Repeat(item, low, high):
+            if high is None:
+                return None
+            one = finite_words(item, limit)
+            if one is None or (len(one) > 1 and high > limit.bit_length()) or high > limit:
+                return None
+            found, level = ([""] if low == 0 else []), [""]
+            for count in range(1, high + 1):
+                level = [a + b for a in level for b in one]
+                if len(level) + len(found) > limit:
+                    return None
+                if count >= low:
+                    found.extend(level)
+            return list(dict.fromkeys(found))
+        case ir.Intersection(items):
+            for i, item in enumerate(items):
+                finite = finite_words(item, limit)
+                if finite is not None:
+                    rest = Texts(parts=items[:i] + items[i + 1 :])
+                    return [word for word in finite if rest.contains(word)]
+            return None
+        case _:
+            return None
+
+
+ALL: Final = Texts()
+NONE: Final = Texts({})

@@ -1,0 +1,105 @@
+"""JSON values by value: numbers as exact fractions, equality as JSON Schema defines it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+from stackmask.grammar.json_schema.document.loading import MAX_EXPONENT
+from stackmask.grammar.json_schema.document.schema_size import MAX_WRITTEN, is_larger
+from stackmask.grammar.json_schema.errors import SchemaError, Where
+
+MAX_VALUE_NESTING: Final = 200  # of `const` and `enum` values
+
+NULL: Final = 1
+TRUE: Final = 2
+FALSE: Final = 4
+NUMBER: Final = 8
+STRING: Final = 16
+ARRAY: Final = 32
+OBJECT: Final = 64
+ANY: Final = 127
+TYPE_NAMES: Final = {
+    "null": NULL,
+    "boolean": TRUE | FALSE,
+    "number": NUMBER,
+    "integer": NUMBER,
+    "string": STRING,
+    "array": ARRAY,
+    "object": OBJECT,
+}
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def exact(value: Any, where: Where, keyword: str) -> Fraction | int:
+    """Return a number of a schema as it was written. Raises: SchemaError if it is none, or not finite."""
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    if isinstance(value, float | Decimal):
+        decimal = value if isinstance(value, Decimal) else Decimal(repr(value))
+        if not decimal.is_finite():
+            raise SchemaError(where, keyword, f"{value} is no JSON number")
+        if abs(decimal.adjusted()) > MAX_EXPONENT:
+            raise SchemaError(where, keyword, f"the exponent of {value} is beyond {MAX_EXPONENT}")
+        fraction = Fraction(decimal)
+        return fraction.numerator if fraction.denominator == 1 else fraction
+    raise SchemaError(where, keyword, f"must be a number, not {shown(value)}")
+
+
+def shown(value: Any) -> str:
+    """Return a value for a message."""
+    if isinstance(value, dict | list):
+        return f"{'an object' if isinstance(value, dict) else 'an array'} of {len(value)}"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else text[:57] + "…"
+
+
+def type_of(value: Any, where: Where, keyword: str) -> int:
+    """Return the type bit of a JSON value. Raises: SchemaError for what JSON does not have."""
+    if value is None:
+        return NULL
+    if value is True:
+        return TRUE
+    if value is False:
+        return FALSE
+    if isinstance(value, str):
+        return STRING
+    if isinstance(value, list | tuple):
+        return ARRAY
+    if isinstance(value, dict):
+        return OBJECT
+    if is_number(value):
+        return NUMBER
+    raise SchemaError(where, keyword, f"{value!r:.60} is no JSON value")
+
+
+def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) -> Hashable:
+    """Return a key that is equal for equal JSON values: 1 and 1.0 are one, true is no number, order of keys is free.
+
+    Raises: SchemaError beyond 200 levels, or for a value of a schema that shares parts without measure.
+    """
+    if depth > MAX_VALUE_NESTING:
+        raise SchemaError(where, keyword, f"the value is nested more than {MAX_VALUE_NESTING} levels deep")
+    kind = type_of(value, where, keyword)
+    if kind == NUMBER:
+        return exact(value, where, keyword)
+    if kind == STRING:
+        return str(value)
+    if keyword and not depth and kind >= ARRAY and is_larger(value):
+        raise SchemaError(
+            where, keyword, f"the value is nested too deeply, or has more than {MAX_WRITTEN:,} parts"
+        )
+    if kind == ARRAY:
+        return ("array", *(canonical(item, where, keyword, depth + 1) for item in value))
+    if kind == OBJECT:
+        return (
+            "object",
+            frozenset((key, canonical(item, where, keyword, depth + 1)) for key, item in value.items()),
+        )
+    return ("", kind)

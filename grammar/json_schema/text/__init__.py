@@ -1,0 +1,1 @@
+"""JSON strings as expressions: how characters and strings are spelled."""

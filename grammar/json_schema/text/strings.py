@@ -1,0 +1,343 @@
+"""JSON strings: from expressions over code points to expressions over their spellings.
+
+JSON writes one text in many ways: `"a"` and `"\\u0061"` are one string. Keywords such as `pattern` and
+`maxLength` speak of the text, the automaton reads the spelling; :func:`lift` is the bridge. A spelling is one
+of, for each code point:
+
+- the character itself, unless it is a control character, a quote or a backslash;
+- the two-character escape, for the eight characters that have one;
+- ``\\uXXXX`` with hexadecimal digits of either case, or a surrogate pair of them beyond U+FFFF.
+
+A lone surrogate (``"\\ud800"``) is no code point, so no spelling holds one: JSON's grammar allows it, Unicode
+does not, and readers disagree about what it means. This narrows what every string of a schema may be.
+
+The spellings of code points are a prefix code: a text is read back from its spelling in one way only. Lifting
+therefore commutes with `&` and `!`, and the lift of a complement is the complement within all spellings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.text.string_spelling import Spelling
+from stackmask.grammar.source import charclass
+
+NARROWING: Final = "A string holds no lone surrogate, spelled \\uD800 to \\uDFFF without its other half."
+"""What the spellings of strings leave out, for reports."""
+
+# escapes of two characters: code point → the character after the backslash
+SHORT_ESCAPES: Final = {
+    0x22: '"',
+    0x5C: "\\",
+    0x2F: "/",
+    0x08: "b",
+    0x0C: "f",
+    0x0A: "n",
+    0x0D: "r",
+    0x09: "t",
+}
+# characters that may not stand for themselves
+_ESCAPED: Final = ((0x00, 0x1F), (0x22, 0x22), (0x5C, 0x5C))
+_PLAIN: Final = charclass.negate(_ESCAPED)
+
+QUOTE: Final = ir.Literal(b'"')
+_BACKSLASH: Final = ir.Literal(b"\\")
+_U: Final = ir.Literal(b"u")
+_SECOND_ESCAPE: Final = ir.Literal(b"\\u")
+_D: Final = ir.CharClass(((0x44, 0x44), (0x64, 0x64)))
+
+# the digits of \uXXXX, and of a surrogate pair but for its two D; "" stands for the `\uD` between the two
+_HEX: Final = "0123456789abcdef"
+_FOUR_DIGITS: Final = (_HEX,) * 4
+_PAIR: Final = ("89ab", _HEX, _HEX, "", "cdef", _HEX, _HEX)
+
+_CACHED_CLASSES: Final = 4096
+_CACHED_TEXTS: Final = 16_384
+_SHORT_TEXT: Final = 64
+
+
+def code_points(value: str) -> ir.Expr:
+    """Return the expression of exactly this text, unlifted. Raises: ValueError for a lone surrogate."""
+    return ir.Literal(value.encode())
+
+
+def string(body: ir.Expr) -> ir.Expr:
+    """Return a lifted expression between quotes."""
+    if isinstance(body, ir.Sequence):
+        return ir.Sequence((QUOTE, *body.items, QUOTE))
+    return ir.Sequence((QUOTE, body, QUOTE))
+
+
+def literal(value: str) -> ir.Expr:
+    """Return every spelling of one text, without the quotes.
+
+    Raises: ValueError for a lone surrogate. Cost: about 0.3 µs a character once its spelling is known; short
+    texts are remembered.
+    """
+    return _TEXTS[value]
+
+
+def literals(values: Iterable[str]) -> tuple[ir.Expr, ...]:
+    """Return every spelling of each text, without the quotes. Raises: ValueError for a lone surrogate."""
+    return tuple(map(_TEXTS.__getitem__, values))
+
+
+def word(value: str) -> ir.Expr:
+    """Return every spelling of one text, with the quotes. Raises: ValueError for a lone surrogate."""
+    if len(value) < 2:
+        return string(literal(value))
+    return _SPELLING.word(value)
+
+
+class _Texts(dict[str, ir.Expr]):
+    """The spellings of texts, made when they are first asked for; short ones are kept."""
+
+    def __missing__(self, value: str) -> ir.Expr:
+        found: ir.Expr
+        if len(value) > 1:
+            found = _SPELLING.text(value)
+        elif value:
+            found = _CHARACTERS[value]
+        else:
+            found = ir.EPSILON
+        if len(value) <= _SHORT_TEXT:
+            if len(self) >= _CACHED_TEXTS:
+                self.clear()
+            self[value] = found
+        return found
+
+
+class _Characters(dict[str, ir.Expr]):
+    """The spellings of characters, made when they are first asked for."""
+
+    def __missing__(self, char: str) -> ir.Expr:
+        found = _character(char)
+        if len(self) < _CACHED_CLASSES:
+            self[char] = found
+        return found
+
+
+_CHARACTERS: Final = _Characters()
+_SPELLING: Final = Spelling(_CHARACTERS, QUOTE)
+_TEXTS: Final = _Texts()
+
+
+def _character(char: str) -> ir.Expr:
+    """Return the spellings of one character: a handful of words, or digits by class beyond U+FFFF."""
+    code = ord(char)
+    if code > 0xFFFF:
+        return _lift_class(((code, code),))
+    plain = char.encode()  # refuses surrogates
+    cases = (sorted({digit, digit.upper()}) for digit in f"{code:04x}")
+    words = [b"\\u" + "".join(digits).encode() for digits in product(*cases)]
+    if code in SHORT_ESCAPES:
+        words.insert(0, b"\\" + SHORT_ESCAPES[code].encode())
+    if code > 0x1F and char not in '"\\':
+        words.insert(0, plain)
+    return ir.Choice(tuple(map(ir.Literal, words)))
+
+
+# -- classes ---------------------------------------------------------------------------------------------
+
+
+@lru_cache(_CACHED_CLASSES)
+def _lift_class(ranges: charclass.Ranges) -> ir.Expr:
+    """Return the spellings of one character out of the ranges. Cost: linear in the ranges, remembered."""
+    if not ranges:
+        return ir.NOTHING
+    numbers: list[ir.Expr] = []
+    if basic := _part(ranges, 0, 0xFFFF):
+        numbers.append(_digits(basic, _FOUR_DIGITS))
+    if beyond := _part(ranges, 0x10000, ir.MAX_CODE_POINT):
+        numbers.append(_sequence(_D, _digits(beyond, _PAIR)))
+    after: list[ir.Expr] = [_sequence(_U, _choice(numbers))]
+    short = [ord(escape) for code, escape in SHORT_ESCAPES.items() if any(a <= code <= b for a, b in ranges)]
+    if short:
+        after.insert(0, ir.CharClass(charclass.normalize((code, code) for code in short)))
+    escaped = _sequence(_BACKSLASH, _choice(after))
+    plain = _intersect(ranges, _PLAIN)
+    return ir.Choice((ir.CharClass(plain), escaped)) if plain else escaped
+
+
+@lru_cache(_CACHED_CLASSES)
+def _digits(ranges: charclass.Ranges, layout: tuple[str, ...]) -> ir.Expr:
+    """Return the numbers in the ranges as digits of a layout, most significant first.
+
+    Digits after which the same may follow are one class, so that runs of code points stay small.
+    """
+    if not layout:
+        return ir.EPSILON
+    if not layout[0]:
+        return _sequence(_SECOND_ESCAPE, _D, _digits(ranges, layout[1:]))
+    size = prod(len(symbols) for symbols in layout[1:] if symbols)
+    rests: dict[int, list[tuple[int, int]]] = {}
+    for low, high in ranges:
+        for digit in range(low // size, high // size + 1):
+            base = digit * size
+            rests.setdefault(digit, []).append((max(low, base) - base, min(high, base + size - 1) - base))
+    groups: dict[charclass.Ranges, list[str]] = {}
+    for digit, rest in rests.items():
+        groups.setdefault(tuple(rest), []).append(layout[0][digit])
+    return _choice(
+        [
+            _sequence(_digit_class("".join(symbols)), _digits(rest, layout[1:]))
+            for rest, symbols in groups.items()
+        ]
+    )
+
+
+@lru_cache(_CACHED_CLASSES)
+def _digit_class(symbols: str) -> ir.Expr:
+    """Return the class of hexadecimal digits in either case."""
+    if len(symbols) == 1 and symbols.isdigit():
+        return ir.Literal(symbols.encode())
+    return ir.CharClass(charclass.normalize((ord(c), ord(c)) for c in symbols + symbols.upper()))
+
+
+def is_free_of_escapes(choice: ir.Choice) -> bool:
+    """Tell whether a choice is all the spellings of a class of characters of which each may stand for itself."""
+    plain = choice.items[0]
+    if len(choice.items) != 2 or not isinstance(plain, ir.CharClass):
+        return False
+    # a class with more in it than this has more escapes
+    spellings = _lift_class(plain.ranges)
+    return choice is spellings or choice == spellings
+
+
+def _part(ranges: charclass.Ranges, low: int, high: int) -> charclass.Ranges:
+    """Return what of the ranges lies between low and high, counted from low."""
+    return tuple((max(a, low) - low, min(b, high) - low) for a, b in ranges if a <= high and b >= low)
+
+
+def _intersect(a: charclass.Ranges, b: charclass.Ranges) -> charclass.Ranges:
+    found: list[tuple[int, int]] = []
+    i = j = 0
+    while i < len(a) and j < len(b):
+        low, high = max(a[i][0], b[j][0]), min(a[i][1], b[j][1])
+        if low <= high:
+            found.append((low, high))
+        if a[i][1] < b[j][1]:
+            i += 1
+        else:
+            j += 1
+    return tuple(found)
+
+
+def _choice(items: list[ir.Expr]) -> ir.Expr:
+    return items[0] if len(items) == 1 else ir.Choice(tuple(items))
+
+
+def _sequence(*parts: ir.Expr) -> ir.Expr:
+    """Return the parts one after the other, neighbouring literals joined."""
+    joined: list[ir.Expr] = []
+    for part in parts:
+        for item in _items(part):
+            if isinstance(item, ir.Literal) and joined and isinstance(joined[-1], ir.Literal):
+                joined[-1] = ir.Literal(joined[-1].data + item.data)
+            else:
+                joined.append(item)
+    return joined[0] if len(joined) == 1 else ir.Sequence(tuple(joined))
+
+
+def _items(expr: ir.Expr) -> tuple[ir.Expr, ...]:
+    """Return the parts to put into a sequence in place of the expression."""
+    if isinstance(expr, ir.Sequence):
+        return expr.items
+    return () if expr is ir.EPSILON else (expr,)
+
+
+ANY_STRING_CHAR: Final = _lift_class(ir.ANY_CHAR.ranges)
+"""Every spelling of one code point."""
+
+ANY_STRING_BODY: Final = ir.Repeat(ANY_STRING_CHAR, 0, None)
+"""Every spelling of every text, without the quotes."""
+
+ANY_STRING: Final = string(ANY_STRING_BODY)
+
+
+# -- expressions -----------------------------------------------------------------------------------------
+
+
+def lift(expr: ir.Expr) -> ir.Expr:
+    """Return every spelling, inside the quotes, of the texts of a regular expression over code points.
+
+    Literals are UTF-8 and byte classes ASCII; calls, captures and special tokens are not regular.
+    Counts of a repetition stay counts: of code points, whatever their spelling.
+    Raises: ValueError for an expression that is not regular text.
+    Cost: linear in the expression; no recursion. Classes and literals are remembered.
+    """
+    match expr:  # the usual leaves, without the machinery
+        case ir.CharClass(ranges):
+            return _lift_class(ranges)
+        case ir.Literal(data):
+            return _lift_literal(data)
+    done: dict[int, ir.Expr] = {}
+    stack: list[tuple[ir.Expr, bool]] = [(expr, False)]
+    while stack:
+        current, ready = stack.pop()
+        if id(current) in done:
+            continue
+        if id(current) in _KEPT:
+            done[id(current)] = _KEPT[id(current)][1]
+        elif ready or not (parts := ir.children(current)):
+            done[id(current)] = _lift_node(current, done)
+        else:
+            stack.append((current, True))
+            stack.extend((part, False) for part in parts)
+    return done[id(expr)]
+
+
+_KEPT: Final[dict[int, tuple[ir.Expr, ir.Expr]]] = {}
+
+
+def keep(expr: ir.Expr) -> ir.Expr:
+    """Lift an expression for the rest of the process, and return it; later lifts of the same object are free.
+
+    For expressions that are made once, such as formats: neither the expression nor its lift is ever dropped.
+    """
+    _KEPT[id(expr)] = (expr, lift(expr))
+    return expr
+
+
+def _lift_node(expr: ir.Expr, done: dict[int, ir.Expr]) -> ir.Expr:
+    """Lift one expression whose children are done."""
+    match expr:
+        case ir.CharClass(ranges):
+            return _lift_class(ranges)
+        case ir.Literal(data):
+            return _lift_literal(data)
+        case ir.Repeat(item, low, high):
+            lifted = done[id(item)]
+            if lifted is ANY_STRING_CHAR and low == 0 and high is None:
+                return ANY_STRING_BODY
+            return ir.Repeat(lifted, low, high)
+        case ir.Sequence(items):
+            return ir.Sequence(tuple(part for item in items for part in _items(done[id(item)])))
+        case ir.Choice(items):
+            return ir.Choice(tuple(done[id(item)] for item in items))
+        case ir.Complement(item):
+            return ir.Intersection((ANY_STRING_BODY, ir.Complement(done[id(item)])))
+        case ir.Intersection(items):
+            return _lift_intersection(items, done)
+        case ir.ByteClass(mask) if mask < 1 << 128:
+            return _lift_class(charclass.normalize((b, b) for b in range(128) if (mask >> b) & 1))
+        case _:
+            raise ValueError(f"not a regular expression over code points: {type(expr).__name__}")
+
+
+def _lift_intersection(items: tuple[ir.Expr, ...], done: dict[int, ir.Expr]) -> ir.Expr:
+    """Lift an intersection; one operand that is no complement keeps all of it within the spellings."""
+    inside = [done[id(item)] for item in items if not isinstance(item, ir.Complement)]
+    narrow = [item for item in inside if item is not ANY_STRING_BODY]
+    outside = [ir.Complement(done[id(item.item)]) for item in items if isinstance(item, ir.Complement)]
+    parts = (*(narrow or (ANY_STRING_BODY,)), *outside)
+    return parts[0] if len(parts) == 1 else ir.Intersection(parts)
+
+
+def _lift_literal(data: bytes) -> ir.Expr:
+    return literal(data.decode())

@@ -1,0 +1,237 @@
+"""Arrays as expressions: leading items, repeated items, and rules per state where items are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.algebra.arrays import ArrayForm
+from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.write.prelude import ANY_ARRAY
+from stackmask.grammar.json_schema.write.unique import enough_values, unique_array
+from stackmask.grammar.json_schema.write.whitespace import Whitespace
+
+if TYPE_CHECKING:
+    from stackmask.grammar.json_schema.nodes.state_values import State
+    from stackmask.grammar.json_schema.write.lowering import Lowering
+
+MAX_COUNTING: Final = 2000  # states of counting items of some kind
+_OPEN: Final = ir.Literal(b"[")
+_CLOSE: Final = ir.Literal(b"]")
+
+Position = tuple[int, tuple[int, ...]]
+"""How many items there were (as far as it matters), and how many of each counted kind."""
+
+
+class Plan:
+    """An array whose items are counted, as an automaton over items."""
+
+    __slots__ = ("accepting", "live", "moves")
+
+    def __init__(self) -> None:
+        self.moves: dict[Position, list[tuple[State, Position]]] = {}
+        self.accepting: set[Position] = set()
+        self.live: set[Position] = set()
+
+
+class ArrayWriter:
+    """Writes arrays for one grammar."""
+
+    def __init__(self, lowering: Lowering) -> None:
+        self.lowering = lowering
+        self.plans: dict[int, tuple[ArrayForm, Plan]] = {}
+
+    def children(self, form: ArrayForm) -> Iterable[State]:
+        """Return the states of all items."""
+        if form.contains and self.lowering.algebra.relax:
+            try:
+                self.plan(form)
+            except UnsupportedSchemaError as error:
+                self.lowering.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
+                form.contains = []
+        if form.contains:
+            return {state for moves in self.plan(form).moves.values() for state, _ in moves}
+        if form.high is not None and form.high <= len(form.prefix):
+            return form.prefix
+        return [*form.prefix, form.rest]
+
+    def is_productive(self, form: ArrayForm) -> bool:
+        """Tell whether there is such an array, as far as is known of its items."""
+        productive = self.lowering.productive
+        if form.contains:
+            return self.find_live(self.plan(form))
+        for i in range(min(form.low, len(form.prefix))):
+            if not productive[form.prefix[i]]:
+                return False
+        if form.low > len(form.prefix) and not productive[form.rest]:
+            return False
+        return not form.unique or form.low < 2 or enough_values(self.lowering, form)
+
+    def expression(self, form: ArrayForm) -> ir.Expr:
+        """Return the expression of an array."""
+        if form.unique is False:
+            self.lowering.algebra.unsupported(
+                self.lowering.algebra.where(form.rest), "uniqueItems", "its negation: two items must be equal"
+            )
+        if form.unique:
+            try:
+                return unique_array(self.lowering, form)
+            except UnsupportedSchemaError as error:
+                if not self.lowering.algebra.relax:
+                    raise
+                self.lowering.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
+        if form.contains:
+            return self.counted(form)
+        productive = self.lowering.productive
+        prefix = form.prefix
+        high = form.high
+        if not prefix and not form.rest and not form.low and high is None:  # any array
+            self.lowering.uses_prelude = True
+            return ANY_ARRAY
+        for i, state in enumerate(prefix):
+            if not productive[state]:
+                prefix, high = prefix[:i], i
+                break
+        if (high is None or high > len(prefix)) and not productive[form.rest]:
+            high = len(prefix)
+        items = [self.lowering.expression(state) for state in prefix]
+        rest = None
+        if high is None or high > len(prefix):
+            rest = self.lowering.expression(form.rest)
+        return array(self.lowering.whitespace, items[:high], rest, form.low, high)
+
+    # -- counting ----------------------------------------------------------------------------------------
+
+    def plan(self, form: ArrayForm) -> Plan:
+        """Return the automaton of an array with counted items.
+
+        Raises: UnsupportedSchemaError beyond 2,000 states.
+        """
+        known = self.plans.get(id(form))
+        if known is not None:
+            return known[1]
+        algebra = self.lowering.algebra
+        plan = Plan()
+        cap = max(len(form.prefix), form.low, *(start for start, *_ in form.contains))
+        if form.high is not None:
+            cap = max(cap, form.high)
+        start: Position = (0, (0,) * len(form.contains))
+        todo = [start]
+        plan.moves[start] = []
+        while todo:
+            position = todo.pop()
+            index, counts = position
+            if index >= form.low and all(
+                counts[i] >= least for i, (_, _, least, _) in enumerate(form.contains)
+            ):
+                plan.accepting.add(position)
+            if form.high is not None and index >= form.high:
+                continue
+            item = form.prefix[index] if index < len(form.prefix) else form.rest
+            for state, after in self._marked(form, item, index, counts):
+                target = (min(index + 1, cap), after)
+                plan.moves[position].append((state, target))
+                if target not in plan.moves:
+                    if len(plan.moves) >= MAX_COUNTING:
+                        raise UnsupportedSchemaError(
+                            algebra.where(frozenset((form.contains[0][1],))),
+                            "contains",
+                            f"counting the items takes more than {MAX_COUNTING} states",
+                        )
+                    plan.moves[target] = []
+                    todo.append(target)
+        self.plans[id(form)] = (form, plan)
+        return plan
+
+    def _marked(
+        self, form: ArrayForm, item: State, index: int, counts: tuple[int, ...]
+    ) -> list[tuple[State, tuple[int, ...]]]:
+        """Return the kinds of the next item: its state, and the counts after it."""
+        algebra = self.lowering.algebra
+        options: list[list[tuple[int, int]]] = []  # per counted kind: (literal or 1, count)
+        for (start, literal, least, most), count in zip(form.contains, counts, strict=True):
+            if index < start or (most is None and count >= least):
+                options.append([(1, count)])
+            elif most is None:
+                options.append([(1, count), (literal, count + 1)])
+            else:
+                options.append([(-literal, count)])
+                if count < most:
+                    options[-1].append((literal, count + 1))
+        found = []
+        for choice in product(*options):
+            state = algebra.state([*item, *(literal for literal, _ in choice)])
+            if not algebra.clashes(state):
+                found.append((state, tuple(count for _, count in choice)))
+        return found
+
+    def find_live(self, plan: Plan) -> bool:
+        """Find the positions from which the array can end, with items that have values."""
+        productive = self.lowering.productive
+        live = set(plan.accepting)
+        changed = True
+        while changed:
+            changed = False
+            for position, moves in plan.moves.items():
+                if position not in live and any(
+                    target in live and productive.get(state) for state, target in moves
+                ):
+                    live.add(position)
+                    changed = True
+        plan.live = live
+        return (0, next(iter(plan.moves))[1]) in live
+
+    def counted(self, form: ArrayForm) -> ir.Expr:
+        """Return an array whose items are counted: a rule per position."""
+        lowering, ws = self.lowering, self.lowering.whitespace
+        plan = self.plan(form)
+        self.find_live(plan)
+        start = (0, (0,) * len(form.contains))
+        names = {position: lowering.fresh("items") for position in plan.moves if position in plan.live}
+
+        def moves(position: Position, before: ir.Expr) -> list[ir.Expr]:
+            joined: dict[Position, list[ir.Expr]] = {}
+            for state, target in plan.moves[position]:
+                if target in plan.live and lowering.productive.get(state):
+                    joined.setdefault(target, []).append(lowering.expression(state))
+            return [
+                ir.Sequence((before, lowering.choice(items), ir.RuleRef(names[target])))
+                for target, items in joined.items()
+            ]
+
+        for position, name in names.items():
+            options = moves(position, ws.item)
+            if position in plan.accepting:
+                options.append(ir.Sequence((ws.close, _CLOSE)))
+            lowering.rules[name] = ir.Rule(name, lowering.choice(options))
+        first = moves(start, ws.open)
+        if start in plan.accepting:
+            first.append(ir.Sequence((ws.empty, _CLOSE)))
+        return ir.Sequence((_OPEN, lowering.choice(first)))
+
+
+def array(ws: Whitespace, prefix: list[ir.Expr], rest: ir.Expr | None, low: int, high: int | None) -> ir.Expr:
+    """Return an array of leading items, then ``rest`` repeated, ``low`` to ``high`` items in all."""
+    empty = ir.Sequence((ws.empty, _CLOSE))
+    end = (ws.close, _CLOSE)
+    if high == 0 or (not prefix and rest is None):
+        return ir.Sequence((_OPEN, ws.empty, _CLOSE))
+    comma = ws.item
+    tail: ir.Expr | None = None  # what may follow the items written so far, from the last one backwards
+    count = len(prefix)
+    if rest is not None:
+        more_high = None if high is None else high - max(count, 1)
+        more_low = max(0, low - max(count, 1))
+        tail = ir.Repeat(ir.Sequence((comma, rest)), more_low, more_high)
+    if not prefix:
+        assert rest is not None and tail is not None
+        some = ir.Sequence((ws.open, rest, tail, *end))
+    else:
+        for i in range(count - 1, 0, -1):
+            item = ir.Sequence((comma, prefix[i])) if tail is None else ir.Sequence((comma, prefix[i], tail))
+            tail = item if low > i else ir.Repeat(item, 0, 1)
+        parts = (prefix[0],) if tail is None else (prefix[0], tail)
+        some = ir.Sequence((ws.open, *parts, *end))
+    return ir.Sequence((_OPEN, some if low > 0 else ir.Choice((some, empty))))

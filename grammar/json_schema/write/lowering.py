@@ -1,0 +1,307 @@
+"""From what states mean to rules over expressions: finds all states, drops what has no value, writes the rest."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.algebra.algebra import Algebra
+from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError, Where
+from stackmask.grammar.json_schema.nodes.leaf_cache import remember
+from stackmask.grammar.json_schema.nodes.object_members import add_states
+from stackmask.grammar.json_schema.nodes.state_values import State, Value
+from stackmask.grammar.json_schema.sets.numbers import (
+    ALL_NUMBERS,
+    INTEGERS,
+    NO_NUMBERS,
+    NumberSet,
+    UnsupportedNumber,
+)
+from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, text_expr
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
+from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
+from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
+from stackmask.grammar.json_schema.write.indentation import beside_depth
+from stackmask.grammar.json_schema.write.numbers.number_spellings import NARROWING
+from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
+from stackmask.grammar.json_schema.write.prelude import prelude
+from stackmask.grammar.json_schema.write.whitespace import Whitespace
+
+START: Final = "root"
+ANY_NUMBER: Final = ALL_NUMBERS.expr()
+ANY_INTEGER: Final = INTEGERS.expr()
+ANY_WHOLE: Final = INTEGERS.expr(zero_fractions=False)
+_WORDS: Final = ((NULL, ir.Literal(b"null")), (TRUE, ir.Literal(b"true")), (FALSE, ir.Literal(b"false")))
+
+
+class Lowering:
+    """Writes the rules of one schema."""
+
+    def __init__(self, algebra: Algebra, whitespace: Whitespace, any_order: bool) -> None:
+        self.algebra = algebra
+        self.whitespace = whitespace
+        self.any_order = any_order
+        self.productive: dict[State, bool] = {}
+        self.expressions: dict[State, ir.Expr] = {}
+        self.rules: dict[str, ir.Rule] = {}
+        self.todo: list[tuple[str, Value]] = []
+        self.uses_prelude = False
+        self.counter = 0
+        self.noted_strings = False
+        self.noted_numbers = False  # whether the report says how numbers are spelled
+        self.arrays = ArrayWriter(self)
+        self.objects = ObjectWriter(self)
+
+    def run(self) -> ir.RuleSet:
+        """Return the rules. Raises: UnsatisfiableSchemaError if no value is valid."""
+        algebra = self.algebra
+        start = algebra.state((algebra.start,))
+        self.find_productive(start)
+        if not self.productive[start]:
+            raise UnsatisfiableSchemaError(algebra.where(start), "", self.why(start))
+        self.rules[START] = ir.Rule(START, ir.EPSILON)  # the first rule, written last
+        body = self.expression(start)
+        while self.todo:
+            name, value = self.todo.pop()
+            self.rules[name] = ir.Rule(name, self.body(value))
+        self.rules[START] = ir.Rule(START, body)
+        if self.uses_prelude:
+            self.rules.update(prelude(self.whitespace))
+        rules = ir.RuleSet(self.rules, START)
+        return beside_depth(rules) if self.whitespace.nested else rules
+
+    def forget(self) -> None:
+        """Let go of the writers, which refer back: all is freed at once, and not left to the garbage collector."""
+        del self.arrays, self.objects
+
+    # -- which states have a value -----------------------------------------------------------------------
+
+    def find_productive(self, start: State) -> None:
+        """Decide for every state that the start needs whether it has a value (least fixpoint)."""
+        algebra = self.algebra
+        nodes = algebra.nodes
+        order: list[tuple[State, Value]] = []
+        seen = {start}
+        todo = [start]
+        while todo:
+            state = todo.pop()
+            if not state:
+                self.productive[state] = True
+                continue
+            if state in self.productive:
+                continue
+            if len(state) == 1:
+                (literal,) = state
+                if literal > 0 and nodes[literal].leaf is not None:
+                    self.productive[state] = True
+                    continue
+            value = algebra.value(state)
+            order.append((state, value))
+            for form in value.objects:
+                add_states(form.members, seen, todo)
+                if form.classes:
+                    for child in self.objects.other_children(form):
+                        if child not in seen:
+                            seen.add(child)
+                            todo.append(child)
+            for array in value.arrays:
+                for child in self.arrays.children(array):
+                    if child not in seen:
+                        seen.add(child)
+                        todo.append(child)
+        productive = self.productive
+        unknown = []
+        for entry in order:
+            state, value = entry
+            if value.has_scalars():
+                productive[state] = True
+            else:
+                productive[state] = False
+                unknown.append(entry)
+        changed = True
+        while changed and unknown:
+            changed = False
+            left = []
+            for entry in reversed(unknown):  # children mostly come after their parents
+                state, value = entry
+                if any(map(self.objects.is_productive, value.objects)) or any(
+                    map(self.arrays.is_productive, value.arrays)
+                ):
+                    productive[state] = changed = True
+                else:
+                    left.append(entry)
+            left.reverse()
+            unknown = left
+
+    def why(self, start: State) -> str:
+        """Return why a state has no value, by following what must be there."""
+        algebra = self.algebra
+        path: list[str] = []
+        state = start
+        for _ in range(20):
+            value = algebra.value(state)
+            form = value.objects[0] if value.objects else None
+            blocked = None
+            if form is not None:
+                blocked = next(
+                    (m for m in form.members if m.required and not self.productive.get(m.state, True)), None
+                )
+            if blocked is None:
+                break
+            path.append(blocked.name)
+            state = blocked.state
+        places = sorted({algebra.place(literal) for literal in state})[:6]
+        at = f"at {'/'.join(path)}: " if path else ""
+        return f"no value is valid: {at}these parts clash: {', '.join(places) or 'the schema is false'}"
+
+    # -- expressions -------------------------------------------------------------------------------------
+
+    def is_live(self, state: State) -> bool:
+        """Tell whether a state has a value; also for states that were not asked for before."""
+        if state not in self.productive:
+            self.find_productive(state)
+        return self.productive[state]
+
+    def fresh(self, kind: str) -> str:
+        """Return a rule name that is not used yet."""
+        self.counter += 1
+        return f"{kind}{self.counter}"
+
+    def expression(self, state: State) -> ir.Expr:
+        """Return the expression of a productive state; arrays and objects are rules of their own."""
+        found = self.expressions.get(state)
+        if found is not None:
+            return found
+        node = None
+        if len(state) == 1:
+            (literal,) = state
+            if literal > 0:
+                node = self.algebra.nodes[literal]
+        if not state:
+            self.uses_prelude = True
+            result: ir.Expr = ir.RuleRef("json")
+        elif node is not None and node.leaf is not None:
+            result = node.leaf.expr
+            if node.leaf.numbers:
+                self.note_numbers(node.where)
+            if node.leaf.strings:
+                self.note_strings(node.where)
+        else:
+            value = self.algebra.value(state)
+            if value.arrays or value.objects:
+                name = self.fresh("value")
+                self.todo.append((name, value))
+                result = ir.RuleRef(name)
+            else:
+                before = self.counter
+                result = _choice(self.scalars(value))
+                if node is not None and node.content is not None and self.counter == before:
+                    remember(node, result)
+        self.expressions[state] = result
+        return result
+
+    @property
+    def all_numbers(self) -> NumberSet:
+        return ALL_NUMBERS
+
+    def structured(self, state: State) -> ir.Expr:
+        """Return the arrays and objects of a state."""
+        if not state:
+            self.uses_prelude = True
+            return ir.Choice((ir.RuleRef("json.array"), ir.RuleRef("json.object")))
+        value = self.algebra.value(state)
+        name = self.fresh("value")
+        self.rules[name] = ir.Rule(name, _choice(self.containers(value)))
+        return ir.RuleRef(name)
+
+    def body(self, value: Value) -> ir.Expr:
+        """Return the body of the rule of a state."""
+        if not value.mask and value.number is NO_NUMBERS and value.text is NONE:  # arrays and objects alone
+            return _choice(self.containers(value))
+        return _choice([*self.scalars(value), *self.containers(value)])
+
+    def containers(self, value: Value) -> list[ir.Expr]:
+        """Return the expressions of the arrays and objects of a value."""
+        arrays, objects = self.arrays, self.objects
+        if (
+            len(value.objects) == 1
+            and not value.arrays
+            and self.productive.get(value.state)
+            and not value.has_scalars()
+        ):
+            # nearly always: what has a value has one of these
+            found = [objects.expression(value.objects[0])]
+            return list(map(self.whitespace.around, found)) if self.whitespace.nested else found
+        found = [arrays.expression(form) for form in value.arrays if arrays.is_productive(form)]
+        found += [objects.expression(form) for form in value.objects if objects.is_productive(form)]
+        return list(map(self.whitespace.around, found)) if self.whitespace.nested else found
+
+    def scalars(self, value: Value) -> list[ir.Expr]:
+        """Return the expressions of the scalar values."""
+        options: list[ir.Expr] = [word for bit, word in _WORDS if value.mask & bit] if value.mask else []
+        number = value.number
+        if value.digits is not None:
+            options.append(self.numbers(value))
+        elif number is ALL_NUMBERS:
+            options.append(ANY_NUMBER)
+        elif number is INTEGERS:
+            options.append(ANY_WHOLE if value.whole else ANY_INTEGER)
+        elif value.has_numbers():
+            options.append(self.numbers(value))
+        if value.has_strings():
+            options.append(text_expr(value.text))
+            if value.text is not ALL and value.text.words is None:
+                self.note_strings(self.algebra.where(value.state))
+        return options
+
+    def note_strings(self, where: Where) -> None:
+        """Let the report say, once, how strings are spelled."""
+        if not self.noted_strings:
+            self.noted_strings = True
+            self.algebra.report.add("narrowed", where, "", f"strings: {STRING_NARROWING}")
+
+    def note_numbers(self, where: Where) -> None:
+        """Let the report say, once, how numbers are spelled."""
+        if not self.noted_numbers:
+            self.noted_numbers = True
+            self.algebra.report.add("narrowed", where, "", f"numbers: {NARROWING}")
+
+    def numbers(self, value: Value) -> ir.Expr:
+        """Return the spellings of the numbers of a value."""
+        algebra = self.algebra
+        if not value.whole:
+            self.note_numbers(algebra.where(value.state))
+        try:
+            if value.digits is not None:
+                return _choice(_numbers_and_digits(value.number, value.digits))
+            written = value.number.spelling(f"number{self.counter + 1}", zero_fractions=not value.whole)
+        except UnsupportedNumber as error:
+            algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))
+            return ALL_NUMBERS.expr()
+        if written.rules:
+            self.counter += 1
+            self.rules.update((name, ir.Rule(name, body)) for name, body in written.rules.items())
+        return written.expr
+
+    def choice(self, options: list[ir.Expr]) -> ir.Expr:
+        """Return any of the expressions."""
+        return _choice(options)
+
+
+def _numbers_and_digits(numbers: NumberSet, digits: NumberSet) -> list[ir.Expr]:
+    """Return the spellings of numbers beside integers of draft 4, which are written as digits alone."""
+    both = numbers - (INTEGERS - digits)
+    alone = digits - numbers
+    with_fraction = (numbers & INTEGERS) - digits
+    options: list[ir.Expr] = []
+    if not both.is_empty():
+        options.append(both.expr())
+    if not alone.is_empty():
+        options.append(alone.expr(zero_fractions=False))
+    if not with_fraction.is_empty():
+        options.append(ir.Intersection((with_fraction.expr(), ir.Complement(ANY_WHOLE))))
+    return options
+
+
+def _choice(options: list[ir.Expr]) -> ir.Expr:
+    return options[0] if len(options) == 1 else ir.Choice(tuple(options))

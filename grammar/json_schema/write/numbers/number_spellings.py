@@ -1,0 +1,245 @@
+"""From sets of numbers to expressions: which spelling is written by which module, and the signs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.sets.numbers import (
+    ALL,
+    TOP,
+    Class,
+    Cut,
+    NumberSet,
+    Piece,
+    Rational,
+    class_has,
+    is_point,
+)
+from stackmask.grammar.json_schema.write.numbers import decimals as d
+from stackmask.grammar.json_schema.write.numbers.digits import DigitAutomaton, ScaledClass
+from stackmask.grammar.json_schema.write.numbers.scientific import (
+    ANY_MAGNITUDE,
+    LARGE,
+    POSITIVE_MAGNITUDE,
+    SMALL,
+    scientific,
+    scientific_value,
+)
+
+LISTED_VALUES: Final = 300  # sets with multiples and no more values than this are written out as a list
+
+_LEAST_LARGE: Final = 10 ** LARGE[0]
+_LEAST_PLAIN: Final = Fraction(1, 10 ** (-SMALL[1] - 1))
+_MINUS: Final = ir.Literal(b"-")
+_ZERO_CUT: Final[Cut] = (0, 0, 0)
+_AFTER_ZERO: Final[Cut] = (0, 0, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """An expression and the rules that it refers to, by name; not to be changed."""
+
+    expr: ir.Expr
+    rules: dict[str, ir.Expr]
+
+
+def expr(numbers: NumberSet, *, zero_fractions: bool = True) -> ir.Expr:
+    """Return the spellings of a set as one expression without references; see ``NumberSet.expr``."""
+    return _write_plain(numbers.pieces, zero_fractions)
+
+
+def spelling(numbers: NumberSet, prefix: str, *, zero_fractions: bool = True) -> Spelling:
+    """Return the spellings of a set, with rules where that is smaller; see ``NumberSet.spelling``."""
+    if not _needs_digits(numbers.pieces):
+        return Spelling(_write_plain(numbers.pieces, zero_fractions), {})
+    return _write_with_rules(numbers.pieces, zero_fractions, prefix)
+
+
+@lru_cache(1024)
+def _needs_digits(pieces: tuple[Piece, ...]) -> bool:
+    return any(terms != ALL and _decimals_of(terms) is None for _, _, terms in pieces)
+
+
+@lru_cache(1024)
+def _write_plain(pieces: tuple[Piece, ...], zeros: bool) -> ir.Expr:
+    return _write(pieces, zeros, None)[0]
+
+
+@lru_cache(32)  # these can be large
+def _write_with_rules(pieces: tuple[Piece, ...], zeros: bool, prefix: str) -> Spelling:
+    return Spelling(*_write(pieces, zeros, prefix))
+
+
+def _write(pieces: tuple[Piece, ...], zeros: bool, prefix: str | None) -> tuple[ir.Expr, dict[str, ir.Expr]]:
+    zeros = zeros or not all(map(_is_whole, pieces))
+    positive = _from_zero(pieces)
+    negative = _from_zero(
+        tuple((_mirror(high), _mirror(low), terms) for low, high, terms in reversed(pieces))
+    )
+    rules: dict[str, ir.Expr] = {}
+    if positive == negative:
+        items = _magnitudes(positive, zeros, prefix and f"{prefix}.d", rules)
+        if not items:
+            return ir.NOTHING, {}
+        return d.sequence(ir.Repeat(_MINUS, 0, 1), d.choice(items)), rules
+    items = _magnitudes(positive, zeros, prefix and f"{prefix}.p", rules)
+    below = _magnitudes(negative, zeros, prefix and f"{prefix}.n", rules)
+    if below:
+        items.append(d.sequence(_MINUS, d.choice(below)))
+    return (d.choice(items) if items else ir.NOTHING), rules
+
+
+def _is_whole(piece: Piece) -> bool:
+    """Tell whether the piece holds whole numbers only."""
+    low, high, terms = piece
+    if is_point(low, high):
+        return type(low[1]) is int
+    return all(type(lattice) is int for lattice, _ in terms)
+
+
+def _mirror(cut: Cut) -> Cut:
+    return (0, -cut[1], 1 - cut[2]) if cut[0] == 0 else (-cut[0], 0, 0)
+
+
+def _from_zero(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Return what of the pieces is not negative."""
+    return tuple((max(low, _ZERO_CUT), high, terms) for low, high, terms in pieces if high > _ZERO_CUT)
+
+
+def _decimals_of(terms: Class) -> int | None:
+    """Return n where the class is the multiples of 10**-n."""
+    if len(terms) != 1:
+        return None
+    [(step, excluded)] = terms
+    if step is None or excluded:
+        return None
+    if step == 1:
+        return 0
+    if type(step) is Fraction and step.numerator == 1:
+        places = _places(step)
+        return places if step.denominator == 10**places else None
+    return None
+
+
+def _places(value: Rational) -> int:
+    """Return how many decimals a value has."""
+    rest = value.denominator
+    if rest == 1:
+        return 0
+    twos = (rest & -rest).bit_length() - 1
+    rest >>= twos
+    fives = 0
+    while rest > 1:
+        rest //= 5
+        fives += 1
+    return max(twos, fives)
+
+
+def _bound(cut: Cut, closed_side: int) -> d.Bound:
+    places = _places(cut[1])
+    return int(cut[1] * 10**places), places, cut[2] == closed_side
+
+
+def _magnitudes(
+    pieces: tuple[Piece, ...], zeros: bool, prefix: str | None, rules: dict[str, ir.Expr]
+) -> list[ir.Expr]:
+    """Return the alternatives of magnitudes, the pieces of which begin at zero or later."""
+    found: list[ir.Expr] = []
+    values: list[Rational] = []
+    others: list[Piece] = []
+    for piece in pieces:
+        low, high, terms = piece
+        if is_point(low, high):
+            if class_has(terms, low[1]):  # where a piece is cut at zero it may be of any class
+                values.append(low[1])
+        elif terms == ALL and high == TOP and low == _ZERO_CUT:
+            found.append(ANY_MAGNITUDE)
+        elif terms == ALL and high == TOP and low == _AFTER_ZERO:
+            found.append(POSITIVE_MAGNITUDE)
+        elif terms == ALL or (places := _decimals_of(terms)) is not None:
+            decimals = None if terms == ALL else places
+            start, stop = _bound(low, 0), None if high == TOP else _bound(high, 1)
+            plain = d.interval(start, stop, decimals, zeros)
+            if plain != ir.NOTHING:
+                found.append(plain)
+            if zeros:
+                found += scientific(start, stop, decimals)
+        elif (few := NumberSet((piece,)).values(LISTED_VALUES)) is not None:
+            values += few
+        else:
+            others.append(piece)
+    if values:
+        found += _listed(values, zeros)
+    if others:
+        automaton = _automaton(tuple(others), zeros)
+        written, more = automaton.spelling(prefix)
+        if written != ir.NOTHING:
+            found.append(written)
+        rules.update(more)
+    return found
+
+
+def _listed(values: list[Rational], zeros: bool) -> list[ir.Expr]:
+    """Return the spellings of single values: whole ones, then those with decimals."""
+    whole = [ir.Literal(b"%d" % value) for value in values if type(value) is int]
+    found: list[ir.Expr] = []
+    if whole:
+        found.append(d.sequence(d.choice([*whole]), d.fraction(0, zeros)))
+    decimal: list[ir.Expr] = []
+    for value in values:
+        if zeros and value and (value >= _LEAST_LARGE or value < _LEAST_PLAIN):
+            places = _places(value)
+            power = scientific_value(int(value * 10**places), places)
+            if power != ir.NOTHING:
+                found.append(power)
+        if type(value) is not int:
+            places = _places(value)
+            digits = str(int(value * 10**places)).rjust(places + 1, "0")
+            decimal.append(ir.Literal(f"{digits[:-places]}.{digits[-places:]}".encode()))
+    if decimal:
+        found.append(d.sequence(d.choice(decimal), d.ZEROS))
+    return found
+
+
+@lru_cache(32)
+def _automaton(pieces: tuple[Piece, ...], zeros: bool) -> DigitAutomaton:
+    """Return the automaton of pieces with multiples, in whole units."""
+    steps = sorted(
+        {q for _, _, terms in pieces for lattice, excluded in terms for q in (*excluded, lattice) if q}
+    )
+    ends = [cut[1] for low, high, _ in pieces for cut in (low, high) if cut[0] == 0]
+    scale = max(map(_places, [*steps, *ends]))
+    unit = 10**scale
+    index = {step: i for i, step in enumerate(steps)}
+
+    def scaled_class(terms: Class) -> ScaledClass:
+        return frozenset(
+            (None if lattice is None else index[lattice], frozenset(index[q] for q in excluded))
+            for lattice, excluded in terms
+        )
+
+    def position(cut: Cut) -> int | None:
+        return None if cut == TOP else 2 * int(cut[1] * unit) + cut[2]
+
+    return DigitAutomaton(
+        tuple((position(low) or 0, position(high), scaled_class(terms)) for low, high, terms in pieces),
+        tuple(int(step * unit) for step in steps),
+        scale,
+        fractions=zeros,
+    )
+
+
+NARROWING: Final = (
+    "Every value has all its plain spellings (-0 is 0, zeros may follow the decimals). Spellings with an exponent:"
+    " all of JSON's where every number, every one from 0 on or every one beyond 0 is allowed. Elsewhere one digit"
+    " that is not 0, an optional fraction and an exponent from -324 to -4 or from 7 to 308, with or without +,"
+    " with at most one leading zero; between bounds only in decades that are allowed as a whole, and for single"
+    " values and the bounds of numbers with any decimals; where whole numbers or multiples of 0.1, 0.01, … are"
+    " asked for, with as many decimals in the mantissa as any of the exponents makes exact, 16 at most if the"
+    " exponent makes 16 exact; no exponents with other multiples, and none for 0."
+)
+"""What the spellings of numbers leave out, for reports. (Bounds: ``scientific.SMALL``, ``scientific.LARGE``.)"""

@@ -1,0 +1,517 @@
+"""``uniqueItems``: no two items of equal value, in whatever spelling, and never a dead end.
+
+Items with few values are *slots*: each value may be taken once, as keys of an object are. Strings without end are
+captured and compared like keys. Other items without end are captured, and their JSON texts read and compared by
+value; then after every beginning of an item there must be a value that was not used, which the kinds allowed here
+have: a text that would end in a used value can always be made longer.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.algebra.arrays import ArrayForm
+from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.sets.numbers import INTEGERS, NumberSet, UnsupportedNumber, finite
+from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words, text_expr
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, canonical
+from stackmask.grammar.json_schema.text.strings import lift, literal, string
+
+if TYPE_CHECKING:
+    from stackmask.grammar.json_schema.nodes.state_values import State, Value
+    from stackmask.grammar.json_schema.write.lowering import Lowering
+
+MAX_VALUES: Final = 512  # values of items that are told apart by slots
+MAX_SINGLE: Final = 4  # values that may come once among items without end: rules double with each
+_OPEN: Final = ir.Literal(b"[")
+_CLOSE: Final = ir.Literal(b"]")
+_MAY_CLOSE: Final = ir.KeyTest("close")
+_MAY_GO_ON: Final = ir.KeyTest("continue")
+_UNDECLARED: Final = ir.KeyTest("undeclared")
+_CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
+
+_PLAIN: Final = "integers are digits alone, and other numbers have no exponent"
+
+_OpenSet = frozenset[Hashable]
+
+
+@ir.never_forbids
+def begin_set(_: Hashable, __: bytes) -> Hashable:
+    """Start with no value used. Whatever was kept account of outside comes back when the array's scope ends."""
+    return frozenset()
+
+
+def may_repeat(used: Hashable, begun: bytes) -> bool:
+    """Tell whether the JSON text of a used value, in any spelling, may begin like this."""
+    if not isinstance(used, frozenset):
+        return False  # the capture is another action's
+    if not used or not begun:
+        return bool(used)
+    if begun[:1] == b'"':
+        if b"\\" in begun:
+            return True
+        return any(isinstance(value, str) and value.encode().startswith(begun[1:]) for value in used)
+    if begun[:1] in b"[{":
+        return any(isinstance(value, tuple) and len(value[0]) > 0 for value in used)
+    return True
+
+
+@ir.may_forbid_if(may_repeat)
+def add_value(used: Hashable, text: bytes) -> Hashable | None:
+    """Add the value of a JSON text; None if it was used before."""
+    assert isinstance(used, frozenset)
+    value = canonical(json.loads(text, parse_float=Decimal))
+    return None if value in used else used | {value}
+
+
+@ir.never_forbids
+def add_left_over(used: Hashable, text: bytes) -> Hashable | None:
+    """As ``add_value``, for values that were not used before."""
+    return add_value(used, text)
+
+
+def unique_array(lowering: Lowering, form: ArrayForm) -> ir.Expr:
+    """Return the expression of an array of unequal items.
+
+    Raises: UnsupportedSchemaError where that cannot be done without dead ends.
+    """
+    algebra = lowering.algebra
+    place = algebra.where(form.rest if form.rest else (form.prefix[0] if form.prefix else form.rest))
+
+    def refuse(reason: str) -> UnsupportedSchemaError:
+        return UnsupportedSchemaError(place, "uniqueItems", reason)
+
+    if form.contains:
+        raise refuse("together with `contains`")
+    if any(state and lowering.algebra.value(state).digits is not None for state in (*form.prefix, form.rest)):
+        raise refuse("integers of draft 4 beside other numbers")
+    ws = lowering.whitespace
+    live = [lowering.is_live(state) for state in form.prefix]
+    if form.prefix:
+        return _prefixed(lowering, form, live, refuse)
+    if not lowering.is_live(form.rest):
+        return ir.Sequence((_OPEN, ws.empty, _CLOSE))
+    parts = _parts(lowering, form.rest)
+    if parts is None and form.rest:
+        value = lowering.algebra.value(form.rest)
+        if _is_endless(lowering, form.rest):
+            return _left_over(lowering, form, value)
+    if parts is None:
+        raise refuse("items of which some beginnings have only a few values")
+    singles, strings, endless = parts
+    if endless is None:
+        return _slots(lowering, form, singles, strings)
+    if len(singles) > MAX_SINGLE:
+        raise refuse(f"more than {MAX_SINGLE} single values beside items of other types")
+    options = [option for option in (strings, endless) if option is not None]
+    item = ir.Capture(lowering.choice(options), add_value)
+    return _captured(lowering, singles, item, form.low, form.high)
+
+
+def enough_values(lowering: Lowering, form: ArrayForm) -> bool:
+    """Tell whether as many unequal items as the array must have can be found, one for each place.
+
+    Places whose items have few values are matched to values (augmenting paths); others never run out.
+    """
+    few: list[list[Hashable]] = []
+    for index in range(form.low):
+        state = form.prefix[index] if index < len(form.prefix) else form.rest
+        values = _values(lowering, state)
+        if values is None:
+            if index >= len(form.prefix):
+                break
+            continue
+        few.append(list(values))
+        if len(few) > MAX_VALUES:
+            return False
+    taken: dict[Hashable, int] = {}
+
+    def place(start: int) -> bool:
+        # a search for an augmenting path, without recursion: values are visited once
+        came_from: dict[Hashable, tuple[int, Hashable | None]] = {}
+        todo: list[tuple[int, Hashable | None]] = [(start, None)]
+        while todo:
+            index, before = todo.pop()
+            for value in few[index]:
+                if value in came_from:
+                    continue
+                came_from[value] = (index, before)
+                if value not in taken:
+                    at: Hashable | None = value
+                    while at is not None:
+                        taken[at], at = came_from[at]
+                    return True
+                todo.append((taken[value], value))
+        return False
+
+    return all(map(place, range(len(few))))
+
+
+def _is_endless(lowering: Lowering, state: State) -> bool:
+    """Tell whether every beginning of an array or object of the state has endless completions.
+
+    It has if more keys or items can always come.
+    """
+    if not state:
+        return True
+    value = lowering.algebra.value(state)
+    for array in value.arrays:
+        counted = any(most is not None for *_, most in array.contains)
+        if array.high is not None or counted or array.unique or not lowering.is_live(array.rest):
+            return False
+    return all(
+        form.high is None
+        and any(lowering.is_live(entry.state) and entry.texts.is_endless() for entry in form.classes)
+        for form in value.objects
+    )
+
+
+def _slots(lowering: Lowering, form: ArrayForm, singles: list[ir.Expr], strings: ir.Expr | None) -> ir.Expr:
+    """Return an array of values by slot, and of strings without end."""
+    ws = lowering.whitespace
+    high = form.high
+    if strings is None and (high is None or high >= len(singles)):
+        high = None
+    if strings is None and form.low > len(singles):
+        return ir.NOTHING
+    spec = ir.KeySpec(len(singles), min_count=form.low, max_count=high, open=strings is not None)
+    options: list[ir.Expr] = [ir.Sequence((value, ir.Slot(i), ir.EPSILON)) for i, value in enumerate(singles)]
+    if strings is not None:
+        options.append(ir.Sequence((_UNDECLARED, ir.Capture(strings, "key"))))
+    return _keyed(ws, options, spec)
+
+
+def _keyed(ws: Any, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
+    item = options[0] if len(options) == 1 else ir.Choice(tuple(options))
+    some = ir.Sequence(
+        (
+            ws.open,
+            item,
+            ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, item)), 0, None),
+            _MAY_CLOSE,
+            ws.close,
+            _CLOSE,
+        )
+    )
+    none = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
+    return ir.Keyed(ir.Sequence((_OPEN, ir.Choice((some, none)))), spec)
+
+
+class LeftOver:
+    """A resolver: the scalar values of a schema that were not used yet, in every spelling."""
+
+    __slots__ = ("body", "value")
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+        text = value.text
+        self.body = None if text.is_empty() else lift(text.expr())
+
+    def __call__(self, used: Hashable) -> ir.Expr:
+        """Return the expression of what is left. Cost: linear in the number of used values."""
+        assert isinstance(used, frozenset)
+        value = self.value
+        options: list[ir.Expr] = [
+            ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used
+        ]
+        taken = [item for item in used if not isinstance(item, str | tuple)]
+        numbers = value.number - finite(taken) if taken else value.number
+        if not numbers.is_empty():
+            options.append(self.spelled(numbers, taken))
+        if self.body is not None:
+            words = tuple(literal(word) for word in sorted(item for item in used if isinstance(item, str)))
+            body = self.body
+            if words:
+                body = ir.Intersection(
+                    (body, ir.Complement(words[0] if len(words) == 1 else ir.Choice(words)))
+                )
+            options.append(string(body))
+        return options[0] if len(options) == 1 else ir.Choice(tuple(options))
+
+    def spelled(self, numbers: NumberSet, taken: list[Any]) -> ir.Expr:
+        """Return the spellings of numbers: those of the schema but for the ones ``taken``."""
+        zeros = not self.value.whole
+        try:
+            return numbers.expr(zero_fractions=zeros)
+        except (
+            UnsupportedNumber
+        ):  # with these left out it is too large for one expression: leave their texts out
+            texts = finite(taken).expr()
+            return ir.Intersection((self.value.number.expr(zero_fractions=zeros), ir.Complement(texts)))
+
+
+def _left_over(lowering: Lowering, form: ArrayForm, value: Value) -> ir.Expr:
+    """Return an array of which some beginnings of scalar items have only a few values.
+
+    What was used is left out of the language of the next item, so nothing leads into a dead end while there are
+    more values than items.
+    """
+    try:
+        value.number.expr(zero_fractions=not value.whole)  # refuse now what could only be refused later
+    except UnsupportedNumber as error:
+        raise UnsupportedSchemaError(lowering.algebra.where(form.rest), "uniqueItems", str(error)) from None
+    high = form.high
+    if high is None or high > MAX_VALUES:
+        # there are more values than this: fewer would have been told apart one by one
+        high = max(form.low, MAX_VALUES)
+        lowering.algebra.report.add(
+            "narrowed", lowering.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
+        )
+    item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value)), add_left_over)
+    if value.arrays or value.objects:
+        item = ir.Choice((item, ir.Capture(lowering.structured(form.rest), add_value)))
+    return _captured(lowering, [], item, form.low, high)
+
+
+def _captured(
+    lowering: Lowering, singles: list[ir.Expr], item: ir.Expr, low: int, high: int | None
+) -> ir.Expr:
+    """Return an array of captured items, among which each of the single values may come once.
+
+    Without single values a repetition counts; with them there is a rule for each set of those that are left.
+    """
+    ws = lowering.whitespace
+    begin = ir.Capture(_OPEN, begin_set)
+    end = ir.Sequence((ws.close, _CLOSE))
+    empty = ir.Sequence((ws.empty, _CLOSE))
+    if not singles:
+        more = ir.Repeat(ir.Sequence((ws.item, item)), max(0, low - 1), None if high is None else high - 1)
+        some = ir.Sequence((ws.open, item, more, end))
+        return ir.Scope(ir.Sequence((begin, some if low else ir.Choice((some, empty)))))
+    most = max(low, high or 0)
+    names: dict[tuple[int, int], str] = {}
+    todo: list[tuple[int, int]] = []
+
+    def goes_on(left: int, count: int, before: ir.Expr) -> list[ir.Expr]:
+        if high is not None and count >= high:
+            return []
+        after = min(count + 1, most)
+        moves = [(item, left)]
+        moves += [(single, left & ~(1 << i)) for i, single in enumerate(singles) if left >> i & 1]
+        found: list[ir.Expr] = []
+        for expr, rest in moves:
+            key = (rest, after)
+            if key not in names:
+                names[key] = lowering.fresh("unique")
+                todo.append(key)
+            found.append(ir.Sequence((before, expr, ir.RuleRef(names[key]))))
+        return found
+
+    everything = (1 << len(singles)) - 1
+    first = goes_on(everything, 0, ws.open)
+    if not low:
+        first.append(empty)
+    while todo:
+        left, count = todo.pop()
+        options = goes_on(left, count, ws.item)
+        if count >= low:
+            options.append(end)
+        name = names[left, count]
+        lowering.rules[name] = ir.Rule(name, lowering.choice(options))
+    return ir.Scope(ir.Sequence((begin, lowering.choice(first))))
+
+
+def _prefixed(lowering: Lowering, form: ArrayForm, live: list[bool], refuse: Any) -> ir.Expr:
+    """Return an array with leading items of their own, all without end."""
+    from stackmask.grammar.json_schema.write.array_rules import array
+
+    states = form.prefix
+    high = form.high
+    if False in live:
+        high = min(live.index(False), len(states) if high is None else high)
+        states = states[:high]
+    if high is None or high > len(states):
+        if lowering.is_live(form.rest):
+            states = [*states, form.rest]
+        else:
+            high = len(states)
+    items: dict[State, ir.Expr] = {}
+    few: list[State] = []
+    for state in states:
+        parts = _parts(lowering, state)
+        if parts is None:
+            raise refuse("items of which some beginnings have only a few values")
+        singles, strings, endless = parts
+        if singles:
+            few.append(state)
+        options = [option for option in (strings, endless) if option is not None]
+        if options:
+            items[state] = ir.Capture(lowering.choice(options), add_value)
+    if few:
+        return _few_prefixed(lowering, form, states, high, refuse)
+    rest = None if high is not None and high <= len(form.prefix) else items[form.rest]
+    prefix = [items[state] for state in form.prefix[:high]]
+    body = array(lowering.whitespace, prefix, rest, form.low, high)
+    assert isinstance(body, ir.Sequence)
+    return ir.Scope(ir.Sequence((ir.Capture(_OPEN, begin_set), *body.items[1:])))
+
+
+def _few_prefixed(
+    lowering: Lowering, form: ArrayForm, states: list[State], high: int | None, refuse: Any
+) -> ir.Expr:
+    """Return an array where leading items have few values: all choices of values are told apart by rules."""
+    ws = lowering.whitespace
+    length = len(form.prefix) if high is None else min(high, len(form.prefix))
+    sets: list[dict[Hashable, ir.Expr] | None] = [_values(lowering, state) for state in form.prefix[:length]]
+    rest_state = form.rest if high is None or high > length else None
+    rest = None if rest_state is None else _values(lowering, rest_state)
+    rest_item: ir.Expr | None = None
+    if any(values is None for values in sets) or (rest_state is not None and rest is None):
+        # a mixture: values of the few are left out of nothing else only if the others cannot have them
+        raise refuse("leading items of which some have few values and others many")
+    last = length + (len(rest) if rest else 0)
+    last = last if high is None else min(last, high)
+    names: dict[tuple[int, frozenset[Hashable]], str] = {}
+    alive: dict[tuple[int, frozenset[Hashable]], bool] = {}
+
+    def options_at(index: int) -> dict[Hashable, ir.Expr]:
+        found = sets[index] if index < length else rest
+        return found or {}
+
+    def is_alive(index: int, used: frozenset[Hashable]) -> bool:
+        if index >= form.low:
+            return True
+        if index >= last:
+            return False
+        key = (index, used)
+        if key not in alive:
+            if len(alive) > MAX_VALUES:
+                raise refuse("too many choices of values in the leading items")
+            alive[key] = any(
+                value not in used and is_alive(index + 1, used | {value}) for value in options_at(index)
+            )
+        return alive[key]
+
+    def moves(index: int, used: frozenset[Hashable], before: ir.Expr) -> list[ir.Expr]:
+        if index >= last:
+            return []
+        return [
+            ir.Sequence((before, expr, ir.RuleRef(rule(index + 1, used | {value}))))
+            for value, expr in options_at(index).items()
+            if value not in used and is_alive(index + 1, used | {value})
+        ]
+
+    def rule(index: int, used: frozenset[Hashable]) -> str:
+        key = (index, used)
+        name = names.get(key)
+        if name is None:
+            if len(names) > MAX_VALUES:
+                raise refuse("too many choices of values in the leading items")
+            name = names[key] = lowering.fresh("unique")
+            options = moves(index, used, ws.item)
+            if index >= form.low:
+                options.append(ir.Sequence((ws.close, _CLOSE)))
+            lowering.rules[name] = ir.Rule(name, lowering.choice(options))
+        return name
+
+    assert rest_item is None
+    first = moves(0, frozenset(), ws.open)
+    if not form.low:
+        first.append(ir.Sequence((ws.empty, _CLOSE)))
+    if not first:
+        return ir.NOTHING
+    return ir.Sequence((_OPEN, lowering.choice(first)))
+
+
+def _values(lowering: Lowering, state: State) -> dict[Hashable, ir.Expr] | None:
+    """Return the spellings of all values of a state by value, or None if they are not few scalars."""
+    if not state:
+        return None
+    value = lowering.algebra.value(state)
+    if value.arrays or value.objects:
+        return None
+    found: dict[Hashable, ir.Expr] = {
+        ("", bit): ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit
+    }
+    numbers = value.number.values(MAX_VALUES)
+    words = _words(value)
+    if numbers is None or words is None:
+        return None
+    zeros = not value.whole
+    found.update((number, finite([number]).expr(zero_fractions=zeros)) for number in numbers)
+    found.update((word, string(literal(word))) for word in words)
+    return found if len(found) <= MAX_VALUES else None
+
+
+def _words(value: Value) -> list[str] | None:
+    if value.text.words is not None:
+        return list(value.text.words)
+    if value.text.is_empty():
+        return []
+    if not value.text.parts and value.text.high is None:
+        return None
+    return finite_words(value.text.expr(), MAX_VALUES)
+
+
+def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | None, ir.Expr | None] | None:
+    """Split a state into single values, strings without end, and other items without end.
+
+    Returns None if some beginning of an item can be completed to finitely many values only.
+    """
+    singles: list[ir.Expr] = []
+    if state:
+        value = lowering.algebra.value(state)
+        mask, number, text = value.mask, value.number, value.text
+        structured = bool(value.arrays or value.objects)
+    else:
+        mask, number, text, structured = NULL | TRUE | FALSE, lowering.all_numbers, ALL, True
+        value = None
+    singles.extend(ir.Literal(word) for bit, word in _CONSTANTS if mask & bit)
+    endless: list[ir.Expr] = []
+    if not number.is_empty():
+        numbers = number.values(MAX_VALUES)
+        if numbers is not None:
+            zeros = value is None or not value.whole
+            singles.extend(finite([n]).expr(zero_fractions=zeros) for n in numbers)
+        else:
+            spelled = _endless_numbers(number)
+            if spelled is None:
+                return None
+            zero, others = spelled
+            if zero is not None:
+                singles.append(zero)
+            endless.append(others)
+            algebra = lowering.algebra
+            algebra.report.add("narrowed", algebra.where(state), "uniqueItems", _PLAIN)
+    strings: ir.Expr | None = None
+    if not text.is_empty():
+        words = None if text is ALL or value is None else _words(value)
+        if words is None and not text.is_endless():
+            return None
+        if words is not None:
+            singles.extend(string(literal(word)) for word in words)
+        else:
+            strings = text_expr(text)
+    if structured:
+        if not _is_endless(lowering, state):
+            return None
+        endless.append(lowering.structured(state))
+    if len(singles) > MAX_VALUES:
+        return None
+    return singles, strings, (lowering.choice(endless) if endless else None)
+
+
+def _endless_numbers(number: Any) -> tuple[ir.Expr | None, ir.Expr] | None:
+    """Return the spellings of zero, and plain ones of the others, of which each can be made longer."""
+    digits = ir.Repeat(ir.CharClass(((0x30, 0x39),)), 0, None)
+    whole = ir.Sequence((ir.CharClass(((0x31, 0x39),)), digits))
+    minus = ir.Literal(b"-")
+    zero = finite([0]).expr() if 0 in number else None
+    if number == INTEGERS:
+        return zero, ir.Sequence((ir.Repeat(minus, 0, 1), whole))
+    from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, at_least
+
+    fraction = ir.Sequence((ir.Literal(b"."), ir.Repeat(ir.CharClass(((0x30, 0x39),)), 1, None)))
+    plain = ir.Sequence((ir.Choice((ir.Literal(b"0"), whole)), ir.Repeat(fraction, 0, 1)))
+    if number == ALL_NUMBERS:
+        return None, ir.Sequence((ir.Repeat(minus, 0, 1), plain))
+    if number == at_least(0):
+        return None, plain
+    for low in (0, 1):
+        if number == (INTEGERS & at_least(low)):
+            return zero, whole
+    return None

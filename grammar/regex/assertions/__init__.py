@@ -1,0 +1,1 @@
+"""Rewrites a regex with anchors and look-around into one without them."""

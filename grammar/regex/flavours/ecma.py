@@ -1,0 +1,361 @@
+"""ECMA-262 patterns, as browsers take them: the `u` grammar where it is valid, and Annex B where only that is.
+
+Without the flag `u` or `v` what both grammars read alike means the same, `\\p{…}` and `\\u{…}` mean what they
+mean with `u` (JSON Schema's suite asks for it), and identity escapes and lone brackets are taken as Annex B
+takes them. With the flag, the grammar is the strict one. Matching is by code points, never by UTF-16 units.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.regex.flavours.brackets import NestedClass, PlainClass
+from stackmask.grammar.regex.pattern.reader import HEX, Frame, I, M, Reader, S, U
+from stackmask.grammar.regex.pattern.tree import (
+    END,
+    LINE_END,
+    LINE_START,
+    START,
+    Edge,
+    Node,
+    Pairs,
+    not_word_boundary,
+    word_boundary,
+)
+from stackmask.grammar.regex.unicode import sets
+from stackmask.grammar.regex.unicode.folding import ASCII, SIMPLE, UPPER, fold
+from stackmask.grammar.regex.unicode.properties import UnknownProperty, ecma_property
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.charclass import Ranges
+
+V: Final = 64  # the flag v: set operations in classes
+FLAGS: Final = {"i": I, "m": M, "s": S, "u": U, "v": U | V, "d": 0, "g": 0}
+LINE_ENDS: Final = sets.ECMA_LINE_ENDS
+_LINE_START: Final[Pairs] = tuple(((LINE_ENDS, True), right) for (_, right) in LINE_START)
+_LINE_END: Final[Pairs] = tuple((left, (LINE_ENDS, True)) for (left, _) in LINE_END)
+_CONTROLS: Final = {"t": 0x09, "n": 0x0A, "v": 0x0B, "f": 0x0C, "r": 0x0D}
+_SYNTAX: Final = frozenset("^$\\.*+?()[]{}|/")
+_MODIFIERS: Final = re.compile(r"\(\?([a-zA-Z]*)(-[a-zA-Z]*)?:")
+_NAME: Final = re.compile(r"\(\?<((?:[^\W\d]|\$)[\w$\u200c\u200d]*)>")
+_GROUPS: Final = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|(\((?!\?)|\(\?<(?![=!]))", re.DOTALL)
+_OCTAL: Final = re.compile(r"[0-3][0-7]{0,2}|[4-7][0-7]?")
+
+_WORD_FOLDED: Final = fold(charclass.WORD, SIMPLE)
+
+
+def word(flags: int) -> Ranges:
+    r"""Return what `\w` matches: with `i` and `u`, two more letters equal ASCII ones."""
+    return _WORD_FOLDED if flags & I and flags & U else charclass.WORD
+
+
+# of classes: what the grammars refuse or read differently must not be taken from one another
+_CACHES: Final[tuple[dict[tuple[str, str, int], Ranges], ...]] = ({}, {}, {})
+
+
+class EcmaReader(Reader):
+    """Reads ECMA-262 patterns."""
+
+    quantifier: ClassVar = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
+    class_end: ClassVar = re.compile(r"\[(?:\\.|[^\]\\])*\]", re.DOTALL)
+    repeats_names: ClassVar = True
+
+    def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
+        super().__init__(text, flags, as_bytes)
+        self.strict = bool(flags & U)
+        self.sets = bool(flags & V)
+        self.class_cache = _CACHES[self.strict + self.sets]
+
+    def folding(self, flags: int) -> str:
+        return ASCII if self.as_bytes else SIMPLE if flags & U else UPPER
+
+    def dot(self, flags: int) -> Ranges:
+        return charclass.ANY if flags & S else sets.ECMA_DOT
+
+    def anchor(self, char: str, flags: int) -> Node:
+        whole, line = (START, _LINE_START) if char == "^" else (END, _LINE_END)
+        return Edge(line if flags & M else whole, self.position - 1, f"the anchor `{char}`")
+
+    def quantify(self, frame: Frame, match: re.Match[str] | None) -> None:
+        start = frame.item_start
+        super().quantify(frame, match)
+        if match and not self.strict and self.text.startswith("{", self.position):
+            frame.item_start = start  # `a{2}{3}`: browsers refuse it, but it can mean one thing only
+
+    def not_quantifier(self, frame: Frame) -> None:
+        if self.strict:
+            self.stray_bracket(frame, "{")
+        else:
+            super().not_quantifier(frame)
+
+    def stray_bracket(self, frame: Frame, char: str) -> None:
+        if self.strict:
+            self.problems.add(
+                "G008",
+                f"`{char}` stands alone",
+                self.position,
+                self.position + 1,
+                help=f"with the flag u, write `\\{char}`",
+            )
+        super().stray_bracket(frame, char)
+
+    def open(self) -> None:
+        text, start = self.text, self.position
+        flags = self.stack[-1].flags
+        kind = ""
+        if not text.startswith("?", start + 1):
+            self.position = start + 1
+        elif text.startswith(("?:", "?=", "?!"), start + 1):
+            kind = text[start + 2] if text[start + 2] != ":" else ""
+            self.position = start + 3
+        elif text.startswith(("?<=", "?<!"), start + 1):
+            kind = text[start + 2 : start + 4]
+            self.position = start + 4
+        elif name := _NAME.match(text, start):
+            self.name_group(name)
+        elif modifiers := _MODIFIERS.match(text, start):
+            flags = self.modified(modifiers, flags)
+            self.position = modifiers.end()
+        else:
+            self.problems.add(
+                "G008",
+                "unknown kind of group",
+                start,
+                min(start + 3, self.end),
+                label="expected `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` or `(?<name>`",
+            )
+            self.position = start + 2
+        self.push(Frame(start, flags, kind))
+
+    def modified(self, match: re.Match[str], flags: int) -> int:
+        """Return the flags inside of `(?i-s:…)`."""
+        on, off = match[1], (match[2] or "")[1:]
+        both = on + off
+        if not both or len(set(both)) < len(both) or not set(both) <= set("ims"):
+            self.problems.add(
+                "G008",
+                f"`{match[0]}` are no modifiers",
+                match.start(),
+                match.end(),
+                label="expected each of i, m and s at most once",
+            )
+            return flags
+        for letter in on:
+            flags |= FLAGS[letter]
+        for letter in off:
+            flags &= ~FLAGS[letter]
+        return flags
+
+    def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
+        if "<" in frame.kind or self.strict:
+            outer.item_start = -1  # only Annex B repeats an assertion, and a lookahead at that
+        return super().special_group(frame, node, outer)
+
+    def escape(self, frame: Frame) -> None:
+        text, start = self.text, self.position
+        letter = text[start + 1 : start + 2]
+        flags = frame.flags
+        if letter in ("b", "B"):
+            self.position = start + 2
+            ranges = word(flags)
+            make = word_boundary if letter == "b" else not_word_boundary
+            universe = sets.BYTES if self.as_bytes else charclass.ANY
+            pairs = make(ranges, sets.complement(ranges, universe))
+            self.assertion(frame, Edge(pairs, start, f"the word boundary `\\{letter}`"), start)
+            return
+        if letter and letter in "123456789" and self.back_reference(start):
+            return
+        if letter == "k" and (self.strict or "(?<" in text) and self.named_reference(start):
+            return
+        value, self.position = self.read_escape(start, flags, in_class=False)
+        if isinstance(value, tuple):
+            self.set(frame, value, start)
+        elif ir.SURROGATES[0] <= value <= ir.SURROGATES[1]:
+            self.set(frame, (), start)  # half a character is in no well-formed text
+        else:
+            self.literal(frame, chr(value), start)
+
+    def back_reference(self, start: int) -> bool:
+        """Refuse `\\1` where there is such a group; without one it is no back-reference."""
+        after = start + 2
+        while after < self.end and self.text[after] in "0123456789":
+            after += 1
+        digits = self.text[start + 1 : after]
+        groups = sum(1 for match in _GROUPS.finditer(self.text) if match[1])
+        if len(digits) < 6 and int(digits) <= groups:
+            self.refuse(f"the back-reference `\\{digits}`", start, after, "no finite automaton can do it")
+            return True
+        if self.strict:
+            self.problems.add("G008", f"`\\{digits}` refers to no group", start, after)
+            self.position = after
+            return True
+        return False
+
+    def named_reference(self, start: int) -> bool:
+        """Refuse `\\k<name>`."""
+        close = self.text.find(">", start)
+        if not self.text.startswith("<", start + 2) or close < 0:
+            if not self.strict and not _NAME.search(self.text):
+                return False
+            self.problems.add("G006", "`\\k` needs a name", start, start + 2, help="for example `\\k<name>`")
+            self.position = start + 2
+            return True
+        if not self.strict and not _NAME.search(self.text):
+            return False
+        written = self.text[start : close + 1]
+        if f"(?{written[2:]}" not in self.text:
+            self.problems.add("G008", f"`{written}` refers to no group", start, close + 1)
+            self.position = close + 1
+            return True
+        self.refuse(f"the back-reference `{written}`", start, close + 1, "no finite automaton can do it")
+        return True
+
+    def read_escape(self, start: int, flags: int, *, in_class: bool) -> tuple[int | Ranges, int]:
+        r"""Return the code point or the set that an escape stands for, and the offset behind it."""
+        text, after = self.text, start + 2
+        letter = text[start + 1 : after]
+        if not letter:
+            self.problems.add(
+                "G006", r"`\` escapes nothing", start, self.end, help=r"write `\\` for a backslash"
+            )
+            return 0xFFFD, self.end
+        if letter in "dDwWsS":
+            return self.named_set(letter, flags), after
+        if letter in _CONTROLS:
+            return _CONTROLS[letter], after
+        if letter == "x":
+            digits = text[after : after + 2]
+            if len(digits) == 2 and HEX.issuperset(digits):
+                return int(digits, 16), after + 2
+            return self.identity(start, "needs two hexadecimal digits")
+        if letter == "u":
+            return self.unicode_escape(start)
+        if letter in "pP" and (text.startswith("{", after) or self.strict):
+            return self.property(start, flags)
+        if letter == "c":
+            control = text[after : after + 1]
+            more = "0123456789_" if in_class and not self.strict else ""
+            if control and ((control.isascii() and control.isalpha()) or control in more):
+                return ord(control) % 32, after + 1
+            if not self.strict:
+                return 0x5C, start + 1  # Annex B: the backslash stands for itself
+            return self.identity(start, "needs a letter")
+        if letter == "b" and in_class:
+            return 0x08, after
+        if letter in "0123456789":
+            return self.octal(start)
+        if letter == "-" and in_class:
+            return 0x2D, after
+        if letter == "q" and in_class and self.sets and text.startswith("{", after):
+            return self.strings(start, flags)
+        if in_class and self.sets and letter in "&-!#%,:;<=>@`~":
+            return ord(letter), after
+        if not self.strict or letter in _SYNTAX:
+            return ord(letter), after
+        return self.identity(start, "is no escape with the flag u")
+
+    def strings(self, start: int, flags: int) -> tuple[Ranges, int]:
+        r"""Read `\q{a|b}`; only single characters are members of a class here."""
+        close = self.text.find("}", start)
+        close = close if close >= 0 else self.end
+        words = self.text[start + 3 : close].split("|")
+        if any(len(word) != 1 or word == "\\" for word in words):
+            self.problems.add(
+                "G009",
+                "a class with strings of other than one character is not supported",
+                start,
+                close + 1,
+                help="write them as alternatives: `(?:ab|[c])`",
+            )
+            return (), close + 1
+        ranges = charclass.normalize((ord(word), ord(word)) for word in words)
+        return (fold(ranges, self.folding(flags)) if flags & I else ranges), close + 1
+
+    def identity(self, start: int, why: str) -> tuple[int, int]:
+        """Return the escaped character itself, which the strict grammar refuses."""
+        letter = self.text[start + 1]
+        if self.strict:
+            self.problems.add("G006", f"`\\{letter}` {why}", start, start + 2, label="no such escape")
+        return ord(letter), start + 2
+
+    def octal(self, start: int) -> tuple[int, int]:
+        r"""Read `\0`, or an octal escape of Annex B."""
+        match = _OCTAL.match(self.text, start + 1)
+        following = self.text[start + 2 : start + 3]
+        if self.text[start + 1] == "0" and not (following and following in "0123456789"):
+            return 0, start + 2
+        if self.strict:
+            self.problems.add(
+                "G006",
+                "octal escapes are not allowed with the flag u",
+                start,
+                start + 2,
+                help=r"write `\xHH`",
+            )
+            return 0xFFFD, start + 2
+        if match is None:  # \8 and \9
+            return ord(self.text[start + 1]), start + 2
+        return int(match[0], 8), match.end()
+
+    def unicode_escape(self, start: int) -> tuple[int, int]:
+        r"""Read `\uHHHH`, a surrogate pair of two of them, or `\u{H…}`."""
+        text, first = self.text, start + 2
+        if text.startswith("{", first):
+            close = text.find("}", first)
+            if self.strict or (close > first + 1 and HEX.issuperset(text[first + 1 : close])):
+                value, after = self.braced_hexadecimal(start, first)
+                return max(value, 0), after
+            return self.identity(start, "")
+        digits = text[first : first + 4]
+        if len(digits) < 4 or not HEX.issuperset(digits):
+            return self.identity(start, "needs four hexadecimal digits")
+        high, after = int(digits, 16), first + 4
+        if 0xD800 <= high < 0xDC00 and text.startswith("\\u", after):
+            digits = text[after + 2 : after + 6]
+            if len(digits) == 4 and HEX.issuperset(digits) and 0xDC00 <= int(digits, 16) < 0xE000:
+                return 0x10000 + ((high - 0xD800) << 10) + int(digits, 16) - 0xDC00, after + 6
+        return high, after
+
+    def named_set(self, letter: str, flags: int) -> Ranges:
+        r"""Return `\d \w \s` and their complements."""
+        universe = sets.BYTES if self.as_bytes else charclass.ANY
+        ranges = {"d": charclass.DIGIT, "w": word(flags), "s": sets.ECMA_SPACE}[letter.lower()]
+        if self.as_bytes and letter in "sS":
+            ranges = sets.intersect(ranges, sets.BYTES)
+        return ranges if letter.islower() else sets.complement(ranges, universe)
+
+    def property(self, start: int, flags: int) -> tuple[Ranges, int]:
+        r"""Read `\p{…}` or `\P{…}`."""
+        text = self.text
+        close = text.find("}", start)
+        if not text.startswith("{", start + 2) or close < 0:
+            self.problems.add(
+                "G007",
+                f"`{text[start : start + 2]}` needs a property in braces",
+                start,
+                start + 2,
+                help=r"for example `\p{L}` or `\p{Script=Greek}`",
+            )
+            return charclass.ANY, start + 2
+        try:
+            ranges = ecma_property(text[start + 3 : close])
+        except UnknownProperty as error:
+            self.problems.add("G007", str(error), start, close + 1, label="no such property", help=error.help)
+            ranges = charclass.ANY
+        negated = text[start + 1] == "P"
+        if negated and not (self.sets and flags & I):
+            ranges = sets.complement(ranges)
+        if flags & I:
+            ranges = fold(ranges, self.folding(flags))
+            if negated and self.sets:  # v folds before it negates, u behind
+                ranges = sets.complement(ranges)
+        return ranges, close + 1
+
+    def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
+        if self.sets:
+            return NestedClass(self, flags, rust=False).read(start)
+        return PlainClass(self, flags, lead=False, set_in_range=not self.strict).read(start)
+
+    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
+        return self.read_escape(start, flags, in_class=True)

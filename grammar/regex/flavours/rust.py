@@ -1,0 +1,314 @@
+"""Patterns of the Rust crate ``regex``: no look-around, classes with set operations, `(?-u)` for bytes.
+
+A pattern of text is what ``regex::Regex`` takes: parts with `(?-u)` must not match pieces of characters. A
+pattern of bytes is what ``regex::bytes::Regex`` takes.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import ClassVar, Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.regex.flavours.brackets import NestedClass
+from stackmask.grammar.regex.pattern.invalid_utf8 import with_invalid
+from stackmask.grammar.regex.pattern.reader import Frame, I, M, R, Reader, S, U, X, byte_class, char_class
+from stackmask.grammar.regex.pattern.tree import (
+    ANYTHING,
+    END,
+    LINE_END,
+    LINE_START,
+    NEWLINE,
+    START,
+    Edge,
+    Node,
+    Pairs,
+    Side,
+    not_word_boundary,
+    word_boundary,
+)
+from stackmask.grammar.regex.unicode import sets
+from stackmask.grammar.regex.unicode.folding import ASCII, SIMPLE, fold
+from stackmask.grammar.regex.unicode.properties import UnknownProperty, category, rust_property, table_set
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.charclass import Ranges
+
+FLAGS: Final = {"i": I, "m": M, "s": S, "u": U, "x": X, "U": 0, "R": R}
+_NAME: Final = re.compile(r"\(\?P?<([^\W\d][\w.\[\]]*)>")
+_FLAGS: Final = re.compile(r"\(\?([a-zA-Z-]*)([:)])")
+_ESCAPES: Final = {"a": 7, "f": 12, "n": 10, "r": 13, "t": 9, "v": 11}
+_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
+_HALVES: Final = ("start-half", "end-half", "start", "end")
+_CR: Final[Ranges] = ((0x0D, 0x0D),)
+_CR_LINE_START: Final[Pairs] = (
+    ((NEWLINE, True), ANYTHING),
+    ((_CR, False), (sets.complement(NEWLINE), True)),
+)
+_CR_LINE_END: Final[Pairs] = (
+    (ANYTHING, (_CR, True)),
+    ((sets.complement(_CR), True), (NEWLINE, False)),
+)
+
+
+def _of_bytes(side: Side) -> Side:
+    """Return a side that asks about ASCII; bytes that are no character are as good as other characters."""
+    ranges, edge = side
+    beyond = ranges[-1][1] == ir.MAX_CODE_POINT and side != ANYTHING
+    return (with_invalid(ranges), edge) if beyond else side
+
+
+@cache
+def unicode_word() -> Ranges:
+    r"""Return what `\w` matches in Unicode mode (UTS 18, annex C)."""
+    return charclass.normalize(
+        (
+            *table_set("bin", "Alphabetic"),
+            *category("M"),
+            *category("Nd"),
+            *category("Pc"),
+            *table_set("bin", "Join_Control"),
+        )
+    )
+
+
+_CACHE: Final[dict[tuple[str, str, int], Ranges]] = {}
+
+
+class RustReader(Reader):
+    """Reads the patterns of Rust's ``regex``."""
+
+    quantifier: ClassVar = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*)\s*\}")
+    class_end: ClassVar = re.compile(r"\[\^?\]?(?:\\.|[^\[\]\\])*\]", re.DOTALL)
+    stacks_quantifiers: ClassVar = True
+    quantifies_anchors: ClassVar = True
+
+    def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
+        # characters stay characters; only what (?-u) says is about bytes
+        super().__init__(
+            text.encode("latin-1").decode("utf-8", "replace") if as_bytes else text, flags, False
+        )
+        self.with_bytes = as_bytes
+        self.class_cache = _CACHE
+
+    def folding(self, flags: int) -> str:
+        return SIMPLE if flags & U else ASCII
+
+    def universe(self, flags: int) -> Ranges:
+        return charclass.ANY if flags & U else sets.BYTES
+
+    def dot(self, flags: int) -> Ranges:
+        if flags & S:
+            return self.universe(flags)
+        return sets.intersect(sets.NOT_CR_LF if flags & R else sets.NOT_NEWLINE, self.universe(flags))
+
+    def set(self, frame: Frame, ranges: Ranges, start: int) -> None:
+        if not frame.flags & U and ranges and ranges[-1][1] > 0x7F:
+            if not self.with_bytes:
+                self.problems.add(
+                    "G008",
+                    "with (?-u), this can match a piece of a character",
+                    start,
+                    self.position,
+                    help="leave out (?-u), or make it a pattern of bytes",
+                )
+            elif ranges[-1][1] > 0xFF:
+                self.problems.add("G007", "with (?-u), a class holds bytes", start, self.position)
+                ranges = ()
+            frame.items.append(byte_class(ranges))
+        else:
+            frame.items.append(char_class(ranges))
+        frame.item_start = start
+
+    def anchor(self, char: str, flags: int) -> Node:
+        if flags & M:
+            crlf = (_CR_LINE_START, _CR_LINE_END) if flags & R else (LINE_START, LINE_END)
+            pairs = crlf[0] if char == "^" else crlf[1]
+            if self.with_bytes and flags & R:
+                pairs = tuple((_of_bytes(left), _of_bytes(right)) for left, right in pairs)
+        else:
+            pairs = START if char == "^" else END
+        return Edge(pairs, self.position - 1, f"the anchor `{char}`")
+
+    def not_quantifier(self, frame: Frame) -> None:
+        self.problems.add(
+            "G008",
+            "`{` is not a repetition here",
+            self.position,
+            self.position + 1,
+            label="expected `{m}`, `{m,}` or `{m,n}`",
+            help=r"write `\{` for a brace",
+        )
+        self.position += 1
+
+    def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
+        if not match[1] and not match[3]:
+            self.problems.add(
+                "G005", f"`{match[0]}` has no numbers", match.start(), match.end(), help="for example `{2,5}`"
+            )
+        return super().bounds(match)
+
+    def open(self) -> None:
+        text, start = self.text, self.position
+        frame = self.stack[-1]
+        flags = frame.flags
+        if not text.startswith("?", start + 1):
+            self.position = start + 1
+        elif name := _NAME.match(text, start):
+            self.name_group(name)
+        elif letters := _FLAGS.match(text, start):
+            flags = self.modified(letters, flags)
+            self.position = letters.end()
+            if letters[2] == ")":
+                frame.flags, frame.item_start = flags, -1
+                return
+        elif text.startswith(("?=", "?!", "?<=", "?<!"), start + 1):
+            self.problems.add("G008", "Rust's regexes have no look-around", start, start + 3)
+            self.position = start + 3
+        else:
+            self.problems.add(
+                "G008",
+                "unknown kind of group",
+                start,
+                min(start + 3, self.end),
+                label="expected `(?:`, `(?<name>`, `(?P<name>` or flags",
+            )
+            self.position = start + 2
+        self.push(Frame(start, flags))
+
+    def modified(self, match: re.Match[str], flags: int) -> int:
+        """Return the flags behind `(?i)` or inside of `(?i-s:…)`."""
+        on, minus, off = match[1].partition("-")
+        both = on + off
+        if (
+            set(both) - set(FLAGS)
+            or len(set(both)) < len(both)
+            or (minus and not off)
+            or (not both and match[2] == ")")
+        ):
+            self.problems.add(
+                "G008",
+                f"bad flags `{match[0]}`",
+                match.start(),
+                match.end(),
+                label=f"expected each of {' '.join(FLAGS)} at most once",
+            )
+            return flags
+        for letter in on:
+            flags |= FLAGS[letter]
+        for letter in off:
+            flags &= ~FLAGS[letter]
+        return flags
+
+    def escape(self, frame: Frame) -> None:
+        text, start = self.text, self.position
+        letter = text[start + 1 : start + 2]
+        flags = frame.flags
+        if letter and letter in "bB<>":
+            self.position = start + 2
+            word = self.named_set("w", flags) if flags & U else charclass.WORD
+            other = sets.complement(word)
+            what = f"the word boundary `\\{letter}`"
+            kind = {"<": "start", ">": "end"}.get(letter, "")
+            if letter == "b" and text.startswith("{", start + 2):
+                kind = next((k for k in _HALVES if text.startswith(f"{{{k}}}", start + 2)), "")
+                if kind:
+                    self.position = start + 4 + len(kind)
+            # in bytes, what is no character is no word character; but `\B` and half a boundary with Unicode ask
+            # for a character beside them
+            no_word = with_invalid(other) if self.with_bytes else other
+            in_word, not_in_word = (word, False), (no_word, True)
+            out = (other if flags & U else no_word, True)
+            if kind:
+                pairs: Pairs = {
+                    "start": ((not_in_word, in_word),),
+                    "end": ((in_word, not_in_word),),
+                    "start-half": ((out, ANYTHING),),
+                    "end-half": ((ANYTHING, out),),
+                }[kind]
+            else:
+                pairs = word_boundary(word, no_word) if letter == "b" else not_word_boundary(word, out[0])
+            self.assertion(frame, Edge(pairs, start, what), start)
+            return
+        if letter and letter in "Az":
+            self.position = start + 2
+            self.assertion(
+                frame, Edge(START if letter == "A" else END, start, f"the anchor `\\{letter}`"), start
+            )
+            return
+        value, self.position = self.class_escape(start, flags)
+        if isinstance(value, tuple):
+            self.set(frame, value, start)
+        elif not flags & U and value > 0x7F and text[start + 1 : start + 2] == "x":
+            self.set(frame, ((value, value),), start)  # a byte
+        else:
+            self.literal(frame, chr(value), start)
+
+    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
+        text, after = self.text, start + 2
+        letter = text[start + 1 : after]
+        if not letter:
+            self.problems.add(
+                "G006", r"`\` escapes nothing", start, self.end, help=r"write `\\` for a backslash"
+            )
+            return 0xFFFD, self.end
+        if letter in "dDwWsS":
+            return self.named_set(letter, flags), after
+        if letter in _ESCAPES:
+            return _ESCAPES[letter], after
+        if letter in _DIGITS:
+            if text.startswith("{", after):
+                code, behind = self.braced_hexadecimal(start, after)
+            else:
+                code, behind = self.hexadecimal(start, after, _DIGITS[letter])
+            if code > ir.MAX_CODE_POINT or ir.SURROGATES[0] <= code <= ir.SURROGATES[1]:
+                self.problems.add("G006", "not a Unicode scalar value", start, behind)
+                code = -1
+            return max(code, 0), behind
+        if letter in "pP":
+            return self.property(start, flags)
+        if letter in "0123456789":
+            self.refuse(f"the back-reference `\\{letter}`", start, after, "no finite automaton can do it")
+            return 0, after
+        if not letter.isascii() or letter.isalnum() or letter in "<>":
+            self.problems.add(
+                "G006", f"unknown escape `\\{letter}`", start, after, label="no such escape in Rust's regexes"
+            )
+        return ord(letter), after
+
+    def named_set(self, letter: str, flags: int) -> Ranges:
+        r"""Return `\d \w \s` and their complements."""
+        kind = letter.lower()
+        if kind == "w":
+            ranges = unicode_word() if flags & U else charclass.WORD
+        elif kind == "d":
+            ranges = category("Nd") if flags & U else charclass.DIGIT
+        else:
+            ranges = table_set("bin", "White_Space") if flags & U else charclass.SPACE
+        return ranges if letter.islower() else sets.complement(ranges, self.universe(flags))
+
+    def property(self, start: int, flags: int) -> tuple[Ranges, int]:
+        r"""Read `\pL`, `\p{…}` or the same with P."""
+        text, first = self.text, start + 2
+        if text.startswith("{", first):
+            close = text.find("}", first)
+            name, after = text[first + 1 : close], close + 1
+            if close < 0:
+                self.problems.add("G008", "unclosed `{` of a property", start, first + 1, label="opened here")
+                return charclass.ANY, self.end
+        else:
+            name, after = text[first : first + 1], first + 1
+        if not flags & U:
+            self.problems.add("G008", "properties need Unicode mode, which (?-u) turns off", start, after)
+            return (), after
+        try:
+            ranges = rust_property(name)
+        except UnknownProperty as error:
+            self.problems.add("G007", str(error), start, after, label="no such property", help=error.help)
+            return charclass.ANY, after
+        if flags & I:
+            ranges = fold(ranges, SIMPLE)
+        return (sets.complement(ranges) if text[start + 1] == "P" else ranges), after
+
+    def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
+        return NestedClass(self, flags, rust=True).read(start)

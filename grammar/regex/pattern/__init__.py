@@ -1,0 +1,1 @@
+"""The syntax tree of a regex and the reader that all flavours share."""

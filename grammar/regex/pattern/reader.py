@@ -1,0 +1,451 @@
+"""What the flavours share: groups, alternation, sequences and quantifiers, in one pass with an explicit stack.
+
+A flavour is a subclass; it says what the escapes, classes, dots, anchors and kinds of groups mean. Problems are
+collected, and reading goes on behind them, so that all are reported at once.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import ClassVar, Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.regex.pattern.tree import (
+    Edge,
+    Look,
+    Node,
+    node_choice,
+    node_repeat,
+    node_sequence,
+    takes_nothing,
+)
+from stackmask.grammar.regex.unicode import sets
+from stackmask.grammar.regex.unicode.folding import fold
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.source.diagnostics import Collector
+
+MAX_GROUPS: Final = 100  # nested groups; each makes up to three levels of expressions
+MAX_COUNT: Final = 1_000_000_000
+
+I, M, S, X, U, R = 1, 2, 4, 8, 16, 32  # ignore case, multi-line, dot-all, spaced out, Unicode, CRLF
+
+PLAIN: Final = re.compile(r"[^\\\[\](){}.*+?|^$]+")
+PLAIN_SPACED: Final = re.compile(r"[^\\\[\](){}.*+?|^$\s#]+")
+
+
+@lru_cache(sets.MAX_CACHED)
+def char_class(ranges: Ranges) -> ir.CharClass:
+    """Return the expression of one character out of the ranges; shared."""
+    return ir.CharClass(ranges)
+
+
+@lru_cache(sets.MAX_CACHED)
+def byte_class(ranges: Ranges) -> ir.ByteClass:
+    """Return the expression of one byte out of the ranges; shared."""
+    return ir.ByteClass(sets.mask_of(ranges))
+
+
+@lru_cache(sets.MAX_CACHED)
+def variants(char: str, folding: str) -> Ranges | None:
+    """Return the characters that equal this one without case; None if it stands alone."""
+    code = ord(char)
+    ranges = fold(((code, code),), folding)
+    return None if ranges == ((code, code),) else ranges
+
+
+class Frame:
+    """An open group: its finished alternatives, the sequence being read, the flags in force."""
+
+    __slots__ = ("alternatives", "flags", "item_start", "items", "kind", "start")
+
+    def __init__(self, start: int, flags: int, kind: str = "") -> None:
+        self.start, self.flags, self.kind = start, flags, kind
+        self.alternatives: list[Node] = []
+        self.items: list[Node | str] = []
+        self.item_start = -1  # of the last item, where it may be quantified
+
+
+class Reader:
+    """Reads one pattern; ``read`` returns its tree."""
+
+    quantifier: ClassVar[re.Pattern[str]]
+    class_end: ClassVar[re.Pattern[str]]  # a class without nested ones, whole
+    class_cache: dict[tuple[str, str, int], Ranges]
+    stacks_quantifiers: ClassVar[bool] = False  # `a**`
+    possessive: ClassVar[bool] = False
+    repeats_names: ClassVar[bool] = False  # `(?<x>a)|(?<x>b)`
+    quantifies_anchors: ClassVar[bool] = False
+
+    def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
+        self.text, self.end, self.as_bytes = text, len(text), as_bytes
+        self.position = 0
+        self.problems = Collector()
+        self.stack = [Frame(0, flags)]
+        self.asserted = 0  # assertions read so far
+        self.lazy: dict[int, ir.Repeat] = {}  # lazy repetitions by identity
+        self.too_deep = False
+        self.names: dict[str, list[dict[Frame, int]]] = {}  # of groups -> the alternatives they stand in
+
+    # what a flavour says
+
+    def escape(self, frame: Frame) -> None:
+        """Read the escape at the position, outside of a class."""
+        raise AssertionError
+
+    def open(self) -> None:
+        """Read the beginning of a group."""
+        raise AssertionError
+
+    def name_group(self, name: re.Match[str]) -> None:
+        """Take the name of a group, and go behind it; a name is given once, or once in every alternative."""
+        place = {frame: len(frame.alternatives) for frame in self.stack}
+        before = self.names.setdefault(name[1], [])
+        for other in before:
+            apart = any(other.get(frame, number) != number for frame, number in place.items())
+            if not (self.repeats_names and apart):
+                problem = f"there is a group named `{name[1]}` already"
+                self.problems.add("G008", problem, name.start(1), name.end(1))
+                break
+        before.append(place)
+        self.position = name.end()
+
+    def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
+        """Read the class at ``start``; return its characters and the offset behind it."""
+        raise AssertionError
+
+    def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
+        """Read the escape at ``start`` inside of a class; return its code point or set, and the offset behind."""
+        raise AssertionError
+
+    def universe(self, flags: int) -> Ranges:
+        """Return the characters that a negated class chooses from."""
+        return sets.BYTES if self.as_bytes else charclass.ANY
+
+    def dot(self, flags: int) -> Ranges:
+        """Return what `.` matches."""
+        raise AssertionError
+
+    def anchor(self, char: str, flags: int) -> Node:
+        """Return what `^` or `$` asks for."""
+        raise AssertionError
+
+    def folding(self, flags: int) -> str:
+        """Return the name of the case folding in force."""
+        raise AssertionError
+
+    def not_quantifier(self, frame: Frame) -> None:
+        """Read a brace that begins no quantifier."""
+        self.literal(frame, "{", self.position)
+        self.position += 1
+
+    def stray_bracket(self, frame: Frame, char: str) -> None:
+        """Read a closing bracket or brace that closes nothing."""
+        self.literal(frame, char, self.position)
+        self.position += 1
+
+    def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
+        """Return what a braced quantifier means."""
+        low, comma, high = match[1], match[2], match[3]
+        least = number(low) if low else 0
+        if not comma:
+            return least, least
+        return least, number(high) if high else None
+
+    # the pass
+
+    def read(self) -> Node:
+        """Return the tree of the pattern; a best guess where there are problems."""
+        text, end = self.text, self.end
+        stack = self.stack
+        while self.position < end:
+            frame, start = stack[-1], self.position
+            plain = (PLAIN_SPACED if frame.flags & X else PLAIN).match(text, start)
+            if plain:
+                self.run(frame, plain[0])
+                continue
+            char = text[start]
+            if char == "\\":
+                self.escape(frame)
+            elif char == "[":
+                self.bracket(frame)
+            elif char == "(":
+                self.open()
+            elif char == ")":
+                self.close()
+            elif char in "*+?":
+                self.quantify(frame, None)
+            elif char == "{":
+                match = self.quantifier.match(text, start)
+                if match:
+                    self.quantify(frame, match)
+                else:
+                    self.not_quantifier(frame)
+            elif char == ".":
+                self.position += 1
+                self.set(frame, self.dot(frame.flags), start)
+            elif char == "|":
+                self.end_alternative(frame)
+                self.position += 1
+            elif char in "^$":
+                self.position += 1
+                self.assertion(frame, self.anchor(char, frame.flags), start)
+            elif char in "]}":
+                self.stray_bracket(frame, char)
+            elif char == "#":  # spaced out
+                newline = text.find("\n", start)
+                self.position = end if newline < 0 else newline + 1
+            else:
+                self.position += 1
+        while len(stack) > 1:
+            frame = stack.pop()
+            self.problems.add("G008", "unclosed group", frame.start, frame.start + 1, label="opened here")
+        return self.finish(stack[0])
+
+    def run(self, frame: Frame, plain: str) -> None:
+        """Add a run of characters that stand for themselves; only the last one can be quantified."""
+        start = self.position
+        self.position = start + len(plain)
+        folding = self.folding(frame.flags) if frame.flags & I else ""
+        if not folding:
+            if len(plain) > 1 and self.text[self.position : self.position + 1] in ("*", "+", "?", "{"):
+                frame.items.append(plain[:-1])
+                plain = plain[-1]
+            frame.items.append(plain)
+        else:
+            for char in plain:
+                ranges = variants(char, folding)
+                frame.items.append(char if ranges is None else self.one_of(ranges))
+        frame.item_start = self.position - 1
+
+    def literal(self, frame: Frame, char: str, start: int) -> None:
+        """Add one character."""
+        ranges = variants(char, self.folding(frame.flags)) if frame.flags & I else None
+        frame.items.append(char if ranges is None else self.one_of(ranges))
+        frame.item_start = start
+
+    def set(self, frame: Frame, ranges: Ranges, start: int) -> None:
+        """Add one character out of a set."""
+        frame.items.append(self.one_of(ranges))
+        frame.item_start = start
+
+    def one_of(self, ranges: Ranges) -> ir.Expr:
+        """Return the expression of a set."""
+        return byte_class(sets.intersect(ranges, sets.BYTES)) if self.as_bytes else char_class(ranges)
+
+    def text_of(self, characters: str) -> ir.Expr:
+        """Return the expression of characters that stand for themselves."""
+        try:
+            return ir.Literal(characters.encode("latin-1" if self.as_bytes else "utf-8"))
+        except UnicodeEncodeError:
+            return char_class(())  # half a character is in no well-formed text
+
+    def assertion(self, frame: Frame, node: Node, start: int) -> None:
+        """Add an assertion."""
+        self.asserted += 1
+        frame.items.append(node)
+        frame.item_start = start if self.quantifies_anchors else -1
+
+    def bracket(self, frame: Frame) -> None:
+        """Read a class, or find it among those read before."""
+        text, start, flags = self.text, self.position, frame.flags
+        match = self.class_end.match(text, start)
+        key = (match[0], self.folding(flags) if flags & I else "", flags & (U | X)) if match else None
+        known = self.class_cache.get(key) if key else None
+        if known is not None and match:
+            self.position = match.end()
+            self.set(frame, known, start)
+            return
+        count = len(self.problems.found)
+        ranges, self.position = self.read_class(start, flags)
+        fits = match is not None and match.end() == self.position
+        if key and fits and len(self.problems.found) == count:
+            if len(self.class_cache) >= sets.MAX_CACHED:
+                self.class_cache.clear()
+            self.class_cache[key] = ranges
+        self.set(frame, ranges, start)
+
+    def push(self, frame: Frame) -> None:
+        """Enter a group."""
+        if len(self.stack) > MAX_GROUPS and not self.too_deep:
+            self.too_deep = True
+            self.problems.add("G015", f"more than {MAX_GROUPS} nested groups", frame.start, frame.start + 1)
+        self.stack.append(frame)
+
+    def close(self) -> None:
+        """Leave a group."""
+        if len(self.stack) == 1:
+            self.problems.add(
+                "G008",
+                "`)` closes nothing",
+                self.position,
+                self.position + 1,
+                help=r"write `\)` for the text",
+            )
+            self.position += 1
+            return
+        frame = self.stack.pop()
+        node = self.finish(frame)
+        self.position += 1
+        outer = self.stack[-1]
+        outer.item_start = frame.start
+        if self.too_deep:
+            node = ir.EPSILON
+        if frame.kind:
+            node = self.special_group(frame, node, outer)
+        outer.items.append(node)
+
+    def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
+        """Return what a group that is more than parentheses means."""
+        self.asserted += 1
+        return Look(node, "<" not in frame.kind, "!" in frame.kind, frame.start)
+
+    def finish(self, frame: Frame) -> Node:
+        """Return the alternatives of a group."""
+        self.end_alternative(frame)
+        options = frame.alternatives
+        return options[0] if len(options) == 1 else node_choice(options)
+
+    def end_alternative(self, frame: Frame) -> None:
+        """Finish the sequence being read; neighbouring characters become one literal."""
+        merged: list[Node] = []
+        plain = ""
+        for item in frame.items:
+            if isinstance(item, str):
+                plain += item
+                continue
+            if plain:
+                merged.append(self.text_of(plain))
+                plain = ""
+            if type(item) is ir.Sequence:
+                merged.extend(item.items)
+            else:
+                merged.append(item)
+        if plain:
+            merged.append(self.text_of(plain))
+        frame.alternatives.append(
+            merged[0] if len(merged) == 1 else node_sequence(merged) if merged else ir.EPSILON
+        )
+        frame.items, frame.item_start = [], -1
+
+    def quantify(self, frame: Frame, match: re.Match[str] | None) -> None:
+        """Read a quantifier and apply it to the last item."""
+        text, start = self.text, self.position
+        if match is None:
+            char = text[start]
+            low, high = _SIGNS[char]
+            self.position = start + 1
+        else:
+            low, high = self.bounds(match)
+            self.position = match.end()
+        lazy = possessive = False
+        following = text[self.position : self.position + 1]
+        if following == "?":
+            self.position += 1
+            lazy = True
+        elif following == "+" and self.possessive:
+            self.position += 1
+            possessive = True
+        written = text[start : self.position]
+        if frame.item_start < 0:
+            self.nothing_to_repeat(frame, written, start)
+            return
+        if max(low, high or 0) > MAX_COUNT:
+            self.problems.add(
+                "G005",
+                f"a repetition count is at most {MAX_COUNT:,}",
+                start,
+                self.position,
+                label="too large",
+            )
+            low, high = 0, None
+        elif high is not None and high < low:
+            self.problems.add(
+                "G005",
+                f"the repetition ends at {high} before it begins at {low}",
+                start,
+                self.position,
+                label="reversed bounds",
+                help=f"did you mean `{{{high},{low}}}`?",
+            )
+            low, high = high, low
+        item = frame.items[-1]
+        if isinstance(item, str):
+            item = self.text_of(item)
+        result: Node
+        if isinstance(item, Edge | Look) or (self.asserted and takes_nothing(item)):
+            result = ir.EPSILON if low == 0 else item  # holding once is holding always
+        else:
+            result = repeat = node_repeat(item, low, high)
+            if lazy:
+                self.lazy[id(repeat)] = repeat
+            elif possessive:
+                result = self.make_atomic(repeat, start)
+        frame.items[-1] = result
+        if not self.stacks_quantifiers:
+            frame.item_start = -1
+
+    def make_atomic(self, node: Node, start: int) -> Node:
+        """Return what a node matches that gives nothing back."""
+        raise AssertionError
+
+    def nothing_to_repeat(self, frame: Frame, written: str, start: int) -> None:
+        """Report a quantifier without an item."""
+        again = self.position > 1 and frame.items and not isinstance(frame.items[-1], Edge | Look)
+        self.problems.add(
+            "G008",
+            f"`{written}` repeats nothing",
+            start,
+            self.position,
+            label="a repetition cannot be repeated" if again else "expected something to repeat before it",
+            help="put the first one into a group: `(?:…)`" if again else f"write `\\{written}` for the text",
+        )
+
+    def refuse(self, what: str, start: int, end: int, help: str = "") -> None:
+        """Report a construct that no finite automaton, or not this flavour, can do."""
+        self.problems.add("G009", f"{what} is not supported", start, end, help=help)
+        self.position = end
+
+    def hexadecimal(self, start: int, first: int, digits: int) -> tuple[int, int]:
+        """Read exactly so many hexadecimal digits at ``first``; -1 after reporting that they are missing."""
+        value = self.text[first : first + digits]
+        if len(value) == digits and HEX.issuperset(value):
+            return int(value, 16), first + digits
+        self.problems.add(
+            "G006",
+            f"`{self.text[start:first]}` needs {digits} hexadecimal digits",
+            start,
+            min(first + len(value), self.end),
+            label="digits missing",
+        )
+        return -1, first
+
+    def braced_hexadecimal(self, start: int, brace: int) -> tuple[int, int]:
+        """Read ``{H…}`` at ``brace``; -1 after reporting what is wrong with it."""
+        close = self.text.find("}", brace)
+        value = self.text[brace + 1 : close] if close >= 0 else ""
+        if not value or not HEX.issuperset(value):
+            self.problems.add(
+                "G006",
+                f"`{self.text[start : brace + 1]}` needs hexadecimal digits and `}}`",
+                start,
+                brace + 1,
+                label="digits missing",
+            )
+            return -1, brace + 1
+        code = int(value, 16) if len(value) < 32 else ir.MAX_CODE_POINT + 1
+        if code > ir.MAX_CODE_POINT:
+            self.problems.add("G006", "beyond the last code point, U+10FFFF", start, close + 1)
+            return -1, close + 1
+        return code, close + 1
+
+
+HEX: Final = frozenset("0123456789abcdefABCDEF")
+_SIGNS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (1, None), "?": (0, 1)}
+
+
+def number(digits: str) -> int:
+    """Return the value of decimal digits; more than twelve of them are read as one above ``MAX_COUNT``."""
+    # beyond 12 digits the value does not matter: it is refused (and int() of many digits is slow)
+    return int(digits) if len(digits) <= 12 else MAX_COUNT + 1

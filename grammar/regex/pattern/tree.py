@@ -1,0 +1,121 @@
+"""What the readers of the flavours make: expressions, in which assertions may stand as items of width zero.
+
+An assertion is no expression of ``ir``; ``assertions.py`` compiles it away. A *side* says which character may
+stand on one side of a place: the ranges of code points, and whether the edge of the text will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+from stackmask.grammar import ir
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.charclass import Ranges
+
+Side: TypeAlias = tuple[Ranges, bool]
+Pairs: TypeAlias = tuple[tuple[Side, Side], ...]
+
+ANYTHING: Final[Side] = (charclass.ANY, True)
+EDGE: Final[Side] = ((), True)
+NEWLINE: Final[Ranges] = ((0x0A, 0x0A),)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """An assertion about the two characters around a place: one of the pairs (left, right) holds."""
+
+    pairs: Pairs
+    offset: int = field(default=0, compare=False)
+    what: str = field(default="anchor", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A lookahead or a lookbehind: the body can (``negative``: cannot) be matched from here, or up to here."""
+
+    body: Node
+    ahead: bool
+    negative: bool
+    offset: int = field(default=0, compare=False)
+
+    @property
+    def what(self) -> str:
+        """The name of the construct."""
+        return ("negative " if self.negative else "") + ("lookahead" if self.ahead else "lookbehind")
+
+
+Node: TypeAlias = "ir.Expr | Edge | Look"
+
+START: Final[Pairs] = ((EDGE, ANYTHING),)
+END: Final[Pairs] = ((ANYTHING, EDGE),)
+LINE_START: Final[Pairs] = (((NEWLINE, True), ANYTHING),)
+LINE_END: Final[Pairs] = ((ANYTHING, (NEWLINE, True)),)
+
+
+def word_boundary(word: Ranges, other: Ranges) -> Pairs:
+    """Return the pairs of a place with a word character on exactly one side."""
+    return (((word, False), (other, True)), ((other, True), (word, False)))
+
+
+def not_word_boundary(word: Ranges, other: Ranges) -> Pairs:
+    """Return the pairs of a place with word characters on both sides or on none."""
+    return (((word, False), (word, False)), ((other, True), (other, True)))
+
+
+# an assertion is no ``ir.Expr``, but these hold it all the same until it is compiled away
+
+
+def node_sequence(items: Iterable[Node]) -> ir.Expr:
+    """Return one node after the other."""
+    return ir.Sequence(tuple(items))  # type: ignore[arg-type]
+
+
+def node_choice(items: Iterable[Node]) -> ir.Expr:
+    """Return any of the nodes."""
+    return ir.Choice(tuple(items))  # type: ignore[arg-type]
+
+
+def node_repeat(item: Node, low: int, high: int | None) -> ir.Repeat:
+    """Return a node so many times."""
+    return ir.Repeat(item, low, high)  # type: ignore[arg-type]
+
+
+# recursion is as deep as groups are nested, which the reader limits
+def takes_nothing(node: Node) -> bool:
+    """Tell whether the node is made of assertions, so that it never takes a character."""
+    match node:
+        case Edge() | Look():
+            return True
+        case ir.Sequence(items) | ir.Choice(items):
+            return all(takes_nothing(item) for item in items)
+        case ir.Repeat(item):
+            return takes_nothing(item)
+        case ir.Literal(data):
+            return not data
+    return False
+
+
+def node_children(node: Node) -> tuple[Node, ...]:
+    """Return the direct subexpressions, those of assertions included."""
+    match node:
+        case Look(body):
+            return (body,)
+        case Edge():
+            return ()
+        case ir.Repeat(item):
+            return (item,)
+        case ir.Sequence(items) | ir.Choice(items):
+            return items
+        case _:
+            return ()
+
+
+def walk_nodes(node: Node) -> Iterator[Node]:
+    """Yield the node and all below it."""
+    stack = [node]
+    while stack:
+        current = stack.pop()
+        yield current
+        stack.extend(reversed(node_children(current)))

@@ -1,0 +1,1 @@
+"""Unicode data for regexes: properties, case folding and sets of characters."""

@@ -1,0 +1,1 @@
+"""Source text: files, positions, diagnostics, escapes and character classes. Knows no front end."""

@@ -1,0 +1,55 @@
+"""Grammar files: reading them with clear errors, and finding the bundled ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from stackmask.grammar.source.diagnostics import GrammarFileError
+
+SUFFIX: Final = ".ebnf"
+MAX_FILE_BYTES: Final = 16 << 20  # grammars are text that people write; more than this is a mistake
+
+
+def read_text(path: Path) -> str:
+    """Read a grammar file.
+
+    Raises: GrammarFileError, one line, if it is missing, a directory, too large, binary or not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except FileNotFoundError:
+        raise GrammarFileError(f"no such grammar file: {path}") from None
+    except IsADirectoryError:
+        raise GrammarFileError(f"not a grammar file but a directory: {path}") from None
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise GrammarFileError(f"cannot read the grammar file {path}: {reason}") from None
+    if len(data) > MAX_FILE_BYTES:
+        raise GrammarFileError(f"the grammar file is larger than {MAX_FILE_BYTES >> 20} MiB: {path}")
+    if b"\0" in data:
+        raise GrammarFileError(f"not a grammar but a binary file: {path}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise GrammarFileError(
+            f"the grammar file is not UTF-8 (byte 0x{data[error.start]:02X} at offset {error.start}): {path}"
+        ) from None
+
+
+def bundled_folder() -> Path:
+    """Return the folder of the bundled grammars."""
+    import stackmask.grammars
+
+    return Path(stackmask.grammars.__path__[0])
+
+
+def bundled_names() -> list[str]:
+    """Return the names of the bundled grammars, sorted."""
+    return sorted(path.stem for path in bundled_folder().glob(f"*{SUFFIX}"))
+
+
+def bundled_path(name: str) -> Path | None:
+    """Return the file of a bundled grammar; None if there is none of this name."""
+    return bundled_folder() / f"{name}{SUFFIX}" if name in bundled_names() else None

@@ -1,0 +1,1 @@
+"""SQL functions: which exist, with how many arguments, and how calls and blanks are written."""

@@ -1,0 +1,140 @@
+"""Read tables from the statements that make them: SQLite's are run in memory, PostgreSQL's are parsed."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Final
+
+from stackmask.grammar.ir import SourceText, Span
+from stackmask.grammar.source.diagnostics import Diagnostic, line_and_column, render_one
+from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.schema import Schema
+
+MAX_DDL: Final = 20_000_000  # characters
+MAX_SECONDS: Final = 30.0  # for running statements: a dump may also insert rows
+MAX_SCANNED: Final = (
+    2_000_000_000  # characters: a `;` inside of a quote has SQLite look at its statement again
+)
+MAX_TRIES: Final = 1_000  # places that are tried as the one that an error is about
+STEPS_BETWEEN_CHECKS: Final = 10_000  # virtual machine steps of SQLite; about a millisecond
+
+_NEAR: Final = 'near "'
+_SYNTAX: Final = '": syntax error'
+_UNFINISHED: Final = "incomplete input"
+_UNKNOWN_CHAR: Final = 'unrecognized token: "'
+
+
+def read_ddl(text: str, dialect: str) -> Schema:
+    """Return the tables that the statements of a text make, in the dialect given by name.
+
+    Raises: SQLError with line, column and an excerpt where a statement cannot be read.
+    """
+    if len(text) > MAX_DDL:
+        raise SQLError(f"the DDL has {len(text):,} characters; at most {MAX_DDL:,} are read")
+    if "\0" in text:
+        raise ddl_error(text, text.index("\0"), 1, "a NUL character")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ddl_error(text, error.start, 1, "no Unicode character") from None
+    if dialect == "sqlite":
+        return _read_sqlite(text)
+    from stackmask.grammar.sql.schema.ddl_postgres import read_postgres
+
+    return read_postgres(text)
+
+
+def ddl_error(text: str, start: int, length: int, message: str) -> SQLError:
+    """Return an error that shows the place: line, column and a caret."""
+    line, column = line_and_column(text, start)
+    diagnostic = Diagnostic("", message, Span(start, start + max(1, length)))
+    excerpt = render_one(diagnostic, [SourceText("DDL", text)]).partition("\n")[2]
+    return SQLError(f"the DDL cannot be read, line {line}, column {column}: {message}\n{excerpt}")
+
+
+def _read_sqlite(text: str) -> Schema:
+    """Run the statements in a database in memory that can reach nothing else, and look at it."""
+    from stackmask.grammar.sql.schema.inspect_sqlite import read_connection
+
+    deadline = time.monotonic() + MAX_SECONDS
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        connection.set_authorizer(_allow)
+        connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_CHECKS)
+        for start, statement in split_statements(text):
+            try:
+                connection.execute(statement)
+            except sqlite3.Error as error:
+                place, length = _locate(statement, str(error))
+                raise ddl_error(text, start + place, length, _plain(str(error))) from None
+        connection.set_authorizer(None)
+        return read_connection(connection)
+
+
+def _allow(action: int, first: str | None, *_: str | None) -> int:
+    """Keep statements inside of the database in memory. Settings of a dump (PRAGMA) are passed over."""
+    if action == sqlite3.SQLITE_PRAGMA:
+        return sqlite3.SQLITE_IGNORE
+    if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
+        return sqlite3.SQLITE_DENY
+    return sqlite3.SQLITE_OK
+
+
+def split_statements(text: str) -> Iterator[tuple[int, str]]:
+    """Yield (offset, statement) as SQLite's shell splits: at a `;` that ends a statement, triggers included."""
+    start = scanned = 0
+    at = text.find(";")
+    while at >= 0 and scanned < MAX_SCANNED:
+        scanned += at + 1 - start
+        if sqlite3.complete_statement(text[start : at + 1]):
+            yield _stripped(start, text[start : at + 1])
+            start = at + 1
+        at = text.find(";", at + 1)
+    offset, rest = _stripped(start, text[start:])
+    if rest:
+        yield offset, rest
+
+
+def _stripped(start: int, statement: str) -> tuple[int, str]:
+    return start + len(statement) - len(statement.lstrip()), statement.strip()
+
+
+def _plain(message: str) -> str:
+    """Say what SQLite says in words that fit a text of statements."""
+    if _UNFINISHED in message:
+        return "the statement is not finished"
+    if message == "interrupted":
+        return f"the statements took longer than {MAX_SECONDS:g} s"
+    if message in ("not authorized", "authorization denied"):
+        return "only statements about this one database are run"
+    return message
+
+
+def _locate(statement: str, message: str) -> tuple[int, int]:
+    """Return where in a statement SQLite's error lies, and how long it is; (0, 1) if it does not say.
+
+    SQLite names the word it stumbled over, not its place. It reads from left to right, so the place is the first
+    one where the text up to and including the word gives the same error.
+    """
+    if _UNFINISHED in message:
+        return len(statement.rstrip()), 1
+    if message.startswith(_NEAR) and message.endswith(_SYNTAX):
+        word = message[len(_NEAR) : -len(_SYNTAX)]
+    elif message.startswith(_UNKNOWN_CHAR):
+        word = message[len(_UNKNOWN_CHAR) : -1]
+    else:
+        return 0, len(statement.split(None, 1)[0]) if statement.split() else 1
+    with closing(sqlite3.connect(":memory:")) as empty:
+        at = statement.find(word)
+        for _ in range(MAX_TRIES):
+            if not word or at < 0:
+                break
+            try:
+                empty.execute("EXPLAIN " + statement[: at + len(word)])
+            except sqlite3.Error as error:
+                if str(error) == message:
+                    return at, len(word)
+            at = statement.find(word, at + 1)
+    return 0, 1

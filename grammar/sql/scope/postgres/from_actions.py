@@ -1,0 +1,192 @@
+"""Places of PostgreSQL in FROM; what is not here is as in SQLite."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stackmask.grammar.ir import never_forbids, reads_at_most
+from stackmask.grammar.sql.scope.postgres.lookup import identity, leave_needs
+from stackmask.grammar.sql.scope.postgres.names import read_name
+from stackmask.grammar.sql.scope.postgres.tables import natural_tables
+from stackmask.grammar.sql.scope.shared.actions import Action, Places, entering
+from stackmask.grammar.sql.scope.shared.relations import Relation
+from stackmask.grammar.sql.scope.shared.star_width import star_room
+from stackmask.grammar.sql.scope.shared.state import Item, Query, Source
+from stackmask.grammar.sql.scope.shared.tables import own_cte
+from stackmask.grammar.sql.scope.sqlite.from_actions import end_joined
+
+PLACES: Final[Places] = {}
+place = entering(PLACES)
+NAMED_BY_ALIAS: Final = "()"  # the name of what a function gives whose column is called as its table
+
+
+@place("LINK_COMMA")
+@never_forbids
+@reads_at_most(0)
+def link_comma(query: Query, _text: bytes) -> Query:
+    """Join by a comma: ON of what follows does not see what stands before it."""
+    return query._replace(link="comma", using=(), side="", comma=len(query.sources))
+
+
+@place("link_cross")
+@never_forbids
+@reads_at_most(0)
+def link_cross(query: Query, _text: bytes) -> Query:
+    """Join without a condition."""
+    return query._replace(link="cross", using=())
+
+
+@place("LEFT_WORD")
+@never_forbids
+@reads_at_most(0)
+def join_left(query: Query, _text: bytes) -> Query:
+    """Keep the rows of the left side."""
+    return query._replace(side="left")
+
+
+@place("RIGHT_WORD")
+@never_forbids
+@reads_at_most(0)
+def join_right(query: Query, _text: bytes) -> Query:
+    """Keep the rows of the right side."""
+    return query._replace(side="right")
+
+
+@place("NATURAL_N")
+@reads_at_most(0)
+def check_natural(query: Query, _text: bytes) -> Query | None:
+    """Begin NATURAL, if there is a table to join like that, also behind LEFT."""
+    return query if natural_tables(query._replace(link="natural", side="left")) else None
+
+
+@place("TABLE")
+def take_table(query: Query, text: bytes) -> Query | None:
+    """Read from a table or a CTE."""
+    name = read_name(text)
+    relation = own_cte(query)
+    recursive = relation is not None and relation.name == name
+    if relation is None or not recursive:
+        relation = query.visible_relations().get(name)
+    if relation is None:
+        return None
+    return _joined(query._replace(recursive=query.recursive or recursive), name, relation)
+
+
+def _joined(query: Query, name: str, relation: Relation) -> Query:
+    merged = relation.names & frozenset(query.counts()) if query.link == "natural" else frozenset[str]()
+    return query._replace(sources=(*query.sources, Source(name, relation, False, merged)))
+
+
+@place("SCHEMA_NAME")
+@never_forbids
+def take_schema(query: Query, text: bytes) -> Query:
+    """Name the schema of a table."""
+    return query._replace(qualifier=read_name(text))
+
+
+@place("SCHEMA_TABLE")
+def take_schema_table(query: Query, text: bytes) -> Query | None:
+    """Read from a table of a schema."""
+    assert query.qualifier is not None
+    name = read_name(text)
+    relation = query.catalog.schemas[query.qualifier].get(name)
+    return None if relation is None else _joined(query._replace(qualifier=None), name, relation)
+
+
+@place("ALIAS", "FREE_ALIAS")
+def take_alias(query: Query, text: bytes) -> Query | None:
+    """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
+    alias = read_name(text)
+    last = query.sources[-1]
+    if any(source.alias == alias for source in query.sources[:-1]):
+        return None
+    relation = last.relation
+    if relation.name == NAMED_BY_ALIAS:
+        if alias in query.need and query.counts()[alias]:
+            return None
+        relation = Relation.of_columns("", (alias,))
+    needed = query.needs_of(alias)
+    if needed is not None and not needed <= relation.usable_names:
+        return None
+    named = last._replace(alias=alias, named=True, relation=relation)
+    return query._replace(sources=(*query.sources[:-1], named))
+
+
+@place("more_source", "more_piece")
+@reads_at_most(0)
+def end_source(query: Query, _text: bytes) -> Query | None:
+    """End a table that another one follows."""
+    ended = end_joined(query)
+    return None if ended is None or star_room(ended) == 0 else ended._replace(side="")
+
+
+@place("last_source", "last_piece")
+@reads_at_most(0)
+def end_from(query: Query, _text: bytes) -> Query | None:
+    """End FROM: every need is met."""
+    ended = end_joined(query)
+    ended = (
+        None
+        if ended is None or star_room(ended)
+        else leave_needs(ended._replace(phase="where", side="", log=()))
+    )
+    if ended is None:
+        return None
+    items = tuple(_resolved(ended))
+    if ended.banned and {item.name for item in items} & ended.banned:
+        return None
+    return ended._replace(items=items, need=frozenset(), own=frozenset(), qualified=())
+
+
+def _resolved(query: Query) -> list[Item]:
+    """Return the items with the tables of their columns, columns for stars, and without columns from further out."""
+    counts = query.counts()
+
+    def own(use: tuple[str, str]) -> tuple[str, str] | None:
+        if use[0]:
+            return use if query.source(use[0]) is not None else None
+        return identity(query.sources, use[1]) if counts[use[1]] else None
+
+    found: list[Item] = []
+    for item in query.items:
+        if item.star is None:
+            loose = frozenset(use for use in map(own, item.loose) if use is not None)
+            column = None if item.column is None else own(item.column)
+            found.append(item._replace(loose=loose, column=column))
+            continue
+        for source in query.sources:
+            if item.star not in ("*", source.alias):
+                continue
+            for name in source.relation.columns:
+                if item.star == "*" and name in source.merged:
+                    continue
+                merged = item.star == "*" and any(name in other.merged for other in query.sources)
+                use = ("" if merged else source.alias, name or "")
+                found.append(Item(name, column=use, loose=frozenset({use})))
+    return found
+
+
+@place("USING_COLUMN")
+@never_forbids
+def take_using(query: Query, text: bytes) -> Query:
+    """Join by a column."""
+    return query._replace(using=(*query.using, read_name(text)))
+
+
+def begin_table_call(columns: tuple[str, ...]) -> Action:
+    """Return the action of a function's name in FROM; ``columns`` of its rows, () where its alias names the only one."""
+
+    def begin(query: Query, _text: bytes) -> Query:
+        return query._replace(phase="lateral", calling=columns)
+
+    return begin
+
+
+@place("TABLE_CALL_CLOSE")
+@never_forbids
+@reads_at_most(0)
+def end_table_call(query: Query, _text: bytes) -> Query:
+    """End the arguments of a function in FROM."""
+    columns = query.calling or ()
+    relation = Relation.of_columns("" if columns else NAMED_BY_ALIAS, columns)
+    return query._replace(phase="from", calling=None, sources=(*query.sources, Source("", relation)))

@@ -1,0 +1,154 @@
+"""Rules for calls in PostgreSQL: scalar functions anywhere, aggregates and functions with windows where they may stand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, Final
+
+from stackmask.grammar.ir import (
+    EPSILON,
+    NOTHING,
+    Capture,
+    Choice,
+    Dynamic,
+    Expr,
+    Repeat,
+    follows_restrictions,
+    never_forbids,
+)
+from stackmask.grammar.sql.calls.calls import SKIP, WORD_END, arguments, ref, seq, sign, words
+from stackmask.grammar.sql.calls.functions import Arity, Functions
+from stackmask.grammar.sql.scope.postgres.clause_actions import (
+    begin_aggregate,
+    begin_window_call,
+    end_aggregate,
+)
+from stackmask.grammar.sql.scope.postgres.from_actions import begin_table_call
+from stackmask.grammar.sql.scope.postgres.tables import may_call
+from stackmask.grammar.sql.scope.shared.actions import Action
+from stackmask.grammar.sql.scope.shared.names import caseless
+from stackmask.grammar.sql.scope.shared.state import Query
+from stackmask.grammar.sql.scope.sqlite.clause_actions import may_aggregate, may_window
+
+Names = tuple[str, ...]
+_OPEN: Final = sign("(")
+_ALIAS: Final = [
+    "generate_series",
+    "generate_subscripts",
+    "unnest",
+    "regexp_split_to_table",
+    "string_to_table",
+    "regexp_matches",
+    "json_object_keys",
+    "jsonb_object_keys",
+    "jsonb_path_query",
+    "jsonb_path_query_tz",
+]
+_ELEMENTS: Final = [
+    "json_array_elements",
+    "json_array_elements_text",
+    "jsonb_array_elements",
+    "jsonb_array_elements_text",
+]
+_PAIRS: Final = ["json_each", "json_each_text", "jsonb_each", "jsonb_each_text"]
+SETS: Final[dict[str, Names]] = (  # functions that give rows, with the names of their columns
+    dict.fromkeys(_ALIAS, ()) | dict.fromkeys(_ELEMENTS, ("value",)) | dict.fromkeys(_PAIRS, ("key", "value"))
+)
+RECORDS: Final = frozenset(  # of a type that the query must spell out
+    f"{kind}_{what}"
+    for kind in ("json", "jsonb")
+    for what in ("to_record", "to_recordset", "populate_record", "populate_recordset")
+)
+
+
+def call_rules(functions: Functions) -> dict[str, Expr]:
+    """Return what ``scalar``, ``aggregate``, ``window_call``, ``table_call`` and ``named_type`` mean with these functions."""
+    scalars, sets, tables = [], [], []
+    for arity, names in functions.of("scalar").items():
+        plain = tuple(name for name in names if name not in SETS and name not in RECORDS)
+        if plain:
+            scalars.append(seq(words(plain), _OPEN, arguments(arity, "expr"), sign(")")))
+        single = tuple(name for name in names if len(SETS.get(name, ("", ""))) < 2)
+        if single:
+            sets.append(seq(words(single), _OPEN, arguments(arity, "expr"), sign(")")))
+        for columns in ((), ("value",), ("key", "value")):
+            some = tuple(name for name in names if SETS.get(name) == columns)
+            if some:
+                named = _named(some, _begin_table_call(columns), may_call)
+                tables.append(seq(named, _OPEN, arguments(arity, "expr"), ref("TABLE_CALL_CLOSE"), SKIP))
+    if functions.unlisted:
+        scalars.append(seq(words(functions.unlisted), _OPEN, Repeat(ref("exprs"), 0, 1), sign(")")))
+    aggregates, windows = [], []
+    for arity, names in functions.of("aggregate").items():
+        aggregates.append(seq(_named(names, begin_aggregate, may_aggregate), _OPEN, _aggregate(arity)))
+        windows.append(seq(_window_name(names), _plain_arguments(arity)))
+    for arity, names in functions.of("ordered_set").items():
+        aggregates.append(seq(_named(names, begin_aggregate, may_aggregate), _OPEN, _ordered_set(arity)))
+    for arity, names in functions.of("window").items():
+        windows.append(seq(_window_name(names), arguments(arity, "expr")))
+    close = seq(sign(")"), ref("OVER"), SKIP, ref("window_body"))
+    rules: dict[str, Expr] = {
+        "scalar": Choice(tuple(scalars)),
+        "aggregate": Choice(tuple(aggregates)),
+        "window_call": seq(Choice(tuple(windows)), close) if windows else NOTHING,
+        "table_call": Choice(tuple(tables)),
+        "set_call": Choice(tuple(sets)),
+    }
+    if functions.types:
+        rules["named_type"] = words(functions.types)
+    return rules
+
+
+def _window_name(names: Names) -> Expr:
+    return seq(_named(names, begin_window_call, may_window), _OPEN)
+
+
+def _plain_arguments(arity: Arity) -> Expr:
+    ways = [_listed(arity)]
+    if 0 in arity.counts:
+        ways.append(sign("*"))
+    return Choice(tuple(ways))
+
+
+def _listed(arity: Arity) -> Expr:
+    """Return the arguments in the list; a call without any is written with a star."""
+    return arguments(Arity(tuple(n for n in arity.counts if n), arity.open), "expr")
+
+
+def _aggregate(arity: Arity) -> Expr:
+    ways = [
+        seq(_listed(arity), Repeat(ref("sorting"), 0, 1)),
+        seq(ref("postgres.DISTINCT"), SKIP, _listed(arity)),
+    ]
+    if 0 in arity.counts:
+        ways.append(sign("*"))
+    return seq(Capture(Choice(tuple(ways)), end_aggregate), sign(")"), Repeat(ref("filter"), 0, 1))
+
+
+def _ordered_set(arity: Arity) -> Expr:
+    direct = EPSILON if arity.counts == (0,) else seq(ref("postgres.NUMBER"), SKIP)
+    within = [part for word in ("WITHIN", "postgres.GROUP") for part in (ref(word), SKIP)]
+    sorting = [part for word in ("SORTING", "postgres.BY") for part in (ref(word), SKIP)]
+    body = seq(direct, sign(")"), *within, _OPEN, *sorting, ref("expr"), ref("direction"), sign(")"))
+    return seq(Capture(body, end_aggregate), Repeat(ref("filter"), 0, 1))
+
+
+def _named(names: Names, action: Action, test: Callable[[Query], bool]) -> Expr:
+    return seq(Capture(Dynamic(_resolver(names, test)), action), WORD_END, SKIP)
+
+
+@lru_cache(maxsize=1024)
+def _resolver(names: Names, test: Callable[[Query], bool]) -> Callable[[Any], Expr]:
+    listed = Choice(tuple(caseless(name) for name in names))
+
+    @follows_restrictions
+    def resolve(query: Query) -> Expr:
+        return listed if test(query) else NOTHING
+
+    return resolve
+
+
+@lru_cache(maxsize=8)
+def _begin_table_call(columns: Names) -> Action:
+    return never_forbids(begin_table_call(columns))

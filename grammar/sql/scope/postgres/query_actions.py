@@ -1,0 +1,244 @@
+"""Places of PostgreSQL where queries begin and end, and of the select list; what is not here is as in SQLite."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from stackmask.grammar.ir import never_forbids, reads_at_most
+from stackmask.grammar.sql.scope.postgres.expression_shapes import figure, plain_column, same_text
+from stackmask.grammar.sql.scope.postgres.grouping import covered
+from stackmask.grammar.sql.scope.postgres.names import read_name
+from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
+from stackmask.grammar.sql.scope.shared.relations import Relation
+from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_room
+from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Item, Query, Source
+
+PLACES: Final[Places] = {}
+place = entering(PLACES)
+AS: Final = re.compile(r"\s*\bas\s*$", re.IGNORECASE)
+MAX_COLUMNS: Final = 1600  # of a select list; PostgreSQL has no more
+
+
+def _inner(query: Query, kind: str, expect: int | None = None) -> Query:
+    up = query._replace(log=None)
+    return Query(query.catalog, up, kind, query.depth + 1, expect=expect, ctes=query.ctes)
+
+
+@place("QUERY_OPEN")
+@reads_at_most(0)
+def open_query(query: Query, _text: bytes) -> Query | None:
+    """Begin a query that gives one column."""
+    return _inner(query, "scalar", 1) if query.depth <= MAX_DEPTH else None
+
+
+@place("OPERAND_OPEN")
+@reads_at_most(0)
+def open_operand(query: Query, _text: bytes) -> Query | None:
+    """Begin a part of a set operation that stands in parentheses."""
+    if query.depth > MAX_DEPTH:
+        return None
+    part = query.new_part()._replace(with_recursive=query.with_recursive, parts=query.parts + 1)
+    return _inner(part, "operand", query.expect)._replace(banned=query.banned)
+
+
+@place("EXISTS_OPEN")
+@never_forbids
+@reads_at_most(0)
+def open_exists(query: Query, _text: bytes) -> Query:
+    """Begin a query of which only matters whether it gives a row."""
+    return _inner(query, "exists")
+
+
+@place("LATERAL_L")
+@reads_at_most(0)
+def check_lateral(query: Query, _text: bytes) -> Query | None:
+    """Begin LATERAL: the query behind it sees the tables to the left."""
+    if query.link == "natural" or query.side == "right" or query.depth > MAX_DEPTH:
+        return None
+    return query._replace(phase="lateral")
+
+
+@place("DERIVED_OPEN")
+@reads_at_most(0)
+def open_derived(query: Query, _text: bytes) -> Query | None:
+    """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
+    if query.link == "natural" or query.depth > MAX_DEPTH:
+        return None
+    counts = query.counts()
+    banned = frozenset(name for name in query.need if counts[name])
+    if query.has_star():
+        banned |= query.banned
+    kind = "lateral" if query.phase == "lateral" else "derived"
+    return _inner(query, kind, star_room(query))._replace(banned=banned)
+
+
+@place("WITH_RECURSIVE")
+@never_forbids
+@reads_at_most(0)
+def begin_recursive(query: Query, _text: bytes) -> Query:
+    """Let tables of WITH read themselves."""
+    return query._replace(with_recursive=True)
+
+
+@place("CTE_NAME")
+def name_cte(query: Query, text: bytes) -> Query | None:
+    """Name a CTE; it must not hide anything."""
+    name = read_name(text)
+    if name in query.visible_relations() or name in query.cte_shadow():
+        return None
+    return query._replace(cte_name=name, cte_columns=())
+
+
+@place("CTE_COLUMN")
+def name_cte_column(query: Query, text: bytes) -> Query | None:
+    """Name a column of a CTE."""
+    name = read_name(text)
+    return None if name in query.cte_columns else query._replace(cte_columns=(*query.cte_columns, name))
+
+
+@place("CTE_OPEN")
+@never_forbids
+@reads_at_most(0)
+def open_cte(query: Query, _text: bytes) -> Query:
+    """Begin the query of a CTE."""
+    return _inner(query, "cte", len(query.cte_columns) or None)
+
+
+@place("CLOSE")
+@reads_at_most(0)
+def close_query(query: Query, _text: bytes) -> Query | None:
+    """End a query, and hand its columns to the one around."""
+    up = query.up
+    if up is None:
+        return None
+    head = query.head if query.head is not None else query.items
+    if query.kind in ("derived", "lateral"):
+        relation = Relation.of_columns("", [item.name for item in head])
+        return up._replace(sources=(*up.sources, Source("", relation)), phase="from")
+    if query.kind == "cte":
+        assert up.cte_name is not None
+        relation = Relation.of_columns(up.cte_name, up.cte_columns or [item.name for item in head])
+        return up._replace(ctes=(*up.ctes, relation), cte_name=None, cte_columns=())
+    if query.kind == "operand":
+        items = tuple(Item(item.name, maybe=item.maybe) for item in head)
+        return up._replace(items=items, expect=len(items))
+    return up
+
+
+# -- parts of a set operation
+
+
+@place("SET_LETTER_U", "SET_LETTER_I", "SET_LETTER_E")
+def next_part(query: Query, text: bytes) -> Query | None:
+    """End a part of a set operation; nothing comes behind one that reads its own CTE."""
+    if query.recursive:
+        return None
+    head = query.head
+    if head is None:
+        head = tuple(Item(item.name, maybe=item.maybe) for item in query.items)
+    recursive = query.kind == "cte" and query.up is not None and query.up.with_recursive
+    return query.new_part()._replace(
+        head=head,
+        expect=len(head),
+        banned=frozenset(),
+        may_recurse=recursive and text in (b"u", b"U"),
+    )
+
+
+@place("query")
+@reads_at_most(0)
+def end_part(query: Query, _text: bytes) -> Query | None:
+    """End a part: with aggregates nothing is selected that was not grouped by."""
+    return query if covered(query) else None
+
+
+@place("RESULT_O", "ROWS_LETTER_L", "ROWS_LETTER_O", "ROWS_LETTER_F", "RIGHT_R")
+@reads_at_most(0)
+def check_not_recursive(query: Query, _text: bytes) -> Query | None:
+    """Begin what does not go with a query that reads its own CTE."""
+    return None if query.recursive else query
+
+
+@place("DISTINCT_WORD")
+@never_forbids
+@reads_at_most(0)
+def begin_distinct(query: Query, _text: bytes) -> Query:
+    """Select each row once."""
+    return query._replace(distinct=True)
+
+
+# -- the select list
+
+
+@place("LABEL", "FREE_LABEL")
+@never_forbids
+def take_label(query: Query, text: bytes) -> Query:
+    """Name a selected column."""
+    return query._replace(label=read_name(text))
+
+
+def _end_target(query: Query, data: bytes, phase: str) -> Query | None:
+    text = data.decode("utf-8", "replace")
+    column, name, maybe = None, query.label, frozenset[str]()
+    same = None
+    if query.star is None:
+        if len(data) < KEPT:
+            text = AS.sub("", text)
+        column = plain_column(text, query.log)
+        same = same_text(text, query.log)
+        if name is None:
+            found = figure(text, query.log)
+            name, guessed = found
+            if guessed != frozenset():
+                if query.kind in ("derived", "lateral", "cte") or query.banned:
+                    return None  # a label must tell the name
+                return _with_item(query, Item(None, maybe=guessed, loose=query.loose, text=same), phase)
+    if name is not None and name in query.banned:
+        return None
+    labelled = query.label is not None
+    aggregate, window = query.item_aggregate, query.item_window
+    item = Item(name, labelled, aggregate, window, query.star, maybe, column, query.loose, same)
+    return _with_item(query, item, phase)
+
+
+def _with_item(query: Query, item: Item, phase: str) -> Query | None:
+    if len(query.items) >= MAX_COLUMNS:
+        return None
+    item = item._replace(aggregate=query.item_aggregate, window=query.item_window)
+    return query._replace(
+        items=(*query.items, item),
+        phase=phase,
+        label=None,
+        column=None,
+        star=None,
+        item_aggregate=False,
+        item_window=False,
+        log=(),
+        loose=frozenset(),
+    )
+
+
+@place("more_target")
+@reads_at_most(KEPT)
+def end_target(query: Query, text: bytes) -> Query | None:
+    """End a selected column that another one follows."""
+    if query.expect is not None and len(query.items) + 1 >= query.expect:
+        return None
+    return _end_target(query, text, query.phase)
+
+
+@place("last_target")
+@reads_at_most(KEPT)
+def end_targets(query: Query, text: bytes) -> Query | None:
+    """End the select list; FROM comes."""
+    return _end_target(query, text, "from") if list_fits(query) else None
+
+
+@place("bare_target")
+@reads_at_most(KEPT)
+def end_bare(query: Query, text: bytes) -> Query | None:
+    """End a select list without FROM."""
+    if query.phase != "bare" or (query.expect is not None and len(query.items) + 1 != query.expect):
+        return None
+    return _end_target(query, text, "bare")

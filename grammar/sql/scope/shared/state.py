@@ -1,0 +1,228 @@
+"""The semantic state of a query: what is known at a place of the names before it.
+
+A state is the innermost open query, a :class:`Query`, which knows the one that it stands in. All of it is immutable and
+compares by value, so the automaton can keep it in its configurations, go back to it and share it.
+
+SELECT comes before FROM. A column selected before there are tables is a *need*: of a name that some table must supply, or,
+behind a qualifier, of the table that will have that name. FROM may end only where each need is met, by exactly one
+table of this query or else by a query around it; :mod:`places` says when. A query in FROM can supply any names, so
+a query whose needs the tables at hand do not meet can still be completed: what is allowed never leads to a dead end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator
+from functools import lru_cache
+from typing import Final, NamedTuple, TypeAlias
+
+from stackmask.grammar.sql.scope.shared.relations import Catalog, Relation
+
+MAX_DEPTH: Final = (
+    8  # queries within queries; SQLite's parser has a stack of 100 entries, and a query takes several
+)
+NOTHING_NEEDED: Final[frozenset[str]] = frozenset()
+
+
+class Source(NamedTuple):
+    """A table in FROM. ``merged``: columns that USING or NATURAL made one with a column to the left."""
+
+    alias: str
+    relation: Relation
+    named: bool = False
+    merged: frozenset[str] = frozenset()
+
+
+class Item(NamedTuple):
+    """A selected column. ``name``: its name, if it has one; ``sort``: whether a set operation can be ordered by it."""
+
+    name: str | None
+    labelled: bool = False
+    aggregate: bool = False
+    window: bool = False
+    star: str | None = None  # "*", or the table of "t.*"
+    # PostgreSQL: the names it may have besides (None: any), the column that it is nothing but (in SQLite, too, if its
+    # table is named), the columns that it uses outside of aggregates, and what equal expressions have in common
+    maybe: frozenset[str] | None = frozenset()
+    column: tuple[str, str] | None = None
+    loose: frozenset[tuple[str, str]] = frozenset()
+    text: Hashable = None
+
+
+class Query(NamedTuple):
+    """One open query.
+
+    ``kind``: root, scalar (one column: also IN), exists, derived (in FROM) or cte.
+    ``phase``: start, list (before FROM), bare (a select list without FROM), from, on, where, group, having, order, values.
+    """
+
+    catalog: Catalog
+    up: Query | None
+    kind: str
+    depth: int = 0
+    phase: str = "start"
+    expect: int | None = None  # columns that this part of a set operation must have
+    ctes: tuple[Relation, ...] = ()
+    cte_name: str | None = None  # being defined
+    cte_columns: tuple[str, ...] = ()
+    head: tuple[Item, ...] | None = None  # the columns of the first part
+    parts: int = 0
+    may_recurse: bool = False  # the part may read the CTE being defined
+    recursive: bool = False  # and does
+    banned: frozenset[str] = NOTHING_NEEDED  # names that the query in FROM must not have
+    # the part being written
+    items: tuple[Item, ...] = ()
+    cells: int = 0  # of a row of VALUES
+    label: str | None = None
+    column: str | None = None  # the last one named
+    column_of: str | None = None  # the table before it
+    star: str | None = None
+    item_aggregate: bool = False
+    item_window: bool = False
+    aggregates: bool = False  # the part has an aggregate
+    windows: bool = False
+    grouped: bool = False
+    need: frozenset[str] = NOTHING_NEEDED  # names that exactly one table must have
+    own: frozenset[str] = NOTHING_NEEDED  # of these, those that no query around may supply
+    texts: frozenset[str] = NOTHING_NEEDED  # quoted texts that are names, should a table have them
+    qualified: tuple[
+        tuple[str, frozenset[str]], ...
+    ] = ()  # columns needed of a table that FROM has not named yet
+    own_tables: frozenset[str] = NOTHING_NEEDED
+    sources: tuple[Source, ...] = ()
+    link: str = ""  # how the next table is joined: "", comma, join, natural
+    using: tuple[str, ...] = ()
+    qualifier: str | None = None
+    in_aggregate: int = 0
+    in_window: int = 0
+    # PostgreSQL, see `postgres_grouping.py`
+    with_recursive: bool = False
+    distinct: bool = False
+    side: str = ""  # of an outer join
+    comma: int = 0  # the first table behind the last comma
+    group_columns: frozenset[tuple[str, str]] = frozenset()
+    group_items: frozenset[int] = frozenset()
+    group_texts: frozenset[Hashable] = frozenset()
+    log: tuple[tuple[str, ...], ...] | None = ()  # the names of the expression; None with a query in it
+    loose: frozenset[tuple[str, str]] = frozenset()  # its columns outside of aggregates
+    calling: tuple[str, ...] | None = None  # the columns of a function in FROM
+
+    def new_part(self) -> Query:
+        """Return the query with a new part begun."""
+        return Query(
+            self.catalog,
+            self.up,
+            self.kind,
+            self.depth,
+            ctes=self.ctes,
+            cte_name=self.cte_name,
+            cte_columns=self.cte_columns,
+            head=self.head,
+            parts=self.parts,
+            banned=self.banned,
+            expect=self.expect,
+        )
+
+    def counts(self) -> Counter[str]:
+        """Return how many tables of FROM have each name; columns made one count once."""
+        return counts_of(self.sources)
+
+    def usable(self) -> frozenset[str]:
+        """Return the names that some table of FROM lets be used."""
+        return usable_of(self.sources)
+
+    def source(self, alias: str) -> Source | None:
+        """Return the table of FROM with this name."""
+        for source in self.sources:
+            if source.alias == alias:
+                return source
+        return None
+
+    def needs_of(self, alias: str) -> frozenset[str] | None:
+        """Return the columns needed of a table that FROM has not named yet."""
+        for name, columns in self.qualified:
+            if name == alias:
+                return columns
+        return None
+
+    def with_need(self, alias: str, columns: frozenset[str], own: bool) -> Query:
+        """Return the query with columns needed of a table."""
+        rest = dict(self.qualified)
+        rest[alias] = rest.get(alias, frozenset()) | columns
+        return self._replace(
+            qualified=tuple(sorted(rest.items())),
+            own_tables=self.own_tables | {alias} if own else self.own_tables,
+        )
+
+    def visible_relations(self) -> dict[str, Relation]:
+        """Return what FROM may name: tables and CTEs, which hide tables."""
+        hidden = self.cte_shadow()
+        found = {name: relation for name, relation in self.catalog.relations.items() if name not in hidden}
+        for relation in self.ctes:
+            found[relation.name] = relation
+        return found
+
+    def cte_shadow(self) -> frozenset[str]:
+        """Return the names of CTEs being defined, which are no tables inside of themselves."""
+        names = set()
+        query: Query | None = self
+        while query is not None:
+            if query.cte_name is not None:
+                names.add(query.cte_name)
+            query = query.up
+        return frozenset(names)
+
+    def has_star(self) -> bool:
+        """Tell whether a star was selected."""
+        return any(item.star is not None for item in self.items)
+
+
+Columns: TypeAlias = tuple[tuple[Relation, frozenset[str]], ...]  # of tables, and those that were made one
+
+
+def counts_of(sources: tuple[Source, ...]) -> Counter[str]:
+    """Return how many of the tables have each name. It does not depend on what they are called."""
+    return _counts(tuple((source.relation, source.merged) for source in sources))
+
+
+@lru_cache(maxsize=4096)
+def _counts(columns: Columns) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for relation, merged in columns:
+        found.update(relation.names - merged if merged else relation.names)
+    return found
+
+
+def usable_of(sources: tuple[Source, ...]) -> frozenset[str]:
+    """Return the names that some of the tables let be used."""
+    return _usable(tuple(source.relation for source in sources))
+
+
+@lru_cache(maxsize=4096)
+def _usable(relations: tuple[Relation, ...]) -> frozenset[str]:
+    return frozenset[str]().union(*(relation.usable_names for relation in relations))
+
+
+def scopes(query: Query) -> Iterator[tuple[int, Query]]:
+    """Yield the queries whose names can be seen, innermost first, with how many steps out each stands."""
+    depth = 0
+    current: Query | None = query
+    while current is not None:
+        yield depth, current
+        if current.phase in ("group", "order"):  # GROUP BY and ORDER BY see no query around
+            return
+        while current is not None and current.kind == "derived":  # does not see what stands beside it
+            current = current.up
+            depth += 1
+        if current is None or current.kind in ("cte", "root"):
+            return
+        current = current.up
+        depth += 1
+
+
+def replace_at(query: Query, depth: int, change: Query) -> Query:
+    """Return the innermost query with the one that stands ``depth`` steps out replaced."""
+    if depth == 0:
+        return change
+    assert query.up is not None
+    return query._replace(up=replace_at(query.up, depth - 1, change))

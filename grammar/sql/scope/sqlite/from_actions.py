@@ -1,0 +1,182 @@
+"""Places of FROM: tables, their names, and how they are joined."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Final
+
+from stackmask.grammar.ir import never_forbids, reads_at_most
+from stackmask.grammar.sql.scope.shared.actions import Places, entering
+from stackmask.grammar.sql.scope.shared.relations import fold, read_name
+from stackmask.grammar.sql.scope.shared.star_width import star_room
+from stackmask.grammar.sql.scope.shared.state import Item, Query, Source
+from stackmask.grammar.sql.scope.shared.tables import common_columns, is_named, must_use, own_cte, readable
+from stackmask.grammar.sql.scope.sqlite.lookup import leave_needs
+
+PLACES: Final[Places] = {}
+place = entering(PLACES)
+
+
+@place("LINK_COMMA")
+@never_forbids
+@reads_at_most(0)
+def link_comma(query: Query, _text: bytes) -> Query:
+    """Join by a comma."""
+    return query._replace(link="comma", using=())
+
+
+@place("link_join")
+@never_forbids
+@reads_at_most(0)
+def link_join(query: Query, _text: bytes) -> Query:
+    """Join with a condition."""
+    return query._replace(link="join", using=())
+
+
+@place("NATURAL_N")
+@reads_at_most(0)
+def check_natural(query: Query, _text: bytes) -> Query | None:
+    """Begin NATURAL, if there is a table to join like that."""
+    return query if readable(query._replace(link="natural")) else None
+
+
+@place("link_natural")
+@never_forbids
+@reads_at_most(0)
+def link_natural(query: Query, _text: bytes) -> Query:
+    """Join by the columns that both sides have."""
+    return query._replace(link="natural", using=())
+
+
+@place("TABLE")
+def take_table(query: Query, text: bytes) -> Query | None:
+    """Read from a table."""
+    name = read_name(text.decode())
+    relation = own_cte(query)
+    recursive = relation is not None and relation.name == name
+    if relation is None or not recursive:
+        relation = query.visible_relations().get(name)
+    if relation is None:
+        return None
+    merged: frozenset[str] = frozenset()
+    if query.link == "natural":
+        merged = relation.names & frozenset(query.counts())
+    return query._replace(
+        sources=(*query.sources, Source(name, relation, False, merged)),
+        recursive=query.recursive or recursive,
+    )
+
+
+@place("ALIAS", "FREE_ALIAS")
+def take_alias(query: Query, text: bytes) -> Query | None:
+    """Name the last table; the name must not be taken, and the table must have what was needed of that name."""
+    alias = fold(text.decode())
+    last = query.sources[-1]
+    if any(source.alias == alias for source in query.sources[:-1]):
+        return None
+    needed = query.needs_of(alias)
+    if needed is not None and not needed <= last.relation.usable_names:
+        return None
+    return query._replace(sources=(*query.sources[:-1], last._replace(alias=alias, named=True)))
+
+
+@lru_cache(maxsize=64)  # asked by two actions each time
+def end_joined(query: Query) -> Query | None:
+    """Check the last table, with its name and condition."""
+    last = query.sources[-1]
+    if not is_named(query):
+        return None
+    if query.link == "natural":
+        merged = last.merged
+    else:
+        merged = frozenset(query.using)
+        last = last._replace(merged=merged)
+    ended = query._replace(
+        phase="from",
+        sources=(*query.sources[:-1], last),
+        link="",
+        using=(),
+        column=None,
+        column_of=None,
+        qualifier=None,
+    )
+    counts = ended.counts()
+    if any(counts[name] > 1 for name in query.need | query.texts):
+        return None
+    return ended
+
+
+@place("more_source", "more_piece")
+@reads_at_most(0)
+def end_source(query: Query, _text: bytes) -> Query | None:
+    """End a table that another one follows."""
+    ended = end_joined(query)
+    return None if ended is None or star_room(ended) == 0 else ended
+
+
+@place("last_source", "last_piece")
+@reads_at_most(0)
+def end_from(query: Query, _text: bytes) -> Query | None:
+    """End FROM: every need is met."""
+    ended = end_joined(query)
+    if ended is None or star_room(ended):
+        return None
+    ended = leave_needs(ended._replace(phase="where"))
+    if ended is None:
+        return None
+    items = tuple(_expanded(ended)) if ended.has_star() else ended.items
+    if ended.banned and any(item.name in ended.banned for item in items):
+        return None
+    return ended._replace(items=items, need=frozenset(), own=frozenset(), texts=frozenset(), qualified=())
+
+
+def _expanded(query: Query) -> list[Item]:
+    found: list[Item] = []
+    for item in query.items:
+        if item.star is None:
+            found.append(item)
+            continue
+        for source in query.sources:
+            if item.star in ("*", source.alias):
+                hidden = source.merged if item.star == "*" else frozenset()
+                found += [
+                    Item(name) for name in source.relation.columns if name is None or name not in hidden
+                ]
+    return found
+
+
+@place("ON_WORD")
+@never_forbids
+@reads_at_most(0)
+def begin_on(query: Query, _text: bytes) -> Query:
+    """Begin the condition of a join."""
+    return query._replace(phase="on")
+
+
+@place("USING_WORD")
+@never_forbids
+@reads_at_most(0)
+def begin_using(query: Query, _text: bytes) -> Query:
+    """Begin the columns of USING."""
+    return query
+
+
+@place("USING_COLUMN")
+@never_forbids
+def take_using(query: Query, text: bytes) -> Query:
+    """Join by a column."""
+    return query._replace(using=(*query.using, read_name(text.decode())))
+
+
+@place("USING_COMMA")
+@reads_at_most(0)
+def go_on_using(query: Query, _text: bytes) -> Query | None:
+    """Go on to another column of USING, if there is one."""
+    return query if common_columns(query) else None
+
+
+@place("USING_CLOSE")
+@reads_at_most(0)
+def close_using(query: Query, _text: bytes) -> Query | None:
+    """End USING, once all columns that would be ambiguous are in it."""
+    return query if must_use(query) <= set(query.using) else None

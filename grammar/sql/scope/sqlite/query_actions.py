@@ -1,0 +1,199 @@
+"""Places where queries begin and end: within queries, as tables of WITH, as parts of a set operation."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from stackmask.grammar.ir import never_forbids, reads_at_most
+from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, entering
+from stackmask.grammar.sql.scope.shared.relations import Relation, fold, read_name
+from stackmask.grammar.sql.scope.shared.star_width import star_room
+from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Item, Query, Source
+
+PLACES: Final[Places] = {}
+place = entering(PLACES)
+
+
+# -- queries within queries
+
+
+def _inner(query: Query, kind: str, expect: int | None = None) -> Query:
+    return Query(query.catalog, query, kind, query.depth + 1, expect=expect, ctes=query.ctes)
+
+
+@place("QUERY_OPEN")
+@reads_at_most(0)
+def open_query(query: Query, _text: bytes) -> Query | None:
+    """Begin a query that gives one column."""
+    return _inner(query, "scalar", 1) if query.depth <= MAX_DEPTH else None
+
+
+@place("EXISTS_E", "WITH_W")
+@reads_at_most(0)
+def check_depth(query: Query, _text: bytes) -> Query | None:
+    """Begin a word behind which a query comes."""
+    return query if query.depth <= MAX_DEPTH else None
+
+
+@place("EXISTS_OPEN")
+@never_forbids
+@reads_at_most(0)
+def open_exists(query: Query, _text: bytes) -> Query:
+    """Begin a query of which only matters whether it gives a row."""
+    return _inner(query, "exists")
+
+
+@place("DERIVED_OPEN")
+@reads_at_most(0)
+def open_derived(query: Query, _text: bytes) -> Query | None:
+    """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
+    if query.link == "natural" or query.depth > MAX_DEPTH:
+        return None
+    counts = query.counts()
+    banned = frozenset(name for name in query.need | query.texts if counts[name])
+    if query.has_star():
+        banned |= query.banned
+    return _inner(query, "derived", star_room(query))._replace(banned=banned)
+
+
+@place("CTE_NAME")
+def name_cte(query: Query, text: bytes) -> Query | None:
+    """Name a CTE; it must not hide anything."""
+    name = fold(text.decode())
+    if name in query.visible_relations() or name in query.cte_shadow():
+        return None
+    return query._replace(cte_name=name, cte_columns=())
+
+
+@place("CTE_COLUMN")
+def name_cte_column(query: Query, text: bytes) -> Query | None:
+    """Name a column of a CTE."""
+    name = read_name(text.decode())
+    if name in query.cte_columns:
+        return None
+    return query._replace(cte_columns=(*query.cte_columns, name))
+
+
+@place("CTE_OPEN")
+@never_forbids
+@reads_at_most(0)
+def open_cte(query: Query, _text: bytes) -> Query:
+    """Begin the query of a CTE."""
+    return _inner(query, "cte", len(query.cte_columns) or None)
+
+
+@place("CLOSE")
+@reads_at_most(0)
+def close_query(query: Query, _text: bytes) -> Query | None:
+    """End a query, and hand its columns to the one around."""
+    up = query.up
+    if up is None:
+        return None
+    head = query.head if query.head is not None else query.items
+    if query.kind == "derived":
+        relation = Relation.of_query("", [item.name for item in head])
+        return up._replace(sources=(*up.sources, Source("", relation)))
+    if query.kind == "cte":
+        assert up.cte_name is not None
+        relation = Relation.of_query(up.cte_name, up.cte_columns or [item.name for item in head])
+        return up._replace(ctes=(*up.ctes, relation), cte_name=None, cte_columns=())
+    return up
+
+
+# -- parts of a query
+
+
+@place("SELECT_FROM")
+@reads_at_most(0)
+def begin_list(query: Query, _text: bytes) -> Query | None:
+    """Begin a select list with FROM behind it."""
+    return _begin(query, "list") if query.depth <= MAX_DEPTH else None
+
+
+@place("SELECT_BARE")
+@never_forbids
+@reads_at_most(0)
+def begin_bare(query: Query, _text: bytes) -> Query:
+    """Begin a select list without FROM."""
+    return _begin(query, "bare")
+
+
+@place("VALUES_WORD")
+@never_forbids
+@reads_at_most(0)
+def begin_values(query: Query, _text: bytes) -> Query:
+    """Begin rows."""
+    return _begin(query, "values")
+
+
+def _begin(query: Query, phase: str) -> Query:
+    return query.new_part()._replace(phase=phase, parts=query.parts + 1, may_recurse=query.may_recurse)
+
+
+@place("SET_LETTER_U", "SET_LETTER_I", "SET_LETTER_E")
+def next_part(query: Query, text: bytes) -> Query | None:
+    """End a part of a set operation; nothing comes behind one that reads its own CTE."""
+    if query.recursive:
+        return None
+    head = query.head
+    if head is None:
+        # the name of a column can stand for it where it means that very column: not one that USING joined to it, and
+        # not one of a query around
+        counts = query.counts()
+        merged = frozenset[str]().union(*(source.merged for source in query.sources))
+        head = tuple(
+            item._replace(
+                labelled=item.labelled
+                or (
+                    item.name is not None
+                    and counts[item.name] == 1
+                    and item.name not in merged
+                    and (item.column is None or query.source(item.column[0]) is not None)
+                )
+            )
+            for item in query.items
+        )
+    return query.new_part()._replace(
+        head=head,
+        expect=len(head),
+        banned=frozenset(),
+        may_recurse=query.kind == "cte" and text in (b"u", b"U"),
+    )
+
+
+@place("more_value")
+@reads_at_most(KEPT)
+def end_value(query: Query, text: bytes) -> Query | None:
+    """End a value that another one follows."""
+    if query.expect is not None and query.cells + 1 >= query.expect:
+        return None
+    return _end_value(query, text)
+
+
+@place("last_value")
+@reads_at_most(KEPT)
+def end_values(query: Query, text: bytes) -> Query | None:
+    """End the last value of a row."""
+    n = query.cells + 1
+    if query.expect is not None and n != query.expect:
+        return None
+    ended = _end_value(query, text)
+    return None if ended is None else ended._replace(cells=0, expect=n)
+
+
+def _end_value(query: Query, text: bytes) -> Query | None:
+    """End a value. The first row names the columns: by their numbers, in SQLite also by a text in double quotes.
+
+    PostgreSQL's places note no ``column``, so there it is the numbers.
+    """
+    ended = query._replace(cells=query.cells + 1, column=None, column_of=None)
+    if len(query.items) != query.cells:
+        return ended
+    name: str | None = f"column{query.cells + 1}"
+    if query.column is not None and NAMED.fullmatch(text.decode("utf-8", "replace")):
+        if len(text) >= KEPT:
+            return None
+        name = query.column
+    if name in query.banned:
+        return None
+    return ended._replace(items=(*query.items, Item(name)))

@@ -1,0 +1,1 @@
+"""Masks made before the first request: all reachable local states."""

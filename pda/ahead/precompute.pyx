@@ -1,0 +1,252 @@
+# distutils: language = c++
+"""Masks made ahead of time, for a server that knows its grammars.
+
+A fill looks at members, and goes on along the edges of their frames where tokens return. Here the same code
+does that for all members that texts can lead to, over frames that stand for all callers (``reachable``). Each
+(mask, frame, keys) is visited once; then all is looked at again, since what was made can change which masks
+are asked for (runs get tables, states turn out not to be worth cutting). A pass that makes nothing is the
+proof that nothing is missing.
+
+Then the real configurations of short texts are filled, of which many schemas have no others: from then on a
+fill is a copy there, and steps are known.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+
+from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Member
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.pda.terms.term_table cimport EMPTY, F_LOCAL, TOKENS, ClassMap
+from stackmask.pda.memory.hash_tables cimport map_free, map_init
+from stackmask.pda.masks.assembly.mask_cache cimport NO_MASK
+
+from time import monotonic
+
+cdef enum:
+    SOME = 64           # members or visits between two looks at the clock
+    FEW = 8             # ... configurations
+    NODES_OF_A_WALK = 64
+    STEPS_OF_A_WALK = 8
+    MOST_CONFIGURATIONS = 4_000     # whose masks are put together: 100 bytes and 5 to 10 µs each
+    MOST_COST = 100_000     # ... of members, visits
+    MOST_FILLS = 3          # of one configuration, after which its mask is kept
+    RUN_COST = 1_000        # ... a mask that is run on its configuration
+
+
+@cython.final
+cdef class Precomputation:
+    """Masks made ahead of time, a slice of the work at a time."""
+
+    def __cinit__(
+        self,
+        MaskStore masks not None,
+        int32_t start,
+        int32_t start_state,
+        int64_t budget,
+        ConfigSpace family=None,
+    ):
+        map_init(&self.visited)
+        self.masks = masks
+        self.found = Reachable(masks.terms, masks.semantics, start, start_state)
+        self.budget = budget
+        self.searched = self.over_budget = self.visited_ready = self.reads = self.made = False
+        self.next = self.expanded = 0
+        self.walks_before = self.first_walk = masks.walks
+        self.nodes_before = masks.visited_nodes
+        self.steps_before = masks.space.computed
+        self.epoch = masks.epoch
+        self.walks = self.visits_done = self.passes = 0
+        self.stopped = None
+        self.filled = 0
+        self.cost = 0
+        self.family = None
+        if family is not None and family.terms is masks.terms:
+            self.family = family
+            self.words.resize(masks.width)
+            self.enter(family.closed(start, BOTTOM, start_state))
+
+    def __dealloc__(self):
+        map_free(&self.visited)
+
+    def stop(self, reason):
+        """Make no more."""
+        self.stopped = reason
+
+    def counts(self):
+        """Return what was done: states, walks, visits, passes, configurations."""
+        return {
+            "states": self.found.members.size(),
+            "walks": self.walks,
+            "visits": self.visits_done,
+            "passes": self.passes,
+            "configurations": self.filled,
+        }
+
+    def advance(self, double seconds):
+        """Work for some seconds; return whether there is nothing left to do. Hold the lock of the store."""
+        cdef double until = monotonic() + seconds
+        cdef uint64_t walks
+        if self.stopped is not None:
+            return True
+        if self.epoch != self.masks.epoch:
+            # another thread has filled the cache
+            self.stopped = "cache_bytes"
+            return True
+        while not self.searched:
+            self.searched = self.found.search(SOME)
+            if not self.found.keep_to(self.budget):
+                # what was found first is made all the same
+                self.over_budget = True
+            if monotonic() > until:
+                return False
+        if self.made:
+            return self.fill(until)
+        walks = self.masks.walks
+        self.swap()
+        try:
+            self.made = self.make(until)
+            return self.made and (self.stopped is not None or self.family is None)
+        finally:
+            self.swap()
+            self.walks += <int64_t>(self.masks.walks - walks)
+
+    cdef bint swap(self) except -1:
+        """Lay the visits of this pass where fills have theirs, or take them back."""
+        cdef KeyMap map = self.masks.visited
+        cdef bint ready = self.masks.visited_ready
+        self.masks.visits.swap(self.visits)
+        self.masks.visited = self.visited
+        self.visited = map
+        self.masks.visited_ready = self.visited_ready
+        self.visited_ready = ready
+        return True
+
+    cdef int64_t spent(self) noexcept:
+        """Return what walks have cost, in small ones: one over known stacks may be as dear as hundreds."""
+        cdef MaskStore masks = self.masks
+        cdef uint64_t nodes = masks.visited_nodes - self.nodes_before
+        return <int64_t>(
+            masks.walks - self.first_walk
+            + nodes // NODES_OF_A_WALK
+            + (masks.space.computed - self.steps_before) // STEPS_OF_A_WALK
+        )
+
+    cdef bint fits(self) except -1:
+        """Tell whether more masks may be made: a full cache would drop them with the next one."""
+        cdef MaskStore masks = self.masks
+        return 4 * (masks.nbytes() + masks.space.nbytes()) < 3 * masks.max_bytes
+
+    cdef bint make(self, double until) except -1:
+        cdef MaskStore masks = self.masks
+        cdef size_t k = 0
+        cdef uint64_t walks = masks.walks
+        cdef Member m
+        masks.to_simulate.clear()
+        masks.to_try.clear()
+        masks.doubtful.clear()
+        masks.parts_unsure.clear()
+        masks.simulate_all = False
+        masks.sure = True
+        while True:
+            k += 1
+            if not k % SOME:
+                masks.parts_found.clear()
+                if monotonic() > until:
+                    return False
+            if masks.walks != walks:
+                if self.spent() > self.budget:
+                    self.stopped = "budget"
+                    return True
+                if not self.fits():
+                    self.stopped = "cache_bytes"
+                    return True
+            if self.expanded < masks.visits.size():
+                self.visits_done += 1
+                masks.expand(self.found.family, masks.visits[self.expanded])
+                self.expanded += 1
+            elif self.next < self.found.members.size():
+                # where not all can be made, what texts come to first is made with all that it leads to
+                m = self.found.members[self.next]
+                self.next += 1
+                if masks.terms.terms[m.state].flags & F_LOCAL:
+                    masks.visit_member(self.found.family, m, masks.semantics.keys_at(m.sem))
+            else:
+                self.passes += 1
+                if masks.walks == self.walks_before:
+                    if self.over_budget:
+                        self.stopped = "budget"
+                    elif self.reads or self.found.unknown:
+                        self.stopped = "text"
+                    return True
+                self.walks_before = masks.walks
+                self.next = self.expanded = 0
+                masks.visits.clear()
+                masks.visited_ready = False
+            if masks.to_simulate.size() or masks.parts_unsure.size() or masks.simulate_all:
+                self.reads = True
+                masks.simulate_all = False
+                masks.to_simulate.clear()
+                masks.parts_unsure.clear()
+                masks.to_try.clear()
+                masks.doubtful.clear()
+
+    cdef bint fill(self, double until) except -1:
+        """Fill the configurations of short texts, the shortest first; return whether that is all."""
+        cdef ConfigSpace family = self.family
+        cdef ClassMap* map
+        cdef int32_t c, k, classes
+        cdef uint64_t runs
+        cdef int32_t most = <int32_t>min(<int64_t>MOST_CONFIGURATIONS, self.budget)
+        while self.filled < <int32_t>self.queue.size():
+            if self.filled >= most or self.cost > MOST_COST or not self.fits():
+                return True
+            if not self.filled % FEW and monotonic() > until:
+                return False
+            c = self.queue[self.filled]
+            self.filled += 1
+            runs = self.masks.simulations
+            # what is put together is kept when it has cost enough
+            k = 0
+            while k < MOST_FILLS and self.masks.finished(family, c) == NO_MASK:
+                self.masks.fill(family, c, self.words.data())
+                if not k:
+                    self.cost += <int64_t>(self.masks.visits.size() + self.masks.parts_found.size())
+                k += 1
+            self.cost += family.configs[c].count
+            self.cost += RUN_COST * <int64_t>(self.masks.simulations - runs)
+            for k in range(self.masks.terms.token_classes):
+                self.enter(family.step(c, TOKENS + k))
+            if family.configs[c].capturing:
+                for k in range(256):
+                    if self.is_free(c, <uint8_t>k):
+                        self.enter(family.step(c, k))
+                continue
+            if family.configs[c].row == UNKNOWN:
+                family.make_row(c)
+            classes = family.configs[c].map
+            for k in range(family.terms.maps[classes].count):
+                map = &family.terms.maps[classes]
+                self.enter(family.step(c, map.byte_of[k]))
+        return True
+
+    cdef bint is_free(self, int32_t config, uint8_t byte) except -1:
+        """Tell whether a byte leads on where nothing is captured: texts that are captured have no end."""
+        cdef ConfigSpace family = self.family
+        cdef int32_t i, first = family.configs[config].first
+        for i in range(first, first + family.configs[config].count):
+            if not self.masks.semantics.in_capture(family.members[i].sem):
+                if self.masks.terms.step(family.members[i].state, byte) != EMPTY:
+                    return True
+        return False
+
+    cdef int enter(self, int32_t config) except -1:
+        """Note a configuration, if it is new."""
+        if config <= DEAD:
+            return 0
+        if <size_t>config >= self.seen.size():
+            self.seen.resize(2 * <size_t>config + 1, 0)
+        if not self.seen[config]:
+            self.seen[config] = 1
+            self.queue.push_back(config)
+        return 0

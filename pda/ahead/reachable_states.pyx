@@ -1,0 +1,295 @@
+# distutils: language = c++
+"""What the texts of a grammar can lead to: local states, key states and callers, each once.
+
+A text leads to members (local state, frame, semantic state), and rules that nest have frames without end. But
+what can stand below a local state is the same wherever its rule was entered alike. So here a rule has one
+frame for each *activation*: its body, the keys of the object around, and whether a return may be forbidden.
+That frame has an edge for every call that leads there, and may lead back to itself. The stacks spelled by
+such frames are those that texts lead to, restrictions and actions aside, where there are some more.
+
+Of undeclared keys no texts are kept, only what walks see of them (``KeyStates.view``), and of captures
+nothing.
+
+Source: the stacks of a pushdown automaton are a regular set (Büchi, "Regular Canonical Systems", 1964); the
+frames are its automaton (Bouajjani, Esparza and Maler, "Reachability Analysis of Pushdown Automata", 1997).
+"""
+
+cimport cython
+from libc.stdint cimport int64_t, uint32_t
+
+from stackmask.pda.stack.frames cimport BOTTOM, BOTTOM_REST, Edge, Frame
+from stackmask.pda.terms.term_table cimport (
+    ACTION_KEYED,
+    ACTION_NONE,
+    ACTION_SCOPE,
+    ANY_BYTE,
+    EMPTY,
+    EPS,
+    F_CALL,
+    F_KEYS,
+    TEST_RULE,
+    TOKENS,
+    ClassMap,
+    SiteList,
+)
+from stackmask.pda.context.object_keys cimport KEYS_NONE, NOT_NOW, SOME_TEXTS, KeyState, KeyStates
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+
+cdef enum:
+    WORK_OF_A_STATE = 16    # returns and edges that are looked at for each state of the budget
+
+
+cdef int32_t after_key(KeyStates keys, int32_t view) except -3:
+    """Return the view of an object that has one more undeclared key, or NOT_NOW."""
+    cdef KeyState k
+    cdef int32_t i, found = keys.use(view, 0)
+    if found < 0:
+        return NOT_NOW
+    k = keys.states[found]
+    k.texts = SOME_TEXTS
+    keys.scratch.resize(keys.specs[k.spec].words)
+    for i in range(keys.specs[k.spec].words):
+        keys.scratch[i] = keys.words[k.taken + i]
+    return keys.intern(k)
+
+
+@cython.final
+cdef class Reachable:
+    """The local states that texts of a grammar can lead to, and the frames below them."""
+
+    def __cinit__(
+        self, TermStore terms not None, Semantics semantics not None, int32_t start, int32_t start_state
+    ):
+        map_init(&self.seen)
+        self.terms = terms
+        self.semantics = semantics
+        self.family = ConfigSpace(terms, semantics, False)
+        self.family.is_summary = True
+        self.next = 0
+        self.places = {}
+        self.activations = {}
+        self.callers = [set()]
+        self.exits = [set()]
+        self.own = [set()]
+        self.heirs = [[]]
+        self.todo = []
+        self.unknown = self.cut = False
+        self.work = self.edges = 0
+        self.begun = self.joined = 0
+        self.add(start, BOTTOM, start_state)
+
+    def __dealloc__(self):
+        map_free(&self.seen)
+
+    cdef bint search(self, int steps) except -1:
+        """Look at some members more. Return whether all have been looked at; then the frames have edges."""
+        cdef ClassMap* map
+        cdef Member m
+        cdef SiteList calls
+        cdef int32_t k, d, classes
+        cdef uint32_t flags
+        cdef int64_t until = self.work + steps
+        while self.work < until and not self.cut and self.next < self.members.size():
+            self.work += 1
+            m = self.members[self.next]
+            self.next += 1
+            flags = self.terms.terms[m.state].flags
+            if self.terms.terms[m.state].nu >= 0:
+                self.leave(m, self.terms.terms[m.state].nu)
+            if flags & F_CALL:
+                self.terms.find_sites(m.state)
+                calls = self.terms.site_lists[self.terms.terms[m.state].calls]
+                for k in range(calls.first, calls.first + calls.count):
+                    self.call(m, self.terms.sites[k])
+            classes = self.terms.classes_of(m.state)
+            for k in range(self.terms.maps[classes].count):
+                map = &self.terms.maps[classes]
+                d = self.terms.step(m.state, map.byte_of[k])
+                if d != EMPTY:
+                    self.add(d, m.frame, m.sem)
+            for k in range(self.terms.token_classes):
+                d = self.terms.step(m.state, TOKENS + k)
+                if d != EMPTY:
+                    self.add(d, m.frame, m.sem)
+        if self.next < self.members.size() and not self.cut:
+            return False
+        return self.join(until)
+
+    cdef int add(self, int32_t state, int32_t frame, int32_t sem) except -1:
+        """Note a member, if it is new and its keys let it go on."""
+        cdef Member m
+        cdef uint64_t key
+        if self.terms.terms[state].flags & F_KEYS and self.semantics.lives(sem, state) != 1:
+            return 0
+        key = (<uint64_t>state << 32) | <uint64_t>self.place_of(frame, sem)
+        if map_get(&self.seen, key) == NO_VALUE:
+            map_put(&self.seen, key, 1)
+            m.state = state
+            m.frame = frame
+            m.sem = sem
+            self.members.push_back(m)
+        return 0
+
+    cdef int32_t place_of(self, int32_t frame, int32_t sem) except -1:
+        """Return the number of a semantic state above a frame."""
+        key = (frame, sem)
+        found = self.places.get(key)
+        if found is None:
+            found = self.places[key] = len(self.places)
+            self.place_frame.push_back(frame)
+            self.place_sem.push_back(sem)
+        return found
+
+    cdef int32_t activation(self, int32_t body, int32_t sem, bint keys_forbid, bint action_forbids) except -1:
+        """Return the frame of a body that is entered in a semantic state. Its edges come last."""
+        cdef Frame frame
+        key = (body, sem, keys_forbid, action_forbids)
+        found = self.activations.get(key)
+        if found is None:
+            found = self.activations[key] = self.family.frames.size()
+            frame.first = frame.count = 0
+            frame.keys_forbid = keys_forbid
+            frame.action_forbids = action_forbids
+            self.family.frames.push_back(frame)
+            self.callers.append(set())
+            self.exits.append(set())
+            self.own.append(set())
+            self.heirs.append([])
+        return found
+
+    cdef int call(self, Member m, CallSite site) except -1:
+        """Enter what a member calls, or pass a test of the keys."""
+        cdef int32_t rule = self.terms.call_rule[site.call], called = self.terms.call_action[site.call]
+        cdef int32_t action = called, body, frame, rest = site.rest, sem = m.sem
+        cdef bint keys_forbid = self.family.frames[m.frame].keys_forbid
+        cdef bint action_forbids = self.family.frames[m.frame].action_forbids
+        if rule <= TEST_RULE:
+            sem = self.semantics.test(sem, TEST_RULE - rule)
+            if site.guard != ANY_BYTE:
+                rest = self.terms.mk_seq(self.terms.mk_guard(site.guard), rest)
+            if sem >= 0 and rest != EMPTY:
+                self.add(rest, m.frame, sem)
+            return 0
+        if self.terms.terms[rest].flags & F_KEYS and self.family.returns_alive(m, site) != 1:
+            return 0
+        if rule < 0:
+            self.unknown = True
+            return self.add(rest, m.frame, m.sem)
+        body = self.terms.rule_body[rule]
+        if site.guard != ANY_BYTE:
+            body = self.terms.mk_seq(self.terms.mk_guard(site.guard), body)
+        if body == EMPTY:
+            return 0
+        if action <= ACTION_KEYED:
+            sem = self.semantics.enter(sem, ACTION_KEYED - action, True)
+        elif action >= 0 and self.semantics.may_forbid(action):
+            action_forbids = True
+            self.unknown = self.unknown or not self.semantics.is_key(action)
+        elif (
+            action == ACTION_NONE
+            and self.semantics.keys_at(sem) != KEYS_NONE
+            and not self.terms.terms[body].flags & F_KEYS
+        ):
+            # what asks for no keys is entered once for all of them, and they come back with the return
+            sem = self.semantics.with_keys(sem, KEYS_NONE)
+            action = ACTION_BACK
+        if not self.semantics.keys.always_lives(rest):
+            keys_forbid = True
+        frame = self.activation(body, sem, keys_forbid, action_forbids)
+        caller = (rest, self.place_of(m.frame, m.sem), action, rest == EPS and called == ACTION_NONE)
+        if caller not in self.callers[frame]:
+            self.callers[frame].add(caller)
+            for left in list(self.exits[frame]):
+                self.go_back(caller, left)
+        return self.add(body, frame, sem)
+
+    cdef int leave(self, Member m, int32_t guard) except -1:
+        """Return from a member that may end here, to all who called."""
+        left = (guard, m.sem)
+        if m.frame == BOTTOM or left in self.exits[m.frame]:
+            return 0
+        self.exits[m.frame].add(left)
+        for caller in list(self.callers[m.frame]):
+            self.go_back(caller, left)
+        return 0
+
+    cdef int go_back(self, tuple caller, tuple left) except -1:
+        cdef int32_t rest = caller[0], place = caller[1], action = caller[2]
+        cdef int32_t guard = left[0], sem = left[1], keys
+        self.work += 1
+        if guard != ANY_BYTE:
+            rest = self.terms.mk_seq(self.terms.mk_guard(guard), rest)
+            if rest == EMPTY:
+                return 0
+        if action <= ACTION_SCOPE:
+            sem = self.place_sem[place]
+        elif action >= 0 and self.semantics.is_key(action):
+            keys = after_key(self.semantics.keys, self.semantics.keys_at(sem))
+            if keys == NOT_NOW:
+                return 0
+            sem = self.semantics.with_keys(sem, keys)
+        return self.add(rest, self.place_frame[place], sem)
+
+    cdef bint join(self, int64_t until) except -1:
+        """Give the frames their edges: where nothing follows a call, those of the caller's frame.
+
+        Each edge is passed on once from each frame that it comes to. Return whether all are there.
+        """
+        cdef Edge edge
+        cdef Frame* at
+        cdef int32_t rest, place, action, frame
+        while self.begun < <int32_t>len(self.callers) and self.work < until:
+            frame = self.begun
+            self.begun += 1
+            self.work += 1 + len(self.callers[frame])
+            if not frame:
+                self.pass_on(frame, (BOTTOM_REST, -1, ACTION_NONE, 0))
+            for rest, place, action, is_tail in self.callers[frame]:
+                saved = self.place_sem[place] if action <= ACTION_SCOPE else 0
+                if is_tail:
+                    self.heirs[self.place_frame[place]].append((frame, saved))
+                else:
+                    self.pass_on(frame, (rest, self.place_frame[place], action, saved))
+        if self.begun < <int32_t>len(self.callers):
+            return False
+        while self.todo and self.work < until:
+            frame, passed = self.todo.pop()
+            self.work += 1 + len(self.heirs[frame])
+            for heir, saved in self.heirs[frame]:
+                if saved and passed[2] == ACTION_NONE:
+                    self.pass_on(heir, (passed[0], passed[1], ACTION_BACK, saved))
+                else:
+                    self.pass_on(heir, passed)
+        if self.todo:
+            return False
+        while self.joined < <int32_t>len(self.own) and self.work < until:
+            frame = self.joined
+            self.joined += 1
+            self.work += 1 + len(self.own[frame])
+            if not frame:
+                continue
+            at = &self.family.frames[frame]
+            at.first = <int32_t>self.family.edges.size()
+            at.count = <int32_t>len(self.own[frame])
+            for edge.rest, edge.parent, edge.action, edge.saved in self.own[frame]:
+                self.family.edges.push_back(edge)
+        return self.joined == <int32_t>len(self.own)
+
+    cdef int pass_on(self, int32_t frame, tuple edge) except -1:
+        """Give a frame an edge; if it is new, those who inherit from the frame get it too."""
+        if edge not in self.own[frame]:
+            self.own[frame].add(edge)
+            self.edges += 1
+            self.todo.append((frame, edge))
+        return 0
+
+    cdef bint keep_to(self, int64_t budget) except -1:
+        """Tell whether no more was found than the budget allows; else look for no more."""
+        if <int64_t>self.members.size() > budget or self.work > WORK_OF_A_STATE * budget:
+            self.cut = True
+        if self.edges > budget or self.work > 2 * WORK_OF_A_STATE * budget:
+            # frames keep the edges that they have
+            self.cut = True
+            self.todo.clear()
+            self.begun = <int32_t>len(self.callers)
+        return not self.cut

@@ -1,0 +1,100 @@
+# Semantic states: what a configuration knows beyond its stack. See semantic_states.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.context.object_keys cimport KeyStates
+from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
+
+cdef enum:
+    SEM_PLAIN = 0       # the state of grammars without semantics, and the initial value of the others
+    SEM_SYMBOL = 1      # in mask walks: the state below is not known
+    SEM_UNSURE = 2      # likewise, behind an action that may have forbidden what is read
+    FORBIDDEN = -1      # the action does not allow the return
+    NEEDS_STATE = -2    # the answer depends on a state that the walk does not know
+    # texts of undeclared keys in walks, which do not keep them: by the bytes read so far, none, one, more
+    KEY_OF_NONE = 1
+    KEY_OF_ONE = 2
+    KEY_OF_MORE = 3
+    FIRST_TEXT = 4
+    # answers of `rest_of_keys`
+    NO_KEYS = 0
+    WHOLE_KEYS = 1
+    OPENED_KEYS = 2
+    UNOPENED_KEYS = 3
+
+
+cdef struct Sem:
+    int32_t parent      # the state around an open capture, or -1: then `value` and `keys` hold
+    int32_t value       # value id (parent < 0)
+    int32_t keys        # key state of the object around (parent < 0)
+    int32_t text        # captured so far: text id (parent >= 0)
+
+
+cdef class Semantics:
+    cdef vector[Sem] sems
+    cdef IdTable sem_index
+    cdef readonly KeyStates keys
+    cdef list values                    # value id -> object; None for links and the symbol
+    cdef dict value_index               # object -> value
+    cdef KeyMap link_index              # value << 32 | text -> link
+    cdef vector[int32_t] value_kind     # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
+    cdef vector[int32_t] value_parent   # links: the value below
+    cdef vector[int32_t] value_text     # links: the text on top
+    cdef vector[uint8_t] value_symbolic  # rests on the unknown state
+    cdef vector[uint8_t] value_unsure   # and behind an action that may have forbidden it
+    cdef KeyMap pairs                   # value << 32 | text -> pair
+    cdef KeyMap ended                   # pair << 32 | action -> value after a callable, or FORBIDDEN
+    cdef KeyMap text_index              # text without its last byte << 8 | byte -> text; text 0 is empty
+    cdef vector[int32_t] text_parent
+    cdef vector[uint8_t] text_byte
+    cdef vector[int32_t] text_left      # bytes that the capture still keeps; -1: all
+    cdef dict bounded                   # most bytes kept -> the empty text of such captures
+    cdef list actions
+    cdef vector[uint8_t] action_kind    # ACT_CALL, ACT_PUSH or ACT_KEY
+    cdef vector[int32_t] action_text    # the text that its captures begin with
+    cdef list resolvers
+    cdef vector[int32_t] bounds         # resolver -> a term that holds all its answers, or NEEDS_STATE
+    cdef object resolve_term            # (resolver answer) -> term
+    cdef KeyMap resolved                # resolver << 32 | value -> term
+    cdef KeyMap known_sure              # value << 32 | text of a capture -> no action can forbid its end
+    cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
+    cdef uint64_t max_states
+
+    cdef int32_t number_of(self, list table, str what, object entry) except -1
+    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t keys, int32_t text) except -3
+    cdef int32_t bounded_text(self, object most) except -1
+    cdef int32_t longer(self, int32_t text, uint8_t byte) except -1
+    cdef int spell(self, int32_t text, vector[uint8_t]& out) except -1
+    cdef bytes text_of(self, int32_t text)
+    cdef int32_t add_value(
+        self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic
+    ) except -1
+    cdef int32_t call(self, int32_t value, vector[uint8_t]& text, int32_t text_id, int32_t action) except -3
+    cdef bint is_unsure(self, int32_t sem) noexcept
+    cdef int32_t link(self, int32_t parent, int32_t text) except -1
+    cdef int32_t value_of(self, object value) except -1
+    cdef int32_t root(self, int32_t sem) noexcept
+    cdef bint in_capture(self, int32_t sem) noexcept
+    cdef int32_t with_root(self, int32_t sem, int32_t root) except -3
+    cdef int32_t with_keys(self, int32_t sem, int32_t keys) except -3
+    cdef int32_t append(self, int32_t sem, uint8_t byte) except -3
+    cdef int32_t begin(self, int32_t sem, int32_t action) except -3
+    cdef int32_t begin_key(self, int32_t sem) except -3
+    cdef int32_t begin_unknown(self, int32_t sem, int32_t action) except -3
+    cdef bint keeps_bytes(self, int32_t sem) noexcept
+    cdef int32_t end(self, int32_t sem, int32_t action) except -3
+    cdef bytes first_of(self, vector[uint8_t]& text, int32_t action)
+    cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
+    cdef int32_t bound_of(self, int32_t resolver) noexcept
+    cdef int32_t unsure(self, int32_t sem) except -3
+    cdef bint may_forbid(self, int32_t action)
+    cdef int is_sure(self, int32_t sem) except -1
+    cdef bint is_callable(self, int32_t action)
+    cdef bint is_key(self, int32_t action)
+    cdef int32_t keys_at(self, int32_t sem) noexcept
+    cdef int32_t symbol_with(self, int32_t keys) except -3
+    cdef int32_t symbol_after_key(self, int32_t keys) except -3
+    cdef int rest_of_keys(self, int32_t sem, vector[vector[uint8_t]]& out) except -3
+    cdef int32_t enter(self, int32_t sem, int32_t spec, bint is_walk) except -3
+    cdef int32_t test(self, int32_t sem, int32_t test) except -3
+    cdef int lives(self, int32_t sem, int32_t term) except -3

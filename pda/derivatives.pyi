@@ -1,4 +1,0 @@
-from stackmask.pda.constructors import TermAlgebra
-
-class TermMoves(TermAlgebra):
-    """Where terms lead; for Cython."""

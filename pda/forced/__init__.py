@@ -1,0 +1,1 @@
+"""Forced text, and the tokens that cross its end."""

@@ -1,0 +1,123 @@
+# distutils: language = c++
+"""Tokens that stand across the end of a text: they begin in it and go on with what may come behind it.
+
+What may come is up to the class that is made of this one: a place is a number, and nothing may come at 0.
+"""
+
+from stackmask.pda.stack.configuration_table cimport DEAD
+
+
+cdef class Crossings:
+    """A vocabulary's trie beside places of a grammar; ``follow`` goes from one to the next."""
+
+    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
+        """Return the place after a byte, or DEAD; here nothing may come."""
+        return DEAD
+
+    cdef int look_in(self, Trie trie) except -1:
+        """Take the trie in which tokens are looked up."""
+        cdef int32_t child = 1, c
+        self.trie = trie
+        for c in range(256):
+            self.root_child[c] = -1
+        while child < trie.nodes:
+            self.root_child[trie.byte[child]] = child
+            child = trie.end[child]
+        return 0
+
+    def after(self, int32_t config, bytes text):
+        """Return the place after a text; DEAD (0) if it may not come."""
+        cdef unsigned char byte
+        for byte in text:
+            config = self.follow(config, byte)
+            if config == DEAD:
+                break
+        return config
+
+    def leads(self, int32_t config, size_t most):
+        """Return the first bytes of what may come, in ascending order: at most ``most`` of them."""
+        cdef list found = []
+        cdef int32_t c
+        for c in range(256):
+            if self.follow(config, c) != DEAD:
+                found.append(c)
+                if <size_t>len(found) >= most:
+                    break
+        return found
+
+    cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept:
+        """Return the child of a trie node for a byte, or -1."""
+        cdef int32_t child = node + 1
+        if node == 0:
+            return self.root_child[byte]
+        while child < self.trie.end[node] and self.trie.byte[child] < byte:
+            child = self.trie.end[child]
+        if child < self.trie.end[node] and self.trie.byte[child] == byte:
+            return child
+        return -1
+
+    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1:
+        """Find tokens strictly below a node that may come, where the node's own text has been taken.
+
+        Leaves in ``found`` one token of each text, at most ``most`` + 1 of them.
+        """
+        cdef Trie trie = self.trie
+        cdef vector[int32_t] path
+        cdef int32_t i = node + 1, c, depth, base = trie.depth[node]
+        self.found.clear()
+        path.push_back(config)
+        while i < trie.end[node] and self.found.size() <= most:
+            depth = trie.depth[i] - base
+            path.resize(depth)
+            c = self.follow(path[depth - 1], trie.byte[i])
+            if c == DEAD:
+                i = trie.end[i]
+                continue
+            if trie.token_first[i] < trie.token_first[i + 1]:
+                self.found.push_back(trie.tokens[trie.token_first[i]])
+            path.push_back(c)
+            i += 1
+        return 0
+
+    def crossings(self, bytes text, int32_t config, size_t most):
+        """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
+        go on with what may come at ``config``, which is the place after the text.
+
+        Of tokens with one text one is returned; no tokens mean that there are more than ``most``.
+        Cost: some microseconds: a descent of the trie per length, and the first tokens below that may come.
+        """
+        cdef list found = []
+        cdef int32_t node, i, n, size = <int32_t>len(text)
+        cdef const unsigned char* data = text
+        for n in range(1, min(size, self.trie.max_depth) + 1):
+            node = 0
+            for i in range(size - n, size):
+                node = self.child_of(node, data[i])
+                if node < 0:
+                    break
+            if node > 0:
+                self.collect(node, config, most)
+                if self.found.size():
+                    found.append((n, tuple(self.found) if self.found.size() <= most else ()))
+        return found
+
+    def is_free(self, bytes text, Py_ssize_t place):
+        """Tell whether no token can stand across a place inside a text, whatever comes behind the text.
+
+        Both sides of such a place are encoded by themselves: what is on the right moves nothing on the left.
+        Cost: a descent of the trie from each byte before the place, as far as a token is long.
+        """
+        cdef Py_ssize_t i, start, size = len(text)
+        cdef int32_t node
+        cdef const unsigned char* data = text
+        for start in range(place - 1, max(<Py_ssize_t>-1, place - <Py_ssize_t>self.trie.max_depth), -1):
+            node = 0
+            for i in range(start, size):
+                node = self.child_of(node, data[i])
+                if node < 0:
+                    break
+                if i >= place and self.trie.token_first[node] < self.trie.token_first[node + 1]:
+                    return False
+            if node > 0 and node + 1 < self.trie.end[node]:
+                return False
+        return True

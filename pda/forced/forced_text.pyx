@@ -1,0 +1,208 @@
+# distutils: language = c++
+"""Forced text: from a configuration with one way on, the bytes up to the next branch.
+
+A byte is forced where it is the only one that may come, the text may not end, and no special token may
+come. Where nothing but one special token may come, that token is forced. Runs are remembered: every place on
+the way of a run knows the run and how far along it is, so a chain of forced states costs one lookup, wherever
+it is entered.
+"""
+
+cimport cython
+
+from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN
+from stackmask.pda.forced.boundary_tokens cimport Crossings
+from stackmask.pda.terms.term_table cimport EMPTY, F_TOKEN, TOKENS
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.vocabulary.token_trie cimport Trie
+
+cdef enum:
+    MAX_RUN = 65_536        # bytes of one run; the rest is a run of its own
+    MAX_KEPT = 1 << 20      # bytes of all runs that are remembered, about 17 bytes of memory each
+
+cdef enum:
+    NOTHING = 0
+    ONE = 1
+    SEVERAL = 2
+
+
+@cython.final
+cdef class ForcedRuns(Crossings):
+    """The forced runs of one family of configurations. Hold the store's lock to use it."""
+
+    def __cinit__(self, ConfigSpace family, token_classes, Trie trie):
+        self.family = family
+        self.look_in(trie)
+        for ids, number in token_classes.items():
+            self.class_numbers.push_back(number)
+            self.class_token.push_back(ids[0] if len(ids) == 1 else -1)
+        map_init(&self.place_of)
+
+    def __dealloc__(self):
+        map_free(&self.place_of)
+
+    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
+        return self.family.step(config, byte)
+
+    def belongs_to(self, ConfigSpace family):
+        """Tell whether the runs are those of this family."""
+        return self.family is family
+
+    cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1:
+        """Find the symbol that alone may come: NOTHING, ONE or SEVERAL. Stops at the second one."""
+        cdef ConfigSpace family = self.family
+        cdef int32_t k, c, m, after, first, found = NOTHING
+        cdef int32_t map_id
+        cdef bint tokens = False, is_row
+        # a step gives the configuration its row
+        family.step(config, 0)
+        is_row = family.configs[config].row != NO_ROW and family.configs[config].row != UNKNOWN
+        first = family.configs[config].first
+        for m in range(first, first + family.configs[config].count):
+            if family.terms.terms[family.members[m].state].flags & F_TOKEN:
+                tokens = True
+        if is_row:
+            map_id = family.configs[config].map
+            for k in range(family.terms.maps[map_id].count):
+                c = family.terms.maps[map_id].byte_of[k]
+                after = family.step(config, c)
+                if after == DEAD:
+                    continue
+                if found:
+                    return SEVERAL
+                found = ONE
+                symbol[0] = c
+                next[0] = after
+                for m in range(c + 1, 256):
+                    if family.terms.maps[map_id].of[m] == k:
+                        return SEVERAL
+        else:
+            for c in range(256):
+                after = DEAD
+                for m in range(first, first + family.configs[config].count):
+                    # a step of a term is remembered for all configurations, a step of this one is not
+                    if family.terms.step(family.members[m].state, c) != EMPTY:
+                        after = family.step(config, c)
+                        break
+                if after == DEAD:
+                    continue
+                if found:
+                    return SEVERAL
+                found = ONE
+                symbol[0] = c
+                next[0] = after
+        if tokens:
+            for m in range(<int32_t>self.class_numbers.size()):
+                after = family.step(config, TOKENS + self.class_numbers[m])
+                if after == DEAD:
+                    continue
+                if found or self.class_token[m] < 0:
+                    return SEVERAL
+                found = ONE
+                symbol[0] = TOKENS + m
+                next[0] = after
+        return found
+
+    cdef int32_t find(self, int32_t config) except -1:
+        """Return the place of a configuration: its run and how far along it is."""
+        cdef int32_t known = map_get(&self.place_of, config)
+        cdef int32_t here = config, next = DEAD, symbol = 0, number, joined = NO_VALUE
+        cdef size_t i, first, stop
+        cdef int found
+        cdef Run run
+        cdef Place place
+        if known != NO_VALUE:
+            return known
+        if self.data.size() > MAX_KEPT or self.places.size() > MAX_KEPT:
+            self.places.clear()
+            self.runs.clear()
+            self.data.clear()
+            self.configs.clear()
+            map_clear(&self.place_of)
+        first = self.data.size()
+        run.first = first
+        run.kind = RUN_BRANCH
+        run.token = -1
+        run.after = DEAD
+        while True:
+            joined = map_get(&self.place_of, here)
+            if joined != NO_VALUE:
+                break
+            if self.family.configs[here].accepting:
+                if self.only_successor(here, &symbol, &next) == NOTHING:
+                    run.kind = RUN_FINAL
+                break
+            found = self.only_successor(here, &symbol, &next)
+            if found != ONE:
+                break
+            if symbol >= TOKENS:
+                run.kind = RUN_TOKEN
+                run.token = self.class_token[symbol - TOKENS]
+                run.after = next
+                break
+            if self.data.size() - first >= MAX_RUN:
+                run.kind = RUN_LONG
+                break
+            self.data.push_back(<uint8_t>symbol)
+            self.configs.push_back(here)
+            here = next
+        number = <int32_t>self.runs.size()
+        place.run = number
+        if joined != NO_VALUE:
+            # the rest is known: take it over, so that this run is whole as well
+            place = self.places[joined]
+            run.kind = self.runs[place.run].kind
+            run.token = self.runs[place.run].token
+            run.after = self.runs[place.run].after
+            here = self.runs[place.run].end
+            i = self.runs[place.run].first + place.offset
+            stop = self.runs[place.run].first + self.runs[place.run].length
+            while i < stop:
+                self.data.push_back(self.data[i])
+                self.configs.push_back(self.configs[i])
+                i += 1
+            place.run = number
+        run.length = <int32_t>(self.data.size() - first)
+        run.end = here
+        self.runs.push_back(run)
+        for place.offset in range(run.length + 1):
+            here = run.end if place.offset == run.length else self.configs[first + place.offset]
+            if map_get(&self.place_of, here) != NO_VALUE:
+                break
+            map_put(&self.place_of, here, <int32_t>self.places.size())
+            self.places.push_back(place)
+        return map_get(&self.place_of, config)
+
+    cdef bint inside_character(self, int32_t config) except -1:
+        """Tell whether the next byte goes on with a character."""
+        cdef int32_t c
+        for c in range(0x80, 0xC0):
+            if self.family.step(config, c) != DEAD:
+                return True
+        return False
+
+    def run(self, int32_t config):
+        """Return (bytes, how many of them are whole characters, kind, token, next configuration) of a place.
+
+        The third to fifth say what comes behind the run: RUN_TOKEN comes with the special token and the
+        configuration after it, every other kind with -1 and the configuration at the end. Bytes that are no
+        whole character are at most three, at the end; all of them, if the place is inside a character that
+        stays unfinished.
+        Cost: one lookup once the place is known.
+        """
+        cdef Place place = self.places[self.find(config)]
+        cdef Run run = self.runs[place.run]
+        cdef int32_t length = run.length - place.offset, whole
+        cdef size_t start = run.first + place.offset
+        cdef bytes text = (<char*>self.data.data())[start:start + length] if length else b""
+        whole = length
+        if length and text[length - 1] >= 0x80 and self.inside_character(run.end):
+            while whole and text[whole - 1] & 0xC0 == 0x80:
+                whole -= 1
+            whole = max(whole - 1, 0)
+        if run.kind == RUN_TOKEN:
+            return text, whole, run.kind, run.token, run.after
+        return text, whole, run.kind, -1, run.end
+
+    def stats(self):
+        """Return the number of runs, of places and of bytes that are remembered."""
+        return self.runs.size(), self.places.size(), self.data.size()

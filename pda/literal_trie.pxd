@@ -1,6 +1,0 @@
-# Sets of words as one term. See literal_trie.pyx.
-from libc.stdint cimport int32_t
-
-from stackmask.pda.terms cimport TermStore
-
-cpdef int32_t literal_trie(TermStore terms, dict tails) except -1

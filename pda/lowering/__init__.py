@@ -1,0 +1,1 @@
+"""Normalised rules to terms. The only room of the automaton that reads `grammar.ir`."""

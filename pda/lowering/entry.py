@@ -1,0 +1,188 @@
+"""Lower a normalised rule set to terms, and check that a vocabulary can spell them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from stackmask.grammar import ir
+from stackmask.grammar.source.gc_pause import without_collection
+from stackmask.pda.context.object_keys import KeyStates
+from stackmask.pda.context.semantic_states import Semantics
+from stackmask.pda.errors import VocabularyError
+from stackmask.pda.lowering.references import KnownRules
+from stackmask.pda.lowering.rules_to_terms import ALL_BYTES, Lowering
+from stackmask.pda.terms.character_classes import byte_sequences
+from stackmask.pda.terms.literal_trie import literal_trie
+from stackmask.pda.terms.term_store import TermStore
+
+# one well-formed UTF-8 character: `!x` is relative to these
+_UTF8_BYTES = sum(1 << b for b in range(256) if b < 0x80 or 0xC2 <= b <= 0xF4 or 0x80 <= b <= 0xBF)
+
+
+# the ids of the tokens that a terminal stands for, and the number of their class
+TokenResolver: TypeAlias = Callable[[ir.TokenTerminal], tuple[tuple[int, ...], int]]
+
+
+@dataclass(slots=True)
+class Tables:
+    """What lowered grammars share: the terms, and the numbers of rules, calls, actions and token classes."""
+
+    terms: TermStore
+    semantics: Semantics
+    resolve_tokens: TokenResolver
+    # a rule and an action, packed → call; no object for the collector to count, as there are thousands
+    calls: dict[int, int] = field(default_factory=dict)
+    # ranges → term
+    characters: dict[Hashable, int] = field(default_factory=dict)
+    # the body of a rule that is never empty → its number; what else a rule is → its number, or those of its component
+    rules: dict[Hashable, int | tuple[int, ...]] = field(default_factory=dict)
+    # an expression with numbers for the rules and parts in it → its number
+    shapes: dict[Hashable, int] = field(default_factory=dict)
+    token_classes: dict[tuple[int, ...], int] = field(default_factory=dict)
+    # number of the tables, where the nodes of expressions keep their terms for them; 0 for tables of a moment
+    tag: int = 0
+    # id of a pure object → (the object, its term), where other tables came later
+    pure: dict[int, tuple[ir.Expr, int]] = field(default_factory=dict)
+    bodies: KnownRules = field(default_factory=KnownRules)
+
+
+@dataclass(slots=True)
+class Lowered:
+    """What lowering gives: the start term, and what of the shared tables the grammar uses.
+
+    ``stacked``: it uses the built-in stack of texts.
+    """
+
+    start: int
+    rules: list[int]
+    token_classes: dict[tuple[int, ...], int]
+    stacked: bool
+
+
+def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False) -> Lowered:
+    """Lower ``rules`` into the terms of ``tables``.
+
+    ``strip_first_space`` lets one blank before the text go unseen, as SentencePiece's decoder does.
+    Invariant: ``rules`` is normalised (productive, no left recursion, regular operands of ``&`` and ``!``).
+    """
+    lowering = Lowering(tables)
+    with without_collection():
+        start = lowering.run(rules.rules, rules.start)
+    if strip_first_space:
+        terms = tables.terms
+        blank = 1 << 0x20
+        start = terms.alternatives(
+            [
+                terms.sequence([terms.byte_set(blank), start]),
+                terms.sequence([terms.guard(ALL_BYTES & ~blank), start]),
+            ]
+        )
+    return Lowered(start, list(lowering.numbers.values()), lowering.token_classes, lowering.stacked)
+
+
+def literal_set(terms: TermStore, words: list[bytes]) -> int:
+    """Return any of the words as a term that shares their prefixes. Cost: linear in the bytes, after sorting."""
+    return literal_trie(terms, {word: [terms.sequence([])] for word in words})
+
+
+def empty_before(expr: ir.Expr, nullable: Mapping[str, int]) -> int | None:
+    """Return the mask of next bytes before which the expression can be empty, or None if it never can."""
+    match expr:
+        case ir.Literal(data):
+            return None if data else ALL_BYTES
+        case ir.Sequence(items) | ir.Intersection(items):
+            mask = ALL_BYTES
+            for item in items:
+                part = empty_before(item, nullable)
+                if part is None:
+                    return None
+                mask &= part
+            return mask
+        case ir.Choice(items):
+            parts = [part for item in items if (part := empty_before(item, nullable)) is not None]
+            if not parts:
+                return None
+            mask = 0
+            for part in parts:
+                mask |= part
+            return mask
+        case ir.Repeat(item, low, _):
+            return ALL_BYTES if low == 0 else empty_before(item, nullable)
+        case ir.Complement(item):
+            return ALL_BYTES if empty_before(item, nullable) is None else None
+        case ir.RuleRef(name, nonempty):
+            return None if nonempty else nullable.get(name)
+        case ir.NotFollowedBy(mask):
+            return ALL_BYTES & ~mask
+        case ir.Scope(item) | ir.Keyed(item):
+            return empty_before(item, nullable)
+        case _:
+            return None
+
+
+def check_bytes(bodies: Mapping[str, ir.Expr], single_bytes: int) -> None:
+    """Refuse a vocabulary that lacks a token for a byte that the expressions need.
+
+    ``single_bytes`` is the mask of bytes that are a token by themselves. Without such a token a text can
+    begin that no token may continue: a dead end. Bytes that only `&`, `!` or `!>>` rule out count as needed.
+    """
+    if single_bytes == ALL_BYTES:
+        return
+    missing: dict[int, str] = {}
+    for name, body in bodies.items():
+        lacking = _bytes_of(body, {}) & ~single_bytes
+        for byte in range(256):
+            if (lacking >> byte) & 1:
+                missing.setdefault(byte, name)
+    if missing:
+        shown = ", ".join(_show_byte(byte) for byte in list(missing)[:8])
+        more = f" and {len(missing) - 8} more" if len(missing) > 8 else ""
+        places = ", ".join(f"`{name}`" for name in dict.fromkeys(missing.values()))
+        raise VocabularyError(
+            f"the vocabulary cannot spell what the grammar needs: no token is just {shown}{more} (rules: {places})"
+        )
+
+
+def _show_byte(byte: int) -> str:
+    return f"{chr(byte)!r}" if 0x20 <= byte < 0x7F else f"byte 0x{byte:02X}"
+
+
+def _bytes_of(expr: ir.Expr, known: dict[int, int]) -> int:
+    """Return a mask of bytes that holds every byte of every string (exact but for `&` and `!`)."""
+    if id(expr) in known:
+        return known[id(expr)]
+    mask = 0
+    match expr:
+        case ir.Literal(data):
+            for byte in data:
+                mask |= 1 << byte
+            return mask
+        case ir.ByteClass(mask):
+            return mask
+        case ir.CharClass(ranges):
+            for low, high in ranges:
+                for sequence in byte_sequences(low, high):
+                    for first, last in sequence:
+                        mask |= (1 << (last + 1)) - (1 << first)
+        case ir.Intersection(items):
+            mask = ALL_BYTES
+            for item in items:
+                mask &= _bytes_of(item, known)
+        case ir.Complement():
+            return _UTF8_BYTES
+        case _:
+            for child in ir.children(expr):
+                mask |= _bytes_of(child, known)
+    known[id(expr)] = mask
+    return mask
+
+
+def regular_term(terms: TermStore, expr: ir.Expr) -> int:
+    """Return the term of an expression without references, as a resolver answers it."""
+
+    def no_tokens(terminal: ir.TokenTerminal) -> tuple[tuple[int, ...], int]:
+        raise TypeError("a special token in a regular expression")
+
+    return Lowering(Tables(terms, Semantics(None, KeyStates(terms)), no_tokens)).term(expr)

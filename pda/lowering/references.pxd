@@ -1,0 +1,66 @@
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
+
+from stackmask.grammar.ir.expressions cimport Expression
+
+cdef enum:
+    MAX_DEPTH = 5000            # nesting of one expression; each level takes some of the C stack
+
+
+cdef struct KnownRule:
+    Py_ssize_t refs             # where the rules that it refers to begin, and where they end
+    Py_ssize_t refs_end
+    int32_t number
+    int32_t height
+    bint keyed
+    bint stacked
+
+
+@cython.final
+cdef class KnownRules:
+    cdef dict places            # id of a body that newer tables have -> its place in the columns
+    cdef list bodies            # those, held, so that their ids stay their own
+    cdef int32_t forgotten      # rows before the first one
+    cdef list nullable          # mask of bytes before which the rule can be empty, or None
+    cdef vector[KnownRule] rules
+    cdef list ref_names         # names, and ids of the parts that calls need a rule for
+    cdef vector[int32_t] ref_numbers
+
+    cdef int clear(self) except -1
+    cdef Py_ssize_t find(self, Expression body, int64_t tag) except -2
+    cdef int put(self, Expression body, int64_t tag, KnownRule rule, object nullable) except -1
+
+
+cdef class RuleScan:
+    cdef object tables
+    cdef int64_t tag            # of the tables: nodes know their terms there, and their rows
+    cdef dict bodies            # name -> expression; what calls need a rule for is named by its id
+    cdef list added             # names of bodies that the expression at hand brought in
+    cdef dict refs              # name -> names it refers to, and whether within the same object
+    cdef dict users             # the other way round, once that was asked for; else None
+    cdef dict nullable          # name -> mask of bytes before which the rule can be empty
+    cdef dict heights
+    cdef readonly dict numbers
+    cdef int64_t scan_number
+    cdef set keyed              # rules that test keys of the object that they are called in
+    cdef readonly dict token_classes
+    cdef readonly bint stacked
+
+    cdef int scan(self, Expression expr, dict refs) except -1
+    cdef object callee(self, Expression item)
+    cdef set recall(self)
+    cdef object known_pure(self, Expression body)
+    cdef object empty_before(self, Expression expr)
+    cdef int remember(self, list component) except -1
+    cdef dict users_of(self)
+    cdef bint calls_keyed(self) except -1
+    cdef int spread_keys(self) except -1
+    cdef int find_nullable(self, list names) except -1
+    cdef int update_nullable(self, object name, dict todo) except -1
+    cdef bint left_calls(self, Expression expr, dict found) except -1
+    cdef int find_heights(self, list names) except -1
+
+
+cdef int64_t next_number() noexcept
+cdef Py_ssize_t height_above(dict called, dict heights) except -1

@@ -1,0 +1,376 @@
+# distutils: language = c++
+"""What the rules of one grammar refer to, and what is remembered of rules that were lowered before.
+
+A rule is remembered under its body, as front ends share such objects between grammars, with the
+numbers of the rules that it refers to: it is the same again only where these are.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+
+from stackmask.grammar.ir.expressions cimport (
+    CAPTURE,
+    CHOICE,
+    COMPLEMENT,
+    INTERSECTION,
+    KEY_TEST,
+    KEYED,
+    REFERENCE,
+    REPEAT,
+    SCOPE,
+    SEQUENCE,
+    SLOT,
+    Expression,
+    Repeat,
+    RuleRef,
+    item_of,
+    items_of,
+)
+
+from stackmask.pda.errors import BudgetError
+
+cdef enum:
+    MAX_BODIES = 20_000
+
+cdef int64_t runs = 0           # lowerings and scans begun so far
+
+
+@cython.final
+cdef class KnownRules:
+    """What lowering found out about rules, by their bodies.
+
+    A body itself says where, to the newest tables that it was lowered into, so that nothing is held of a
+    grammar that is gone; older tables look it up, and hold it. In columns, as there are thousands of them:
+    each object that stays would count towards the collector's next run.
+    """
+
+    def __cinit__(self):
+        self.places = {}
+        self.bodies = []
+        self.nullable = []
+        self.ref_names = []
+        self.forgotten = 0
+
+    def __len__(self):
+        return len(self.nullable)
+
+    cdef int clear(self) except -1:
+        """Forget all rules."""
+        self.forgotten += <int32_t>self.rules.size()
+        self.places.clear()
+        self.bodies.clear()
+        self.nullable.clear()
+        self.ref_names.clear()
+        self.rules.clear()
+        self.ref_numbers.clear()
+        return 0
+
+    cdef Py_ssize_t find(self, Expression body, int64_t tag) except -2:
+        """Return the place of a body, or -1."""
+        cdef object found
+        if body.owner == tag:
+            return max(body.term - self.forgotten, -1)
+        found = self.places.get(<Py_ssize_t><void*>body) if self.places else None
+        return -1 if found is None else <Py_ssize_t>found
+
+    cdef int put(self, Expression body, int64_t tag, KnownRule rule, object nullable) except -1:
+        """Remember a body, newly."""
+        cdef int32_t place = <int32_t>self.rules.size()
+        if tag >= body.owner:
+            body.owner = tag
+            body.term = self.forgotten + place
+        else:
+            self.places[<Py_ssize_t><void*>body] = place
+            self.bodies.append(body)
+        self.rules.push_back(rule)
+        self.nullable.append(nullable)
+        return 0
+
+
+cdef class RuleScan:
+    """The rules of one grammar, by name."""
+
+    def __cinit__(self, tables):
+        self.tables = tables
+        self.tag = tables.tag
+        self.bodies = {}
+        self.added = []
+        self.refs = {}
+        self.users = None
+        self.nullable = {}
+        self.heights = {}
+        self.numbers = {}
+        self.scan_number = 0
+        self.keyed = set()
+        self.token_classes = {}
+        self.stacked = False
+
+    cdef int scan(self, Expression expr, dict refs) except -1:
+        """Note in ``refs`` the rules that an expression refers to. Cost: linear in those around them."""
+        cdef tuple items
+        cdef object name
+        cdef Py_ssize_t i
+        if not expr.flags or expr.scanned_by == self.scan_number:
+            return 0
+        expr.scanned_by = self.scan_number
+        if expr.depth > MAX_DEPTH:
+            raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
+        if expr.kind == SEQUENCE or expr.kind == CHOICE or expr.kind == INTERSECTION:
+            items = items_of(expr)
+            for i in range(len(items)):
+                self.scan(<Expression?>items[i], refs)
+        elif expr.kind == REPEAT or expr.kind == COMPLEMENT:
+            self.scan(item_of(expr), refs)
+        elif expr.kind == REFERENCE:
+            refs[(<RuleRef>expr).name] = True
+        elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
+            name = self.callee(item_of(expr))
+            refs[name] = expr.kind != KEYED or refs.get(name, False)
+        return 0
+
+    cdef object callee(self, Expression item):
+        """Return the name of the rule that stands for the item of a capture, scope or object."""
+        if item.kind == REFERENCE:
+            return (<RuleRef>item).name
+        name = id(item)
+        if name not in self.bodies:
+            self.bodies[name] = item
+            self.added.append(name)
+        return name
+
+    cdef set recall(self):
+        """Take over what is known of rules with these very bodies, and return their names.
+
+        A rule is known where the rules that it refers to are, with the numbers that they had. Cost: linear in
+        the references of what is remembered.
+        """
+        cdef KnownRules known = self.tables.bodies
+        cdef dict found = {}, users = {}
+        cdef list todo = list(self.bodies), wrong = []
+        cdef object name, hit, other
+        cdef Expression body
+        cdef Py_ssize_t i, place
+        for name in todo:
+            body = self.bodies[name]
+            if not body.flags:
+                hit = self.known_pure(body)
+                if hit is not None:
+                    found[name] = -1 - hit
+                continue
+            place = known.find(body, self.tag)
+            if place < 0:
+                continue
+            found[name] = place
+            for i in range(known.rules[place].refs, known.rules[place].refs_end):
+                other = known.ref_names[i]
+                if type(other) is int:  # what a call needs a rule for, a part of the body
+                    self.callee(<Expression><void*><Py_ssize_t>other)
+            if self.added:
+                todo.extend(self.added)
+                self.added.clear()
+        for name, hit in found.items():
+            place = hit
+            if place < 0:
+                continue
+            for i in range(known.rules[place].refs, known.rules[place].refs_end):
+                other = known.ref_names[i]
+                users.setdefault(other, []).append(name)
+                hit = found.get(other)
+                if hit is None or number_at(known, hit) != known.ref_numbers[i]:
+                    wrong.append(name)
+        while wrong:
+            name = wrong.pop()
+            if found.pop(name, None) is not None:
+                wrong.extend(users.get(name, ()))
+        for name, hit in found.items():
+            place = hit
+            self.numbers[name] = number_at(known, place)
+            if place < 0:
+                self.heights[name] = 1
+                other = self.empty_before(self.bodies[name])
+            else:
+                self.heights[name] = known.rules[place].height
+                other = known.nullable[place]
+                if known.rules[place].keyed:
+                    self.keyed.add(name)
+                self.stacked |= known.rules[place].stacked
+            if other is not None:
+                self.nullable[name] = other
+        return set(found)
+
+    cdef object known_pure(self, Expression body):
+        """Return the number of the rule that is this, which has no references, or None if it has none yet."""
+
+    cdef object empty_before(self, Expression expr):
+        """Return the mask of next bytes before which an expression can be empty, or None if it never can."""
+
+    cdef int remember(self, list component) except -1:
+        """Remember the rules of a component under their bodies, with the numbers of what they refer to."""
+        cdef KnownRules known = self.tables.bodies
+        cdef KnownRule rule
+        cdef Expression body
+        cdef object name, other
+        if self.token_classes or not self.tag:  # special tokens are noted per grammar
+            return 0
+        if known.rules.size() > MAX_BODIES:
+            known.clear()
+        for name in component:
+            body = self.bodies[name]
+            if not body.flags:  # known by its term
+                continue
+            rule.number = self.numbers[name]
+            rule.height = self.heights[name]
+            rule.keyed = name in self.keyed
+            rule.stacked = self.stacked
+            rule.refs = <Py_ssize_t>known.ref_numbers.size()
+            for other in <dict>self.refs[name]:
+                known.ref_names.append(other)
+                known.ref_numbers.push_back(self.numbers[other])
+            rule.refs_end = <Py_ssize_t>known.ref_numbers.size()
+            known.put(body, self.tag, rule, self.nullable.get(name))
+        return 0
+
+    cdef dict users_of(self):
+        """Return who refers to a rule, and whether within the same object, by the rule's name.
+
+        Of the rules that are new; the same dict from the first time on. Few grammars need it.
+        """
+        cdef object name, other, same_object
+        cdef dict refs
+        if self.users is None:
+            self.users = {}
+            for name, refs in self.refs.items():
+                for other, same_object in refs.items():
+                    self.users.setdefault(other, []).append((name, same_object))
+        return self.users
+
+    cdef bint calls_keyed(self) except -1:
+        """Tell whether a new rule calls one which tests keys of the same object."""
+        cdef object other, same_object
+        cdef dict refs
+        if self.keyed:
+            for refs in self.refs.values():
+                for other, same_object in refs.items():
+                    if same_object and other in self.keyed:
+                        return True
+        return False
+
+    cdef int spread_keys(self) except -1:
+        """Mark the rules that call one which tests keys of the same object."""
+        cdef list names
+        if not self.calls_keyed():  # nearly always: an object tests its own keys
+            return 0
+        names = list(self.keyed)
+        while names:
+            for user, same_object in self.users_of().get(names.pop(), ()):
+                if same_object and user not in self.keyed:
+                    self.keyed.add(user)
+                    names.append(user)
+        return 0
+
+    # -- what can be empty, and what is called first -------------------------------------------------
+
+    cdef int find_nullable(self, list names) except -1:
+        """Find before which bytes each rule can be empty: the least fixpoint."""
+        cdef dict todo = {}
+        for name in reversed(names):  # callees mostly come after their callers
+            self.update_nullable(name, todo)
+        while todo:
+            name, _ = todo.popitem()
+            self.update_nullable(name, todo)
+        return 0
+
+    cdef int update_nullable(self, object name, dict todo) except -1:
+        """Find before which bytes a rule can be empty; where that is news, its users are to be done again."""
+        cdef object mask = self.empty_before(self.bodies[name])
+        if mask is not None and mask != self.nullable.get(name):
+            self.nullable[name] = mask
+            for user, _ in self.users_of().get(name, ()):
+                todo[user] = None
+        return 0
+
+    cdef bint left_calls(self, Expression expr, dict found) except -1:
+        """Note the rules that an expression can call first; tell if it may be passed over."""
+        cdef bint passes
+        if not expr.flags:
+            return self.empty_before(expr) is not None
+        if expr.kind == REFERENCE:
+            found[(<RuleRef>expr).name] = None
+        elif expr.kind == SEQUENCE:
+            for item in items_of(expr):
+                if not self.left_calls(item, found):
+                    return False
+            return True
+        elif expr.kind == CHOICE:
+            passes = False
+            for item in items_of(expr):
+                if self.left_calls(item, found):
+                    passes = True
+            return passes
+        elif expr.kind == REPEAT:
+            return self.left_calls(item_of(expr), found) or (<Repeat>expr).min == 0
+        elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
+            found[self.callee(item_of(expr))] = None
+        elif expr.kind == SLOT or expr.kind == KEY_TEST:
+            return True
+        return self.empty_before(expr) is not None
+
+    cdef int find_heights(self, list names) except -1:
+        """Give each rule a height above those of the rules that it can call first."""
+        cdef dict calls = {}, called, heights = self.heights
+        cdef list stack, missing
+        cdef Py_ssize_t height
+        for name in names:
+            called = calls[name] = {}
+            self.left_calls(self.bodies[name], called)
+        for start in reversed(names):  # callees mostly come after their callers
+            height = height_above(<dict>calls[start], heights)
+            if height:
+                heights[start] = height
+                continue
+            stack = [start]
+            open_rules = set()
+            while stack:
+                name = stack[len(stack) - 1]
+                if name in heights:
+                    stack.pop()
+                    continue
+                height = height_above(<dict>calls[name], heights)
+                if height:
+                    heights[name] = height
+                    stack.pop()
+                    open_rules.discard(name)
+                    continue
+                missing = [callee for callee in calls[name] if callee not in heights]
+                open_rules.add(name)
+                if not open_rules.isdisjoint(missing):
+                    names = sorted(map(str, open_rules))[:5]
+                    raise AssertionError(f"left recursion after normalisation: {names}")
+                stack.extend(missing)
+        return 0
+
+
+cdef Py_ssize_t height_above(dict called, dict heights) except -1:
+    """Return the height of a rule that calls these first; 0 if that of one of them is not known."""
+    cdef Py_ssize_t height = 0, other
+    cdef object name, found
+    for name in called:
+        found = heights.get(name)
+        if found is None:
+            return 0
+        other = found
+        if other > height:
+            height = other
+    return height + 1
+
+
+cdef int32_t number_at(KnownRules known, Py_ssize_t place) noexcept:
+    """Return the number of the rule at a place; of one without references, whose place says it."""
+    return <int32_t>(-1 - place) if place < 0 else known.rules[place].number
+
+
+cdef int64_t next_number() noexcept:
+    """Return a number that no lowering and no scan had before."""
+    global runs
+    runs += 1
+    return runs

@@ -1,0 +1,139 @@
+# Masks of local states, and what they are made of. See arena.pyx.
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.string cimport memset
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.vocabulary.suffix_tries cimport Forest
+from stackmask.pda.masks.runs.run_tables cimport Runs
+from stackmask.pda.context.semantic_states cimport Semantics
+from stackmask.pda.memory.hash_tables cimport IdTable
+from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.vocabulary.token_trie cimport Trie
+
+cdef enum:
+    NO_TOKENS = 0       # the mask that allows nothing
+    NO_RUN = -1
+    NO_FILTER = -1
+    SPARSE = 8          # a mask is dense when it has more than width / SPARSE tokens
+
+
+cdef struct Mask:
+    int32_t dense           # number in rows, or -1: then sparse
+    int32_t sparse_first    # tokens allowed whatever is below
+    int32_t sparse_count
+    int32_t pending_first   # tokens allowed if the frame below is alive under a pending guard
+    int32_t pending_count
+    int32_t group_first     # tokens that return with bytes left over: mask_groups[group_first:][:group_count]
+    int32_t group_count
+    int32_t include_first   # masks that are part of this one: includes[include_first:][:include_count]
+    int32_t include_count
+    int32_t reader_first    # where the semantic state decides: readers[reader_first:][:reader_count], places
+    int32_t reader_count
+    int32_t key_first       # where an undeclared key begins: key_starts[key_first:][:key_count], places
+    int32_t key_count
+    int32_t reads_tokens    # the semantic state decides on special tokens too
+    int32_t joint           # the walk to repeat with the frame known, in place of groups; or -1
+    int32_t as_row          # the number of a row with the sparse tokens; below: see `WholeMasks.row_for`
+
+
+cdef struct Pending:
+    uint64_t ends           # alive under any of these guards (bits)
+    int32_t first           # sparse_tokens[first:first + count]
+    int32_t count
+
+
+cdef struct Include:
+    uint64_t ends           # as in Pending; bit 0: whatever is below
+    int32_t mask
+    int32_t filter          # the row of tokens that it is cut down to, NO_FILTER, or less: see Excluded
+
+
+cdef struct Group:
+    # remainders with one pending guard and semantic state: what is left at some places and behind a run
+    int32_t guard
+    int32_t sem
+    int32_t run             # or NO_RUN
+    int32_t place_first     # places[place_first:place_first + place_count]
+    int32_t place_count
+    int32_t merged_first    # the same, merged: places[merged_first:][:merged_count]; -1 until it is needed
+    int32_t merged_count
+    int32_t entry           # of its remainders where nothing is known of the semantic state; -1 until then
+
+
+cdef inline Mask nothing() noexcept:
+    """Return the mask without tokens."""
+    cdef Mask mask
+    memset(&mask, 0, sizeof(Mask))
+    mask.dense = -1
+    mask.joint = -1
+    mask.as_row = -1
+    return mask
+
+
+cdef inline bint leads_nowhere(const Mask& mask) noexcept:
+    """Tell whether a mask has nothing but tokens that are allowed whatever is below."""
+    return (
+        not mask.pending_count
+        and not mask.group_count
+        and not mask.include_count
+        and not mask.reader_count
+        and not mask.key_count
+        and not mask.reads_tokens
+        and mask.joint < 0
+    )
+
+
+cdef inline bint is_nothing(const Mask& mask) noexcept:
+    """Tell whether a mask has no tokens, whatever is below."""
+    return mask.dense < 0 and not mask.sparse_count and leads_nowhere(mask)
+
+
+ctypedef void* voidp
+
+
+cdef class MaskTable:
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef readonly ConfigSpace space
+    cdef Trie trie
+    cdef Forest forest
+    cdef Runs runs
+    cdef readonly int32_t width             # words of 32 bits in a mask
+    cdef Growing[Mask] masks
+    cdef vector[uint32_t*] rows             # dense masks, joined masks and filters
+    cdef vector[pair[voidp, size_t]] blocks     # what rows lie in: memory and bytes
+    cdef size_t block_bytes                 # of all
+    cdef char* fresh                        # of the last block: the rows that are not taken yet
+    cdef size_t fresh_rows
+    cdef Growing[int32_t] sparse_tokens
+    cdef vector[Pending] pendings
+    cdef Growing[Include] includes
+    cdef vector[Group] groups               # interned by content: equal remainders are one id
+    cdef IdTable group_index
+    cdef vector[uint64_t] group_first       # group -> bytes that its remainders can begin with, 4 words
+    cdef vector[int32_t] mask_groups
+    cdef Growing[int32_t] places
+    cdef vector[int32_t] readers
+    cdef vector[int32_t] key_starts
+    cdef vector[vector[int32_t]] class_tokens   # token class -> ids
+    # scratch of one walk
+    cdef vector[int32_t] stack              # depth -> configuration
+    cdef vector[int32_t] next_kid           # depth -> where to go on, and where to stop
+    cdef vector[int32_t] last_kid
+    cdef uint64_t max_bytes                 # all is dropped when more is held
+    cdef readonly uint64_t drops            # how often all masks were dropped
+
+    cdef int drop(self) except -1
+    cdef int free_rows(self) noexcept
+    cdef int32_t new_row(self) except -1
+    cdef uint32_t* row_of(self, vector[int32_t]& tokens, Mask* mask) except NULL
+    cdef int32_t intern_group(
+        self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
+    ) except -1
+    cdef int merge_places(self, vector[int32_t]& places) except -3
+    cdef int merge_group(self, int32_t group) except -3
+    cdef const uint64_t* first_of_group(self, int32_t group) except NULL
+    cdef bint is_few(self, int32_t group) noexcept

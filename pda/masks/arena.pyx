@@ -1,0 +1,261 @@
+# distutils: language = c++
+"""What masks of local states are made of: rows, sparse tokens, groups of remainders, and what makes new ones.
+
+A mask lists the tokens that are allowed whatever is below (dense or sparse, whichever is smaller) and those
+that depend on what is below: see ``Mask``. Equal groups of remainders are one id, or every path through an
+ambiguous stack would make masks of its own. All is dropped together when it takes more than its budget, since
+masks refer to each other by number.
+"""
+
+from libcpp.algorithm cimport sort, unique
+
+from stackmask.pda.memory.growing_array cimport give_back, zeroed
+from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+
+cdef enum:
+    FEW_PLACES = 64     # more are not settled one by one
+    MERGE_NODES = 4096  # a larger subtree is walked where it is, not merged
+    FIRST_ROWS = 8      # rows of the first block; each block has as many as there are, up to
+    BLOCK_BYTES = 1 << 21       # ... this
+    SHARE = 16          # of a budget, that a block is at most
+    BETWEEN = 64        # bytes between rows at least: multiples of 4 KB would share lines of the cache
+
+
+cdef class MaskTable:
+    """The masks of the grammars of one store."""
+
+    def __cinit__(
+        self,
+        TermStore terms,
+        Semantics semantics,
+        ConfigSpace space,
+        Trie trie,
+        int32_t vocab_size,
+        uint64_t max_bytes=1 << 28,
+    ):
+        self.max_bytes = max_bytes
+        self.terms = terms
+        self.semantics = semantics
+        self.space = space
+        self.trie = trie
+        self.width = (vocab_size + 31) // 32
+        self.forest = Forest(trie)
+        self.runs = Runs(terms, self.forest)
+        self.stack.resize(trie.max_depth + 2, 0)
+        self.next_kid.resize(trie.max_depth + 2, 0)
+        self.last_kid.resize(trie.max_depth + 2, 0)
+        ids_init(&self.group_index)
+        self.drops = 0
+        self.masks.push_back(nothing())
+
+    def __dealloc__(self):
+        self.free_rows()
+        ids_free(&self.group_index)
+
+    cdef int free_rows(self) noexcept:
+        cdef size_t i
+        for i in range(self.blocks.size()):
+            give_back(self.blocks[i].first, self.blocks[i].second)
+        self.blocks.clear()
+        self.rows.clear()
+        self.fresh = NULL
+        self.fresh_rows = 0
+        self.block_bytes = 0
+        return 0
+
+    def add_token_class(self, tokens):
+        """Enter the ids of the next class of special tokens."""
+        cdef vector[int32_t] ids
+        for token in tokens:
+            ids.push_back(token)
+        self.class_tokens.push_back(ids)
+
+    cdef int drop(self) except -1:
+        """Forget all masks, remainders, runs and configurations of walks; they come back equal."""
+        cdef ConfigSpace old = self.space
+        self.free_rows()
+        self.masks.clear()
+        self.sparse_tokens.clear()
+        self.pendings.clear()
+        self.includes.clear()
+        self.groups.clear()
+        self.mask_groups.clear()
+        self.places.clear()
+        self.readers.clear()
+        self.key_starts.clear()
+        self.group_first.clear()
+        ids_free(&self.group_index)
+        ids_init(&self.group_index)
+        self.space = ConfigSpace(
+            self.terms, self.semantics, True, old.max_configurations, old.max_members
+        )
+        self.forest = Forest(self.trie)
+        self.runs = Runs(self.terms, self.forest)
+        self.masks.push_back(nothing())
+        self.drops += 1
+        return 0
+
+    cdef int32_t new_row(self) except -1:
+        """Make a row of zeros. Rows stay where they are, so that growing never copies them.
+
+        They are taken from blocks of fresh memory, which is zero as it comes.
+        """
+        cdef size_t bytes = (4 * <size_t>self.width + 2 * BETWEEN - 1) // BETWEEN * BETWEEN
+        cdef uint32_t* row
+        cdef pair[voidp, size_t] block
+        if not self.fresh_rows:
+            self.fresh_rows = max(<size_t>FIRST_ROWS, self.rows.size())
+            block.second = bytes * self.fresh_rows
+            if block.second > BLOCK_BYTES:
+                self.fresh_rows = max(<size_t>1, BLOCK_BYTES // bytes)
+                block.second = max(<size_t>BLOCK_BYTES, bytes)
+            if block.second > self.max_bytes // SHARE:
+                # of a small budget, a block must not be much
+                self.fresh_rows = max(<size_t>1, self.max_bytes // SHARE // bytes)
+                block.second = bytes * self.fresh_rows
+            self.blocks.push_back(block)
+            block.first = zeroed(block.second)
+            if block.first == NULL:
+                self.blocks.pop_back()
+                self.fresh_rows = 0
+                raise MemoryError()
+            self.blocks[self.blocks.size() - 1] = block
+            self.block_bytes += block.second
+            self.fresh = <char*>block.first
+        row = <uint32_t*>self.fresh
+        self.rows.push_back(row)
+        self.fresh += bytes
+        self.fresh_rows -= 1
+        return <int32_t>self.rows.size() - 1
+
+    cdef uint32_t* row_of(self, vector[int32_t]& tokens, Mask* mask) except NULL:
+        """Make a mask dense, with these tokens, and return its row."""
+        cdef size_t k
+        cdef uint32_t* row
+        mask.dense = self.new_row()
+        row = self.rows[mask.dense]
+        for k in range(tokens.size()):
+            row[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
+        tokens.clear()
+        return row
+
+    cdef int32_t intern_group(
+        self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
+    ) except -1:
+        """Return the number of a group. ``places`` are sorted and merged on the way."""
+        # equal remainders must be one id: else every path through an ambiguous stack makes masks of its own
+        cdef Group group
+        cdef size_t k
+        cdef int32_t id
+        cdef uint64_t h = mix(mix(mix(47, <uint32_t>guard), <uint32_t>sem), <uint32_t>run)
+        if places.size() > 1:
+            # one subtree may lie in another, and both return at one node
+            sort(places.begin(), places.end())
+            places.erase(unique(places.begin(), places.end()), places.end())
+        for k in range(places.size()):
+            if places[k] & IN_FOREST:
+                # what is merged already has many names: the merged trie of all has one
+                self.merge_places(places)
+                sort(places.begin(), places.end())
+                break
+        for k in range(places.size()):
+            h = mix(h, <uint32_t>places[k])
+        cdef Probe probe = ids_probe(&self.group_index, h)
+        id = ids_next(&self.group_index, &probe)
+        while id >= 0:
+            group = self.groups[id]
+            if (
+                group.guard == guard
+                and group.sem == sem
+                and group.run == run
+                and group.place_count == <int32_t>places.size()
+            ):
+                k = 0
+                while k < places.size() and self.places[group.place_first + k] == places[k]:
+                    k += 1
+                if k == places.size():
+                    return id
+            id = ids_next(&self.group_index, &probe)
+        group.guard = guard
+        group.sem = sem
+        group.run = run
+        group.place_first = <int32_t>self.places.size()
+        group.place_count = <int32_t>places.size()
+        group.merged_first = -1
+        group.merged_count = 0
+        group.entry = -1
+        for k in range(places.size()):
+            self.places.push_back(places[k])
+        id = <int32_t>self.groups.size()
+        self.groups.push_back(group)
+        ids_put(&self.group_index, &probe, id)
+        return id
+
+    cdef int merge_places(self, vector[int32_t]& places) except -3:
+        """Merge remainders; large ones stay where they are."""
+        cdef vector[int32_t] small
+        cdef size_t k, n = 0
+        for k in range(places.size()):
+            if self.forest.size_of(places[k]) > MERGE_NODES:
+                places[n] = places[k]
+                n += 1
+            else:
+                small.push_back(places[k])
+        places.resize(n)
+        if small.size() > 1:
+            places.push_back(self.forest.merge(small))
+        elif small.size():
+            places.push_back(small[0])
+        return 0
+
+    cdef int merge_group(self, int32_t group) except -3:
+        """Merge the remainders of a group, for walks."""
+        cdef Group g = self.groups[group]
+        cdef vector[int32_t] places
+        cdef int32_t i
+        if g.merged_first >= 0:
+            return 0
+        for i in range(g.place_first, g.place_first + g.place_count):
+            places.push_back(self.places[i])
+        self.merge_places(places)
+        self.groups[group].merged_first = <int32_t>self.places.size()
+        self.groups[group].merged_count = <int32_t>places.size()
+        for i in range(<int32_t>places.size()):
+            self.places.push_back(places[i])
+        return 0
+
+    cdef const uint64_t* first_of_group(self, int32_t group) except NULL:
+        """Return the bytes that the remainders of a group can begin with, as 4 words."""
+        cdef Group g
+        cdef Nodes n
+        cdef int32_t i, k, node
+        cdef uint64_t* words
+        if <size_t>(4 * group) >= self.group_first.size():
+            self.group_first.resize(4 * self.groups.size(), 0)
+        words = &self.group_first[4 * group]
+        if not (words[0] | words[1] | words[2] | words[3]):
+            self.merge_group(group)
+            g = self.groups[group]
+            if g.run != NO_RUN:
+                words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
+            for i in range(g.merged_first, g.merged_first + g.merged_count):
+                n = self.forest.nodes(self.places[i])
+                node = self.places[i] >> 2
+                if self.places[i] & INCLUSIVE:
+                    words[n.byte[node] >> 6] |= <uint64_t>1 << (n.byte[node] & 63)
+                    continue
+                for k in range(n.kid_first[node], n.kid_first[node + 1]):
+                    words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
+        return words
+
+    cdef bint is_few(self, int32_t group) noexcept:
+        """Tell whether a group is of a few places of the vocabulary."""
+        cdef Group g = self.groups[group]
+        cdef int32_t i
+        if g.run != NO_RUN or g.place_count > FEW_PLACES:
+            return False
+        for i in range(g.place_first, g.place_first + g.place_count):
+            if self.places[i] & IN_FOREST:
+                return False
+        return True

@@ -1,0 +1,597 @@
+# distutils: language = c++
+"""The parts of a mask: of which masks of local states, and of remainders in return states, it is made.
+
+A configuration's members give the first; where a token returns out of a member's frame with bytes left over,
+each edge of the frame leads to another. What the semantic state decides on is noted: places of the
+vocabulary, or tokens.
+"""
+
+from libc.stdint cimport uint8_t, uint64_t
+
+from stackmask.pda.memory.byte_sets cimport share_byte
+from stackmask.pda.stack.configuration_table cimport Member
+from stackmask.pda.stack.frames cimport BOTTOM_REST, Edge
+from stackmask.pda.masks.prefixes.prefix_splitting cimport NO_RUN_ITEM, NO_TEST, Cut, Heads, Leaf
+from stackmask.pda.terms.term_table cimport (
+    ACTION_NONE,
+    ACTION_SCOPE,
+    ANY_BYTE,
+    EMPTY,
+    EPS,
+    F_KEYS,
+    F_LOCAL,
+    Ends,
+    Term,
+)
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, MORE_TEXTS, TEST_SLOT
+from stackmask.pda.masks.arena cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask, leads_nowhere
+from stackmask.pda.ahead.reachable_states cimport ACTION_BACK
+from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.masks.walk.known_stack_walks cimport NOT_JOINT
+from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
+from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+
+cdef enum:
+    FEW_VISITS = 32      # up to here a list is searched, not hashed
+    MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
+    MANY_KEYED = 16384   # the same where keys are known: there such a walk keeps every text that may be a key
+    MANY_RETURNS = 4     # are not looked through
+    FEW_WAYS = 8         # ways on behind blanks in remainders, where no keys are asked
+
+
+cdef class MaskParts(Simulation):
+    """What one fill puts together, and what it must run besides."""
+
+    def __cinit__(self):
+        map_init(&self.visited)
+        self.heads = Heads(self.terms, self.semantics, self.trie, self.words)
+        self.most_visits = 0
+
+    def __dealloc__(self):
+        map_free(&self.visited)
+
+    cdef int visit(
+        self,
+        int32_t mask,
+        int32_t frame,
+        int32_t rest,
+        int32_t filter,
+        int32_t keys,
+        bint unsure=False,
+        int32_t origin=-1,
+        int32_t action=ACTION_NONE,
+    ) except -3:
+        """Enter a mask over a frame into the list of what the result is put together from.
+
+        ``rest``: what comes before the frame, behind an ``action``. ``unsure``: an action on the way may
+        forbid, so what the mask allows is run on the real configuration.
+        """
+        cdef Visit v
+        if mask == NO_TOKENS:
+            return 0
+        v.mask = mask
+        v.frame = frame
+        v.rest = rest
+        v.filter = filter
+        v.keys = keys
+        v.unsure = unsure
+        v.origin = origin
+        v.action = action
+        if leads_nowhere(self.masks[mask]):
+            if self.visits.size() < FEW_VISITS:
+                # of many, all count as visits: too many end in a run of the real configuration
+                return self.use_part(mask, filter, unsure)
+            # what is below does not matter
+            v.frame = v.keys = 0
+            v.rest = EPS
+            v.action = ACTION_NONE
+            v.origin = -1
+        # ambiguous stacks reach the same place in several ways; a mask is or-ed once
+        if not self.is_visited(v):
+            self.visits.push_back(v)
+        return 0
+
+    cdef bint is_visited(self, Visit v) except -1:
+        """Tell whether a visit is in the list; where the list is long, it is taken to be entered now."""
+        cdef size_t i, n = self.visits.size()
+        cdef uint64_t h
+        cdef int32_t at
+        if n < FEW_VISITS:
+            for i in range(n):
+                if same_visit(v, self.visits[i]):
+                    return True
+            return False
+        if not self.visited_ready:
+            # what the map holds is of an earlier fill
+            self.visited_ready = True
+            map_clear(&self.visited)
+            for i in range(n):
+                h = visit_hash(self.visits[i])
+                while map_get(&self.visited, h) != NO_VALUE:
+                    h += 1
+                map_put(&self.visited, h, <int32_t>i)
+        h = visit_hash(v)
+        while True:
+            at = map_get(&self.visited, h)
+            if at == NO_VALUE:
+                break
+            if same_visit(v, self.visits[at]):
+                return True
+            h += 1
+        map_put(&self.visited, h, <int32_t>n)
+        return False
+
+    cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1:
+        """Tell whether a return from a frame, or from below it, may be forbidden."""
+        if family.frames[frame].keys_forbid:
+            return True
+        return not self.sure and self.may_forbid(family, frame, MANY_RETURNS)
+
+    cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) except -1:
+        """Tell whether an action may forbid a return, or one behind it before anything must be read."""
+        cdef Edge edge
+        cdef int32_t e
+        if not family.frames[frame].action_forbids or not returns:
+            return family.frames[frame].action_forbids
+        for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
+            edge = family.edges[e]
+            if edge.rest == BOTTOM_REST:
+                continue
+            if edge.action >= 0 and self.semantics.may_forbid(edge.action):
+                return True
+            if self.terms.terms[edge.rest].nu < 0 and self.terms.terms[edge.rest].flags & F_LOCAL:
+                continue
+            if self.may_forbid(family, edge.parent, returns - 1):
+                return True
+        return False
+
+    cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept:
+        return 1 if at.rest != EPS else family.frames[at.frame].count
+
+    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept:
+        """Return one of the edges that a visit returns along: a rest stands for a frame with one."""
+        cdef Edge edge
+        if at.rest == EPS:
+            return family.edges[family.frames[at.frame].first + number]
+        edge.rest = at.rest
+        edge.parent = at.frame
+        edge.action = at.action
+        edge.saved = 0
+        return edge
+
+    cdef int32_t visit_heads(
+        self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
+    ) except -3:
+        """Visit the masks of the heads of a state over a frame, and return what is left of it besides.
+
+        That is the state itself where it is not cut. ``group``: what is walked, the whole vocabulary if it is
+        WHOLE. ``at``: filter, keys and the like.
+        """
+        cdef int32_t number
+        cdef Cut cut
+        cdef Leaf leaf
+        cdef Visit on = at
+        cdef int32_t i, found, sem
+        cdef bint strict
+        cdef const uint64_t* first = NULL
+        if at.keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS:
+            # what its keys are is not known
+            return state
+        number = self.heads.cut(state)
+        cut = self.heads.cuts[number]
+        if not cut.count:
+            return state
+        if group != WHOLE and cut.count > 1:
+            first = self.first_of_group(group)
+        for i in range(cut.first, cut.first + cut.count):
+            leaf = self.heads.leaves[i]
+            if first != NULL:
+                if leaf.words:
+                    if not share_byte(first, self.words.words[leaf.head].begins):
+                        continue
+                elif leaf.action != ACTION_NONE and not (first[0] >> c'"') & 1:
+                    continue
+            on.keys = at.keys
+            if leaf.test != NO_TEST:
+                if not self.semantics.keys.holds(at.keys, leaf.test):
+                    continue
+                if leaf.test >= TEST_SLOT:
+                    on.keys = self.semantics.keys.take(at.keys, leaf.test - TEST_SLOT)
+            if leaf.live != EPS and not self.semantics.keys.lives(on.keys, leaf.needs):
+                continue
+            if not leaf.calm and not self.is_way_on(family, i, frame):
+                continue
+            if leaf.run != NO_RUN_ITEM:
+                return cut.other if self.visit_blanks(family, leaf, group, frame, on) else state
+            if leaf.action != ACTION_NONE:
+                sem = self.semantics.symbol_after_key(on.keys)
+                if sem == NEEDS_STATE:
+                    # a second one: walks tell where the keys decide
+                    self.walk_on(family, group, self.heads.key_of(i), SEM_SYMBOL, frame, on)
+                    continue
+                if sem == FORBIDDEN:
+                    continue
+                if leaf.live != EPS and not self.semantics.keys.lives(
+                    self.semantics.keys_at(sem), leaf.needs
+                ):
+                    continue
+            strict = leaf.nullable and self.is_strict(family, frame)
+            if group == WHOLE:
+                found = self.root(leaf.head, strict, leaf.words)
+            else:
+                found = self.child(group, leaf.head, SEM_SYMBOL, strict, leaf.words)
+            if found == NO_TOKENS:
+                continue
+            if not leaf.words and not self.is_worth(found):
+                # from now on it is left uncut
+                self.heads.cuts[number].count = 0
+                return state
+            if leaf.action != ACTION_NONE and self.semantics.keys.states[on.keys].texts > 0:
+                self.doubt_keys(group, on.keys)
+            if leads_nowhere(self.masks[found]):
+                self.use_part(found, on.filter, on.unsure)
+            else:
+                self.visit(
+                    found, frame, self.heads.rest_of(i), on.filter, on.keys, on.unsure, on.origin, leaf.action
+                )
+        return cut.other
+
+    cdef int use_part(self, int32_t mask, int32_t filter, bint unsure) except -1:
+        """Use the tokens of a mask that are allowed whatever is below, unless it is among the last parts."""
+        cdef vector[Part]* parts = &self.parts_unsure if unsure else &self.parts_found
+        cdef Part part
+        cdef size_t i, n = parts.size()
+        for i in range(n - min(n, <size_t>FEW_VISITS), n):
+            part = parts[0][i]
+            if part.mask == mask and part.filter == filter:
+                return 0
+        part.mask = mask
+        part.filter = filter
+        parts.push_back(part)
+        return 0
+
+    cdef bint visit_blanks(
+        self, ConfigSpace family, Leaf leaf, int32_t group, int32_t frame, Visit at
+    ) except -1:
+        """Visit what a state of blanks, which may be none, and a rest allows.
+
+        Of the whole vocabulary that is found from the runs of blanks, which are made once enough states
+        have asked; return whether there are such runs. In remainders blanks are walked, once for all rests.
+        """
+        cdef int32_t run, tail, found, code
+        cdef Term blanks = self.terms.terms[leaf.head]
+        cdef vector[int32_t] nowhere
+        cdef Edge edge
+        if group != WHOLE:
+            code = self.heads.cut(leaf.rest)
+            if self.heads.cuts[code].count > FEW_WAYS and not self.terms.terms[leaf.rest].flags & F_KEYS:
+                # as one they are walked faster
+                return False
+            found = self.child(group, leaf.head, SEM_SYMBOL, False)
+            if not self.is_worth(found):
+                return False
+            self.visit(found, frame, leaf.rest, at.filter, at.keys, at.unsure, at.origin)
+            return True
+        code = self.runs.code_of(leaf.run)
+        if code == NOT_A_CODE or not self.runs.is_made(code):
+            return False
+        run = self.runs.run_of(code, 0)
+        found = self.slice(run, blanks.c)
+        if found != NO_TOKENS:
+            self.use_part(found, at.filter, at.unsure)
+        tail = self.tail_of(run, -1)
+        if blanks.b <= self.tails[tail].most_before:
+            at.filter = self.filter_both(at.filter, self.filter_of(tail, blanks.b, blanks.c))
+            edge.rest = leaf.rest
+            edge.parent = frame
+            edge.action = ACTION_NONE
+            edge.saved = 0
+            self.enter(family, self.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
+        return True
+
+    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3:
+        """Doubt what spells an undeclared key that was used before, at the places where a quote opens one."""
+        cdef vector[vector[uint8_t]] texts
+        cdef vector[int32_t] below
+        cdef Group g
+        cdef Nodes n
+        cdef int32_t i, node, at, in_forest
+        cdef size_t k
+        self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, keys), texts)
+        if group == WHOLE:
+            below.push_back(0)
+        else:
+            self.merge_group(group)
+            g = self.groups[group]
+            for i in range(g.merged_first, g.merged_first + g.merged_count):
+                below.push_back(self.places[i])
+            if g.run != NO_RUN:
+                at = self.runs.remainders_of(g.run, c'"')
+                for i in range(self.runs.remainders[at]):
+                    below.push_back(self.runs.remainders[at + 1 + i])
+        for k in range(below.size()):
+            in_forest = below[k] & IN_FOREST
+            n = self.forest.nodes(below[k])
+            node = below[k] >> 2
+            if not below[k] & INCLUSIVE:
+                node = self.go(n, node, c'"')
+            elif n.byte[node] != c'"':
+                node = -1
+            if node >= 0:
+                self.doubt((node << 2) | in_forest, texts)
+        return 0
+
+    cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1:
+        """Tell whether what follows a head can reach the end of the text, as restrictions are below a frame.
+
+        Other ways on of the state may be all that keeps it alive.
+        """
+        if self.heads.is_calm(leaf):
+            return True
+        return family.member_ends(self.heads.rest_of(leaf), frame) != 0
+
+    cdef bint any_exit(self, ConfigSpace family, Visit at, uint64_t ends) except -1:
+        """Tell whether what a visit returns to is alive under one of the guards."""
+        cdef Ends behind
+        cdef uint64_t pending = 0
+        cdef int32_t g
+        if ends & 1:
+            return True
+        if at.rest != EPS:
+            for g in range(64):
+                if (ends >> g) & 1:
+                    self.terms.ends(at.rest, g, &behind)
+                    pending |= behind.consumed | behind.silent
+            ends = pending
+            if ends & 1:
+                return True
+        for g in range(64):
+            if (ends >> g) & 1 and family.exits(at.frame, g):
+                return True
+        return False
+
+    cdef int expand(self, ConfigSpace family, Visit at) except -3:
+        """Add the parts of one mask, and visit what it leads to."""
+        cdef Mask mask = self.masks[at.mask]
+        cdef int32_t i, j, k, e, origin
+        cdef Visit back
+        cdef Edge edge
+        cdef Include piece
+        cdef Part part
+        cdef vector[vector[uint8_t]] texts
+        part.filter = at.filter
+        cdef vector[Part]* found = &self.parts_unsure if at.unsure else &self.parts_found
+        if mask.dense >= 0 or mask.sparse_count:
+            part.mask = at.mask
+            found.push_back(part)
+        for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
+            if self.any_exit(family, at, self.pendings[i].ends):
+                part.mask = -1 - i
+                found.push_back(part)
+        for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
+            self.simulate_place(self.readers[i])
+        if mask.reads_tokens:
+            self.simulate_tokens = True
+        for i in range(mask.include_first, mask.include_first + mask.include_count):
+            piece = self.includes[i]
+            if self.any_exit(family, at, piece.ends):
+                j = self.filter_both(at.filter, piece.filter)
+                self.visit(piece.mask, at.frame, at.rest, j, at.keys, at.unsure, at.origin, at.action)
+        for i in range(mask.group_first, mask.group_first + mask.group_count):
+            k = self.mask_groups[i]
+            origin = at.origin
+            if origin < 0 and self.is_few(k):
+                origin = k
+            for e in range(self.count_edges(family, at)):
+                edge = self.edge_of(family, at, e)
+                if edge.rest == BOTTOM_REST:
+                    continue
+                back = at
+                back.origin = origin
+                back.unsure = at.unsure or (
+                    not self.sure and edge.action >= 0 and self.semantics.may_forbid(edge.action)
+                )
+                self.enter(family, k, edge, back)
+        if mask.joint >= 0:
+            self.repeat(family, at, mask.joint)
+        if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
+            self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), texts)
+            for i in range(mask.key_first, mask.key_first + mask.key_count):
+                self.doubt(self.key_starts[i], texts)
+        return 0
+
+    cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3:
+        """Visit, for every edge, the mask of a walk that knows where it returns to."""
+        cdef Edge edge
+        cdef int32_t e, j, keys = at.keys
+        for e in range(self.count_edges(family, at)):
+            edge = self.edge_of(family, at, e)
+            if edge.rest == BOTTOM_REST:
+                continue
+            if edge.action == ACTION_BACK:
+                at.keys = self.semantics.keys_at(edge.saved)
+                edge.action = ACTION_NONE
+            else:
+                at.keys = keys
+            j = NOT_JOINT
+            if edge.action == ACTION_NONE and (
+                at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
+            ):
+                j = self.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
+            if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
+                # merged after all: where captures keep texts, running all tokens would cost more
+                j = self.grouped_mask(joint, self.is_strict(family, at.frame))
+                self.visit(j, at.frame, at.rest, at.filter, at.keys, at.unsure, at.origin, at.action)
+                if family.is_summary:
+                    # other edges are of other frames
+                    continue
+                return 0
+            if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
+                self.simulate_all = True
+                if family.is_summary:
+                    continue
+                return 0
+            self.visit(j, edge.parent, EPS, at.filter, at.keys, at.unsure, at.origin)
+        return 0
+
+    cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3:
+        """Visit what a group leaves over when it returns along an edge. ``at``: filter, keys and the like."""
+        cdef int32_t sem = self.groups[group].sem, state = edge.rest, found
+        cdef int32_t left, known = self.semantics.keys_at(sem)
+        cdef bint strict = self.is_strict(family, edge.parent)
+        cdef Visit on
+        if edge.action == ACTION_BACK:
+            at.keys = self.semantics.keys_at(edge.saved)
+        elif edge.action <= ACTION_SCOPE:
+            at.keys = self.semantics.keys_at(edge.saved)
+            known = KEYS_UNKNOWN
+            sem = SEM_SYMBOL
+        elif edge.action >= 0:
+            if self.semantics.is_key(edge.action):
+                sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
+                if sem < 0:
+                    self.simulate_all = True
+                    return 0
+                known = self.semantics.keys_at(sem)
+                if (
+                    self.semantics.keys.states[known].texts == MORE_TEXTS
+                    and not (at.unsure and at.origin >= 0)
+                ):
+                    # of one more key walks know nothing, so that none need be doubted behind this one
+                    on = at
+                    on.keys = known
+                    left = self.visit_heads(family, state, group, edge.parent, on)
+                    if left == EMPTY:
+                        return 0
+                    if left != state:
+                        at.keys = known
+                        state = left
+                found = self.child(group, state, sem, strict)
+                return self.go_on(found, edge.parent, at)
+            sem = SEM_SYMBOL
+            if known != KEYS_UNKNOWN:
+                sem = self.semantics.with_keys(SEM_SYMBOL, known)
+        if known != KEYS_UNKNOWN:
+            found = self.child(group, state, sem, strict)
+            return self.go_on(found, edge.parent, at)
+        if sem == SEM_SYMBOL and not (at.unsure and at.origin >= 0):
+            state = self.visit_heads(family, state, group, edge.parent, at)
+            if state == EMPTY:
+                return 0
+        return self.walk_on(family, group, state, sem, edge.parent, at)
+
+    cdef int walk_on(
+        self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
+    ) except -3:
+        """Visit what a state, as it is, allows of what a group leaves over."""
+        cdef int32_t found = NO_TOKENS
+        cdef bint strict = self.is_strict(family, frame)
+        if group == WHOLE:
+            return self.visit(
+                self.root_of(state, at.keys, strict), frame, EPS, at.filter, at.keys, at.unsure, at.origin
+            )
+        if at.keys <= KEYS_UNKNOWN or not self.terms.terms[state].flags & F_KEYS:
+            found = self.child(group, state, sem, strict)
+        if at.keys > KEYS_UNKNOWN and (self.terms.terms[state].flags & F_KEYS or self.asks(found)):
+            # the keys decide: ask again with what walks may know of them
+            sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
+            found = self.child(group, state, sem, strict)
+        return self.go_on(found, frame, at)
+
+    cdef int go_on(self, int32_t mask, int32_t frame, Visit at) except -3:
+        """Visit a mask behind a return. Where the state decides below few places, these are settled instead.
+
+        What is known of the state there tells more than running tokens one by one.
+        """
+        cdef Group g
+        cdef int32_t i
+        if at.origin < 0 or mask == NO_TOKENS or not (at.unsure or self.asks(mask)):
+            return self.visit(mask, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
+        g = self.groups[at.origin]
+        for i in range(g.place_first, g.place_first + g.place_count):
+            self.to_simulate.push_back(self.places[i])
+        return 0
+
+    cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3:
+        """Return the mask of a local state; the keys of the object are part of it where they decide."""
+        cdef int32_t found
+        if keys <= KEYS_UNKNOWN:
+            return self.root(state, strict)
+        if not self.terms.terms[state].flags & F_KEYS:
+            found = self.root(state, strict)
+            if not self.asks(found):
+                return found
+        return self.keyed_root(state, self.semantics.symbol_with(keys), strict)
+
+    cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3:
+        """Visit the masks of a member: of its heads, where it is cut. ``keys``: of the object around."""
+        cdef Visit at
+        at.filter = NO_FILTER
+        at.unsure = False
+        at.origin = -1
+        at.keys = keys
+        m.state = self.visit_heads(family, m.state, WHOLE, m.frame, at)
+        if m.state != EMPTY:
+            at.mask = self.root_of(m.state, keys, self.is_strict(family, m.frame))
+            self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
+        return 0
+
+    cdef int collect(self, ConfigSpace family, int32_t config) except -3:
+        """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
+        self.to_simulate.clear()
+        self.to_try.clear()
+        self.doubtful.clear()
+        self.simulate_tokens = False
+        return self.collect_below(family, config, 0)
+
+    cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3:
+        """Find the parts of what a configuration allows below a node of the vocabulary."""
+        cdef int where
+        cdef int32_t i, keys, node, first = family.configs[config].first
+        cdef size_t roots, k = 0
+        cdef bint strict
+        cdef Member m
+        cdef vector[vector[uint8_t]] texts
+        cdef size_t most = MANY_VISITS
+        self.visits.clear()
+        self.visited_ready = False
+        self.parts_found.clear()
+        self.parts_unsure.clear()
+        self.simulate_all = False
+        self.sure = True
+        if family.configs[config].capturing:
+            for i in range(first, first + family.configs[config].count):
+                self.sure = self.sure and self.semantics.is_sure(family.members[i].sem)
+        for i in range(first, first + family.configs[config].count):
+            m = family.members[i]
+            keys = self.semantics.keys_at(m.sem)
+            if keys > KEYS_UNKNOWN:
+                most = MANY_KEYED
+            if above:
+                strict = self.is_strict(family, m.frame)
+                self.visit(self.root_below(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
+            else:
+                self.visit_member(family, m, keys)
+            if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
+                texts.clear()
+                where = self.semantics.rest_of_keys(m.sem, texts)
+                node = 0
+                if where == UNOPENED_KEYS:
+                    node = self.go(self.forest.nodes(0), 0, c'"')
+                if where == NEEDS_STATE:
+                    self.simulate_all = True
+                elif where != NO_KEYS and node >= 0:
+                    self.doubt(node << 2, texts)
+        roots = self.visits.size()
+        while k < self.visits.size():
+            self.expand(family, self.visits[k])
+            k += 1
+            if k >= roots and self.visits.size() > most:
+                # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
+                # exponentially; configurations join the paths, so this stays polynomial
+                self.simulate_all = True
+                break
+        if k > self.most_visits:
+            self.most_visits = k
+        return 0

@@ -1,0 +1,298 @@
+# distutils: language = c++
+"""Whole masks: what a fill writes, remembered under the parts that it was put together from.
+
+Lists of parts are interned. A configuration remembers its list when it is first met, so that finding the
+parts is done once, and half of all configurations have a list that another one has, too. A list gets a mask
+when putting it together has cost about as much as remembering one: most are met twice.
+
+Most masks are some row give or take a few tokens: the run of a string, and what may come behind its quote.
+So a whole mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs. Rows are
+few then and stay in the processor's cache, where a copy costs a fraction of one from memory; a patched mask
+takes hundreds of bytes instead of a row of fresh memory. Both are interned by content.
+
+A mask id is the number of a row, or ``PATCHED`` minus the number of a patched mask.
+"""
+
+from libc.string cimport memcmp
+
+from stackmask.pda.masks.runs.slices cimport Excluded
+from stackmask.pda.masks.arena cimport NO_FILTER, Mask
+from stackmask.pda.memory.bitmask_ops cimport BLOCK, copy_words, differences, hash_words, or_words
+from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+
+cdef enum:
+    MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
+    BULKY = 128          # so many are worth a row to begin with, if they are asked for often:
+    WORTH_A_ROW = 1 << 14       # when so many of them were entered one by one
+    MOST = 1 << 30       # tokens: more than any sparse mask has
+    FEW_CHANGES = 32     # words patched into a row: more cost as much as another row that is in cache
+    FEW_WORDS = 256      # words patched into nothing, which is written twice as fast as a row
+
+
+cdef class WholeMasks(MaskParts):
+    """The whole masks of the grammars of one store, beside the masks of local states."""
+
+    def __cinit__(self):
+        ids_init(&self.joined_index)
+        ids_init(&self.patched_index)
+        ids_init(&self.row_index)
+        self.joins = 0
+
+    def __dealloc__(self):
+        ids_free(&self.joined_index)
+        ids_free(&self.patched_index)
+        ids_free(&self.row_index)
+
+    cdef int forget_whole(self) except -1:
+        """Forget all, as the rows are dropped."""
+        self.joined.clear()
+        self.joined_parts.clear()
+        self.patches.clear()
+        self.patched.clear()
+        ids_free(&self.joined_index)
+        ids_init(&self.joined_index)
+        ids_free(&self.patched_index)
+        ids_init(&self.patched_index)
+        ids_free(&self.row_index)
+        ids_init(&self.row_index)
+        return 0
+
+    cdef size_t whole_nbytes(self) noexcept:
+        """Return the bytes held here, rows aside."""
+        cdef size_t held = sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
+        held += sizeof(Patch) * self.patches.size() + sizeof(Patched) * self.patched.size()
+        return held + 8 * (self.joined_index.mask + self.patched_index.mask + self.row_index.mask)
+
+    cdef int apply(self, Part part, uint32_t* words) noexcept:
+        """Or one part into the words."""
+        cdef int32_t i, n, first, count
+        cdef const int32_t* token
+        cdef const int32_t* stop
+        cdef const uint32_t* filter = NULL
+        cdef Excluded but
+        if part.filter < NO_FILTER:
+            but = self.exclusions[NO_FILTER - 1 - part.filter]
+            for i in range(but.count):
+                n = self.excluded_tokens[but.first + i]
+                self.spared[i] = (words[n >> 5] >> (n & 31)) & 1
+            part.filter = but.base
+            self.apply(part, words)
+            for i in range(but.count):
+                n = self.excluded_tokens[but.first + i]
+                if not self.spared[i]:
+                    words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
+            return 0
+        if part.filter != NO_FILTER:
+            filter = self.rows[part.filter]
+        if part.mask < 0:
+            first = self.pendings[-1 - part.mask].first
+            count = self.pendings[-1 - part.mask].count
+        else:
+            first = self.masks[part.mask].sparse_first
+            count = self.masks[part.mask].sparse_count
+            if self.masks[part.mask].dense >= 0:
+                or_words(words, self.rows[self.masks[part.mask].dense], filter, self.width)
+                return 0
+            if count >= MANY_TOKENS and self.masks[part.mask].as_row >= 0:
+                or_words(words, self.rows[self.masks[part.mask].as_row], filter, self.width)
+                return 0
+        token = self.sparse_tokens.data() + first
+        stop = token + count
+        if filter == NULL:
+            while token < stop:
+                words[token[0] >> 5] |= <uint32_t>1 << (token[0] & 31)
+                token += 1
+        while token < stop:
+            n = token[0]
+            token += 1
+            words[n >> 5] |= filter[n >> 5] & <uint32_t>1 << (n & 31)
+        return 0
+
+    cdef int32_t row_for(self, int32_t mask) except? -3:
+        """Return a row with the tokens of a sparse mask, or -1 while it is not worth one.
+
+        A few masks are in most lists, such as what may come behind the quote of a name. Until a mask has its
+        row, -1 less the tokens that were entered one by one is kept in its place.
+        """
+        cdef Mask* at = &self.masks[mask]
+        cdef int32_t row = at.as_row
+        cdef Part part
+        if row >= 0:
+            return row
+        at.as_row -= at.sparse_count
+        if at.as_row > -WORTH_A_ROW:
+            return -1
+        part.mask = mask
+        part.filter = NO_FILTER
+        row = self.new_row()
+        self.apply(part, self.rows[row])
+        self.masks[mask].as_row = row
+        return row
+
+    cdef int32_t put_together(self, uint32_t* words) except? -3:
+        """Write the union of all parts found. Return what is to be remembered of it: a mask id or a list."""
+        return self.put_list(self.list_of_parts(), words)
+
+    cdef int32_t list_of_parts(self) except -1:
+        """Return the number of the list of the parts found."""
+        cdef size_t i, n = self.parts_found.size()
+        cdef Joined entry
+        cdef Probe probe
+        cdef const Joined* found
+        cdef const Part* part
+        cdef const Part* other
+        cdef int32_t id
+        cdef uint64_t h = 53
+        for i in range(n):
+            part = &self.parts_found[i]
+            h = mix(h, (<uint64_t><uint32_t>part.mask << 32) | <uint64_t><uint32_t>part.filter)
+        probe = ids_probe(&self.joined_index, h)
+        id = ids_next(&self.joined_index, &probe)
+        while id >= 0:
+            found = &self.joined[id]
+            if found.count == <int32_t>n:
+                i = 0
+                while i < n:
+                    part = &self.parts_found[i]
+                    other = &self.joined_parts[found.first + i]
+                    if part.mask != other.mask or part.filter != other.filter:
+                        break
+                    i += 1
+                if i == n:
+                    return id
+            id = ids_next(&self.joined_index, &probe)
+        entry.first = <int32_t>self.joined_parts.size()
+        entry.count = <int32_t>n
+        entry.whole = NO_MASK
+        entry.spent = 0
+        self.joined_parts.append(self.parts_found.begin(), self.parts_found.end())
+        id = <int32_t>self.joined.size()
+        self.joined.push_back(entry)
+        ids_put(&self.joined_index, &probe, id)
+        return id
+
+    cdef int take_list(self, int32_t number) except -1:
+        """Make the parts of a list those that were found."""
+        cdef Joined entry = self.joined[number]
+        cdef Part* first = self.joined_parts.data() + entry.first
+        self.parts_found.assign(first, first + entry.count)
+        return 0
+
+    cdef int32_t put_list(self, int32_t number, uint32_t* words) except? -3:
+        """Write the union of the parts found, which are those of a list.
+
+        Return its mask id if it is remembered, else LISTED minus the number. ``likely_base`` is a row that
+        the mask is much like then, or -1.
+        """
+        cdef size_t i, begun, n = self.parts_found.size()
+        cdef int32_t rows = 2, light = 0, base = -1, most = BULKY, count, row
+        cdef int32_t whole = self.joined[number].whole
+        cdef Part part
+        if whole != NO_MASK:
+            self.likely_base = whole if whole >= 0 else self.patched[PATCHED - whole].base
+            self.write(whole, words)
+            return whole
+        begun = n
+        for i in range(n):
+            part = self.parts_found[i]
+            if part.mask < 0:
+                light += self.pendings[-1 - part.mask].count
+            elif self.masks[part.mask].dense >= 0:
+                rows += 1
+                if most < MOST and part.filter == NO_FILTER:
+                    base = self.masks[part.mask].dense
+                    begun = i
+                    most = MOST
+            else:
+                count = self.masks[part.mask].sparse_count
+                light += count
+                if count >= most and part.filter == NO_FILTER:
+                    row = self.row_for(part.mask)
+                    if row >= 0:
+                        base = row
+                        begun = i
+                        most = count
+        self.likely_base = base
+        copy_words(words, self.rows[base] if base >= 0 else NULL, self.width)
+        if n == 1 and base >= 0:
+            self.joined[number].whole = base
+            return base
+        for i in range(n):
+            if i != begun:
+                self.apply(self.parts_found[i], words)
+        if self.joined[number].spent < WORTH_A_MASK:
+            self.joined[number].spent += rows + light // MANY_TOKENS
+            return LISTED - number
+        whole = self.keep_mask(words, base)
+        self.joined[number].whole = whole
+        return whole
+
+    # -- masks by content ------------------------------------------------------------------------------
+
+    cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1:
+        """Note the words that differ from a row, or from nothing. Return False if they are too many."""
+        cdef int32_t where[FEW_WORDS + BLOCK]
+        cdef size_t i, most = FEW_CHANGES if base >= 0 else FEW_WORDS
+        cdef const uint32_t* row = self.rows[base] if base >= 0 else NULL
+        cdef size_t found = differences(words, row, self.width, where, most)
+        if found > most:
+            return False
+        self.changes.resize(found)
+        for i in range(found):
+            self.changes[i].word = where[i]
+            self.changes[i].bits = words[where[i]]
+        return True
+
+    cdef int32_t keep_mask(self, const uint32_t* words, int32_t base) except? -3:
+        """Remember a mask and return its id. ``base``: a row that it may be much like, or -1.
+
+        Cost: one or two passes over the words; a row of fresh memory only if no row is much like it.
+        """
+        self.joins += 1
+        if self.find_changes(words, base):
+            if self.changes.empty() and base >= 0:
+                return base
+            return self.intern_patched(base)
+        if base >= 0 and self.find_changes(words, -1):
+            return self.intern_patched(-1)
+        return self.intern_row(words)
+
+    cdef int32_t intern_row(self, const uint32_t* words) except -3:
+        cdef size_t size = 4 * <size_t>self.width
+        cdef uint64_t h = hash_words(words, self.width)
+        cdef Probe probe = ids_probe(&self.row_index, h)
+        cdef int32_t row = ids_next(&self.row_index, &probe)
+        while row >= 0:
+            if not memcmp(self.rows[row], words, size):
+                return row
+            row = ids_next(&self.row_index, &probe)
+        row = self.new_row()
+        copy_words(self.rows[row], words, self.width)
+        ids_put(&self.row_index, &probe, row)
+        return row
+
+    cdef int32_t intern_patched(self, int32_t base) except? -3:
+        """Return the id of the mask that has ``changes`` from a row."""
+        cdef size_t n = self.changes.size()
+        cdef int32_t id
+        cdef Patched entry
+        cdef uint64_t h = mix(71, <uint32_t>base)
+        if n:
+            h = mix(h, hash_words(<const uint32_t*>&self.changes[0], 2 * n))
+        cdef Probe probe = ids_probe(&self.patched_index, h)
+        id = ids_next(&self.patched_index, &probe)
+        while id >= 0:
+            entry = self.patched[id]
+            if entry.base == base and entry.count == <int32_t>n and (
+                not n or not memcmp(&self.patches[entry.first], &self.changes[0], n * sizeof(Patch))
+            ):
+                return PATCHED - id
+            id = ids_next(&self.patched_index, &probe)
+        entry.base = base
+        entry.first = <int32_t>self.patches.size()
+        entry.count = <int32_t>n
+        self.patches.append(self.changes.begin(), self.changes.end())
+        id = <int32_t>self.patched.size()
+        self.patched.push_back(entry)
+        ids_put(&self.patched_index, &probe, id)
+        return PATCHED - id

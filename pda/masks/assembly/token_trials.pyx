@@ -1,0 +1,208 @@
+# distutils: language = c++
+"""Simulation: tokens that are run on a real configuration, where masks of local states cannot tell.
+
+That is where the semantic state decides, and where a stack has too many paths. Steps of configurations are
+remembered, so only what is met for the first time costs more than a look-up.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport sort
+
+from stackmask.pda.stack.configuration_table cimport DEAD
+from stackmask.pda.terms.term_table cimport TOKENS
+from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
+
+cdef enum:
+    FEW_TRIED = 256     # tokens; from more on it is kept which node is whose
+
+
+cdef class Simulation(RepeatedWalks):
+    """What one fill must run on its configuration, and how that is done."""
+
+    def __cinit__(self):
+        self.simulations = 0
+        self.tried = 0
+
+    cdef int simulate_place(self, int32_t place) except -3:
+        """Take note that the tokens of a place are to be run on the real configuration."""
+        cdef Nodes n
+        cdef int32_t node = place >> 2, t, first
+        if not place & IN_FOREST:
+            self.to_simulate.push_back(place)
+            return 0
+        # merged remainders have lost what stands before them
+        n = self.forest.nodes(place)
+        first = n.token_first[node] if place & INCLUSIVE else n.token_first[node + 1]
+        for t in range(first, n.token_first[n.end[node]]):
+            self.to_try.push_back(n.tokens[t])
+        return 0
+
+    cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept:
+        """Tell whether all tokens below a node, and its own if it is ``inclusive``, are allowed already."""
+        cdef int32_t t, token
+        for t in range(
+            self.trie.token_first[node if inclusive else node + 1], self.trie.token_first[self.trie.end[node]]
+        ):
+            token = self.trie.tokens[t]
+            if not (words[token >> 5] >> (token & 31)) & 1:
+                return False
+        return True
+
+    cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3:
+        """Return the configuration after the text of a node of the vocabulary, or DEAD."""
+        cdef vector[int32_t] path
+        while node:
+            path.push_back(node)
+            node = self.trie.parent[node]
+        while config != DEAD and not path.empty():
+            config = family.step(config, self.trie.byte[path.back()])
+            path.pop_back()
+        return config
+
+    cdef int32_t spelled_at(self, int32_t token) noexcept:
+        """Return the node of a token, by its text."""
+        cdef TokenBytes texts = self.trie.kinds.texts
+        cdef Nodes n = self.forest.nodes(0)
+        cdef const uint8_t* text = texts.blob + texts.start[token]
+        cdef uint32_t k
+        cdef int32_t node = 0
+        for k in range(texts.length(token)):
+            node = self.kid_of(n, node, text[k])
+        return node
+
+    cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Or the tokens of ``to_try`` that may follow on the real stack."""
+        cdef size_t k
+        cdef int32_t i, t
+        cdef vector[int32_t] nodes, path
+        cdef vector[int32_t] at, configs    # the nodes above the one that is tried, and where they lead
+        self.tried += self.to_try.size()
+        if self.to_try.size() > FEW_TRIED and self.node_of.empty():
+            self.node_of.resize(32 * <size_t>self.width, 0)
+            for i in range(self.trie.nodes):
+                for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                    self.node_of[self.trie.tokens[t]] = i
+        for k in range(self.to_try.size()):
+            i = self.to_try[k]
+            if not (words[i >> 5] >> (i & 31)) & 1:
+                nodes.push_back(self.spelled_at(i) if self.node_of.empty() else self.node_of[i])
+        # in the order of the trie, so that tokens that begin alike take the bytes of that once
+        sort(nodes.begin(), nodes.end())
+        at.push_back(0)
+        configs.push_back(config)
+        for k in range(nodes.size()):
+            while nodes[k] >= self.trie.end[at.back()]:
+                at.pop_back()
+                configs.pop_back()
+            i = nodes[k]
+            while i != at.back() and configs.back() != DEAD:
+                path.push_back(i)
+                i = self.trie.parent[i]
+            while not path.empty():
+                if configs.back() != DEAD:
+                    configs.push_back(family.step(configs.back(), self.trie.byte[path.back()]))
+                    at.push_back(path.back())
+                path.pop_back()
+            if configs.back() != DEAD:
+                for t in range(self.trie.token_first[nodes[k]], self.trie.token_first[nodes[k] + 1]):
+                    i = self.trie.tokens[t]
+                    words[i >> 5] |= <uint32_t>1 << (i & 31)
+        return 0
+
+    cdef int simulate_below(
+        self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
+    ) except -3:
+        """Or the tokens below a node that may follow the configuration there."""
+        cdef int32_t i = node + 1, c, k, t, last, stop = self.trie.end[node]
+        self.stack[self.trie.depth[node]] = config
+        t = self.trie.token_first[i] if i < stop else 0
+        while i < stop:
+            # what is allowed whatever the state is need not be run
+            if t < self.trie.token_first[i]:
+                t = self.trie.token_first[i]
+            last = self.trie.token_first[self.trie.end[i]]
+            while t < last and (words[self.trie.tokens[t] >> 5] >> (self.trie.tokens[t] & 31)) & 1:
+                t += 1
+            if t >= last:
+                i = self.trie.end[i]
+                continue
+            c = family.step(self.stack[self.trie.depth[i] - 1], self.trie.byte[i])
+            if c == DEAD:
+                i = self.trie.end[i]
+                continue
+            self.stack[self.trie.depth[i]] = c
+            for k in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                words[self.trie.tokens[k] >> 5] |= <uint32_t>1 << (self.trie.tokens[k] & 31)
+            i += 1
+        return 0
+
+    cdef int simulate_special(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Or the special tokens that may follow."""
+        cdef int32_t symbol, n
+        cdef size_t k
+        for symbol in range(self.terms.token_classes):
+            if family.step(config, TOKENS + symbol) != DEAD:
+                for k in range(self.class_tokens[symbol].size()):
+                    n = self.class_tokens[symbol][k]
+                    words[n >> 5] |= <uint32_t>1 << (n & 31)
+        return 0
+
+    # -- undeclared keys that may repeat -----------------------------------------------------------------
+
+    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept:
+        """Return the child of a node that goes on with a byte, or -1."""
+        cdef int32_t i = node + 1
+        while i < n.end[node] and n.byte[i] < byte:
+            i = n.end[i]
+        return i if i < n.end[node] and n.byte[i] == byte else -1
+
+    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3:
+        """Note the places below one where one of the texts, and then a quote, is spelled.
+
+        Where a character is spelled as an escape all that follows is doubtful.
+        """
+        cdef Nodes n = self.forest.nodes(place)
+        cdef int32_t node, next, in_forest = place & IN_FOREST
+        cdef size_t k, i
+        cdef uint8_t byte
+        for k in range(texts.size()):
+            node = place >> 2
+            for i in range(texts[k].size() + 1):
+                byte = c'"'
+                if i < texts[k].size():
+                    next = self.go(n, node, c"\\")
+                    if next >= 0:
+                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
+                    byte = texts[k][i]
+                    if byte == c'"' or byte == c"\\" or byte < 0x20:
+                        break
+                node = self.go(n, node, byte)
+                if node < 0:
+                    break
+                if i == texts[k].size():
+                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
+        return 0
+
+    cdef int recheck(self, uint32_t* words) except -3:
+        """Take the doubtful tokens out that are allowed so far; they are run on the real configuration.
+
+        The keys that were used can only forbid, so what masks without them do not allow stays out.
+        """
+        cdef size_t k, before
+        cdef int32_t t, i, node
+        cdef Nodes n
+        for k in range(self.doubtful.size()):
+            n = self.forest.nodes(self.doubtful[k])
+            node = self.doubtful[k] >> 2
+            before = self.to_try.size()
+            for t in range(n.token_first[node], n.token_first[n.end[node]]):
+                i = n.tokens[t]
+                if (words[i >> 5] >> (i & 31)) & 1:
+                    words[i >> 5] &= ~(<uint32_t>1 << (i & 31))
+                    self.to_try.push_back(i)
+            if self.to_try.size() > before and not self.doubtful[k] & IN_FOREST:
+                # of the vocabulary they are run together
+                self.to_try.resize(before)
+                self.to_simulate.push_back(self.doubtful[k])
+        return 0

@@ -1,0 +1,1 @@
+"""States split into a prefix and a continuation, so that masks of prefixes are shared."""

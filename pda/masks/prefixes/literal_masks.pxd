@@ -1,0 +1,33 @@
+# Walks of words. See literal_masks.pyx.
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.masks.walk.subtree_acceptance cimport Stays
+from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.masks.prefixes.literal_table cimport WordTable
+
+
+cdef struct Spot:
+    # a place to go on from, and where in a word that is
+    int32_t node
+    int32_t place       # the item that is being spelled
+    int32_t item        # what is left of that item, or EPS where it begins
+    int32_t offset      # bytes of a literal that are spelled
+    bint itself         # the node's own byte comes next
+
+
+cdef class WordWalks(Stays):
+    cdef WordTable words
+    cdef KeyMap word_children               # group << 32 | word -> mask
+    cdef int32_t last_item                  # of the word that is being walked
+    cdef vector[Spot] spots
+    cdef vector[int32_t] word_tokens
+    cdef vector[int32_t] word_places
+    cdef readonly uint64_t word_walks       # masks made along the texts of words
+
+    cdef int drop(self) except -1
+    cdef int32_t word_root(self, int32_t word) except -3
+    cdef int32_t word_child(self, int32_t group, int32_t word) except -3
+    cdef int32_t word_walk(self, int32_t word, vector[int32_t]& below) except -3
+    cdef int follow_word(self, Spot at, int32_t in_forest) except -1
+    cdef int take_word(self, Spot at, int32_t kid, int32_t in_forest) except -1

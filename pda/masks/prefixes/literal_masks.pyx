@@ -1,0 +1,197 @@
+# distutils: language = c++
+"""Walks of words: what a sequence of words allows, by descending the trie along its texts.
+
+A name that is spelled byte by byte needs no configurations: its tokens lie on the path of its text. The mask
+is the one that a walk of the same state would make.
+"""
+
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memchr
+
+from stackmask.pda.memory.byte_sets cimport lowest_bit
+from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_ALT, K_LIT, K_SEQ, Term
+from stackmask.pda.masks.arena cimport NO_RUN, NO_TOKENS, SPARSE, Group, Mask, is_nothing, nothing
+from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.masks.prefixes.literal_table cimport Word
+
+cdef enum:
+    FEW_KIDS = 16       # up to here all children are looked at
+
+
+cdef class WordWalks(Stays):
+    """Masks of heads that are words only."""
+
+    def __cinit__(self):
+        self.words = WordTable(self.terms)
+        self.word_walks = 0
+        map_init(&self.word_children)
+
+    def __dealloc__(self):
+        map_free(&self.word_children)
+
+    cdef int drop(self) except -1:
+        """As the table, and forget which masks are whose."""
+        self.words.forget_masks()
+        map_free(&self.word_children)
+        map_init(&self.word_children)
+        return Stays.drop(self)
+
+    cdef int32_t word_root(self, int32_t word) except -3:
+        """Return what a word allows of the whole vocabulary."""
+        cdef vector[int32_t] whole
+        cdef int32_t found = self.words.words[word].mask
+        if found < 0:
+            whole.push_back(0)
+            found = self.word_walk(word, whole)
+            self.words.words[word].mask = found
+        return found
+
+    cdef int32_t word_child(self, int32_t group, int32_t word) except -3:
+        """Return what a word allows of the remainders of a group behind which nothing is pending."""
+        cdef uint64_t left, key = (<uint64_t>group << 32) | <uint64_t>word
+        cdef int32_t found = map_get(&self.word_children, key)
+        cdef vector[int32_t] below
+        cdef int32_t i, b, at
+        cdef Group g
+        cdef Word w
+        if found != NO_VALUE:
+            return found
+        self.merge_group(group)
+        g = self.groups[group]
+        w = self.words.words[word]
+        for i in range(g.merged_first, g.merged_first + g.merged_count):
+            below.push_back(self.places[i])
+        if g.run != NO_RUN:
+            for b in range(4):
+                left = w.begins[b]
+                while left:
+                    at = self.runs.remainders_of(g.run, <uint8_t>(64 * b + lowest_bit(left)))
+                    for i in range(self.runs.remainders[at]):
+                        below.push_back(self.runs.remainders[at + 1 + i])
+                    left &= left - 1
+        found = self.word_walk(word, below)
+        map_put(&self.word_children, key, found)
+        return found
+
+    cdef int32_t word_walk(self, int32_t word, vector[int32_t]& below) except -3:
+        """Walk some places along a word and return the mask.
+
+        Cost: the nodes that spell a beginning of it, and no term or configuration.
+        """
+        cdef Mask mask = nothing()
+        cdef Word w = self.words.words[word]
+        cdef Spot at
+        cdef size_t r
+        cdef int32_t in_forest, group
+        cdef uint32_t* bits
+        self.word_walks += 1
+        self.last_item = w.first + w.count - 1
+        self.word_tokens.clear()
+        self.word_places.clear()
+        for r in range(below.size()):
+            in_forest = below[r] & IN_FOREST
+            at.node = below[r] >> 2
+            at.place = w.first
+            at.item = EPS
+            at.offset = 0
+            at.itself = (below[r] & INCLUSIVE) != 0
+            self.spots.clear()
+            self.spots.push_back(at)
+            while not self.spots.empty():
+                at = self.spots.back()
+                self.spots.pop_back()
+                self.follow_word(at, in_forest)
+        if self.word_tokens.size() > <size_t>(self.width // SPARSE):
+            bits = self.row_of(self.word_tokens, &mask)
+            for r in range(self.word_tokens.size()):
+                bits[self.word_tokens[r] >> 5] |= <uint32_t>1 << (self.word_tokens[r] & 31)
+        else:
+            mask.sparse_first = <int32_t>self.sparse_tokens.size()
+            mask.sparse_count = <int32_t>self.word_tokens.size()
+            self.sparse_tokens.append(self.word_tokens.begin(), self.word_tokens.end())
+        if self.word_places.size():
+            group = self.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.word_places)
+            mask.group_first = <int32_t>self.mask_groups.size()
+            mask.group_count = 1
+            self.mask_groups.push_back(group)
+        if is_nothing(mask):
+            return NO_TOKENS
+        self.masks.push_back(mask)
+        return <int32_t>self.masks.size() - 1
+
+    cdef int follow_word(self, Spot at, int32_t in_forest) except -1:
+        """Go on to the children of a node that spell the next byte."""
+        cdef Nodes nodes = self.forest.nodes((at.node << 2) | in_forest)
+        cdef Term t
+        cdef int32_t k, first, count, byte
+        cdef uint64_t word
+        cdef const uint64_t* words
+        cdef const uint8_t* bytes_of
+        cdef const uint8_t* found
+        if at.item == EPS:
+            at.item = self.words.items[at.place]
+            t = self.terms.terms[at.item]
+            if t.kind == K_ALT:
+                for k in range(t.a, t.a + t.b):
+                    at.item = self.terms.kids[k]
+                    self.spots.push_back(at)
+                return 0
+        t = self.terms.terms[at.item]
+        if t.kind == K_SEQ:
+            t = self.terms.terms[t.a]
+        if at.itself:
+            at.itself = False
+            byte = nodes.byte[at.node]
+            if t.kind == K_LIT:
+                if self.terms.pool[t.a + at.offset] == byte:
+                    self.take_word(at, at.node, in_forest)
+            elif self.terms.set_has(t.a, byte):
+                self.take_word(at, at.node, in_forest)
+            return 0
+        first = nodes.kid_first[at.node]
+        count = nodes.kid_first[at.node + 1] - first
+        bytes_of = nodes.kid_byte + first
+        if t.kind == K_LIT:
+            found = <const uint8_t*>memchr(bytes_of, self.terms.pool[t.a + at.offset], count)
+            if found != NULL:
+                self.take_word(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
+        elif count <= FEW_KIDS:
+            for k in range(count):
+                if self.terms.set_has(t.a, bytes_of[k]):
+                    self.take_word(at, nodes.kid_node[first + k], in_forest)
+        else:
+            words = &self.terms.sets[4 * t.a]
+            for k in range(4):
+                word = words[k]
+                while word:
+                    found = <const uint8_t*>memchr(bytes_of, 64 * k + lowest_bit(word), count)
+                    if found != NULL:
+                        self.take_word(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
+                    word &= word - 1
+        return 0
+
+    cdef int take_word(self, Spot at, int32_t kid, int32_t in_forest) except -1:
+        """Take the tokens of a node that the next byte of a word leads to, and note where to go on."""
+        cdef Nodes nodes = self.forest.nodes((kid << 2) | in_forest)
+        cdef Term t = self.terms.terms[at.item]
+        cdef Term u
+        cdef int32_t k
+        for k in range(nodes.token_first[kid], nodes.token_first[kid + 1]):
+            self.word_tokens.push_back(nodes.tokens[k])
+        if nodes.kid_first[kid] == nodes.kid_first[kid + 1]:
+            return 0
+        at.node = kid
+        u = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        at.offset += 1
+        if u.kind != K_LIT or at.offset == u.b:
+            at.offset = 0
+            at.item = t.b if t.kind == K_SEQ else EPS
+            if at.item == EPS:
+                if at.place == self.last_item:
+                    self.word_places.push_back((kid << 2) | in_forest)
+                    return 0
+                at.place += 1
+        self.spots.push_back(at)
+        return 0

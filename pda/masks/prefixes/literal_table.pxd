@@ -1,0 +1,26 @@
+# Words by number. See literal_table.pyx.
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.memory.hash_tables cimport IdTable
+from stackmask.pda.terms.term_store cimport TermStore
+
+
+cdef struct Word:
+    int32_t first       # items[first:first + count], terms
+    int32_t count
+    int32_t term        # all of it as one term, or -1 while nothing asked for it
+    int32_t mask        # of the whole vocabulary, or -1 while there is none
+    uint64_t begins[4]  # bytes that it can begin with
+
+
+cdef class WordTable:
+    cdef TermStore terms
+    cdef Growing[int32_t] items
+    cdef Growing[Word] words
+    cdef IdTable index
+
+    cdef int32_t number_of(self, const vector[int32_t]& path) except -1
+    cdef int32_t term_of(self, int32_t word) except -1
+    cdef int forget_masks(self) noexcept

@@ -1,0 +1,80 @@
+# distutils: language = c++
+"""Words by number: the heads that are some bytes one after the other, as the names of an object are.
+
+As a term such a head is a chain, with a term for each letter, which only few walks ever ask for. So it is a
+list of items, interned by content. What follows it in a state is a term of its own.
+"""
+
+cimport cython
+
+from libc.stdint cimport uint32_t
+
+from stackmask.pda.masks.prefixes.prefix_cost cimport first_of_word
+from stackmask.pda.terms.term_table cimport EPS
+from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+
+cdef enum:
+    UNSEEN = -1
+
+
+@cython.final
+cdef class WordTable:
+    """The words of one store."""
+
+    def __cinit__(self, TermStore terms not None):
+        self.terms = terms
+        ids_init(&self.index)
+
+    def __dealloc__(self):
+        ids_free(&self.index)
+
+    cdef int32_t number_of(self, const vector[int32_t]& path) except -1:
+        """Return the number of the word of some items, at least one. Cost: reading them."""
+        cdef Word word
+        cdef const Word* other
+        cdef Probe probe
+        cdef int32_t id
+        cdef size_t k, n = path.size()
+        cdef uint64_t h = 83
+        for k in range(n):
+            h = mix(h, <uint32_t>path[k])
+        probe = ids_probe(&self.index, h)
+        id = ids_next(&self.index, &probe)
+        while id >= 0:
+            other = &self.words[id]
+            if other.count == <int32_t>n:
+                k = 0
+                while k < n and self.items[other.first + k] == path[k]:
+                    k += 1
+                if k == n:
+                    return id
+            id = ids_next(&self.index, &probe)
+        word.first = <int32_t>self.items.size()
+        word.count = <int32_t>n
+        word.term = word.mask = UNSEEN
+        word.begins[0] = word.begins[1] = word.begins[2] = word.begins[3] = 0
+        first_of_word(self.terms, path[0], word.begins)
+        for k in range(n):
+            self.items.push_back(path[k])
+        id = <int32_t>self.words.size()
+        self.words.push_back(word)
+        ids_put(&self.index, &probe, id)
+        return id
+
+    cdef int32_t term_of(self, int32_t word) except -1:
+        """Return a word as one term. Remembered."""
+        cdef Word w = self.words[word]
+        cdef int32_t k
+        if w.term == UNSEEN:
+            w.term = EPS
+            for k in range(w.first + w.count - 1, w.first - 1, -1):
+                w.term = self.terms.mk_seq(self.items[k], w.term)
+            self.words[word].term = w.term
+        return w.term
+
+    cdef int forget_masks(self) noexcept:
+        """Forget which masks are whose, as these are dropped."""
+        cdef size_t k
+        for k in range(self.words.size()):
+            self.words[k].mask = UNSEEN
+        return 0

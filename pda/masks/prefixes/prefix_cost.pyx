@@ -1,0 +1,264 @@
+# distutils: language = c++
+"""What the vocabulary says of heads: how many of its texts begin like them, and go on behind them.
+
+A head pays off where few tokens go on behind it, or where it begins like few.
+"""
+
+from libc.stdint cimport int64_t, uint8_t
+from libc.string cimport memchr
+
+from stackmask.pda.memory.byte_sets cimport count_bits, lowest_bit
+from stackmask.pda.memory.checked_vectors cimport copy_items, refill
+from stackmask.pda.terms.term_table cimport (
+    EMPTY,
+    EPS,
+    F_IMPURE,
+    K_ALT,
+    K_CALL,
+    K_LIT,
+    K_REP,
+    K_SEQ,
+    K_SET,
+    K_TOKEN,
+    TEST_RULE,
+    Term,
+)
+from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.vocabulary.token_trie cimport Trie
+
+cdef enum:
+    NO = 1
+    YES = 2
+    MAX_KIDS = 16       # alternatives of a word
+    FEW_BELOW = 16      # nodes of the vocabulary below words behind which names part
+    FEW_KIDS = 16       # children of a node, which are all looked at
+    FEW_PLACES = 16     # where words that are looked for may end in it
+    FEW = 8             # of so many texts, at most one begins like a head that ends anywhere
+    MANY_BYTES = 8      # one of so many is no word unless few texts begin with it
+
+
+cdef bint add_all(uint64_t* words) noexcept:
+    words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
+    return True
+
+
+cdef class HeadTexts:
+    """The terms of one store as texts of one vocabulary; ``path`` is the head that is asked about."""
+
+    def __cinit__(self, TermStore terms not None, semantics, Trie trie not None, words):
+        cdef int32_t k, kid
+        self.terms = terms
+        self.trie = trie
+        for k in range(256):
+            self.nodes_below[k] = 0
+        for k in range(trie.kid_first[0], trie.kid_first[1]):
+            kid = trie.kid_node[k]
+            self.nodes_below[trie.kid_byte[k]] = trie.end[kid] - kid
+
+    cdef bint is_word(self, int32_t term) except -1:
+        """Tell whether a term is some bytes, or one of a few such texts. Cost: a load, once known."""
+        cdef Term u = self.terms.terms[term]
+        cdef Term kid
+        cdef int32_t k
+        cdef bint found
+        if u.kind == K_SET or u.kind == K_LIT:
+            return True
+        if u.kind != K_ALT or u.b > MAX_KIDS:
+            return False
+        if <size_t>term >= self.word_of.size():
+            self.word_of.resize(self.terms.terms.size(), 0)
+        if not self.word_of[term]:
+            found = True
+            for k in range(u.a, u.a + u.b):
+                kid = self.terms.terms[self.terms.kids[k]]
+                while kid.kind == K_SEQ and (
+                    self.terms.terms[kid.a].kind == K_SET or self.terms.terms[kid.a].kind == K_LIT
+                ):
+                    kid = self.terms.terms[kid.b]
+                found = found and (kid.kind == K_SET or kid.kind == K_LIT)
+            self.word_of[term] = NO
+            if found:
+                self.word_of[term] = YES
+        return self.word_of[term] == YES
+
+    cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1:
+        """Add the bytes that a state can begin with, all if unknown. Return whether it may be empty.
+
+        ``left``: how many terms may be looked at.
+        """
+        cdef Term u, v
+        cdef int32_t k, item, rule
+        cdef bint on
+        while True:
+            left[0] -= 1
+            if left[0] < 0:
+                return add_all(words)
+            u = self.terms.terms[state]
+            item = u.a if u.kind == K_SEQ else state
+            v = self.terms.terms[item]
+            on = v.nu >= 0
+            if v.kind == K_SET or v.kind == K_LIT:
+                first_of_word(self.terms, item, words)
+            elif v.kind == K_ALT:
+                for k in range(v.a, v.a + v.b):
+                    if self.add_first(self.terms.kids[k], words, left):
+                        on = True
+            elif v.kind == K_REP:
+                if self.add_first(v.a, words, left):
+                    on = True
+            elif v.kind == K_CALL:
+                rule = self.terms.call_rule[v.a]
+                if rule <= TEST_RULE:
+                    on = True
+                elif rule < 0:
+                    return add_all(words)
+                elif self.add_first(self.terms.rule_body[rule], words, left) and v.c == 0:
+                    on = True
+            elif v.kind != K_TOKEN:
+                return add_all(words)
+            if not on:
+                return False
+            if u.kind != K_SEQ:
+                return True
+            state = u.b
+
+    cdef bint few_begin(self, const uint64_t* words) noexcept:
+        """Tell whether few texts of the vocabulary begin with some bytes."""
+        cdef int64_t nodes = 0
+        cdef int32_t b
+        cdef uint64_t left
+        for b in range(4):
+            left = words[b]
+            while left:
+                nodes += self.nodes_below[64 * b + lowest_bit(left)]
+                left &= left - 1
+        return nodes * FEW < self.trie.nodes
+
+    cdef bint begins_few(self) except -1:
+        """Tell whether few texts of the vocabulary begin like what is in ``path``, as with numbers."""
+        cdef int32_t head = EPS, map, b, left = MOST_LOOKS
+        cdef int32_t k = <int32_t>self.path.size()
+        cdef size_t i
+        cdef uint64_t words[4]
+        cdef bint alive[256]
+        for i in range(self.path.size()):
+            if self.terms.terms[self.path[i]].flags & F_IMPURE:
+                return False
+        words[0] = words[1] = words[2] = words[3] = 0
+        for i in range(self.path.size()):
+            if not self.add_first(self.path[i], words, &left):
+                break
+        if ~(words[0] & words[1] & words[2] & words[3]):
+            return self.few_begin(words)
+        # as far as a look tells that is every byte: what its terms exclude is seen from where they lead
+        while k:
+            k -= 1
+            head = self.terms.mk_seq(self.path[k], head)
+        map = self.terms.classes_of(head)
+        for k in range(self.terms.maps[map].count):
+            alive[k] = self.terms.derive(head, self.terms.maps[map].byte_of[k]) != EMPTY
+        words[0] = words[1] = words[2] = words[3] = 0
+        for b in range(256):
+            if alive[self.terms.maps[map].of[b]]:
+                words[b >> 6] |= <uint64_t>1 << (b & 63)
+        return self.few_begin(words)
+
+    cdef bint ends_wide(self, bint words) noexcept:
+        """Tell whether ``path`` is one byte of many: nearly all texts that begin so go on behind it."""
+        cdef Term last = self.terms.terms[self.path.back()]
+        if not words or self.path.size() > 1 or last.kind != K_SET:
+            return False
+        return count_bits(&self.terms.sets[4 * last.a], 4) >= MANY_BYTES
+
+    cdef bint few_below(self) except -1:
+        """Tell whether few texts of the vocabulary go on behind the words in ``path``.
+
+        Cost: the bytes of the words, as far as the vocabulary has them.
+        """
+        cdef int32_t k, n, below = 0
+        cdef size_t i
+        cdef Term u
+        cdef vector[int32_t] before
+        cdef vector[int32_t] behind
+        refill(self.spots, 1, 0)
+        for i in range(self.path.size()):
+            u = self.terms.terms[self.path[i]]
+            if u.kind == K_ALT:
+                # a letter and its escapes
+                copy_items(before, self.spots)
+                behind.clear()
+                for k in range(u.a, u.a + u.b):
+                    copy_items(self.spots, before)
+                    self.spell(self.terms.kids[k])
+                    behind.insert(behind.end(), self.spots.begin(), self.spots.end())
+                copy_items(self.spots, behind)
+            else:
+                self.spell(self.path[i])
+            if self.spots.size() > FEW_PLACES:
+                return False
+        for i in range(self.spots.size()):
+            n = self.spots[i]
+            below += self.trie.end[n] - n - 1
+        return below <= FEW_BELOW
+
+    cdef int spell_byte(self, int32_t node, int32_t byte) except -1:
+        """Note the child of a node with a byte, if it has one."""
+        cdef int32_t first = self.trie.kid_first[node]
+        cdef const uint8_t* bytes_of = self.trie.kid_byte.data() + first
+        cdef const uint8_t* found = <const uint8_t*>memchr(
+            bytes_of, byte, self.trie.kid_first[node + 1] - first
+        )
+        if found != NULL:
+            self.next_spots.push_back(self.trie.kid_node[first + (found - bytes_of)])
+        return 0
+
+    cdef int spell(self, int32_t text) except -1:
+        """Go on from the nodes of the vocabulary in ``spots`` along one text of a word."""
+        cdef Term u = self.terms.terms[text]
+        cdef Term v
+        cdef int32_t k, b, node, offset = 0
+        cdef size_t i
+        cdef uint64_t left
+        while not self.spots.empty():
+            v = self.terms.terms[u.a] if u.kind == K_SEQ else u
+            self.next_spots.clear()
+            for i in range(self.spots.size()):
+                node = self.spots[i]
+                if v.kind == K_LIT:
+                    self.spell_byte(node, self.terms.pool[v.a + offset])
+                elif self.trie.kid_first[node + 1] - self.trie.kid_first[node] <= FEW_KIDS:
+                    for k in range(self.trie.kid_first[node], self.trie.kid_first[node + 1]):
+                        if self.terms.set_has(v.a, self.trie.kid_byte[k]):
+                            self.next_spots.push_back(self.trie.kid_node[k])
+                else:
+                    for b in range(4):
+                        left = self.terms.sets[4 * v.a + b]
+                        while left:
+                            self.spell_byte(node, 64 * b + lowest_bit(left))
+                            left &= left - 1
+            self.spots.swap(self.next_spots)
+            offset += 1
+            if v.kind == K_SET or offset == v.b:
+                if u.kind != K_SEQ:
+                    return 0
+                u = self.terms.terms[u.b]
+                offset = 0
+        return 0
+
+
+cdef int first_of_word(TermStore terms, int32_t term, uint64_t* words) noexcept:
+    """Add the bytes that a word, or a sequence of words, can begin with."""
+    cdef Term u = terms.terms[term]
+    cdef int32_t k, byte
+    if u.kind == K_SEQ:
+        u = terms.terms[u.a]
+    if u.kind == K_ALT:
+        for k in range(u.a, u.a + u.b):
+            first_of_word(terms, terms.kids[k], words)
+    elif u.kind == K_LIT:
+        byte = terms.pool[u.a]
+        words[byte >> 6] |= <uint64_t>1 << (byte & 63)
+    else:
+        for k in range(4):
+            words[k] |= terms.sets[4 * u.a + k]
+    return 0

@@ -1,0 +1,461 @@
+# distutils: language = c++
+"""Heads: states cut in two, so that one mask serves many of them.
+
+What a state can do next is mostly decided by its beginning: the rest of a name, of a string with its quote,
+of a word. A state ``head rest`` is taken as if it stood at the end of a rule ``head`` that returns to
+``rest``. Then the mask of the head is walked once, whatever follows it and whatever keys the object around
+it has, and only the tokens that go on behind the head ask for the rest, over merged remainders. Alternatives,
+such as the names that an object may go on with, are cut one by one, those that share a beginning together
+once few texts of the vocabulary go on behind it; a loop is once more and the loop, or what follows it. A way
+on whose tests of keys do not hold is left out. An undeclared key is a head, and what happens behind it is
+noted with what follows.
+
+This pays off where few tokens go on behind the head. So a head ends with a *word*, which is bytes with an
+end of their own, such as a quote; or with a rule; or it begins like few tokens, as numbers do. A head is
+never empty, and asks for no key state; what stands before it may.
+"""
+
+cimport cython
+
+from libc.stdint cimport uint32_t
+
+from stackmask.pda.memory.byte_sets cimport count_bits
+from stackmask.pda.memory.checked_vectors cimport refill
+from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, first_of_word
+from stackmask.pda.terms.term_table cimport (
+    ACTION_NONE,
+    ANY_BYTE,
+    EMPTY,
+    EPS,
+    F_IMPURE,
+    F_KEYS,
+    K_ALT,
+    K_CALL,
+    K_REP,
+    K_SEQ,
+    K_SET,
+    NEVER,
+    TEST_RULE,
+    Ends,
+    Term,
+)
+from stackmask.pda.context.semantic_states cimport Semantics
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.vocabulary.token_trie cimport Trie
+
+cdef enum:
+    UNSEEN = -1
+    MAX_LEAVES = 128    # ways on of one state
+    MAX_PIECES = 1024   # that are looked at for them
+    FEW_BLANKS = 8      # bytes of which blanks are made, and with which loops begin
+
+
+@cython.final
+cdef class Heads(HeadTexts):
+    """The cuts of the states of one store, found when they are first asked for."""
+
+    def __cinit__(
+        self, TermStore terms not None, Semantics semantics not None, Trie trie not None, WordTable words
+    ):
+        self.semantics = semantics
+        self.keys = semantics.keys
+        self.words = words
+        map_init(&self.cut_index)
+
+    def __dealloc__(self):
+        map_free(&self.cut_index)
+
+    cdef int32_t cut(self, int32_t state) except -1:
+        """Return the number of the cut of a state into its ways on. Remembered."""
+        cdef Cut found
+        cdef int32_t at = map_get(&self.cut_index, <uint32_t>state)
+        if at == NO_VALUE:
+            self.find(state, &found)
+            at = <int32_t>self.cuts.size()
+            self.cuts.push_back(found)
+            map_put(&self.cut_index, <uint32_t>state, at)
+        return at
+
+    cdef int find(self, int32_t state, Cut* found) except -1:
+        cdef Piece at
+        cdef Term u
+        cdef size_t i, count = 0
+        found.first = <int32_t>self.leaves.size()
+        self.left.clear()
+        self.parts.clear()
+        self.ready.clear()
+        self.texts.clear()
+        self.joined.clear()
+        at.term = state
+        at.after = at.test = at.key = EPS
+        at.first = 0
+        at.depth = 0
+        at.nullable = at.words = True
+        at.ends = False
+        self.parts.push_back(at)
+        # terms are made once it is known that the ways on are not too many
+        while not self.parts.empty() and self.ready.size() <= MAX_LEAVES and count < MAX_PIECES:
+            count += 1
+            at = self.parts.back()
+            self.parts.pop_back()
+            self.path.resize(at.depth)
+            self.follow(at)
+        if self.ready.size() > MAX_LEAVES or not self.parts.empty():
+            self.ready.clear()
+            self.joined.clear()
+        self.join_rests()
+        for i in range(self.ready.size()):
+            at = self.ready[i]
+            self.path.assign(self.texts.begin() + at.first, self.texts.begin() + at.first + at.depth)
+            self.add_leaf(at)
+        found.count = <int32_t>self.ready.size()
+        found.other = EMPTY
+        if found.count and self.left.size():
+            found.other = self.left[0] if self.left.size() == 1 else self.terms.mk_alt(self.left, 0)
+            u = self.terms.terms[state]
+            if not u.flags & F_KEYS and self.is_loop(self.terms.terms[u.a] if u.kind == K_SEQ else u):
+                # a loop that is not cut whole is walked in one with what is left
+                found.count = 0
+                found.other = EMPTY
+        if not found.count:
+            self.find_blanks(state, found)
+        return 0
+
+    cdef int find_blanks(self, int32_t state, Cut* found) except -1:
+        """Cut a state into blanks, which may be none, and what follows them, if that is cut in turn.
+
+        What follows must not begin like a blank: then the runs of blanks tell where it begins.
+        """
+        cdef Term u = self.terms.terms[state]
+        cdef Term blanks
+        cdef Leaf leaf
+        cdef int32_t k, count = 0, left = MOST_LOOKS
+        cdef uint64_t words[4]
+        cdef const uint64_t* own
+        leaf.test = NO_TEST
+        if u.kind == K_SEQ and self.terms.terms[u.a].kind == K_CALL:
+            # what is asked first is asked when the way on is looked at
+            leaf.test = TEST_RULE - self.terms.call_rule[self.terms.terms[u.a].a]
+            u = self.terms.terms[u.b]
+            if leaf.test < 0:
+                return 0
+        if u.kind != K_SEQ or self.terms.terms[u.a].kind != K_REP or self.terms.terms[u.b].nu != NEVER:
+            return 0
+        blanks = self.terms.terms[self.terms.terms[u.a].a]
+        if blanks.kind != K_SET or not self.terms.terms[u.b].flags & F_IMPURE:
+            return 0
+        for k in range(256):
+            count += self.terms.set_has(blanks.a, k)
+        words[0] = words[1] = words[2] = words[3] = 0
+        if count > FEW_BLANKS or self.add_first(u.b, words, &left):
+            return 0
+        own = &self.terms.sets[4 * blanks.a]
+        for k in range(4):
+            if own[k] & words[k]:
+                return 0
+        if not self.cuts[self.cut(u.b)].count:
+            return 0
+        leaf.head = u.a
+        leaf.tail = leaf.rest = u.b
+        leaf.after = leaf.call = EPS
+        leaf.action = ACTION_NONE
+        leaf.run = self.terms.terms[u.a].a
+        leaf.words = leaf.nullable = leaf.calm = False
+        leaf.live = EPS
+        if self.terms.terms[u.b].flags & F_KEYS and not self.keys.always_lives(u.b):
+            leaf.live = u.b
+        leaf.needs = self.keys.needs_at(leaf.live)
+        found.first = <int32_t>self.leaves.size()
+        found.count = 1
+        self.leaves.push_back(leaf)
+        return 0
+
+    cdef int follow(self, Piece at) except -1:
+        """Take items of a state into its head, as far as they go; alternatives go on by themselves."""
+        cdef Term u, v
+        cdef Piece part
+        cdef int32_t item, next, k, keyed
+        cdef bint inside = True     # not yet behind the alternative that this is
+        while True:
+            if at.term == EPS:
+                at.term = at.after
+                at.after = EPS
+                inside = False
+            if at.term == EPS:
+                break
+            u = self.terms.terms[at.term]
+            item = u.a if u.kind == K_SEQ else at.term
+            next = u.b if u.kind == K_SEQ else EPS
+            v = self.terms.terms[item]
+            keyed = (self.terms.terms[next].flags | self.terms.terms[at.after].flags) & F_KEYS
+            if self.path.empty() and v.kind == K_CALL and self.terms.call_rule[v.a] <= TEST_RULE:
+                if at.test != EPS:
+                    break
+                at.test = item
+                at.term = next
+                continue
+            if self.path.empty() and v.kind == K_CALL and self.is_key(v, next, at.after):
+                at.key = item
+                at.term = next
+                at.ends = True
+                at.nullable = at.words = False
+                self.path.push_back(self.terms.rule_body[self.terms.call_rule[v.a]])
+                break
+            if inside and self.is_loop(v):
+                if self.path.empty():
+                    return self.unfold(at, v, next)
+                if not v.flags & F_IMPURE:
+                    break
+            if self.is_word(item):
+                at.ends = True
+                at.nullable = False
+            elif v.flags & F_IMPURE and keyed and not v.flags & F_KEYS and at.nullable:
+                # what a rule means does not depend on the keys around it
+                at.words = False
+                at.ends = True
+                at.nullable = v.nu >= 0
+            elif v.kind == K_ALT and v.flags & F_IMPURE and at.words and inside:
+                if at.ends and self.few_below():
+                    break
+                part = at
+                part.depth = <int32_t>self.path.size()
+                if next != EPS:
+                    part.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+                    if part.after == EMPTY:
+                        # a restriction leaves nothing that could follow
+                        return 0
+                for k in range(v.a, v.a + v.b):
+                    part.term = self.terms.kids[k]
+                    self.parts.push_back(part)
+                return 0
+            elif v.flags & F_IMPURE or (at.ends and not at.nullable):
+                break
+            else:
+                at.words = at.ends = False
+                at.nullable = at.nullable and v.nu >= 0
+            self.path.push_back(item)
+            at.term = next
+        if not at.nullable and (self.begins_few() if not at.ends or self.ends_wide(at.words) else True):
+            return self.add_ready(at)
+        if at.nullable and at.term != EPS and self.fill_path():
+            # what comes first, if anything does; and what follows it, by itself
+            part = at
+            self.add_ready(at)
+            part.depth = 0
+            part.nullable = part.words = True
+            part.ends = False
+            self.parts.push_back(part)
+            return 0
+        item = at.term if at.after == EPS else self.terms.mk_seq(at.term, at.after)
+        # other alternatives may begin with the same items
+        for k in range(<int32_t>self.path.size() - 1, -1, -1):
+            item = self.terms.mk_seq(self.path[k], item)
+        self.left.push_back(self.terms.mk_seq(at.test, item))
+        return 0
+
+    cdef bint is_loop(self, Term loop) except -1:
+        """Tell whether a repetition is taken apart: it asks for keys, or is no mere characters or digits.
+
+        Then it must begin with few bytes, as what is parted by commas does: loops of many different things
+        are walked together.
+        """
+        cdef uint64_t words[4]
+        cdef int32_t left = MOST_LOOKS
+        if loop.kind != K_REP or self.terms.terms[loop.a].nu != NEVER:
+            return False
+        if loop.flags & F_KEYS:
+            return True
+        if not loop.flags & F_IMPURE and self.terms.terms[loop.a].kind != K_SEQ:
+            return False
+        words[0] = words[1] = words[2] = words[3] = 0
+        self.add_first(loop.a, words, &left)
+        if count_bits(words, 4) > FEW_BLANKS:
+            return False
+        return loop.flags & F_IMPURE or not self.few_begin(words)
+
+    cdef int unfold(self, Piece at, Term loop, int32_t next) except -1:
+        """Take a loop as once more and the loop again, or what follows it."""
+        cdef Piece part = at
+        cdef int32_t rest = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+        cdef int32_t more = self.terms.mk_rep(loop.a, max(loop.b - 1, 0), max(loop.c - 1, -1))
+        part.depth = 0
+        part.term = loop.a
+        part.after = self.terms.mk_seq(more, rest)
+        if part.after != EMPTY:
+            self.parts.push_back(part)
+        if loop.b == 0:
+            part.term = rest if next == EPS else next
+            part.after = EPS if next == EPS else at.after
+            self.parts.push_back(part)
+        return 0
+
+    cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1:
+        """Tell whether a call is of an undeclared key, in quotes, and something follows it."""
+        cdef int32_t rule = self.terms.call_rule[call.a], action = self.terms.call_action[call.a]
+        cdef uint64_t words[4]
+        cdef Term body
+        if rule < 0 or action < 0 or not self.semantics.is_key(action):
+            return False
+        if self.terms.terms[next].nu >= 0 and self.terms.terms[after].nu >= 0:
+            return False
+        body = self.terms.terms[self.terms.rule_body[rule]]
+        if body.kind != K_SEQ or body.flags & F_IMPURE or self.terms.terms[body.a].kind != K_SET:
+            return False
+        words[0] = words[1] = words[2] = words[3] = 0
+        first_of_word(self.terms, body.a, words)
+        return words[0] == <uint64_t>1 << c'"' and not words[1] | words[2] | words[3]
+
+    cdef int add_ready(self, Piece at) except -1:
+        """Note the way on whose head is ``path``; of those with one head the rests are joined."""
+        cdef size_t i, k, n = self.path.size()
+        cdef Piece other
+        for i in range(self.ready.size()):
+            other = self.ready[i]
+            if other.depth != <int32_t>n or other.test != at.test or other.key != at.key:
+                continue
+            k = 0
+            while k < n and self.texts[other.first + k] == self.path[k]:
+                k += 1
+            if k == n:
+                at.depth = <int32_t>i
+                self.joined.push_back(at)
+                return 0
+        at.depth = <int32_t>n
+        at.first = <int32_t>self.texts.size()
+        self.ready.push_back(at)
+        self.texts.insert(self.texts.end(), self.path.begin(), self.path.end())
+        return 0
+
+    cdef int join_rests(self) except -1:
+        """Make one rest of those behind one head."""
+        cdef vector[int32_t] rests
+        cdef Piece* at
+        cdef size_t i, k
+        for i in range(self.ready.size()):
+            rests.clear()
+            for k in range(self.joined.size()):
+                at = &self.joined[k]
+                if at.depth == <int32_t>i:
+                    rests.push_back(self.terms.mk_seq(at.term, at.after))
+            if rests.size():
+                at = &self.ready[i]
+                rests.push_back(self.terms.mk_seq(at.term, at.after))
+                at.term = self.terms.mk_alt(rests, 0)
+                at.after = EPS
+        return 0
+
+    cdef bint fill_path(self) except -1:
+        """Make one item of those in ``path``, which may all be empty, without the empty text, if it pays.
+
+        It is where few texts begin like that, as behind the first digit of a number.
+        """
+        cdef int32_t found = EMPTY, first, k
+        cdef bint few
+        if self.path.empty():
+            return False
+        few = self.begins_few()
+        k = <int32_t>self.path.size()
+        while few and k:
+            # the first of the items that is there, and those behind it
+            k -= 1
+            first = self.filled(self.path[k])
+            if first == EMPTY:
+                return False
+            if k + 1 < <int32_t>self.path.size():
+                found = self.terms.mk_alt2(self.terms.mk_seq(first, self.tail), found)
+                self.tail = self.terms.mk_seq(self.path[k], self.tail)
+            else:
+                found = first
+                self.tail = self.path[k]
+        if few:
+            refill(self.path, 1, found)
+        return few
+
+    cdef int32_t filled(self, int32_t item) except -1:
+        """Return an item without the empty text; EMPTY where that takes more than a look."""
+        cdef Term u = self.terms.terms[item]
+        cdef vector[int32_t] kids
+        cdef int32_t k, kid
+        if u.flags & F_IMPURE:
+            return EMPTY
+        if u.nu == NEVER:
+            return item
+        if u.kind == K_REP and self.terms.terms[u.a].nu == NEVER:
+            return self.terms.mk_rep(u.a, 1, u.c)
+        if u.kind != K_ALT:
+            return EMPTY
+        for k in range(u.a, u.a + u.b):
+            kid = self.terms.kids[k]
+            if kid == EPS:
+                continue
+            kid = self.filled(kid)
+            if kid == EMPTY:
+                return EMPTY
+            kids.push_back(kid)
+        return self.terms.mk_alt(kids, 0)
+
+    cdef int add_leaf(self, Piece at) except -1:
+        """Add the way on whose head is ``path``."""
+        cdef Leaf leaf
+        cdef int32_t head = EPS
+        cdef int32_t k = <int32_t>self.path.size()
+        leaf.tail = at.term
+        leaf.after = at.after
+        leaf.rest = at.term if at.after == EPS else UNSEEN
+        leaf.words = at.words
+        leaf.run = NO_RUN_ITEM
+        leaf.test = NO_TEST
+        if at.test != EPS:
+            leaf.test = TEST_RULE - self.terms.call_rule[self.terms.terms[at.test].a]
+        leaf.action = ACTION_NONE
+        leaf.call = at.key
+        if at.key != EPS:
+            leaf.action = self.terms.call_action[self.terms.terms[at.key].a]
+        leaf.calm = not (self.terms.terms[at.term].flags | self.terms.terms[at.after].flags) & F_IMPURE
+        leaf.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
+        if at.words:
+            leaf.head = self.words.number_of(self.path)
+        else:
+            while k:
+                k -= 1
+                head = self.terms.mk_seq(self.path[k], head)
+            leaf.head = head
+        self.leaves.push_back(leaf)
+        k = <int32_t>self.leaves.size() - 1
+        leaf.live = EPS
+        if self.terms.terms[at.term].flags & F_KEYS:
+            leaf.live = self.rest_of(k) if self.keys.passes(at.term) else at.term
+        elif self.terms.terms[at.after].flags & F_KEYS:
+            leaf.live = at.after
+        if leaf.live != EPS and self.keys.always_lives(leaf.live):
+            leaf.live = EPS
+        self.leaves[k].live = leaf.live
+        self.leaves[k].needs = self.keys.needs_at(leaf.live)
+        return 0
+
+    cdef int32_t rest_of(self, int32_t leaf) except -1:
+        """Return what follows a head, as one state."""
+        cdef Leaf* at = &self.leaves[leaf]
+        cdef int32_t rest = at.rest
+        if rest == UNSEEN:
+            rest = self.terms.mk_seq(at.tail, at.after)
+            self.leaves[leaf].rest = rest
+        return rest
+
+    cdef int32_t key_of(self, int32_t leaf) except -1:
+        """Return an undeclared key and what follows it, as one state."""
+        return self.terms.mk_seq(self.leaves[leaf].call, self.rest_of(leaf))
+
+    cdef bint is_calm(self, int32_t leaf) except -1:
+        """Tell whether what follows a head can end with no restriction pending: then every frame goes on."""
+        cdef Leaf at
+        cdef Ends first, behind
+        if self.terms.guard_sets.size() > 1:
+            at = self.leaves[leaf]
+            self.terms.ends(at.tail, ANY_BYTE, &first)
+            self.terms.ends(at.after, ANY_BYTE, &behind)
+            if not (first.consumed | first.silent) & (behind.consumed | behind.silent) & 1:
+                return False
+            self.leaves[leaf].calm = True
+        return True

@@ -1,0 +1,1 @@
+"""Runs of one character class: their tokens come from tables, not from a walk."""

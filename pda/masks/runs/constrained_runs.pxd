@@ -1,0 +1,66 @@
+# Runs that something narrows. See constrained_runs.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes
+from stackmask.pda.masks.runs.run_splitting cimport Later, RunCuts
+from stackmask.pda.memory.hash_tables cimport KeyMap
+
+
+cdef struct Without:
+    # the filter of what begins with other bytes than these below a place
+    int32_t place
+    int32_t row
+    uint64_t words[4]
+
+
+cdef struct Twin:
+    # scratch: a node that a configuration and the one without what narrows its runs both come to
+    int32_t node
+    int32_t config
+    int32_t plain
+
+
+cdef struct Spelled:
+    # scratch: a node that a beginning of a text leads to, and what of the text is left
+    int32_t node
+    int32_t term
+    int32_t rest            # what follows the term: a place in `spelled_rests`, or -1
+    int32_t state           # of the automaton of X; 0 is between characters
+
+
+cdef class NarrowedRuns(RunCuts):
+    cdef KeyMap without_index               # hash of a place and bytes -> entry
+    cdef vector[Without] withouts
+    cdef vector[Twin] twins                 # scratch
+    cdef vector[Spelled] spelled            # scratch
+    cdef vector[pair[int32_t, int32_t]] spelled_rests   # scratch: a term, and the place of what follows it
+    cdef Growing[int32_t] fails              # configuration -> places where `exclude` did not work out
+    cdef Growing[int32_t] few_served         # configuration -> places where tables served few nodes
+    cdef Growing[int32_t] plain_of           # configuration -> itself without what narrows its runs
+
+    cdef int drop(self) except -1
+    cdef int32_t plain_state(self, int32_t state) except -3
+    cdef int32_t whole_run(self, int32_t state) except -3
+    cdef int32_t plain(self, int32_t config) except -3
+    cdef int32_t narrow(
+        self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left
+    ) except -3
+    cdef bint exclude(self, int32_t config, int32_t place, vector[Later]& later) except -1
+    cdef int leave_out(
+        self, int32_t plain, int32_t place, vector[int32_t]& tokens, vector[Later]& later
+    ) except -1
+    cdef bint exclude_texts(self, int32_t config, int32_t place, vector[Later]& later) except -1
+    cdef int32_t kid_of(self, Nodes n, int32_t node, uint8_t byte) noexcept
+    cdef int32_t cut_here(
+        self,
+        int32_t config,
+        int32_t place,
+        vector[Later]& later,
+        vector[int32_t]& jobs,
+        vector[int32_t]& job_configs,
+    ) except -3
+    cdef bint is_one_run(self, int32_t config, int32_t place, vector[Later]& later) except -1
+    cdef int32_t without(self, int32_t place, vector[int32_t]& nodes) except -1

@@ -1,0 +1,478 @@
+# distutils: language = c++
+"""Runs that something narrows: X{m,n} & pattern, as of undeclared keys, and names, which begin otherwise.
+
+The tables of the plain run serve the tokens that begin with a byte after which both are the same state; the
+others are walked. Where the plain run is narrowed by little, as by a list of texts that it must not be, its
+tables serve all tokens but those that a side-by-side look at both finds.
+"""
+
+from libc.stdint cimport int16_t, uint8_t, uint32_t
+from libc.string cimport memchr, memset
+from libcpp.pair cimport pair
+
+from stackmask.pda.stack.configuration_table cimport DEAD, Config, Member
+from stackmask.pda.terms.term_table cimport (
+    EPS,
+    F_IMPURE,
+    K_ALT,
+    K_AND,
+    K_LIT,
+    K_NOT,
+    K_REP,
+    K_SEQ,
+    K_SET,
+    Term,
+)
+from stackmask.pda.masks.arena cimport NO_FILTER
+from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.masks.runs.run_splitting cimport Later, RunPart
+from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
+
+cdef enum:
+    FEW_NODES = 512         # below which only what is one run is left to tables
+    MOST_TWINS = 256        # nodes to which a narrowed run and the plain one come in different states
+    MOST_FAILS = 2          # after which a configuration is not followed beside the plain run any more
+    MOST_SPELLED = 1 << 14  # beginnings of the texts that narrow a run
+    MOST_EXCLUDED = 1024    # tokens that narrowing takes out; more are a filter row
+
+
+cdef class NarrowedRuns(RunCuts):
+    """What run tables tell of configurations that narrow their runs."""
+
+    def __cinit__(self):
+        map_init(&self.without_index)
+
+    def __dealloc__(self):
+        map_free(&self.without_index)
+
+    cdef int drop(self) except -1:
+        """As the cuts, and forget the configurations without what narrows them."""
+        self.plain_of.clear()
+        self.fails.clear()
+        self.few_served.clear()
+        self.withouts.clear()
+        map_free(&self.without_index)
+        map_init(&self.without_index)
+        return RunCuts.drop(self)
+
+    cdef int32_t plain_state(self, int32_t state) except -3:
+        """Return a state X{m,n} & … rest without what narrows its run; other states as they are.
+
+        A state [bytes] X{m,n} rest, as of names, is X{m+1,n+1} rest that is narrowed in its first character.
+        """
+        cdef Term t = self.terms.terms[state]
+        cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        cdef int32_t k, kid
+        if t.kind == K_SEQ and both.kind == K_SET:
+            return self.whole_run(state)
+        if both.kind != K_AND:
+            return state
+        for k in range(both.b):
+            kid = self.terms.kids[both.a + k]
+            if self.terms.terms[kid].kind != K_REP:
+                continue
+            if self.runs.code_of(self.terms.terms[kid].a) != NOT_A_CODE:
+                return self.terms.mk_seq(kid, t.b) if t.kind == K_SEQ else kid
+        return state
+
+    cdef int32_t whole_run(self, int32_t state) except -3:
+        """Return X{m+1,n+1} rest for [bytes] X{m,n} rest if some of the bytes begin X; others as are."""
+        cdef Term t = self.terms.terms[state]
+        cdef Term next = self.terms.terms[t.b]
+        cdef Term run = self.terms.terms[next.a] if next.kind == K_SEQ else next
+        cdef int32_t k, code
+        cdef bint shared = False
+        if run.kind != K_REP:
+            return state
+        code = self.runs.code_of(run.a)
+        if code == NOT_A_CODE or self.is_narrow(code):
+            return state
+        for k in range(4):
+            if self.terms.sets[4 * self.terms.terms[t.a].a + k] & self.runs.codes[code].first[k]:
+                shared = True
+        if not shared:
+            return state
+        k = self.terms.mk_rep(run.a, run.b + 1, run.c + 1 if run.c >= 0 else run.c)
+        return self.terms.mk_seq(k, next.b if next.kind == K_SEQ else EPS)
+
+    cdef int32_t plain(self, int32_t config) except -3:
+        """Return the configuration without what narrows its runs, if it is all runs then; else itself.
+
+        A run that may be empty where the narrowed one may not is left by calls and returns as well: with
+        these it is not all runs, so that its steps and its tables say the same. Remembered.
+        """
+        cdef Config c
+        cdef Member m
+        cdef vector[Member] members
+        cdef vector[int32_t] others
+        cdef int32_t i, state, found = config
+        if <size_t>config >= self.plain_of.size():
+            self.plain_of.resize(self.space.configs.size(), -1)
+        if self.plain_of[config] >= 0:
+            return self.plain_of[config]
+        c = self.space.configs[config]
+        for i in range(c.first, c.first + c.count):
+            m = self.space.members[i]
+            state = m.state
+            if self.is_steady(m.sem):
+                state = self.plain_state(state)
+            if state == m.state:
+                members.push_back(m)
+                continue
+            others.push_back(self.space.closed(state, m.frame, m.sem))
+            if others.back() <= DEAD:
+                self.plain_of[config] = config
+                return config
+        if others.size():
+            state = DEAD if members.empty() else self.space.of_members(members)
+            for i in range(<int32_t>others.size()):
+                state = self.space.union_of(state, others[i])
+            self.split(state)
+            if self.split_of[state] == DEAD and self.split_count[state]:
+                found = state
+        self.plain_of[config] = found
+        return found
+
+    cdef int32_t narrow(
+        self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left
+    ) except -3:
+        """Take from run tables what a configuration allows below a place where it does not narrow its runs.
+
+        The children of the place that begin a run and lead where the plain run leads are left to the tables;
+        ``left`` gets the others. Return whether there are tables for it.
+        """
+        cdef int32_t plain = self.plain(config), i, stop, row, t, node = place >> 2, served = 0
+        cdef Nodes n
+        cdef Later piece
+        cdef bint runs
+        if plain == config:
+            return 0
+        # with one kind of run, all that is left to the tables begins with a character of it
+        piece.least = self.split_count[plain] == 1
+        for t in range(self.split_count[plain]):
+            row = self.parts[self.split_parts[self.split_first[plain] + t]].rest
+            if not piece.least and self.space.configs[row].pop_count:
+                # one of them would return before what begins like another
+                return 0
+        if <size_t>config >= self.few_served.size():
+            self.few_served.resize(self.space.configs.size(), 0)
+        if self.few_served[config] >= MOST_FAILS:
+            return 0
+        n = self.forest.nodes(place)
+        i = node + 1
+        stop = n.end[node]
+        while i < stop:
+            runs = False
+            for t in range(self.split_count[plain]):
+                row = self.parts[self.split_parts[self.split_first[plain] + t]].code
+                if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
+                    runs = True
+            if not runs or self.space.step(config, n.byte[i]) != self.space.step(plain, n.byte[i]):
+                left.push_back(i)
+            else:
+                served += n.end[i] - i
+            i = n.end[i]
+        if served < FEW_NODES:
+            # walking these costs less than a filter
+            self.few_served[config] += 1
+            left.clear()
+            return 0
+        piece.filter = self.without(place, left) if left.size() else NO_FILTER
+        piece.place = place
+        for t in range(self.split_count[plain]):
+            piece.part = self.split_parts[self.split_first[plain] + t]
+            later.push_back(piece)
+        return 1
+
+    cdef bint exclude(self, int32_t config, int32_t place, vector[Later]& later) except -1:
+        """Take from run tables what a configuration allows below a place, but for what it alone forbids.
+
+        Where a key must not be one of some names, these are the tokens that end such a name. They are found
+        by walking the configuration and the one that does not narrow its runs side by side, as long as both
+        differ. Return whether there are tables, and few such nodes and tokens.
+        """
+        cdef int32_t plain = self.plain(config), k, t, kid, c, p
+        cdef size_t done = 0
+        cdef Nodes n
+        cdef Twin at
+        cdef vector[int32_t] tokens
+        cdef Config* x
+        cdef Config* y
+        if plain == config:
+            return False
+        for k in range(self.split_count[plain]):
+            t = self.split_parts[self.split_first[plain] + k]
+            if self.space.configs[self.parts[t].rest].pop_count:
+                return False
+        if self.exclude_texts(config, place, later):
+            return True
+        if <size_t>config >= self.fails.size():
+            self.fails.resize(self.space.configs.size(), 0)
+        if self.fails[config] >= MOST_FAILS:
+            return False
+        # taken back where it works out
+        self.fails[config] += 1
+        n = self.forest.nodes(place)
+        at.node = place >> 2
+        at.config = config
+        at.plain = plain
+        self.twins.clear()
+        self.twins.push_back(at)
+        while done < self.twins.size():
+            at = self.twins[done]
+            done += 1
+            for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
+                p = self.space.step(at.plain, n.kid_byte[k])
+                c = self.space.step(at.config, n.kid_byte[k])
+                if c == p:
+                    continue
+                kid = n.kid_node[k]
+                if c == DEAD and p > DEAD:
+                    for t in range(n.token_first[kid], n.token_first[n.end[kid]]):
+                        tokens.push_back(n.tokens[t])
+                    if tokens.size() > MOST_EXCLUDED:
+                        return False
+                    continue
+                if c <= DEAD or p <= DEAD:
+                    return False
+                x = &self.space.configs[c]
+                y = &self.space.configs[p]
+                if x.ends != y.ends or x.pop_count or y.pop_count or x.accepting != y.accepting:
+                    return False
+                if not self.is_known(c) or not self.is_known(p) or x.capturing != y.capturing:
+                    return False
+                if n.kid_first[kid] < n.kid_first[kid + 1]:
+                    if self.twins.size() >= MOST_TWINS:
+                        return False
+                    self.twins.push_back(Twin(kid, c, p))
+        self.fails[config] -= 1
+        self.leave_out(plain, place, tokens, later)
+        return True
+
+    cdef int leave_out(
+        self, int32_t plain, int32_t place, vector[int32_t]& tokens, vector[Later]& later
+    ) except -1:
+        """Take all but some tokens from the run tables of a configuration that is all runs."""
+        cdef Later piece
+        cdef int32_t k
+        piece.filter = self.new_exclusion(NO_FILTER, tokens) if tokens.size() else NO_FILTER
+        piece.place = place
+        piece.least = 0
+        for k in range(self.split_count[plain]):
+            piece.part = self.split_parts[self.split_first[plain] + k]
+            later.push_back(piece)
+        return 0
+
+    cdef bint exclude_texts(self, int32_t config, int32_t place, vector[Later]& later) except -1:
+        """As ``exclude``, for X{m,} & !texts … rest, without a step: a text is spelled down the vocabulary.
+
+        A token is forbidden if it goes on with ``rest`` behind one of the texts. That is all, since X{m,}
+        without some texts is never empty, and what a run is can be told apart from ``rest`` by one byte.
+        Cost: the nodes that spell a beginning of a text. Return whether it was such a configuration.
+        """
+        cdef int32_t plain = self.plain(config), k, b, t, kid, texts = 0
+        cdef Config c = self.space.configs[config]
+        cdef Nodes n = self.forest.nodes(place)
+        cdef RunPart part
+        cdef Term u, both
+        cdef Spelled at, on
+        cdef uint64_t behind[4]
+        cdef const int16_t* table
+        cdef vector[int32_t] tokens
+        if c.count != 1 or self.split_count[plain] != 1:
+            return False
+        part = self.parts[self.split_parts[self.split_first[plain]]]
+        u = self.terms.terms[self.space.members[c.first].state]
+        if part.high >= 0 or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
+            return False
+        both = self.terms.terms[u.a] if u.kind == K_SEQ else u
+        if both.kind != K_AND:
+            return False
+        self.spelled.clear()
+        self.spelled_rests.clear()
+        at.node = place >> 2
+        at.rest = -1
+        at.state = 0
+        for k in range(both.a, both.a + both.b):
+            u = self.terms.terms[self.terms.kids[k]]
+            if u.kind == K_NOT:
+                at.term = u.a
+                self.spelled.push_back(at)
+                texts += 1
+        if texts < both.b - 1:
+            return False
+        self.first_of(part.rest, behind)
+        n = self.forest.nodes(place)
+        table = &self.runs.table[self.runs.codes[part.code].first_row]
+        texts = 0
+        while not self.spelled.empty():
+            at = self.spelled.back()
+            self.spelled.pop_back()
+            texts += 1
+            if texts > MOST_SPELLED or tokens.size() > MOST_EXCLUDED:
+                return False
+            if at.term == EPS:
+                if at.rest >= 0:
+                    at.term = self.spelled_rests[at.rest].first
+                    at.rest = self.spelled_rests[at.rest].second
+                    self.spelled.push_back(at)
+                elif at.state == 0:
+                    for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
+                        b = n.kid_byte[k]
+                        if (behind[b >> 6] >> (b & 63)) & 1:
+                            kid = n.kid_node[k]
+                            for t in range(n.token_first[kid], n.token_first[n.end[kid]]):
+                                tokens.push_back(n.tokens[t])
+                continue
+            u = self.terms.terms[at.term]
+            if u.kind == K_ALT:
+                on = at
+                for k in range(u.a, u.a + u.b):
+                    on.term = self.terms.kids[k]
+                    self.spelled.push_back(on)
+            elif u.kind == K_SEQ:
+                self.spelled_rests.push_back(pair[int32_t, int32_t](u.b, at.rest))
+                at.term = u.a
+                at.rest = <int32_t>self.spelled_rests.size() - 1
+                self.spelled.push_back(at)
+            elif u.kind == K_LIT:
+                for k in range(u.b):
+                    at.node = self.kid_of(n, at.node, self.terms.pool[u.a + k])
+                    at.state = table[256 * at.state + self.terms.pool[u.a + k]]
+                    if at.node < 0 or at.state < 0:
+                        break
+                if at.node >= 0 and at.state >= 0:
+                    at.term = EPS
+                    self.spelled.push_back(at)
+            elif u.kind == K_SET:
+                on = at
+                on.term = EPS
+                for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
+                    if self.terms.set_has(u.a, n.kid_byte[k]):
+                        on.node = n.kid_node[k]
+                        on.state = table[256 * at.state + n.kid_byte[k]]
+                        if on.state >= 0:
+                            self.spelled.push_back(on)
+            else:
+                return False
+        if tokens.size() > MOST_EXCLUDED:
+            return False
+        self.leave_out(plain, place, tokens, later)
+        return True
+
+    cdef int32_t kid_of(self, Nodes n, int32_t node, uint8_t byte) noexcept:
+        """Return the child of a node that a byte leads to, or -1."""
+        cdef int32_t first = n.kid_first[node]
+        cdef const uint8_t* found = <const uint8_t*>memchr(
+            n.kid_byte + first, byte, n.kid_first[node + 1] - first
+        )
+        return -1 if found == NULL else n.kid_node[first + (found - (n.kid_byte + first))]
+
+    cdef int32_t cut_here(
+        self,
+        int32_t config,
+        int32_t place,
+        vector[Later]& later,
+        vector[int32_t]& jobs,
+        vector[int32_t]& job_configs,
+    ) except -3:
+        """Leave to run tables what they can tell of the tokens below a place.
+
+        Return the configuration to walk on with, or DEAD. Single children that must be walked become jobs.
+        """
+        cdef Later piece
+        cdef vector[int32_t] left
+        cdef int32_t rest
+        cdef size_t k
+        cdef Nodes n = self.forest.nodes(place)
+        if self.space.configs[config].sure != self.space.configs[config].count:
+            return config
+        if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
+            return config
+        if n.end[place >> 2] - (place >> 2) <= FEW_NODES:
+            return DEAD if self.is_one_run(config, place, later) else config
+        self.split(config)
+        rest = self.split_of[config]
+        piece.place = place
+        piece.filter = NO_FILTER
+        piece.least = 0
+        for k in range(<size_t>self.split_count[config]):
+            piece.part = self.split_parts[self.split_first[config] + k]
+            later.push_back(piece)
+        if rest == DEAD:
+            return rest
+        if self.exclude(rest, place, later):
+            return DEAD
+        if not self.narrow(rest, place, later, left):
+            return rest
+        for k in range(left.size()):
+            jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
+            job_configs.push_back(rest)
+        return DEAD
+
+    cdef bint is_one_run(self, int32_t config, int32_t place, vector[Later]& later) except -1:
+        """Leave all that a configuration allows below few nodes to run tables; tell whether they serve.
+
+        They do for one run that a list of texts narrows, as behind the quote of an undeclared key, which
+        would need configurations of its own; and for a run over merged remainders, which are not taken whole.
+        """
+        cdef Config c = self.space.configs[config]
+        cdef Term t
+        cdef Later piece
+        if c.count != 1:
+            return False
+        t = self.terms.terms[self.space.members[c.first].state]
+        if t.kind == K_SEQ:
+            t = self.terms.terms[t.a]
+        if t.kind == K_AND:
+            return self.plain(config) != config and self.exclude_texts(config, place, later)
+        if t.kind != K_REP or not place & IN_FOREST:
+            return False
+        self.split(config)
+        if self.split_of[config] != DEAD:
+            return False
+        piece.place = place
+        piece.filter = NO_FILTER
+        piece.least = 0
+        piece.part = self.split_parts[self.split_first[config]]
+        later.push_back(piece)
+        return True
+
+    cdef int32_t without(self, int32_t place, vector[int32_t]& nodes) except -1:
+        """Return the filter that takes out the tokens at some children of a place. Remembered."""
+        cdef Nodes n = self.forest.nodes(place)
+        cdef Without entry
+        cdef uint64_t h = mix(61, <uint32_t>place)
+        cdef int32_t known, t, i, b
+        cdef size_t k
+        cdef uint32_t* row
+        entry.place = place
+        for k in range(4):
+            entry.words[k] = 0
+        for k in range(nodes.size()):
+            b = n.byte[nodes[k]]
+            entry.words[b >> 6] |= <uint64_t>1 << (b & 63)
+        for k in range(4):
+            h = mix(h, entry.words[k])
+        while True:
+            known = map_get(&self.without_index, h)
+            if known == NO_VALUE:
+                break
+            if self.withouts[known].place == place:
+                k = 0
+                while k < 4 and self.withouts[known].words[k] == entry.words[k]:
+                    k += 1
+                if k == 4:
+                    return self.withouts[known].row
+            h += 1
+        entry.row = self.new_row()
+        row = self.rows[entry.row]
+        memset(row, 0xFF, 4 * <size_t>self.width)
+        for k in range(nodes.size()):
+            i = nodes[k]
+            for t in range(n.token_first[i], n.token_first[n.end[i]]):
+                row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+        map_put(&self.without_index, h, <int32_t>self.withouts.size())
+        self.withouts.push_back(entry)
+        return entry.row

@@ -1,0 +1,56 @@
+# Configurations cut into runs and what is left. See run_splitting.pyx.
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.masks.runs.slices cimport Filters
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.memory.hash_tables cimport KeyMap
+
+
+cdef struct RunPart:
+    # a state X{low,high} rest that may be cut into runs
+    int32_t code            # of X; NOT_A_CODE: it may not
+    int32_t low
+    int32_t high            # -1 without bound
+    int32_t rest            # the configuration of what follows the run
+    int32_t state           # ... its state
+    int32_t frame           # ... over which it stands, in walks
+    int32_t sem
+    uint64_t ends
+
+
+cdef struct Later:
+    # a part of a walk that is taken from a run table when the walk is done
+    int32_t part
+    int32_t place
+    int32_t filter
+    int32_t least           # characters that the run has in all tokens that pass the filter
+
+
+cdef struct ByteSet:
+    uint64_t words[4]
+
+
+cdef class RunCuts(Filters):
+    cdef KeyMap part_index                  # (semantic state, or INSIDE | number) << 32 | state -> part
+    cdef KeyMap inside_index                # frame << 32 | semantic state -> number
+    cdef vector[RunPart] parts
+    cdef KeyMap tail_index                  # run << 32 | configuration behind it -> tail
+    cdef KeyMap met_codes                   # code -> states met of which its runs settle most tokens
+    cdef Growing[int32_t] first_at           # configuration -> 1 + its place below, or 0
+    cdef Growing[ByteSet] first              # the bytes that a configuration can go on with
+    cdef Growing[int32_t] split_of           # configuration -> what is left without its runs, or itself
+    cdef Growing[int32_t] split_first        # configuration -> its runs: split_parts[first:][:count]
+    cdef Growing[int32_t] split_count
+    cdef Growing[int32_t] split_parts
+
+    cdef int drop(self) except -1
+    cdef int first_of(self, int32_t config, uint64_t* words) except -1
+    cdef int32_t times_met(self, int32_t code) except -1
+    cdef bint is_narrow(self, int32_t code) noexcept
+    cdef int32_t part_of(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef int split(self, int32_t config) except -3
+    cdef bint is_steady(self, int32_t sem) noexcept
+    cdef bint is_known(self, int32_t config) noexcept
+    cdef bint passes(self, int32_t run, RunPart part, int32_t* filter) except -3
+    cdef int32_t tail_of(self, int32_t run, int32_t rest) except -3

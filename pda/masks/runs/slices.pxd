@@ -1,0 +1,41 @@
+# Rows of tokens that begin with a run, and what they are cut down to. See slices.pyx.
+from libc.stdint cimport int32_t, uint8_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.masks.arena cimport MaskTable
+from stackmask.pda.masks.runs.run_tables cimport Exit
+from stackmask.pda.memory.hash_tables cimport KeyMap
+
+
+cdef struct Excluded:
+    # a filter that leaves out a few tokens, by number: exclusion k is the filter NO_FILTER - 1 - k
+    int32_t base            # another filter besides: a row, or NO_FILTER
+    int32_t first           # excluded_tokens[first:][:count]
+    int32_t count
+
+
+cdef struct Tail:
+    # the exits of a run behind which something goes on: tail_exits[first:][:count]
+    int32_t run
+    int32_t first
+    int32_t count
+    int32_t most_before     # the most characters before one of them
+
+
+cdef class Filters(MaskTable):
+    cdef KeyMap slice_index                 # run << 32 | characters -> mask
+    cdef KeyMap filter_index                # tail << 40 | low << 20 | high -> filter
+    cdef vector[Tail] tails
+    cdef vector[Exit] tail_exits
+    cdef KeyMap both_index                  # filter << 32 | filter -> row
+    cdef vector[Excluded] exclusions
+    cdef vector[int32_t] excluded_tokens
+    cdef vector[uint8_t] spared             # scratch: which tokens of an exclusion were there before
+
+    cdef int32_t slice(self, int32_t run, int32_t high) except -3
+    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3
+    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3
+    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except? -3
+    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except? -3
+    cdef int32_t filter_both(self, int32_t a, int32_t b) except? -3
+    cdef int32_t new_exclusion(self, int32_t base, vector[int32_t]& tokens) except 0

@@ -1,0 +1,292 @@
+# distutils: language = c++
+"""Slices and filters: the rows of tokens that begin with a run of one kind of character.
+
+A *slice* is the mask of the tokens that are nothing but such a run, all or the short ones. A *filter* says
+which tokens go on behind a run of the right length, or what is left without some tokens: it is the number of
+a row, NO_FILTER, or below that the number of an *exclusion*, a short list of tokens beside another filter.
+"""
+
+from libc.stdint cimport uint32_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from stackmask.pda.vocabulary.character_groups cimport Kinds
+from stackmask.pda.masks.arena cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes
+from stackmask.pda.masks.runs.run_tables cimport Run
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+
+cdef enum:
+    FEW_OUTSIDE = 256       # tokens that a filter leaves out; more are a row
+    COUNT_BITS = 20         # of the characters before a place, in keys
+
+
+cdef void enter(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
+    """Enter tokens into a row."""
+    while tokens < stop:
+        row[tokens[0] >> 5] |= <uint32_t>1 << (tokens[0] & 31)
+        tokens += 1
+
+
+cdef void take_out(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
+    """Take tokens out of a row."""
+    while tokens < stop:
+        row[tokens[0] >> 5] &= ~(<uint32_t>1 << (tokens[0] & 31))
+        tokens += 1
+
+
+cdef class Filters(MaskTable):
+    """The slices and filters of the masks of one store."""
+
+    def __cinit__(self):
+        map_init(&self.slice_index)
+        map_init(&self.filter_index)
+        map_init(&self.both_index)
+
+    def __dealloc__(self):
+        map_free(&self.slice_index)
+        map_free(&self.filter_index)
+        map_free(&self.both_index)
+
+    cdef int drop(self) except -1:
+        """As the table, and forget slices and filters."""
+        map_free(&self.slice_index)
+        map_init(&self.slice_index)
+        map_free(&self.filter_index)
+        map_init(&self.filter_index)
+        map_free(&self.both_index)
+        map_init(&self.both_index)
+        self.tails.clear()
+        self.tail_exits.clear()
+        self.exclusions.clear()
+        self.excluded_tokens.clear()
+        return MaskTable.drop(self)
+
+    cdef int32_t slice(self, int32_t run, int32_t high) except -3:
+        """Return the mask of the runs of at most ``high`` characters; the last character may be cut."""
+        cdef Run r = self.runs.runs[run]
+        cdef uint64_t key
+        cdef int32_t found, k, low, top, count, whole
+        cdef const int32_t* tokens
+        cdef Mask mask = nothing()
+        cdef uint32_t* row
+        if high < 0 or high > r.most_needed:
+            high = r.most_needed
+        key = (<uint64_t>run << 32) | <uint64_t>high
+        found = map_get(&self.slice_index, key)
+        if found != NO_VALUE:
+            return found
+        if r.group_count >= 0:
+            found = self.slice_of_groups(run, high)
+            map_put(&self.slice_index, key, found)
+            return found
+        if high == r.most_needed and r.sorted_first < 0:
+            self.runs.cut_again(run)
+            found = self.mask_of(self.runs.found_tokens.data(), r.token_count)
+            map_put(&self.slice_index, key, found)
+            return found
+        self.runs.sort_tokens(run)
+        r = self.runs.runs[run]
+        low = r.sorted_first
+        top = r.sorted_first + r.token_count
+        while low < top:
+            k = (low + top) // 2
+            if self.runs.needed[k] <= high:
+                low = k + 1
+            else:
+                top = k
+        count = low - r.sorted_first
+        tokens = self.runs.tokens.data() + r.sorted_first
+        if SPARSE * count > self.width and 2 * count > r.token_count and count < r.token_count:
+            # most of it: take out the rest
+            whole = self.slice(run, -1)
+            mask.dense = self.new_row()
+            row = self.rows[mask.dense]
+            memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
+            tokens = self.runs.tokens.data() + r.sorted_first
+            take_out(row, tokens + count, tokens + r.token_count)
+            found = <int32_t>self.masks.size()
+            self.masks.push_back(mask)
+        else:
+            found = self.mask_of(tokens, count)
+        map_put(&self.slice_index, key, found)
+        return found
+
+    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3:
+        """Return the mask of a list of tokens, sparse or dense."""
+        cdef Mask mask = nothing()
+        if count == 0:
+            return NO_TOKENS
+        if SPARSE * count > self.width:
+            mask.dense = self.new_row()
+            enter(self.rows[mask.dense], tokens, tokens + count)
+        else:
+            mask.sparse_first = <int32_t>self.sparse_tokens.size()
+            mask.sparse_count = count
+            self.sparse_tokens.append(tokens, tokens + count)
+        self.masks.push_back(mask)
+        return <int32_t>self.masks.size() - 1
+
+    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3:
+        """Return the mask of the runs of at most ``high`` characters, from groups of the vocabulary."""
+        cdef Kinds kinds = self.trie.kinds
+        cdef Run r = self.runs.runs[run]
+        cdef Mask mask = nothing()
+        cdef int32_t k, g, t, whole, next, count = 0, odd = 0
+        cdef const int32_t* tokens = kinds.tokens.data()
+        # of groups of which X has a part
+        cdef const int32_t* others = self.runs.tokens.data() + r.sorted_first
+        cdef uint32_t* row = NULL
+        for k in range(r.group_first, r.group_first + r.group_count):
+            g = self.runs.groups[k]
+            count += kinds.up_to(g, high) - kinds.first[g]
+        while odd < r.sorted_count and self.runs.needed[r.sorted_first + odd] <= high:
+            odd += 1
+        count += odd
+        if count == 0:
+            return NO_TOKENS
+        if SPARSE * count <= self.width:
+            mask.sparse_first = <int32_t>self.sparse_tokens.size()
+            mask.sparse_count = count
+            for k in range(r.group_first, r.group_first + r.group_count):
+                g = self.runs.groups[k]
+                t = kinds.first[g]
+                self.sparse_tokens.append(tokens + t, tokens + kinds.up_to(g, high))
+            self.sparse_tokens.append(others, others + odd)
+            self.masks.push_back(mask)
+            return <int32_t>self.masks.size() - 1
+        mask.dense = self.new_row()
+        row = self.rows[mask.dense]
+        if 2 * count > r.token_count and count < r.token_count:
+            # most of it: take out the rest
+            whole = self.slice(run, -1)
+            memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
+            for k in range(r.group_first, r.group_first + r.group_count):
+                g = self.runs.groups[k]
+                take_out(row, tokens + kinds.up_to(g, high), tokens + kinds.first[g + 1])
+            others = self.runs.tokens.data() + r.sorted_first
+            take_out(row, others + odd, others + r.sorted_count)
+        elif count == r.token_count and 2 * count > <int32_t>kinds.tokens.size():
+            # most of the vocabulary: take out the other groups
+            memcpy(row, kinds.row.data(), 4 * kinds.row.size())
+            next = r.group_first
+            for g in range(<int32_t>kinds.kinds_of.size()):
+                if next < r.group_first + r.group_count and self.runs.groups[next] == g:
+                    next += 1
+                else:
+                    take_out(row, tokens + kinds.first[g], tokens + kinds.first[g + 1])
+            enter(row, others, others + odd)
+        else:
+            for k in range(r.group_first, r.group_first + r.group_count):
+                g = self.runs.groups[k]
+                enter(row, tokens + kinds.first[g], tokens + kinds.up_to(g, high))
+            enter(row, others, others + odd)
+        self.masks.push_back(mask)
+        return <int32_t>self.masks.size() - 1
+
+    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except? -3:
+        """Return the filter of the tokens that go on behind a run of ``low`` to ``high`` characters.
+
+        ``tail``: where they go on. NO_FILTER: that is all of them. Tokens that do not go on there may pass or
+        not.
+        """
+        cdef Tail at = self.tails[tail]
+        cdef uint64_t key
+        cdef int32_t found
+        if high < 0 or high > at.most_before:
+            high = at.most_before
+        if low > at.most_before:
+            low = at.most_before + 1
+        if low == 0 and high == at.most_before:
+            return NO_FILTER
+        if (at.most_before + 1) >> COUNT_BITS:
+            # vocabularies of books
+            return self.make_filter(at, low, high)
+        key = (<uint64_t>tail << 2 * COUNT_BITS) | (<uint64_t>low << COUNT_BITS) | <uint64_t>high
+        found = map_get(&self.filter_index, key)
+        if found == NO_VALUE:
+            found = self.make_filter(at, low, high)
+            map_put(&self.filter_index, key, found)
+        return found
+
+    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except? -3:
+        """Make the filter that leaves out the tokens behind longer and shorter runs."""
+        cdef int32_t found, k, t, i, inside = 0, outside = 0
+        cdef bint fits, most
+        cdef Nodes n
+        cdef uint32_t* row
+        cdef vector[int32_t] left_out
+        n = self.forest.nodes(self.runs.runs[at.run].place)
+        for k in range(at.first, at.first + at.count):
+            i = self.tail_exits[k].place >> 2
+            t = n.token_first[n.end[i]] - n.token_first[i]
+            if low <= self.tail_exits[k].count <= high:
+                inside += t
+            else:
+                outside += t
+        if outside <= FEW_OUTSIDE:
+            for k in range(at.first, at.first + at.count):
+                if not low <= self.tail_exits[k].count <= high:
+                    i = self.tail_exits[k].place >> 2
+                    left_out.insert(
+                        left_out.end(), n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]]
+                    )
+            return self.new_exclusion(NO_FILTER, left_out)
+        found = self.new_row()
+        row = self.rows[found]
+        # what is less is entered, or taken out
+        most = inside > outside
+        if most:
+            memset(row, 0xFF, 4 * <size_t>self.width)
+        for k in range(at.first, at.first + at.count):
+            fits = low <= self.tail_exits[k].count <= high
+            if fits == most:
+                continue
+            i = self.tail_exits[k].place >> 2
+            if most:
+                take_out(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
+            else:
+                enter(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
+        return found
+
+    cdef int32_t filter_both(self, int32_t a, int32_t b) except? -3:
+        """Return the filter of the tokens in both filters."""
+        cdef uint64_t key
+        cdef int32_t found, k, side
+        cdef int32_t bases[2]
+        cdef vector[int32_t] tokens
+        cdef Excluded entry
+        if a == NO_FILTER or a == b:
+            return b
+        if b == NO_FILTER:
+            return a
+        key = (<uint64_t><uint32_t>a << 32) | <uint64_t><uint32_t>b
+        found = map_get(&self.both_index, key)
+        if found == NO_VALUE and (a < NO_FILTER or b < NO_FILTER):
+            for side in range(2):
+                k = b if side else a
+                bases[side] = k
+                if k < NO_FILTER:
+                    entry = self.exclusions[NO_FILTER - 1 - k]
+                    bases[side] = entry.base
+                    for k in range(entry.first, entry.first + entry.count):
+                        tokens.push_back(self.excluded_tokens[k])
+            found = self.new_exclusion(self.filter_both(bases[0], bases[1]), tokens)
+            map_put(&self.both_index, key, found)
+        elif found == NO_VALUE:
+            found = self.new_row()
+            for k in range(self.width):
+                self.rows[found][k] = self.rows[a][k] & self.rows[b][k]
+            map_put(&self.both_index, key, found)
+        return found
+
+    cdef int32_t new_exclusion(self, int32_t base, vector[int32_t]& tokens) except 0:
+        """Return the filter that leaves out some tokens of what another filter leaves."""
+        cdef Excluded entry
+        entry.base = base
+        entry.first = <int32_t>self.excluded_tokens.size()
+        entry.count = <int32_t>tokens.size()
+        self.excluded_tokens.insert(self.excluded_tokens.end(), tokens.begin(), tokens.end())
+        if self.spared.size() < tokens.size():
+            self.spared.resize(tokens.size())
+        self.exclusions.push_back(entry)
+        return NO_FILTER - <int32_t>self.exclusions.size()

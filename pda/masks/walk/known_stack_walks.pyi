@@ -1,0 +1,3 @@
+from stackmask.pda.masks.walk.trie_walk import MaskWalks
+
+class RepeatedWalks(MaskWalks): ...

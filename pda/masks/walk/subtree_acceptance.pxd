@@ -1,0 +1,48 @@
+# Subtrees of the vocabulary that are taken whole. See subtree_acceptance.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes
+from stackmask.pda.masks.walk.token_partition cimport Shortcuts
+
+
+cdef struct Characters:
+    uint64_t ascii[2]
+    uint64_t leads      # bytes from 0xC0, for all characters that begin with them
+
+
+cdef struct Stay:
+    # where characters lead from a configuration that stays what it is, but for a count
+    bint closed         # there is no more room
+    Characters all      # those that lead to the next
+    int32_t next        # a configuration, perhaps the same
+    int32_t room        # as many of these characters may follow each other
+    Characters part     # those that may come by one member, whatever else there is
+    int32_t high        # as many of them
+
+
+cdef enum:
+    LEAVES = 0
+    STAYS = 1
+    SETTLED = 2
+
+
+cdef class Stays(Shortcuts):
+    cdef Growing[int32_t] stay_at    # configuration -> 1 + its place below, or minus the times it was met
+    cdef Growing[Stay] stay_of       # what leads back to a configuration; most are never asked for
+
+    cdef int drop(self) except -1
+    cdef int stays(self, int32_t config, int32_t below) except -1
+    cdef Stay* stay(self, int32_t config) noexcept
+    cdef int find_part(self, int32_t config) except -1
+    cdef int find_stay(self, int32_t config) except -1
+    cdef int32_t find_room(self, int32_t config, int32_t want) except -1
+    cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept
+    cdef bint are_alike(self, int32_t a, int32_t b) noexcept
+    cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1
+    cdef bint goes_on(self, Nodes n, int32_t node, int32_t guard) noexcept
+    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept
+    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1
+    cdef bint meets(self, int32_t below, uint64_t guards) noexcept
+    cdef int places_below(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1

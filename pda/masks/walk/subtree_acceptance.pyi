@@ -1,0 +1,3 @@
+from stackmask.pda.masks.walk.token_partition import Shortcuts
+
+class Stays(Shortcuts): ...

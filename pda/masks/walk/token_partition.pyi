@@ -1,0 +1,3 @@
+from stackmask.pda.masks.runs.constrained_runs import NarrowedRuns
+
+class Shortcuts(NarrowedRuns): ...

@@ -1,0 +1,426 @@
+# distutils: language = c++
+"""Shortcuts: states in which most tokens are decided without walking them.
+
+- *Settled* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is: as at
+  the beginning of a text that is searched for a pattern. Only the other tokens are walked, over a trie of
+  their own.
+- *Short* tokens. In pattern & X{m,n}, n is out of reach of tokens of up to n - s bytes, where s is what the
+  pattern may need to end. They are decided by the pattern alone, whose states are few; the state with its
+  count, which is new with every character, is walked over the longer tokens. Likewise (\\S+\\s+){0,48} is
+  (\\S+\\s+)* to tokens that cannot hold 48 words.
+"""
+
+from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
+from libc.string cimport memcpy
+
+from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.pda.terms.term_table cimport (
+    EPS,
+    F_BOOL,
+    F_IMPURE,
+    F_KEYS,
+    K_ALT,
+    K_AND,
+    K_EPS,
+    K_LIT,
+    K_REP,
+    K_SEQ,
+    K_SET,
+    NEVER,
+    Term,
+)
+from stackmask.pda.vocabulary.character_groups cimport Kinds
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes
+from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+
+cdef uint64_t DEAD_END = <uint64_t>1 << 63
+
+cdef enum:
+    TOO_LONG = 1 << 20
+    MAX_NESTING = 100       # of terms whose lengths are looked at
+    MANY_BYTES = 128        # first bytes of X from which its runs may be most of a vocabulary
+    PAYS_OFF = 5            # states that X settles, after which a trie of the others is made
+    MOST = 8                # of so many tokens all but one
+    LEAST_BYTES = 4         # nearly all tokens are longer than this
+    FEW_LONG = 128          # of so many tokens, one is too long at most for a state without its counts
+    MOST_LOOKS = 256        # terms of a state that are looked at for counts
+
+
+cdef class Shortcuts(NarrowedRuns):
+    """Which tokens of a state need no walk, and the tries of the others."""
+
+    def __cinit__(self):
+        map_init(&self.length_index)
+        map_init(&self.uncounted_met)
+        map_init(&self.follow_index)
+        map_init(&self.short_rows)
+        map_init(&self.long_places)
+        map_init(&self.unsettled)
+
+    def __dealloc__(self):
+        map_free(&self.length_index)
+        map_free(&self.uncounted_met)
+        map_free(&self.follow_index)
+        map_free(&self.short_rows)
+        map_free(&self.long_places)
+        map_free(&self.unsettled)
+
+    cdef int drop(self) except -1:
+        """As the runs, and forget the tries."""
+        map_free(&self.follow_index)  # codes are numbered anew
+        map_init(&self.follow_index)
+        self.followed.clear()
+        map_free(&self.short_rows)
+        map_init(&self.short_rows)
+        map_free(&self.long_places)
+        map_init(&self.long_places)
+        map_free(&self.unsettled)
+        map_init(&self.unsettled)
+        return NarrowedRuns.drop(self)
+
+    # -- short tokens ----------------------------------------------------------------------------------
+
+    cdef Length length(self, int32_t term, int depth) except *:
+        """Return the lengths of a term; TOO_LONG where they are not seen from its structure. Remembered."""
+        cdef Term t = self.terms.terms[term]
+        cdef Length found, a, b
+        cdef int32_t known = map_get(&self.length_index, term), k
+        if known != NO_VALUE:
+            return self.lengths[known]
+        found.least = found.slack = TOO_LONG
+        if t.kind == K_EPS:
+            found.least = found.slack = 0
+        elif t.kind == K_SET:
+            found.least = found.slack = 1
+        elif t.kind == K_LIT:
+            found.least = found.slack = t.b
+        elif depth < MAX_NESTING:
+            if t.kind == K_SEQ:
+                a = self.length(t.a, depth + 1)
+                b = self.length(t.b, depth + 1)
+                found.least = a.least + b.least
+                found.slack = max(a.slack + b.least, b.slack)
+            elif t.kind == K_ALT:
+                found.slack = 0
+                for k in range(t.b):
+                    a = self.length(self.terms.kids[t.a + k], depth + 1)
+                    found.least = min(found.least, a.least)
+                    found.slack = max(found.slack, a.slack)
+            elif t.kind == K_REP:
+                a = self.length(t.a, depth + 1)
+                found.least = t.b * a.least
+                found.slack = max(found.least, a.slack + max(t.b - 1, 0) * a.least)
+        found.least = min(found.least, TOO_LONG)
+        found.slack = min(found.slack, TOO_LONG)
+        if found.slack == TOO_LONG:
+            found.least = TOO_LONG  # also where only a part was too deep to look at
+        map_put(&self.length_index, term, <int32_t>self.lengths.size())
+        self.lengths.push_back(found)
+        return found
+
+    cdef uint64_t follow(
+        self, int32_t term, uint64_t states, int32_t code, int depth
+    ) except? 0x5555555555555555:
+        """Return the states of the automaton of X behind the texts of a term; DEAD_END if one leaves it.
+
+        ``states``: those before it, as bits.
+        """
+        cdef Term t = self.terms.terms[term]
+        cdef const int16_t* table = &self.runs.table[self.runs.codes[code].first_row]
+        cdef uint64_t out = 0, more, key = (<uint64_t>term << 32) | <uint64_t>code
+        cdef int32_t k, s, known, b, next
+        if states == 1:
+            known = map_get(&self.follow_index, key)
+            if known != NO_VALUE:
+                return self.followed[known]
+        if t.kind == K_EPS:
+            out = states
+        elif t.kind == K_SET or t.kind == K_LIT:
+            out = states
+            for k in range(1 if t.kind == K_SET else t.b):
+                more = 0
+                for b in range(256):
+                    if t.kind == K_LIT:
+                        if b != self.terms.pool[t.a + k]:
+                            continue
+                    elif not (self.terms.sets[4 * t.a + (b >> 6)] >> (b & 63)) & 1:
+                        continue
+                    for s in range(64):
+                        if (out >> s) & 1:
+                            next = table[256 * s + b]
+                            if next < 0 or next > 62:
+                                return DEAD_END
+                            more |= <uint64_t>1 << next
+                out = more
+        elif depth >= MAX_NESTING:
+            out = DEAD_END
+        elif t.kind == K_SEQ:
+            out = self.follow(t.a, states, code, depth + 1)
+            if out != DEAD_END:
+                out = self.follow(t.b, out, code, depth + 1)
+        elif t.kind == K_ALT:
+            for k in range(t.b):
+                more = self.follow(self.terms.kids[t.a + k], states, code, depth + 1)
+                if more == DEAD_END:
+                    return DEAD_END
+                out |= more
+        elif t.kind == K_REP:
+            out = states
+            more = states
+            while True:
+                more = self.follow(t.a, more, code, depth + 1)
+                if more == DEAD_END:
+                    return DEAD_END
+                if not more & ~out:
+                    break
+                out |= more
+                more = out
+        else:
+            out = DEAD_END
+        if states == 1:
+            map_put(&self.follow_index, key, <int32_t>self.followed.size())
+            self.followed.push_back(out)
+        return out
+
+    cdef Loose loosened(self, int32_t state) except *:
+        """Find out up to which length tokens are decided by a state without its count.
+
+        Where the pattern is all X, X{0,n} allows any continuation of a text of k characters if n - k is at
+        least what the rest of the pattern takes, and a token of b bytes has at most b characters. One more is
+        left so that the state goes on by itself where the pattern does, since a return may be forbidden. A
+        minimum of one character is none where the pattern takes one anyway.
+        """
+        cdef Term t = self.terms.terms[state]
+        cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
+        cdef Term count
+        cdef Loose found
+        cdef int32_t k, pattern, left, code
+        found.state = found.bytes = 0
+        if both.kind != K_AND or both.b != 2:
+            return self.uncounted(state)
+        for k in range(2):
+            count = self.terms.terms[self.terms.kids[both.a + k]]
+            pattern = self.terms.kids[both.a + 1 - k]
+            if count.kind != K_REP or count.c <= LEAST_BYTES:
+                continue
+            code = self.runs.code_of(count.a)
+            if code == NOT_A_CODE or self.follow(pattern, 1, code, 0) != 1:
+                continue
+            if count.b > 1 or (count.b == 1 and self.terms.terms[pattern].nu != NEVER):
+                continue
+            left = count.c - 1 - <int32_t>self.length(pattern, 0).slack
+            if left < LEAST_BYTES:
+                continue
+            # a few lengths only, since each has a trie of its own
+            found.bytes = LEAST_BYTES
+            while found.bytes + found.bytes // 2 <= left and found.bytes < self.trie.max_depth:
+                found.bytes += found.bytes // 2
+            if left >= self.trie.max_depth:
+                found.bytes = self.trie.max_depth
+            found.state = self.terms.mk_seq(pattern, t.b if t.kind == K_SEQ else EPS)
+            return found
+        return found
+
+    cdef Loose uncounted(self, int32_t state) except *:
+        """Find out up to which length tokens are decided by a state without the bounds of its counted parts.
+
+        Y{m,n} in a sequence, as (\\S+\\s+){0,48}, is Y{m,} to a token of b bytes if that takes n - 1 of Y at
+        most: it can be completed in both or none, ends alike, and goes on by itself wherever Y{m,} does. So
+        states that differ in a count alone share a mask. That pays off from the second of them on, and where
+        few tokens are longer; runs have tables of their own.
+        """
+        cdef Loose found
+        cdef int32_t left = MOST_LOOKS, most = self.most_uncounted(state, &left), met
+        found.state = found.bytes = 0
+        if most < LEAST_BYTES:
+            return found
+        if most < self.trie.max_depth:
+            found.bytes = LEAST_BYTES
+            while found.bytes + found.bytes // 2 <= most:
+                found.bytes += found.bytes // 2
+            if FEW_LONG * self.count_longer(found.bytes) > self.trie.token_count:
+                found.bytes = 0
+                return found
+        else:
+            found.bytes = self.trie.max_depth
+        found.state = self.without_counts(state, found.bytes)
+        met = map_get(&self.uncounted_met, found.state)
+        if met == NO_VALUE:
+            map_put(&self.uncounted_met, found.state, state)
+        if met == NO_VALUE or met == state:
+            found.bytes = 0
+        return found
+
+    cdef int32_t most_uncounted(self, int32_t term, int32_t* left) except -2:
+        """Return from how many bytes on some count in a term may be met: 0 if there is none, -1 if unknown.
+
+        ``left``: how many terms may be looked at.
+        """
+        cdef Term t = self.terms.terms[term]
+        cdef int32_t k, least, found = 0, kid
+        left[0] -= 1
+        if left[0] < 0:
+            return -1
+        if t.kind == K_EPS or t.kind == K_SET or t.kind == K_LIT:
+            return 0
+        if t.kind == K_REP:
+            if t.flags & (F_BOOL | F_IMPURE):
+                return -1
+            if t.c <= 1 or self.runs.code_of(t.a) != NOT_A_CODE:
+                return 0
+            least = self.length(t.a, 0).least
+            return <int32_t>min(<int64_t>(t.c - 1) * least, TOO_LONG) if 0 < least < TOO_LONG else 0
+        if t.kind == K_SEQ:
+            found = self.most_uncounted(t.a, left)
+            kid = self.most_uncounted(t.b, left) if found >= 0 else -1
+            return max(found, kid) if kid >= 0 else -1
+        if t.kind != K_ALT:
+            return -1
+        for k in range(t.a, t.a + t.b):
+            kid = self.most_uncounted(self.terms.kids[k], left)
+            if kid < 0:
+                return -1
+            found = max(found, kid)
+        return found
+
+    cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1:
+        """Return a term without the bounds of counts that so many bytes cannot meet."""
+        cdef Term t = self.terms.terms[term]
+        cdef vector[int32_t] kids
+        cdef int32_t k, left = MOST_LOOKS
+        if t.kind == K_SEQ:
+            k = self.without_counts(t.b, bytes)
+            return self.terms.mk_seq(self.without_counts(t.a, bytes), k)
+        if t.kind == K_ALT:
+            for k in range(t.b):
+                kids.push_back(self.without_counts(self.terms.kids[t.a + k], bytes))
+            return self.terms.mk_alt(kids, 0)
+        if t.kind == K_REP and self.most_uncounted(term, &left) >= bytes:
+            return self.terms.mk_rep(t.a, t.b, -1)
+        return term
+
+    cdef int32_t count_longer(self, int32_t bytes) except -1:
+        """Return how many tokens have more than so many bytes."""
+        cdef Kinds kinds = self.trie.kinds
+        cdef size_t k
+        if self.longer.empty():
+            self.longer.resize(self.trie.max_depth + 1, 0)
+            for k in range(kinds.tokens.size()):
+                self.longer[kinds.texts.length(kinds.tokens[k])] += 1
+            for k in range(self.longer.size() - 1, 0, -1):
+                self.longer[k - 1] += self.longer[k]
+        return self.longer[bytes + 1] if <size_t>bytes + 1 < self.longer.size() else 0
+
+    cdef int32_t short_row(self, int32_t bytes) except -1:
+        """Return the row of the tokens of at most so many bytes."""
+        cdef Kinds kinds = self.trie.kinds
+        cdef int32_t found = map_get(&self.short_rows, bytes), place, t
+        cdef uint32_t* row
+        cdef Nodes n
+        if found != NO_VALUE:
+            return found
+        place = self.long_place(bytes)
+        found = self.new_row()
+        row = self.rows[found]
+        memcpy(row, kinds.row.data(), 4 * kinds.row.size())
+        n = self.forest.nodes(place)
+        place >>= 2
+        for t in range(n.token_first[place], n.token_first[n.end[place]]):
+            row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+        map_put(&self.short_rows, bytes, found)
+        return found
+
+    cdef int32_t long_place(self, int32_t bytes) except -1:
+        """Return the place of the trie of the tokens of more bytes: all at and below the nodes so deep."""
+        cdef int32_t found = map_get(&self.long_places, bytes), i = 1
+        cdef int32_t nodes = self.trie.nodes if bytes < self.trie.max_depth else 0
+        cdef const int32_t* depth = self.trie.depth
+        cdef vector[int32_t] left
+        if found != NO_VALUE:
+            return found
+        while i < nodes:
+            if depth[i] > bytes:
+                left.push_back(i)
+                i = self.trie.end[i]
+            else:
+                i += 1
+        found = self.forest.subtrees(left)
+        map_put(&self.long_places, bytes, found)
+        return found
+
+    # -- settled tokens --------------------------------------------------------------------------------
+
+    cdef int32_t settles(self, int32_t state) except -2:
+        """Return a run table of which all runs may come in a state, whatever is below it; or -1."""
+        cdef Settled found = self.settled(state, BOTTOM)
+        cdef int32_t run
+        if found.bytes < MANY_BYTES or self.times_met(found.code) < PAYS_OFF:
+            return -1
+        run = self.runs.run_of(found.code, 0)
+        if found.high < self.runs.runs[run].most_needed:
+            return -1
+        # the trie of the others is walked without knowing what is below its nodes, so it must be small
+        if MOST * (self.trie.token_count - self.runs.runs[run].token_count) > self.trie.token_count:
+            return -1
+        return run
+
+    cdef Settled settled(self, int32_t state, int32_t frame) except *:
+        """Return X{0,high} of which all runs may come in a state, whatever is below the frame.
+
+        More of X may come behind them. That is so if the state, or an alternative of it, begins with X* or
+        X{m,n}. Of several X that with the most characters.
+        """
+        cdef Term t = self.terms.terms[state]
+        cdef Settled found
+        cdef int32_t k
+        found.code = NOT_A_CODE
+        found.high = found.bytes = 0
+        if self.terms.guard_sets.size() == 1:
+            self.find_settled(state, 0, &found)
+        elif t.kind == K_ALT:
+            for k in range(t.b):
+                if self.space.member_ends(self.terms.kids[t.a + k], frame) & 1:
+                    self.find_settled(self.terms.kids[t.a + k], MAX_NESTING, &found)
+        elif self.space.member_ends(state, frame) & 1:
+            self.find_settled(state, MAX_NESTING, &found)
+        return found
+
+    cdef int find_settled(self, int32_t term, int32_t depth, Settled* found) except -1:
+        """Find X{m,n} at the beginning of a term that more may follow."""
+        cdef Term t = self.terms.terms[term]
+        cdef int32_t k, code, bytes = 0
+        if t.kind == K_SEQ:
+            # what follows may be dead by the keys of an object, while other alternatives keep the state alive
+            if not self.terms.terms[t.b].flags & F_KEYS or self.semantics.keys.always_lives(t.b):
+                self.find_settled(t.a, depth, found)
+        elif t.kind == K_ALT and depth < MAX_NESTING:
+            for k in range(t.b):
+                self.find_settled(self.terms.kids[t.a + k], depth + 1, found)
+        elif t.kind == K_REP and not t.flags & F_KEYS and (t.c < 0 or t.c >= LEAST_BYTES):
+            code = self.runs.code_of(t.a)
+            if code == NOT_A_CODE:
+                return 0
+            for k in range(256):
+                bytes += (self.runs.codes[code].first[k >> 6] >> (k & 63)) & 1
+            if bytes > found.bytes:
+                found.code = code
+                found.bytes = bytes
+                # behind the last of them only a return may be left, which an action below may forbid
+                found.high = NO_END if t.c < 0 else t.c - 1
+        return 0
+
+    cdef int32_t unsettled_place(self, int32_t run) except -2:
+        """Return the place of the trie of the tokens that are not runs."""
+        cdef int32_t found = map_get(&self.unsettled, run)
+        cdef vector[int32_t] left
+        cdef size_t k
+        if found != NO_VALUE:
+            return found
+        self.runs.cut_again(run)
+        left.insert(left.end(), self.runs.found_others.begin(), self.runs.found_others.end())
+        for k in range(self.runs.found_exits.size()):
+            left.push_back(self.runs.found_exits[k].place)
+        found = self.forest.subtrees(left)
+        map_put(&self.unsettled, run, found)
+        return found

@@ -1,0 +1,107 @@
+# What a walk does at every node that it visits, as code that is compiled into its loop. See walk_inlines.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.vocabulary.subtree_summary cimport Below
+from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes
+from stackmask.pda.masks.walk.subtree_acceptance cimport LEAVES, SETTLED, STAYS, Characters, Stay
+
+
+cdef inline bint is_within(const Below* below, const Characters& all) noexcept:
+    # whether all characters below a node are of some
+    return (
+        not below.ascii[0] & ~all.ascii[0]
+        and not below.ascii[1] & ~all.ascii[1]
+        and not below.leads & ~all.leads
+    )
+
+
+cdef inline int stays_below(const Below* below, const Stay& stay) noexcept:
+    # ``Stays.stays`` for a configuration that stays what it is, however many characters there are
+    if below.height <= stay.high and is_within(below, stay.part):
+        return SETTLED
+    return STAYS if is_within(below, stay.all) else LEAVES
+
+
+cdef inline bint is_calm(const Config* c) noexcept:
+    # whether all that a configuration allows is allowed whatever is below, and nothing returns or is asked
+    return (
+        c.ends & 1
+        and c.count
+        and c.sure == c.count
+        and not c.reads
+        and not c.pop_count
+        and not c.capturing
+    )
+
+
+cdef inline int32_t next_alive(
+    ConfigSpace space, int32_t config, const Nodes& n, int32_t k, int32_t stop, int32_t* next
+) noexcept:
+    # the first child from k on that a step may lead to, or stop; and where that leads, UNKNOWN if a step must
+    # tell. Most fail: two loads each
+    cdef const Config* c = &space.configs[config]
+    cdef const int32_t* row
+    cdef const uint8_t* of
+    next[0] = UNKNOWN
+    if c.row >= 0:
+        row = space.rows.data() + c.row
+        of = space.terms.maps[c.map].of
+        while k < stop:
+            next[0] = row[of[n.kid_byte[k]]]
+            if next[0] != DEAD:
+                break
+            k += 1
+    return k
+
+
+cdef inline void allow(uint32_t* bits, const int32_t* tokens, int32_t t, int32_t stop) noexcept:
+    # set the bits of tokens[t:stop]
+    cdef uint32_t n
+    while t < stop:
+        n = <uint32_t>tokens[t]
+        bits[n >> 5] |= <uint32_t>1 << (n & 31)
+        t += 1
+
+
+cdef inline Py_ssize_t group_number(
+    vector[uint64_t]& keys,
+    vector[vector[int32_t]]& by_group,
+    vector[int32_t]& has_run,
+    int32_t guard,
+    int32_t sem,
+) except -1:
+    # the number of the group of a walk with a guard and a semantic state
+    cdef uint64_t key = (<uint64_t>guard << 32) | <uint64_t>sem
+    cdef size_t g
+    for g in range(keys.size()):
+        if keys[g] == key:
+            return g
+    keys.push_back(key)
+    by_group.resize(keys.size())
+    has_run.push_back(False)
+    return keys.size() - 1
+
+
+cdef inline bint can_repeat(vector[uint64_t]& keys, vector[int32_t]& has_run, int32_t sem) noexcept:
+    # whether all returns of a walk are such as a repeated walk makes
+    cdef size_t g
+    for g in range(keys.size()):
+        if has_run[g] or <int32_t><uint32_t>keys[g] != sem:
+            return False
+    return True
+
+
+cdef inline Py_ssize_t late_number(
+    vector[uint64_t]& keys, vector[vector[int32_t]]& tokens, uint64_t ends
+) except -1:
+    # the number of the tokens of a walk that are allowed under some guards
+    cdef size_t g
+    for g in range(keys.size()):
+        if keys[g] == ends:
+            return g
+    keys.push_back(ends)
+    tokens.resize(keys.size())
+    return keys.size() - 1

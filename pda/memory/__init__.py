@@ -1,0 +1,1 @@
+"""Plain data structures. Knows neither grammars nor vocabularies."""

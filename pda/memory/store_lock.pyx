@@ -1,0 +1,114 @@
+# distutils: language = c++
+"""One lock per automaton: its stores grow while they are read, and callables may switch threads."""
+
+cimport cython
+from cpython.exc cimport PyErr_GivenExceptionMatches
+from cpython.object cimport PyObject
+from cpython.pythread cimport (
+    WAIT_LOCK,
+    PyThread_acquire_lock,
+    PyThread_allocate_lock,
+    PyThread_free_lock,
+    PyThread_get_thread_ident,
+    PyThread_release_lock,
+)
+
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.pda.errors import SpoiledError
+
+cdef extern from "Python.h":
+    void PyErr_GetExcInfo(PyObject** kind, PyObject** value, PyObject** trace) noexcept
+    void Py_XDECREF(PyObject* object) noexcept
+
+
+@cython.final
+cdef class StoreLock:
+    """Hold it during every call that steps or makes masks. Cost: a comparison when it is free.
+
+    It is taken and given by threads that hold the interpreter's lock, so who is inside is a plain number.
+    Locks of the interpreter read the clock whenever they are taken; one is asked only where there is
+    something to wait for.
+
+    Where memory runs out in the middle of a change, nobody can tell how far it got: the lock is spoiled
+    then, and never taken again. So every change of a store is inside, and ends with ``give(False)`` if it did
+    not come to its end.
+
+    Raises: StackmaskError if the thread inside asks again: an action or resolver used its own matcher.
+        SpoiledError if it is spoiled.
+    """
+
+    def __cinit__(self):
+        self.lock = PyThread_allocate_lock()
+        if self.lock == NULL:
+            raise MemoryError()
+        # what sleeps on it waits for a release
+        PyThread_acquire_lock(self.lock, WAIT_LOCK)
+        self.owner = 0
+        self.takes = 0
+        self.waiting = 0
+        self.woken = False
+        self.spoiled = False
+
+    def __dealloc__(self):
+        if self.lock != NULL:
+            PyThread_free_lock(self.lock)
+
+    cdef int take(self) except -1:
+        cdef unsigned long me = <unsigned long>PyThread_get_thread_ident()
+        if self.owner:
+            if self.owner == me:
+                raise StackmaskError(
+                    "an action or resolver must not use a matcher or compiler of its own store"
+                )
+            self.waiting += 1
+            while self.owner:
+                with nogil:
+                    PyThread_acquire_lock(self.lock, WAIT_LOCK)
+                self.woken = False
+            self.waiting -= 1
+        if self.spoiled:
+            self.wake()
+            raise SpoiledError()
+        self.owner = me
+        self.takes += 1
+        return 0
+
+    cdef void give(self, bint done) noexcept:
+        """Leave. Call it in a ``finally``, with whether its ``try`` came to its end.
+
+        No memory is asked for: where there is none left, it must be given all the same.
+        """
+        if not done and memory_ran_out():
+            self.spoiled = True
+        self.owner = 0
+        self.wake()
+
+    cdef void wake(self) noexcept:
+        if self.waiting and not self.woken:
+            # one of them looks again; it may find that another thread was faster
+            self.woken = True
+            PyThread_release_lock(self.lock)
+
+    def __enter__(self):
+        self.take()
+        return self
+
+    def __exit__(self, kind, value, trace):
+        self.give(kind is None)
+
+
+cdef bint memory_ran_out() noexcept:
+    """Tell whether the error that is on its way out is a MemoryError. Asks for no memory itself."""
+    cdef PyObject* kind
+    cdef PyObject* value
+    cdef PyObject* trace
+    cdef bint found
+    PyErr_GetExcInfo(&kind, &value, &trace)
+    # one that cannot be seen has not been built, for want of memory
+    found = kind == NULL or kind == <PyObject*>None or PyErr_GivenExceptionMatches(
+        <object>kind, MemoryError
+    )
+    Py_XDECREF(kind)
+    Py_XDECREF(value)
+    Py_XDECREF(trace)
+    return found

@@ -1,3 +1,0 @@
-from stackmask.pda.walks import MaskWalks
-
-class RepeatedWalks(MaskWalks): ...

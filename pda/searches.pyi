@@ -1,4 +1,0 @@
-from stackmask.pda.derivatives import TermMoves
-
-class TermSearches(TermMoves):
-    """Terms whose emptiness is decided; for Cython."""

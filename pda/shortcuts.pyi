@@ -1,3 +1,0 @@
-from stackmask.pda.narrowed_runs import NarrowedRuns
-
-class Shortcuts(NarrowedRuns): ...

@@ -1,0 +1,42 @@
+# Frames: the graph-structured stack. See frames.pyx.
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.context.semantic_states cimport Semantics
+from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
+from stackmask.pda.terms.term_store cimport TermStore
+
+cdef enum:
+    BOTTOM = 0          # the frame below everything: the end of the grammar, or what a walk does not know
+    BOTTOM_REST = -1    # `rest` of the one edge of the bottom frame
+
+
+cdef struct Edge:
+    int32_t rest        # the local state after the return
+    int32_t parent      # the frame after the return
+    int32_t action      # what happens at the return: ACTION_NONE, _SCOPE, _KEYED, or that of a capture
+    int32_t saved       # the semantic state that a scope or an object restores
+
+
+cdef struct Frame:
+    int32_t first       # edges[first:first + count], sorted, distinct
+    int32_t count
+    bint keys_forbid    # a return from here or from below may be forbidden by the keys of an object
+    bint action_forbids     # ... by an action
+
+
+cdef class FrameSpace:
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef bint is_walk
+    cdef Growing[Edge] edges
+    cdef Growing[Frame] frames
+    cdef IdTable frame_index
+    cdef KeyMap exits_index             # frame * 64 + guard -> index in exits_value
+    cdef vector[uint64_t] exits_value
+    cdef bint is_summary                # a frame stands for many, and may lead back to itself: reachable.pyx
+
+    cdef int32_t intern_frame(self, vector[Edge]& items) except -3
+    cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555
+    cdef uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555

@@ -1,0 +1,173 @@
+# distutils: language = c++
+"""Frames: the stack below a local state, as sets of edges (return state, parent frame).
+
+That is a graph-structured stack (Tomita 1985), hash-consed, so that equal stacks are one id. With follow
+restrictions it can be a dead end to return to a frame: ``exits`` tells.
+"""
+
+from libcpp.algorithm cimport sort
+
+from stackmask.pda.terms.term_table cimport ACTION_NONE, ANY_BYTE, Ends
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    Probe,
+    ids_free,
+    ids_init,
+    ids_next,
+    ids_probe,
+    ids_put,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
+    mix,
+)
+
+
+cdef bint edge_less(const Edge& x, const Edge& y) noexcept nogil:
+    if x.rest != y.rest:
+        return x.rest < y.rest
+    if x.parent != y.parent:
+        return x.parent < y.parent
+    if x.action != y.action:
+        return x.action < y.action
+    return x.saved < y.saved
+
+
+cdef class FrameSpace:
+    """The frames of one family of matchers, or of the mask walks of one store."""
+
+    def __cinit__(self, TermStore terms, Semantics semantics, bint is_walk, *_, **__):
+        cdef Edge edge
+        cdef vector[Edge] bottom
+        self.terms = terms
+        self.semantics = semantics
+        self.is_walk = is_walk
+        self.is_summary = False
+        ids_init(&self.frame_index)
+        map_init(&self.exits_index)
+        edge.rest = BOTTOM_REST
+        edge.parent = -1
+        edge.action = ACTION_NONE
+        edge.saved = 0
+        bottom.push_back(edge)
+        self.intern_frame(bottom)
+
+    def __dealloc__(self):
+        ids_free(&self.frame_index)
+        map_free(&self.exits_index)
+
+    cdef int32_t intern_frame(self, vector[Edge]& items) except -3:
+        """Return the frame of some edges, in any order."""
+        cdef uint64_t h = 31
+        cdef size_t i, n
+        cdef int32_t id
+        cdef Frame* f
+        cdef Frame frame
+        cdef Edge e
+        if items.size() > 1:
+            sort(items.begin(), items.end(), edge_less)
+            n = 1
+            for i in range(1, items.size()):
+                if edge_less(items[n - 1], items[i]):
+                    items[n] = items[i]
+                    n += 1
+            items.resize(n)
+        n = items.size()
+        for i in range(n):
+            e = items[i]
+            h = mix(mix(h, <uint32_t>e.rest), <uint32_t>e.parent)
+            h = mix(mix(h, <uint32_t>e.action), <uint32_t>e.saved)
+        cdef Probe probe = ids_probe(&self.frame_index, h)
+        id = ids_next(&self.frame_index, &probe)
+        while id >= 0:
+            f = &self.frames[id]
+            if f.count == <int32_t>n:
+                i = 0
+                while (
+                    i < n
+                    and not edge_less(self.edges[f.first + i], items[i])
+                    and not edge_less(items[i], self.edges[f.first + i])
+                ):
+                    i += 1
+                if i == n:
+                    return id
+            id = ids_next(&self.frame_index, &probe)
+        id = <int32_t>self.frames.size()
+        frame.first = <int32_t>self.edges.size()
+        frame.count = <int32_t>n
+        frame.keys_forbid = frame.action_forbids = False
+        for i in range(n):
+            e = items[i]
+            self.edges.push_back(e)
+            if e.action >= 0 and self.semantics.may_forbid(e.action):
+                frame.action_forbids = True
+            if e.rest >= 0 and not self.semantics.keys.always_lives(e.rest):
+                frame.keys_forbid = True
+            if e.parent >= 0:
+                frame.keys_forbid |= self.frames[e.parent].keys_forbid
+                frame.action_forbids |= self.frames[e.parent].action_forbids
+        self.frames.push_back(frame)
+        ids_put(&self.frame_index, &probe, id)
+        return id
+
+    # -- liveness under pending restrictions ---------------------------------------------------------
+
+    cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555:
+        """Return, as bits, the guards with which the bottom can be reached when ``frame`` is returned to with
+        ``guard`` pending. Of the grammar's end only whether it can be reached matters: 1 or 0."""
+        cdef vector[uint64_t] todo
+        cdef uint64_t key = (<uint64_t>frame << 6) | <uint64_t>guard
+        cdef uint64_t bits, pending
+        cdef int32_t at, f, g, h, e
+        cdef bint ready
+        cdef Ends out
+        if self.is_summary:
+            # some of the frames that it stands for may
+            return 1
+        if frame == BOTTOM:
+            return <uint64_t>1 << guard if self.is_walk else 1
+        at = map_get(&self.exits_index, key)
+        if at != NO_VALUE:
+            return self.exits_value[at]
+        todo.push_back(key)
+        while not todo.empty():
+            f = <int32_t>(todo.back() >> 6)
+            g = <int32_t>(todo.back() & 63)
+            bits = 0
+            ready = True
+            for e in range(self.frames[f].first, self.frames[f].first + self.frames[f].count):
+                if self.edges[e].rest == BOTTOM_REST:
+                    bits |= <uint64_t>1 << g if self.is_walk else 1
+                    continue
+                self.terms.ends(self.edges[e].rest, g, &out)
+                pending = out.consumed | out.silent
+                for h in range(64):
+                    if not (pending >> h) & 1:
+                        continue
+                    if self.edges[e].parent == BOTTOM:
+                        bits |= <uint64_t>1 << h if self.is_walk else 1
+                        continue
+                    at = map_get(&self.exits_index, (<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
+                    if at == NO_VALUE:
+                        todo.push_back((<uint64_t>self.edges[e].parent << 6) | <uint64_t>h)
+                        ready = False
+                    else:
+                        bits |= self.exits_value[at]
+            if ready:
+                todo.pop_back()
+                map_put(&self.exits_index, (<uint64_t>f << 6) | <uint64_t>g, <int32_t>self.exits_value.size())
+                self.exits_value.push_back(bits)
+        return self.exits_value[map_get(&self.exits_index, key)]
+
+    cdef uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555:
+        """Return the guards (bits) under which the bottom is reached from here; 0 means a dead end."""
+        cdef Ends out
+        cdef uint64_t pending, bits = 0
+        cdef int32_t g
+        self.terms.ends(state, ANY_BYTE, &out)
+        pending = out.consumed | out.silent
+        for g in range(64):
+            if (pending >> g) & 1:
+                bits |= self.exits(frame, g)
+        return bits

@@ -1,3 +1,0 @@
-from stackmask.pda.shortcuts import Shortcuts
-
-class Stays(Shortcuts): ...

@@ -1,0 +1,1 @@
+"""Hash-consed regular terms: build, derive, decide. Knows no vocabulary and no stack."""

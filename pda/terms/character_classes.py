@@ -1,0 +1,81 @@
+"""Code point ranges to UTF-8 byte sequences, and those to terms."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stackmask.pda.terms.term_store import TermStore
+
+Ranges = tuple[tuple[int, int], ...]
+ByteRanges = tuple[tuple[int, int], ...]
+Tree = tuple[tuple[int, "Tree"], ...]
+"""Sets of first bytes, each with what follows."""
+
+# the last code point of each encoded length
+_LENGTH_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
+
+
+def byte_sequences(low: int, high: int) -> list[ByteRanges]:
+    """Return the UTF-8 encodings of ``low..high`` as sequences of byte ranges, in order.
+
+    Each sequence is a product: any choice of bytes out of its ranges encodes a code point of the range,
+    and every code point is in exactly one. Source: R. Cox, "Regular Expression Matching in the Wild" (2010).
+    """
+    out: list[ByteRanges] = []
+    todo = [(low, high)]
+    while todo:
+        low, high = todo.pop()
+        split = next((end for end in _LENGTH_ENDS if low <= end < high), None)
+        if split is None and high > 0x7F:
+            # all continuation bytes but the ones that both ends share must run over their full range
+            for shift in (6, 12, 18):
+                mask = (1 << shift) - 1
+                if low & ~mask == high & ~mask:
+                    continue
+                if low & mask:
+                    split = low | mask
+                    break
+                if high & mask != mask:
+                    split = (high & ~mask) - 1
+                    break
+        if split is not None and low <= split < high:
+            todo.append((split + 1, high))
+            todo.append((low, split))
+            continue
+        first, last = chr(low).encode(), chr(high).encode()
+        out.append(tuple(zip(first, last, strict=True)))
+    return out
+
+
+def class_term(terms: TermStore, ranges: Ranges) -> int:
+    """Return the term of one character out of the ranges. Cost: linear in the ranges."""
+    return _term(terms, _tree(ranges))
+
+
+@lru_cache(4096)
+def _tree(ranges: Ranges) -> Tree:
+    """Return the byte sequences of the ranges by their first bytes; remembered, for all stores alike."""
+    return _join([sequence for low, high in ranges for sequence in byte_sequences(low, high)])
+
+
+def _join(sequences: list[ByteRanges]) -> Tree:
+    """Merge sequences by their first byte range; lead bytes with one continuation become one set."""
+    groups: dict[tuple[int, int], list[ByteRanges]] = {}
+    leads: dict[Tree, int] = {}
+    for sequence in sequences:
+        groups.setdefault(sequence[0], []).append(sequence[1:])
+    for (low, high), rests in groups.items():
+        rest = _join(rests) if rests[0] else ()
+        leads[rest] = leads.get(rest, 0) | ((1 << (high + 1)) - (1 << low))
+    return tuple((mask, rest) for rest, mask in leads.items())
+
+
+def _term(terms: TermStore, tree: Tree) -> int:
+    return terms.alternatives(
+        [
+            terms.sequence([terms.byte_set(mask), _term(terms, rest) if rest else terms.sequence([])])
+            for mask, rest in tree
+        ]
+    )

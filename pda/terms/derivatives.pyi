@@ -1,0 +1,4 @@
+from stackmask.pda.terms.constructors import TermAlgebra
+
+class TermMoves(TermAlgebra):
+    """Where terms lead; for Cython."""

@@ -1,0 +1,86 @@
+from collections.abc import Sequence
+from typing import final
+
+from stackmask.pda.terms.emptiness import TermSearches
+
+@final
+class TermStore(TermSearches):
+    """The terms, rules and calls of one automaton. A term is an int: equal terms are one id.
+
+    Invariant: append-only; ids stay valid for the life of the store.
+    A byte mask is an int of 256 bits, bit b for byte b.
+    Raises: BudgetError where a limit is met.
+    """
+
+    def __new__(cls, max_terms: int = ..., max_explored: int = ...) -> TermStore: ...
+    def empty(self) -> int:
+        """Return the term of the empty language."""
+
+    def byte_set(self, mask: int) -> int:
+        """Return the term of one byte out of the mask."""
+
+    def guard(self, mask: int) -> int:
+        """Return the term that asks the next byte to be in the mask, without consuming it."""
+
+    def guard_id(self, mask: int) -> int:
+        """Return the id of the guard that allows the bytes in the mask."""
+
+    def literal(self, data: bytes) -> int:
+        """Return the term of exactly these bytes."""
+
+    def sequence(self, items: Sequence[int]) -> int:
+        """Return the terms one after the other."""
+
+    def alternatives(self, items: Sequence[int]) -> int:
+        """Return any of the terms."""
+
+    def repeat(self, item: int, low: int, high: int | None) -> int:
+        """Return the term ``low`` to ``high`` times; None for no upper bound."""
+
+    def intersection(self, items: Sequence[int]) -> int:
+        """Return what all terms hold. Raises: ValueError if one is not regular."""
+
+    def complement(self, item: int) -> int:
+        """Return every byte string that the term does not hold. Raises: ValueError if it is not regular."""
+
+    def token(self, token_class: int) -> int:
+        """Return one special token of the class."""
+
+    def add_call(self, rule: int, action: int) -> int:
+        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule, or a test of a key."""
+
+    def call(self, call: int, nonempty: bool = False, keys: bool = False) -> int:
+        """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
+
+    def add_rule(self, nu: int | None) -> int:
+        """Declare a rule; ``nu`` is the mask of bytes before which it may be empty, or None for never."""
+
+    def set_rule(self, rule: int, body: int, height: int) -> None:
+        """Give a declared rule its body and its height, more than that of the rules it can call first."""
+
+    def add_token_class(self) -> int:
+        """Make room for one more class of special tokens and return its number."""
+
+    def first_bytes(self, t: int) -> int:
+        """Return the mask of bytes that the state can consume without calling."""
+
+    def matches(self, t: int, data: bytes) -> bool:
+        """Tell whether the regular term holds exactly these bytes."""
+
+    def alive(self, t: int) -> bool:
+        """Tell whether the term has a string."""
+
+    def size(self) -> int:
+        """Return the number of terms."""
+
+    def nbytes_held(self) -> int:
+        """Return about how many bytes the terms take."""
+
+    def counts(self) -> dict[str, int]:
+        """Return sizes: terms, transition rows, byte classes, guards, rules."""
+
+    def dump(self, t: int) -> str:
+        """Return the term as text, for goldens and debugging."""
+
+    def dump_set(self, set_id: int) -> str:
+        """Return a byte set as text."""

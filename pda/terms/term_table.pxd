@@ -1,0 +1,164 @@
+# The tables of hash-consed terms. See term_table.pyx for the algebra.
+from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.memory.growing_array cimport Growing
+from stackmask.pda.memory.store_lock cimport StoreLock
+from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, Probe
+
+cdef enum Kind:
+    K_EMPTY   # the empty language; always term 0
+    K_EPS     # the empty string; always term 1
+    K_GUARD   # the empty string where the next byte is in guard a (the end and special tokens are fine)
+    K_SET     # one byte of byte set a
+    K_LIT     # the b >= 2 bytes at pool[a:]
+    K_SEQ     # a then b; a is never a K_SEQ
+    K_ALT     # any of kids[a:a+b], sorted, distinct, no K_ALT and no K_EMPTY among them
+    K_REP     # a repeated b to c times; c = -1 without bound
+    K_AND     # all of kids[a:a+b]
+    K_NOT     # every byte string but those of a
+    K_CALL    # what entry a of the call table calls; c = 1 leaves out the empty string
+    K_TOKEN   # one special token of token class a
+
+cdef enum:
+    EMPTY = 0
+    EPS = 1
+    ANY_BYTE = 0       # guard 0 allows every byte
+    NEVER = -1         # nu of a term that may not end here
+    F_BOOL = 1         # contains & or !, so the term may be empty without looking it
+    F_CALL = 2         # a call stands in first position
+    F_TOKEN = 4        # a special token stands in first position
+    F_LOCAL = 8        # can consume a byte or token without calling
+    F_IMPURE = 16      # contains a call, a token or a guard: not allowed under & and !
+    F_KEYS = 32        # contains a test of an object key, here or in a rule that it calls
+
+
+cdef struct Term:
+    # 32 bytes, half a line of the cache: what a step asks of a term is read at once
+    uint8_t kind
+    uint8_t flags
+    int8_t nu          # guard under which the term may end here, or NEVER
+    int32_t a
+    int32_t b
+    int32_t c
+    int32_t map        # the bytes that its first step tells apart, or -1
+    int32_t symbol     # byte or token class whose derivative was asked for first, or -1
+    int32_t derivative  # ... and that derivative; the others are in `derivatives`
+    int32_t calls      # number in `site_lists`, or -1
+
+
+cdef struct CallSite:
+    int32_t call
+    int32_t guard      # what the next byte must satisfy for the call to start
+    int32_t rest       # the local state after the call returns
+
+
+cdef struct SiteList:
+    int32_t first      # sites[first:first + count]
+    int32_t count
+
+
+cdef struct ClassMap:
+    # a partition of the bytes: bytes of one class are not told apart
+    uint8_t of[256]
+    uint8_t byte_of[256]    # class -> its first byte
+    int32_t count
+
+
+cdef struct Ends:
+    # guards (as bits) that can be pending when a term ends; after >= 1 symbol, and without any
+    uint64_t consumed
+    uint64_t silent
+
+
+cdef class TermTable:
+    cdef Growing[Term] terms
+    cdef Growing[int32_t] kids
+    cdef Growing[uint8_t] pool
+    cdef Growing[uint64_t] sets          # 4 words per byte set
+    cdef vector[int32_t] guard_sets     # guard id -> byte set id
+    cdef Growing[ClassMap] maps          # 0: all bytes are one class; 1: each byte is a class of its own
+    cdef vector[int32_t] set_map        # byte set -> map
+    cdef Growing[CallSite] sites
+    cdef vector[SiteList] site_lists     # 0: no sites
+    cdef Growing[uint8_t] live           # 0 unknown, 1 live, 2 dead
+    cdef IdTable term_index
+    cdef IdTable set_index
+    cdef IdTable map_index
+    cdef KeyMap meets                   # map << 32 | map -> their coarsest common refinement
+    cdef KeyMap derivatives             # term << 16 | byte class or token class -> term
+    cdef KeyMap ends_index              # term * 64 + guard -> index in ends_value
+    cdef vector[Ends] ends_value
+    cdef KeyMap rule_ends_index         # rule * 64 + guard -> index in rule_ends_value
+    cdef vector[Ends] rule_ends_value
+    cdef vector[uint64_t] rule_ends_keys
+    cdef bint ends_changed
+    cdef size_t ends_settled            # pairs before this index have their final values
+    cdef int ends_depth
+    cdef dict literals
+    cdef readonly int token_classes
+    cdef int32_t any_text               # the term of every well-formed text, or -1 while there is none
+    cdef KeyMap simple                  # term -> the repetition that it means, or itself
+    cdef KeyMap parts_known             # term << 32 | term -> 1 if the second holds the first
+    cdef KeyMap codes_known             # term -> 1 if it is a prefix code
+    cdef KeyMap textual                 # term -> 1 if it holds well-formed texts only, else 0
+    # the call table
+    cdef vector[int32_t] call_rule      # call -> rule, -1 - resolver, or TEST_RULE - test
+    cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE, ACTION_KEYED - spec, or an action
+    cdef vector[int32_t] rule_body      # rule -> term
+    cdef vector[int32_t] rule_nu        # rule -> nu of its body
+    cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position
+    cdef uint64_t max_terms
+    cdef uint64_t max_explored
+    cdef StoreLock lock                 # whose calls are timed, or None
+    cdef double max_seconds
+    cdef unsigned long timed_call
+    cdef double timed_since
+
+    cdef int tick(self) except -1
+    cdef size_t nbytes(self) noexcept
+    cdef int32_t add(
+        self,
+        int32_t kind,
+        int32_t a,
+        int32_t b,
+        int32_t c,
+        int32_t nu,
+        int32_t flags,
+        Probe* probe,
+    ) except -1
+    cdef int32_t intern(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+    ) except -1
+    cdef int32_t intern_list(self, int32_t kind, vector[int32_t]& items, int32_t nu, int32_t flags) except -1
+    cdef int32_t intern_set(self, uint64_t* words) except -1
+    cdef int32_t intern_map(self, uint8_t* classes) except -1
+    cdef int32_t map_of_set(self, int32_t set_id) except -1
+    cdef int32_t map_meet(self, int32_t a, int32_t b) except -1
+    cdef int32_t guard_of_set(self, int32_t set_id) except -1
+    cdef int32_t guard_and(self, int32_t g, int32_t h) except -1
+    cdef int32_t guard_or(self, int32_t g, int32_t h) except -1
+
+    cdef inline bint guard_has(self, int32_t guard, int32_t symbol) noexcept:
+        # special tokens satisfy every guard
+        if guard == ANY_BYTE or symbol >= TOKENS:
+            return True
+        return (self.sets[4 * self.guard_sets[guard] + (symbol >> 6)] >> (symbol & 63)) & 1
+
+    cdef inline bint set_has(self, int32_t set_id, int32_t symbol) noexcept:
+        if symbol >= TOKENS:
+            return False
+        return (self.sets[4 * set_id + (symbol >> 6)] >> (symbol & 63)) & 1
+
+
+cdef enum:
+    TOKENS = 256       # symbols are bytes, and from here on classes of special tokens
+    MAP_ONE = 0
+    MAP_EACH = 1
+
+
+cdef enum:
+    ACTION_NONE = -1
+    ACTION_SCOPE = -2
+    ACTION_KEYED = -3      # minus the number of the key spec
+    TEST_RULE = -1073741824    # minus the number of the test: such a call only asks the key state

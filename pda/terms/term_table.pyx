@@ -1,0 +1,326 @@
+# distutils: language = c++
+"""The tables of terms, byte sets and guards: equal ones are one integer."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.string cimport memcmp, memcpy
+
+from time import monotonic
+
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    Probe,
+    ids_free,
+    ids_init,
+    ids_next,
+    ids_probe,
+    ids_put,
+    map_free,
+    map_get,
+    map_init,
+    map_put,
+    mix,
+)
+
+from stackmask.pda.errors import BudgetError
+
+cdef enum:
+    MAX_GUARDS = 64        # guards are bits of a 64-bit word
+    UNKNOWN = -1
+
+
+cdef int32_t intern_numbered(TermTable table, ClassMap* found) except -1:
+    """Return the id of a partition whose classes are numbered in the order of their first bytes."""
+    cdef uint64_t eight[32]
+    cdef int32_t i, id
+    cdef uint64_t h = 43
+    memcpy(eight, found.of, 256)
+    for i in range(32):
+        h = mix(h, eight[i])
+    cdef Probe probe = ids_probe(&table.map_index, h)
+    id = ids_next(&table.map_index, &probe)
+    while id >= 0:
+        if memcmp(table.maps[id].of, found.of, 256) == 0:
+            return id
+        id = ids_next(&table.map_index, &probe)
+    for i in range(found.count, 256):
+        found.byte_of[i] = 0
+    id = <int32_t>table.maps.size()
+    table.maps.push_back(found[0])
+    ids_put(&table.map_index, &probe, id)
+    return id
+
+
+cdef class TermTable:
+    """The tables that terms live in. Invariant: append-only; ids stay valid for the life of the table."""
+
+    def __cinit__(self, uint64_t max_terms=20_000_000, uint64_t max_explored=200_000):
+        ids_init(&self.term_index)
+        ids_init(&self.set_index)
+        ids_init(&self.map_index)
+        map_init(&self.meets)
+        map_init(&self.textual)
+        map_init(&self.codes_known)
+        map_init(&self.parts_known)
+        map_init(&self.simple)
+        self.any_text = UNKNOWN
+        map_init(&self.derivatives)
+        map_init(&self.ends_index)
+        map_init(&self.rule_ends_index)
+        self.max_terms = max_terms
+        self.max_explored = max_explored
+        self.literals = {}
+        self.token_classes = 0
+        self.ends_depth = 0
+        self.ends_settled = 0
+        cdef SiteList none
+        none.first = none.count = 0
+        self.site_lists.push_back(none)
+        cdef uint64_t every[4]
+        cdef uint8_t classes[256]
+        cdef int i
+        for i in range(256):
+            classes[i] = 0
+        self.intern_map(classes)
+        for i in range(256):
+            classes[i] = <uint8_t>i
+        self.intern_map(classes)
+        every[0] = every[1] = every[2] = every[3] = ~<uint64_t>0
+        self.guard_sets.push_back(self.intern_set(every))
+        self.intern(K_EMPTY, 0, 0, 0, NEVER, 0)
+        self.intern(K_EPS, 0, 0, 0, ANY_BYTE, 0)
+
+    def __dealloc__(self):
+        ids_free(&self.term_index)
+        ids_free(&self.set_index)
+        ids_free(&self.map_index)
+        map_free(&self.meets)
+        map_free(&self.textual)
+        map_free(&self.codes_known)
+        map_free(&self.parts_known)
+        map_free(&self.simple)
+        map_free(&self.derivatives)
+        map_free(&self.ends_index)
+        map_free(&self.rule_ends_index)
+
+    def time_calls(self, StoreLock lock, double max_seconds):
+        """Let no call that holds the lock work for more than some seconds (checked now and then)."""
+        self.lock = lock
+        self.max_seconds = max_seconds
+        self.timed_call = 0
+
+    cdef int tick(self) except -1:
+        """Called now and then by what can take long: Ctrl-C, and the time limit of one call."""
+        PyErr_CheckSignals()
+        if self.lock is None:
+            return 0
+        if self.timed_call != self.lock.takes:
+            self.timed_call = self.lock.takes
+            self.timed_since = monotonic()
+        elif monotonic() - self.timed_since > self.max_seconds:
+            raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
+        return 0
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes the terms take."""
+        cdef size_t held = (sizeof(Term) + 1) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
+        held += sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
+        held += 12 * (self.derivatives.mask + self.meets.mask + self.ends_index.mask)
+        held += 8 * (self.term_index.mask + self.set_index.mask) + 12 * self.sites.size()
+        return held
+
+    # -- interning ---------------------------------------------------------------------------------
+
+    cdef int32_t intern(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+    ) except -1:
+        cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>a), <uint32_t>b), <uint32_t>c)
+        cdef Probe probe = ids_probe(&self.term_index, h)
+        cdef int32_t id = ids_next(&self.term_index, &probe)
+        cdef Term* t
+        while id >= 0:
+            t = &self.terms[id]
+            if t.kind == kind and t.a == a and t.b == b and t.c == c:
+                return id
+            id = ids_next(&self.term_index, &probe)
+        return self.add(kind, a, b, c, nu, flags, &probe)
+
+    cdef int32_t add(
+        self,
+        int32_t kind,
+        int32_t a,
+        int32_t b,
+        int32_t c,
+        int32_t nu,
+        int32_t flags,
+        Probe* probe,
+    ) except -1:
+        cdef Term t
+        cdef int32_t id = <int32_t>self.terms.size()
+        if self.terms.size() >= self.max_terms:
+            raise BudgetError("max_terms", self.max_terms, "local states of the grammar")
+        if not id & 0x3FFF:
+            self.tick()
+        t.kind = <uint8_t>kind
+        t.a = a
+        t.b = b
+        t.c = c
+        t.nu = <int8_t>nu
+        t.flags = <uint8_t>flags
+        t.map = t.symbol = t.calls = UNKNOWN
+        t.derivative = EMPTY
+        self.terms.push_back(t)
+        self.live.push_back(0)
+        ids_put(&self.term_index, probe, id)
+        return id
+
+    cdef int32_t intern_list(self, int32_t kind, vector[int32_t]& items, int32_t nu, int32_t flags) except -1:
+        cdef uint64_t h = mix(23, kind)
+        cdef size_t i, n = items.size()
+        cdef int32_t id
+        cdef Term* t
+        for i in range(n):
+            h = mix(h, <uint32_t>items[i])
+        cdef Probe probe = ids_probe(&self.term_index, h)
+        id = ids_next(&self.term_index, &probe)
+        while id >= 0:
+            t = &self.terms[id]
+            if t.kind == kind and t.b == <int32_t>n:
+                i = 0
+                while i < n and self.kids[t.a + i] == items[i]:
+                    i += 1
+                if i == n:
+                    return id
+            id = ids_next(&self.term_index, &probe)
+        cdef int32_t first = <int32_t>self.kids.size()
+        for i in range(n):
+            self.kids.push_back(items[i])
+        return self.add(kind, first, <int32_t>n, 0, nu, flags, &probe)
+
+    cdef int32_t intern_set(self, uint64_t* words) except -1:
+        cdef uint64_t h = mix(mix(mix(mix(29, words[0]), words[1]), words[2]), words[3])
+        cdef Probe probe = ids_probe(&self.set_index, h)
+        cdef int32_t id = ids_next(&self.set_index, &probe)
+        while id >= 0:
+            if (
+                self.sets[4 * id] == words[0]
+                and self.sets[4 * id + 1] == words[1]
+                and self.sets[4 * id + 2] == words[2]
+                and self.sets[4 * id + 3] == words[3]
+            ):
+                return id
+            id = ids_next(&self.set_index, &probe)
+        id = <int32_t>(self.sets.size() // 4)
+        for i in range(4):
+            self.sets.push_back(words[i])
+        ids_put(&self.set_index, &probe, id)
+        self.set_map.push_back(UNKNOWN)
+        return id
+
+    # -- byte classes ------------------------------------------------------------------------------
+
+    cdef int32_t intern_map(self, uint8_t* classes) except -1:
+        """Return the id of a partition; the classes are numbered anew, in the order of their first bytes."""
+        cdef ClassMap found
+        cdef int32_t number[256]
+        cdef int32_t i
+        found.count = 0
+        for i in range(256):
+            number[i] = UNKNOWN
+        for i in range(256):
+            if number[classes[i]] < 0:
+                number[classes[i]] = found.count
+                found.byte_of[found.count] = <uint8_t>i
+                found.count += 1
+            found.of[i] = <uint8_t>number[classes[i]]
+        return intern_numbered(self, &found)
+
+    cdef int32_t map_of_set(self, int32_t set_id) except -1:
+        cdef uint8_t classes[256]
+        cdef int i
+        if self.set_map[set_id] < 0:
+            for i in range(256):
+                classes[i] = (self.sets[4 * set_id + (i >> 6)] >> (i & 63)) & 1
+            self.set_map[set_id] = self.intern_map(classes)
+        return self.set_map[set_id]
+
+    cdef int32_t map_meet(self, int32_t a, int32_t b) except -1:
+        """Return the coarsest partition that refines both."""
+        cdef uint64_t key
+        cdef int32_t found, i, width, pair
+        cdef KeyMap* index = &self.meets
+        cdef ClassMap* x
+        cdef ClassMap* y
+        cdef ClassMap both
+        cdef int32_t pairs[65536]
+        if a > b:
+            a, b = b, a
+        if a == MAP_ONE or a == b:
+            return b
+        if a == MAP_EACH or b == MAP_EACH:
+            return MAP_EACH
+        key = (<uint64_t>a << 32) | <uint64_t>b
+        found = map_get(index, key)
+        if found != NO_VALUE:
+            return found
+        # pairs of classes are numbered densely: few lines of memory for few classes
+        x = &self.maps[a]
+        y = &self.maps[b]
+        width = y.count
+        if x.count * width <= 256:
+            for i in range(x.count * width):
+                pairs[i] = UNKNOWN
+        else:
+            for i in range(256):
+                pairs[x.of[i] * width + y.of[i]] = UNKNOWN
+        both.count = 0
+        for i in range(256):
+            pair = x.of[i] * width + y.of[i]
+            if pairs[pair] < 0:
+                pairs[pair] = both.count
+                both.byte_of[both.count] = <uint8_t>i
+                both.count += 1
+            both.of[i] = <uint8_t>pairs[pair]
+        # mostly one of them refines the other
+        if both.count == x.count:
+            found = a
+        elif both.count == y.count:
+            found = b
+        else:
+            found = intern_numbered(self, &both)
+        map_put(index, key, found)
+        return found
+
+    # -- guards ------------------------------------------------------------------------------------
+
+    cdef int32_t guard_of_set(self, int32_t set_id) except -1:
+        cdef size_t i
+        for i in range(self.guard_sets.size()):
+            if self.guard_sets[i] == set_id:
+                return <int32_t>i
+        if self.guard_sets.size() >= MAX_GUARDS:
+            what = "distinct sets of allowed next bytes (follow restrictions)"
+            raise BudgetError("max_guards", MAX_GUARDS, what, fixed=True)
+        self.guard_sets.push_back(set_id)
+        return <int32_t>(self.guard_sets.size() - 1)
+
+    cdef int32_t guard_and(self, int32_t g, int32_t h) except -1:
+        cdef uint64_t words[4]
+        cdef int i
+        if g == ANY_BYTE or g == h:
+            return h
+        if h == ANY_BYTE:
+            return g
+        for i in range(4):
+            words[i] = self.sets[4 * self.guard_sets[g] + i] & self.sets[4 * self.guard_sets[h] + i]
+        return self.guard_of_set(self.intern_set(words))
+
+    cdef int32_t guard_or(self, int32_t g, int32_t h) except -1:
+        cdef uint64_t words[4]
+        cdef int i
+        if g == ANY_BYTE or h == ANY_BYTE:
+            return ANY_BYTE
+        if g == h:
+            return g
+        for i in range(4):
+            words[i] = self.sets[4 * self.guard_sets[g] + i] | self.sets[4 * self.guard_sets[h] + i]
+        return self.guard_of_set(self.intern_set(words))

@@ -1,0 +1,300 @@
+# distutils: language = c++
+"""Kinds: the tokens of a vocabulary, grouped by the kinds of characters that they are made of.
+
+Which tokens are runs of X (``runs``) is a question about characters, and a vocabulary has few sets of kinds
+of characters: some hundreds, of 128,000 tokens. So the tokens of a new class are put together from whole
+groups, without looking at one of them; only groups with a kind that X has in part are looked at token by
+token. In each group tokens lie by their number of characters, so that those of at most n are a prefix.
+
+Beside that are the nodes of the trie by their byte, for bytes that have few: a run of X ends before such a
+byte at few places, which are found from there upwards. Of the most frequent letters there are too many.
+"""
+
+cimport cython
+from libcpp.unordered_map cimport unordered_map
+
+from stackmask.pda.vocabulary.subtree_summary cimport UTF8_STATES, utf8_step, utf8_steps
+from stackmask.pda.memory.checked_vectors cimport enter, look_up
+
+cdef enum:
+    # kinds; one byte each: the punctuation of ASCII, from FIRST_MARK on
+    LOW_HEX = 0
+    LOW = 1
+    HIGH_HEX = 2
+    HIGH = 3
+    DIGIT = 4
+    BLANK = 5
+    TAB = 6
+    LINE_FEED = 7
+    RETURN = 8
+    CONTROL = 9
+    FIRST_MARK = 10
+    TWO_BYTES = 50          # characters of so many bytes, by the first of them
+    THREE_BYTES = 51
+    FOUR_BYTES = 52
+    NOT_UTF8 = 53           # a byte that no text in UTF-8 goes on with
+    LONG = 54               # more characters than are counted
+    MOST_CHARACTERS = 0xFFFE
+    COUNTED = 16            # characters: where the tokens with fewer end is kept for each group,
+    MOST_GROUPS = 4096      # ... if there are no more of them, as in all vocabularies of use
+    FEW_NODES = 4096        # of bytes with more nodes these are not kept
+
+cdef uint8_t[256] KINDS
+
+
+cdef int name_kinds() except -1:
+    cdef int32_t b, mark = FIRST_MARK
+    for b in range(256):
+        if b >= 0x80:
+            KINDS[b] = NO_KIND
+            if b >= 0xC0:
+                KINDS[b] = TWO_BYTES if b < 0xE0 else THREE_BYTES if b < 0xF0 else FOUR_BYTES
+        elif c"0" <= b <= c"9":
+            KINDS[b] = DIGIT
+        elif c"a" <= b <= c"z":
+            KINDS[b] = LOW_HEX if b <= c"f" else LOW
+        elif c"A" <= b <= c"Z":
+            KINDS[b] = HIGH_HEX if b <= c"F" else HIGH
+        elif b == c"\t":
+            KINDS[b] = TAB
+        elif b == c"\n":
+            KINDS[b] = LINE_FEED
+        elif b == c"\r":
+            KINDS[b] = RETURN
+        elif b < c" " or b == 0x7F:
+            KINDS[b] = CONTROL
+        elif b == c" ":
+            KINDS[b] = BLANK
+        else:
+            KINDS[b] = <uint8_t>mark
+            mark += 1
+    return 0
+
+
+name_kinds()
+
+
+@cython.final
+cdef class Kinds:
+    """The tokens of one vocabulary by their kinds; immutable once they are found."""
+
+    def __cinit__(self, TokenBytes texts not None):
+        self.texts = texts
+
+    cdef int find(
+        self,
+        int32_t nodes,
+        const int32_t* depth,
+        const int32_t* token_first,
+        const int32_t* tokens,
+        const uint8_t* byte,
+        int32_t max_depth,
+    ) except -1 nogil:
+        """Group the tokens of a trie. Cost: some nanoseconds a node."""
+        cdef vector[uint64_t] kinds         # by depth: of the path to the node
+        cdef vector[int32_t] state          # ... of UTF-8
+        cdef vector[int32_t] count          # ... whole characters
+        cdef vector[int32_t] group_of, needed, order
+        cdef unordered_map[uint64_t, int32_t] known
+        cdef int32_t n, d, t, s, k, group = 0, most = 0, total = token_first[nodes]
+        cdef uint64_t found
+        cdef const int8_t* steps = utf8_steps()
+        kinds.resize(max_depth + 1, 0)
+        state.resize(max_depth + 1, 0)
+        count.resize(max_depth + 1, 0)
+        group_of.resize(total)
+        needed.resize(total)
+        for n in range(1, nodes):
+            d = depth[n]
+            s = steps[256 * state[d - 1] + byte[n]] if state[d - 1] >= 0 else -1
+            state[d] = s
+            count[d] = count[d - 1] + (s == 0)
+            found = kinds[d - 1]
+            if KINDS[byte[n]] != NO_KIND:
+                found |= <uint64_t>1 << KINDS[byte[n]]
+            if s < 0:
+                found |= <uint64_t>1 << NOT_UTF8
+            if count[d] >= MOST_CHARACTERS:
+                found |= <uint64_t>1 << LONG
+            kinds[d] = found
+            if token_first[n] == token_first[n + 1]:
+                continue
+            if self.kinds_of.empty() or self.kinds_of[group] != found:
+                group = look_up(known, found, -1)
+                if group < 0:
+                    group = <int32_t>self.kinds_of.size()
+                    enter(known, found, group)
+                    self.kinds_of.push_back(found)
+            k = min(count[d] + (s > 0), MOST_CHARACTERS + 1)
+            most = max(most, k)
+            for t in range(token_first[n], token_first[n + 1]):
+                group_of[t] = group
+                needed[t] = k
+        order.resize(total)
+        for t in range(total):
+            order[t] = t
+        self.sort_by(needed, order, most)
+        self.sort_by(group_of, order, <int32_t>self.kinds_of.size())
+        self.tokens.resize(total)
+        self.characters.resize(total)
+        self.first.resize(self.kinds_of.size() + 1, 0)
+        most = 0
+        for k in range(total):
+            t = order[k]
+            self.tokens[k] = tokens[t]
+            self.characters[k] = <uint16_t>needed[t]
+            self.first[group_of[t] + 1] = k + 1
+            most = max(most, tokens[t])
+        self.find_ends()
+        self.row.resize((most >> 5) + 1, 0)
+        for k in range(total):
+            self.row[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
+        return self.find_nodes(nodes, byte)
+
+    cdef int find_ends(self) except -1 nogil:
+        """Note for each group where its tokens of few characters end: bounded slices ask for all of them."""
+        cdef int32_t groups = <int32_t>self.kinds_of.size(), g, n, k
+        if groups > MOST_GROUPS:
+            return 0
+        self.ends.resize(groups * COUNTED)
+        for g in range(groups):
+            k = self.first[g]
+            for n in range(COUNTED):
+                while k < self.first[g + 1] and self.characters[k] <= n:
+                    k += 1
+                self.ends[n * groups + g] = k
+        return 0
+
+    cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except -1 nogil:
+        """List the nodes of the bytes that have few."""
+        cdef int32_t[256] count
+        cdef int32_t n, b
+        for b in range(256):
+            count[b] = 0
+        for b in range(4):
+            self.frequent[b] = 0
+        for n in range(1, nodes):
+            count[byte[n]] += 1
+        self.node_first[0] = 0
+        for b in range(256):
+            if count[b] > FEW_NODES:
+                self.frequent[b >> 6] |= <uint64_t>1 << (b & 63)
+                count[b] = 0
+            self.node_first[b + 1] = self.node_first[b] + count[b]
+            count[b] = self.node_first[b]
+        self.nodes.resize(self.node_first[256])
+        for n in range(1, nodes):
+            b = byte[n]
+            if not (self.frequent[b >> 6] >> (b & 63)) & 1:
+                self.nodes[count[b]] = n
+                count[b] += 1
+        return 0
+
+    cdef int sort_by(self, vector[int32_t]& keys, vector[int32_t]& order, int32_t most) except -1 nogil:
+        """Sort by keys of at most ``most``; what is equal stays as it is."""
+        cdef vector[int32_t] offset, before
+        cdef size_t k
+        offset.resize(<size_t>most + 2, 0)
+        before.swap(order)
+        order.resize(before.size())
+        for k in range(before.size()):
+            offset[keys[k] + 1] += 1
+        for k in range(1, offset.size()):
+            offset[k] += offset[k - 1]
+        for k in range(before.size()):
+            order[offset[keys[before[k]]]] = before[k]
+            offset[keys[before[k]]] += 1
+        return 0
+
+    cdef Sorted sort_kinds(
+        self, const int16_t* table, int32_t states, const uint64_t* single, uint64_t leads
+    ) except *:
+        """Sort the kinds by what the automaton of X does with them.
+
+        ``single``: the ASCII characters of X. ``leads``: the bytes from 0xC0 with which X has all characters.
+        """
+        cdef Sorted found
+        cdef int32_t b, s, kind
+        cdef bint used
+        found.inside = found.outside = ~<uint64_t>0
+        found.begins = found.opens = 0
+        for b in range(256):
+            kind = KINDS[b]
+            if kind == NO_KIND:
+                continue
+            used = False
+            for s in range(states):
+                used = used or table[256 * s + b] >= 0
+            if used:
+                found.outside &= ~(<uint64_t>1 << kind)
+            if table[b] >= 0:
+                found.begins |= <uint64_t>1 << kind
+            if table[b] > 0:
+                found.opens |= <uint64_t>1 << kind
+            if b < 0x80:
+                if not (single[b >> 6] >> (b & 63)) & 1:
+                    found.inside &= ~(<uint64_t>1 << kind)
+            # others begin no character, and their tokens are of the kind NOT_UTF8
+            elif utf8_step(0, <uint8_t>b) > 0 and not (leads >> (b - 0xC0)) & 1:
+                found.inside &= ~(<uint64_t>1 << kind)
+        found.inside &= ~(<uint64_t>1 << NOT_UTF8 | <uint64_t>1 << LONG)
+        found.outside &= ~(<uint64_t>1 << LONG)
+        found.begins |= <uint64_t>1 << LONG
+        found.opens &= ~found.inside
+        if not self.is_utf8(table, states):
+            found.outside &= ~(<uint64_t>1 << NOT_UTF8)
+            found.opens |= <uint64_t>1 << NOT_UTF8
+        return found
+
+    cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1:
+        """Tell whether X is made of whole characters of UTF-8."""
+        cdef vector[uint8_t] seen
+        cdef vector[int32_t] queue
+        cdef int32_t at, s, u, b
+        cdef const int8_t* steps = utf8_steps()
+        seen.resize(states * UTF8_STATES, 0)
+        queue.push_back(0)
+        seen[0] = 1
+        while not queue.empty():
+            at = queue.back()
+            queue.pop_back()
+            for b in range(256):
+                s = table[256 * (at // UTF8_STATES) + b]
+                if s < 0:
+                    continue
+                u = steps[256 * (at % UTF8_STATES) + b]
+                if u < 0 or (s == 0 and u):
+                    return False
+                if not seen[s * UTF8_STATES + u]:
+                    seen[s * UTF8_STATES + u] = 1
+                    queue.push_back(s * UTF8_STATES + u)
+        return True
+
+    cdef int32_t needed(self, int32_t token, const int16_t* table) noexcept:
+        """Return the characters of X that a token takes, a part of one included; -1 if it is no run of X."""
+        cdef const uint8_t* text = self.texts.blob + self.texts.start[token]
+        cdef uint32_t k
+        cdef int32_t state = 0, count = 0
+        for k in range(self.texts.length(token)):
+            state = table[256 * state + text[k]]
+            if state < 0:
+                return -1
+            count += state == 0
+        return count + (state > 0)
+
+    cdef int32_t up_to(self, int32_t group, int32_t high) noexcept:
+        """Return the end of the tokens of a group that have at most so many characters."""
+        cdef int32_t low, top, middle
+        if high < COUNTED and not self.ends.empty():
+            return self.ends[high * <int32_t>self.kinds_of.size() + group]
+        low = self.first[group]
+        top = self.first[group + 1]
+        if low < top and self.characters[top - 1] <= high:
+            return top
+        while low < top:
+            middle = (low + top) // 2
+            if self.characters[middle] <= high:
+                low = middle + 1
+            else:
+                top = middle
+        return low

@@ -1,0 +1,295 @@
+# distutils: language = c++
+"""Remainders: what is left of tokens after a return or a run of characters, merged into small tries.
+
+Many tokens leave the same remainder (`foo": `, `bar": `), so the subtrees below the places where a return
+happens are laid over each other: equal remainders share one node, which holds the tokens of all. Walks from
+return states visit those nodes instead of the vocabulary's.
+"""
+
+cimport cython
+from libc.stdint cimport uint32_t
+from libc.string cimport memcpy
+from libcpp.algorithm cimport sort, unique
+
+from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+
+
+@cython.final
+cdef class Forest:
+    """Tries of merged remainders of one vocabulary. Append-only.
+
+    Each merged trie has a root of its own, and equal ones are one.
+    """
+
+    def __cinit__(self, Trie trie):
+        self.trie = trie
+        ids_init(&self.root_index)
+        self.token_first.push_back(0)
+        self.max_depth = trie.max_depth
+
+    def __dealloc__(self):
+        ids_free(&self.root_index)
+
+    cdef Nodes nodes(self, int32_t place) noexcept:
+        """Return the arrays that hold the node of a place. They move when the forest grows."""
+        cdef Nodes n
+        if place & IN_FOREST:
+            n.byte = self.byte.data()
+            n.depth = self.depth.data()
+            n.end = self.end.data()
+            n.token_first = self.token_first.data()
+            n.tokens = self.tokens.data()
+            n.kid_first = self.kid_first.data()
+            n.kid_node = self.kid_node.data()
+            n.kid_byte = self.kid_byte.data()
+        else:
+            n.byte = self.trie.byte
+            n.depth = self.trie.depth
+            n.end = self.trie.end
+            n.token_first = self.trie.token_first
+            n.tokens = self.trie.tokens
+            n.kid_first = self.trie.kid_first.data()
+            n.kid_node = self.trie.kid_node.data()
+            n.kid_byte = self.trie.kid_byte.data()
+        return n
+
+    cdef int32_t size_of(self, int32_t place) noexcept:
+        """Return the number of nodes of the subtree."""
+        cdef int32_t node = place >> 2
+        if place & IN_FOREST:
+            return self.end[node] - node
+        return self.trie.end[node] - node
+
+    cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1:
+        """Append (byte, order, place of the child) for every child, packed so that it sorts that way."""
+        cdef Nodes n = self.nodes(place)
+        cdef int32_t node = place >> 2, child, i, stop
+        if place & INCLUSIVE:
+            out.push_back(
+                (<uint64_t>n.byte[node] << 56) | (<uint64_t>level << 32) | <uint64_t>(place & ~INCLUSIVE)
+            )
+            return 0
+        i = node + 1
+        stop = n.end[node]
+        while i < stop:
+            child = (i << 2) | (place & IN_FOREST)
+            out.push_back((<uint64_t>n.byte[i] << 56) | (<uint64_t>level << 32) | <uint64_t>child)
+            i = n.end[i]
+        return 0
+
+    cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1:
+        self.byte.push_back(byte)
+        self.depth.push_back(depth)
+        self.end.push_back(0)
+        self.token_first.push_back(<int32_t>self.tokens.size())
+        return <int32_t>self.byte.size() - 1
+
+    cdef int copy_below(self, int32_t place, int32_t node) except -1:
+        """Copy the nodes below a place to behind ``node``, the last one so far, which stands for it."""
+        cdef Nodes n = self.nodes(place)
+        cdef int32_t source = place >> 2, i, shift, token_shift, deeper
+        cdef int32_t count = n.end[source] - source - 1
+        cdef int32_t first_token = n.token_first[source + 1]
+        cdef int32_t last_token = n.token_first[n.end[source]]
+        cdef int32_t have = <int32_t>self.tokens.size()
+        if count:
+            self.byte.resize(node + 1 + count)
+            self.depth.resize(node + 1 + count)
+            self.end.resize(node + 1 + count)
+            self.token_first.resize(node + 2 + count)
+            self.tokens.resize(have + last_token - first_token)
+            n = self.nodes(place)
+            shift = node - source
+            deeper = self.depth[node] - n.depth[source]
+            token_shift = have - first_token
+            memcpy(self.byte.data() + node + 1, n.byte + source + 1, count)
+            if last_token > first_token:
+                memcpy(
+                    self.tokens.data() + have, n.tokens + first_token, 4 * <size_t>(last_token - first_token)
+                )
+            for i in range(source + 1, source + 1 + count):
+                self.depth[i + shift] = n.depth[i] + deeper
+                self.end[i + shift] = n.end[i] + shift
+                self.token_first[i + shift + 1] = n.token_first[i + 1] + token_shift
+        self.end[node] = node + 1 + count
+        return 0
+
+    cdef int32_t merge(self, vector[int32_t]& places) except -1:
+        """Lay the remainders at some places over each other and return the place of the new root.
+
+        Cost: linear in the nodes below the places.
+        """
+        cdef vector[vector[uint64_t]] levels
+        cdef vector[size_t] position
+        cdef vector[int32_t] node_at
+        cdef vector[uint64_t] kids
+        cdef Nodes n
+        cdef size_t k, j, first
+        cdef int32_t node, root, place, source, i, t
+        cdef uint8_t byte
+        root = self.add_node(0, 0)
+        for k in range(places.size()):
+            self.add_children(places[k], <int32_t>k, kids)
+        sort(kids.begin(), kids.end())
+        levels.push_back(kids)
+        position.push_back(0)
+        node_at.push_back(root)
+        while not levels.empty():
+            first = position.back()
+            if first == levels.back().size():
+                self.end[node_at.back()] = <int32_t>self.byte.size()
+                levels.pop_back()
+                position.pop_back()
+                node_at.pop_back()
+                continue
+            byte = <uint8_t>(levels.back()[first] >> 56)
+            j = first
+            while j < levels.back().size() and <uint8_t>(levels.back()[j] >> 56) == byte:
+                j += 1
+            position[position.size() - 1] = j
+            node = self.add_node(byte, <int32_t>levels.size())
+            for k in range(first, j):
+                place = <int32_t><uint32_t>levels.back()[k]
+                n = self.nodes(place)
+                source = place >> 2
+                for t in range(n.token_first[source], n.token_first[source + 1]):
+                    i = n.tokens[t]
+                    self.tokens.push_back(i)
+                    if place & IN_FOREST:
+                        n = self.nodes(place)
+            if j > first + 1:
+                # one token may reach the same remainder in several ways
+                sort(self.tokens.begin() + self.token_first[node], self.tokens.end())
+                t = self.token_first[node]
+                self.tokens.resize(
+                    unique(self.tokens.begin() + t, self.tokens.end()) - self.tokens.begin()
+                )
+            self.token_first[node + 1] = <int32_t>self.tokens.size()
+            if j == first + 1:
+                # alone from here on
+                self.copy_below(<int32_t><uint32_t>levels.back()[first], node)
+                continue
+            kids.clear()
+            for k in range(first, j):
+                self.add_children(<int32_t><uint32_t>levels.back()[k], <int32_t>(k - first), kids)
+            sort(kids.begin(), kids.end())
+            levels.push_back(kids)
+            position.push_back(0)
+            node_at.push_back(node)
+        return (self.intern(root) << 2) | IN_FOREST
+
+    cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1:
+        """Return the place of the trie of the tokens at and below some nodes of the vocabulary.
+
+        No node may be below another one. Cost: linear in the nodes of the new trie, and sorting.
+        """
+        cdef vector[int32_t] open_nodes, sources, path
+        cdef Trie trie = self.trie
+        cdef int32_t root, node, i, t
+        cdef size_t k
+        sort(nodes.begin(), nodes.end())
+        root = self.add_node(0, 0)
+        open_nodes.push_back(root)
+        sources.push_back(0)
+        for k in range(nodes.size()):
+            i = nodes[k]
+            while trie.end[sources.back()] <= i:
+                self.end[open_nodes.back()] = <int32_t>self.byte.size()
+                open_nodes.pop_back()
+                sources.pop_back()
+            path.clear()
+            while i != sources.back():
+                path.push_back(i)
+                i = trie.parent[i]
+            while not path.empty():
+                i = path.back()
+                path.pop_back()
+                node = self.add_node(trie.byte[i], trie.depth[i])
+                if path.empty():
+                    for t in range(trie.token_first[i], trie.token_first[i + 1]):
+                        self.tokens.push_back(trie.tokens[t])
+                    self.token_first[node + 1] = <int32_t>self.tokens.size()
+                    self.copy_below(i << 2, node)
+                else:
+                    open_nodes.push_back(node)
+                    sources.push_back(i)
+        while not open_nodes.empty():
+            self.end[open_nodes.back()] = <int32_t>self.byte.size()
+            open_nodes.pop_back()
+        return (self.intern(root) << 2) | IN_FOREST
+
+    cdef int32_t intern(self, int32_t root) except -1:
+        """Return the last trie, or an equal one that was there before; the last one is dropped then."""
+        cdef uint64_t h = 59
+        cdef int32_t i, t, other, shift, count = <int32_t>self.byte.size() - root
+        cdef bint equal
+        for i in range(root, root + count):
+            h = mix(h, (<uint64_t>self.depth[i] << 8) | <uint64_t>self.byte[i])
+            for t in range(self.token_first[i], self.token_first[i + 1]):
+                h = mix(h, <uint64_t>self.tokens[t])
+        cdef Probe probe = ids_probe(&self.root_index, h)
+        other = ids_next(&self.root_index, &probe)
+        while other >= 0:
+            if self.end[other] - other == count:
+                shift = self.token_first[other] - self.token_first[root]
+                equal = True
+                for i in range(count):
+                    if (
+                        self.byte[root + i] != self.byte[other + i]
+                        or self.depth[root + i] != self.depth[other + i]
+                        or self.token_first[root + i + 1] + shift != self.token_first[other + i + 1]
+                    ):
+                        equal = False
+                        break
+                if equal:
+                    for t in range(self.token_first[root], self.token_first[root + count]):
+                        if self.tokens[t] != self.tokens[t + shift]:
+                            equal = False
+                            break
+                if equal:
+                    self.tokens.resize(self.token_first[root])
+                    self.byte.resize(root)
+                    self.depth.resize(root)
+                    self.end.resize(root)
+                    self.token_first.resize(root + 1)
+                    return other
+            other = ids_next(&self.root_index, &probe)
+        ids_put(&self.root_index, &probe, root)
+        self.link_kids(root)
+        self.flag_repeats(root)
+        return root
+
+    cdef int link_kids(self, int32_t root) except -1:
+        """List the children of every node of a new trie."""
+        cdef int32_t n, i, k = <int32_t>self.kid_node.size(), count = <int32_t>self.byte.size()
+        self.kid_first.resize(count + 1)
+        self.kid_node.resize(k + count - root - 1)
+        self.kid_byte.resize(k + count - root - 1)
+        for n in range(root, count):
+            self.kid_first[n] = k
+            i = n + 1
+            while i < self.end[n]:
+                self.kid_node[k] = i
+                self.kid_byte[k] = self.byte[i]
+                k += 1
+                i = self.end[i]
+        self.kid_first[count] = k
+        return 0
+
+    cdef int flag_repeats(self, int32_t root) except -1:
+        """Note for the nodes of a new trie whether a token has several remainders in it.
+
+        Then a token cannot be judged by one of them, so such a trie is not cut into runs.
+        """
+        cdef int32_t t, token, count = <int32_t>self.byte.size()
+        cdef uint8_t found = 0
+        for t in range(self.token_first[root], self.token_first[count]):
+            token = self.tokens[t]
+            if <size_t>token >= self.stamp.size():
+                self.stamp.resize(token + 1, -1)
+            if self.stamp[token] == root:
+                found = 1
+                break
+            self.stamp[token] = root
+        self.twice.resize(count, found)
+        return 0

@@ -1,6 +1,0 @@
-from libc.stdint cimport int32_t
-
-from stackmask.pda.interning cimport TermTable
-
-
-cdef bint is_wellformed(TermTable terms, int32_t t) except -1

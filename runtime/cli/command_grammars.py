@@ -1,0 +1,38 @@
+"""``stackmask grammars``: list the bundled grammars, or print one."""
+
+from __future__ import annotations
+
+import typer
+from rich.table import Table
+
+from stackmask.grammar.source.diagnostics import GrammarFileError
+from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
+from stackmask.runtime.cli.console import output
+
+
+def describe(text: str) -> str:
+    """Return a grammar's one-line description: the first comment line that says something."""
+    for line in text.splitlines():
+        comment = line.strip()
+        if comment and not comment.startswith(("#", "//")):
+            return ""
+        if words := comment.lstrip("#/ ").strip():
+            return words
+    return ""
+
+
+def run_grammars(name: str | None) -> None:
+    """Print the table of bundled grammars, or the source of one."""
+    if name is not None:
+        path = bundled_path(name)
+        if path is None:
+            raise GrammarFileError(f"no bundled grammar `{name}`; there are: {', '.join(bundled_names())}")
+        typer.echo(read_text(path).rstrip("\n"))
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(style="bold", no_wrap=True)
+    table.add_column(overflow="fold")
+    for each in bundled_names():
+        path = bundled_path(each)
+        table.add_row(each, "" if path is None else describe(read_text(path)))
+    output().print(table, markup=False)

@@ -1,0 +1,269 @@
+"""What a model is shown: the tables of a database, and the question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from stackmask.grammar.sql.schema.inspect_sqlite import quoted
+from stackmask.grammar.sql.schema.schema import Schema, Table
+from stackmask.runtime.cli.database import Database, Keys, TableKey
+from stackmask.runtime.embedded import CONTEXT, prompt_for
+
+LONGEST_TYPE: Final = 40  # characters: the values of an ENUM can be pages
+UNKNOWN_CONTEXT: Final = 4096  # tokens, for models that do not say how many they read
+
+_PLAIN = {"sqlite": re.compile(r"[A-Za-z_][A-Za-z0-9_]*"), "postgres": re.compile(r"[a-z_][a-z0-9_]*")}
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+# words that one of the dialects does not take as a name; quoting one too many does no harm
+_RESERVED: Final = frozenset(
+    [
+        "ADD",
+        "ALL",
+        "ALTER",
+        "ANALYSE",
+        "ANALYZE",
+        "AND",
+        "ANY",
+        "ARRAY",
+        "AS",
+        "ASC",
+        "ASYMMETRIC",
+        "AUTOINCREMENT",
+        "BETWEEN",
+        "BOTH",
+        "BY",
+        "CASE",
+        "CAST",
+        "CHECK",
+        "COLLATE",
+        "COLUMN",
+        "COMMIT",
+        "CONSTRAINT",
+        "CREATE",
+        "CROSS",
+        "CURRENT_DATE",
+        "CURRENT_ROLE",
+        "CURRENT_TIME",
+        "CURRENT_TIMESTAMP",
+        "CURRENT_USER",
+        "DEFAULT",
+        "DEFERRABLE",
+        "DELETE",
+        "DESC",
+        "DISTINCT",
+        "DO",
+        "DROP",
+        "ELSE",
+        "END",
+        "ESCAPE",
+        "EXCEPT",
+        "EXISTS",
+        "FALSE",
+        "FETCH",
+        "FOR",
+        "FOREIGN",
+        "FROM",
+        "FULL",
+        "GRANT",
+        "GROUP",
+        "HAVING",
+        "IN",
+        "INDEX",
+        "INITIALLY",
+        "INNER",
+        "INSERT",
+        "INTERSECT",
+        "INTO",
+        "IS",
+        "ISNULL",
+        "JOIN",
+        "LATERAL",
+        "LEADING",
+        "LEFT",
+        "LIMIT",
+        "LOCALTIME",
+        "LOCALTIMESTAMP",
+        "NATURAL",
+        "NOT",
+        "NOTNULL",
+        "NULL",
+        "OFFSET",
+        "ON",
+        "ONLY",
+        "OR",
+        "ORDER",
+        "OUTER",
+        "OVERLAPS",
+        "PLACING",
+        "PRIMARY",
+        "REFERENCES",
+        "RETURNING",
+        "RIGHT",
+        "SELECT",
+        "SESSION_USER",
+        "SET",
+        "SIMILAR",
+        "SOME",
+        "SYMMETRIC",
+        "TABLE",
+        "THEN",
+        "TO",
+        "TRAILING",
+        "TRANSACTION",
+        "TRUE",
+        "UNION",
+        "UNIQUE",
+        "UPDATE",
+        "USER",
+        "USING",
+        "VALUES",
+        "VARIADIC",
+        "VERBOSE",
+        "WHEN",
+        "WHERE",
+        "WINDOW",
+        "WITH",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """What the model reads: a text, or the messages of a chat. ``shown`` of ``total`` tables are in it."""
+
+    text: Any
+    shown: int
+    total: int
+
+
+def describe_table(table: Table, schema: Schema, keys: Keys) -> str:
+    """Return a table as one CREATE statement in one line: names, types, primary and foreign keys."""
+    key = (table.schema, table.name)
+    primary = keys.primary.get(key, ())
+    references = {
+        reference.columns[0]: reference.table
+        for reference in keys.foreign.get(key, ())
+        if len(reference.columns) == 1
+    }
+    entries = []
+    for column in table.columns:
+        parts = [spell(column.name, schema)]
+        if column.type:
+            parts.append(" ".join(column.type.split())[:LONGEST_TYPE])
+        if primary == (column.name,):
+            parts.append("PRIMARY KEY")
+        if column.name in references:
+            parts.append(f"REFERENCES {_qualified(references[column.name], schema)}")
+        entries.append(" ".join(parts))
+    if len(primary) > 1:
+        entries.append(f"PRIMARY KEY ({', '.join(spell(name, schema) for name in primary)})")
+    for reference in keys.foreign.get(key, ()):
+        if len(reference.columns) > 1:
+            listed = ", ".join(spell(name, schema) for name in reference.columns)
+            entries.append(f"FOREIGN KEY ({listed}) REFERENCES {_qualified(reference.table, schema)}")
+    kind = "VIEW" if table.is_view else "TABLE"
+    return f"CREATE {kind} {_qualified(key, schema)} ({', '.join(entries)});"
+
+
+def spell(name: str, schema: Schema) -> str:
+    """Return a name as the dialect needs it written."""
+    plain = _PLAIN[schema.dialect or "sqlite"].fullmatch(name) and name.upper() not in _RESERVED
+    return name if plain else quoted(name)
+
+
+def _qualified(key: TableKey, schema: Schema) -> str:
+    place, name = key
+    if place is None or place in schema.default_schemas[: 2 if schema.dialect == "sqlite" else None]:
+        return spell(name, schema)
+    return f"{spell(place, schema)}.{spell(name, schema)}"
+
+
+def make_prompt(
+    question: str, database: Database, model: Any, tokenizer: Any, max_new_tokens: int, *, chat: bool
+) -> Prompt:
+    """Return the prompt for a model that knows nothing of the database.
+
+    Where its context does not hold all tables, those are shown whose words the question shares, as many as fit.
+    """
+    schema, keys = database.schema, database.keys()
+
+    def put(tables: Sequence[Table]) -> Any:
+        listed = "\n".join(describe_table(table, schema, keys) for table in tables)
+        task = (
+            f"A {database.product} database has these tables:\n\n{listed}\n\n"
+            f"Write one SELECT statement that answers this question, and nothing else: {question}"
+        )
+        return [{"role": "user", "content": task}] if chat else f"{task}\n\nSQL: "
+
+    room = context_of(model, tokenizer) - max_new_tokens
+
+    def fits(tables: Sequence[Table]) -> bool:
+        prompt = put(tables)
+        if chat:
+            prompt = tokenizer.apply_chat_template(prompt, tokenize=False, add_generation_prompt=True)
+        return len(tokenizer(prompt)["input_ids"]) <= room
+
+    return _fitting(question, schema, put, fits)
+
+
+def make_embedded_prompt(question: str, schema: Schema, tokenizer: Any, max_new_tokens: int) -> Prompt:
+    """Return the prompt of the model that comes with stackmask, for a database that it was not trained on."""
+    room = CONTEXT - max_new_tokens
+
+    def put(tables: Sequence[Table]) -> str:
+        return prompt_for(question, [(t.name, [c.name for c in t.columns]) for t in tables])
+
+    def fits(tables: Sequence[Table]) -> bool:
+        return len(tokenizer(put(tables))["input_ids"]) <= room
+
+    return _fitting(question, schema, put, fits)
+
+
+def _fitting(
+    question: str,
+    schema: Schema,
+    put: Callable[[Sequence[Table]], Any],
+    fits: Callable[[Sequence[Table]], bool],
+) -> Prompt:
+    """Show as many tables as fit, those nearest to the question, in the schema's order. Cost: log(tables) tries."""
+    tables = schema.tables
+    if fits(tables):
+        return Prompt(put(tables), len(tables), len(tables))
+    nearest = by_relevance(question, tables)
+    low, high = 0, len(tables)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if fits(_chosen(tables, nearest[:middle])) else (low, middle)
+    return Prompt(put(_chosen(tables, nearest[:low])), low, len(tables))
+
+
+def _chosen(tables: Sequence[Table], places: Sequence[int]) -> list[Table]:
+    return [tables[place] for place in sorted(places)]
+
+
+def by_relevance(question: str, tables: Sequence[Table]) -> list[int]:
+    """Return the places of tables, those that share most words with a question first.
+
+    A word of a table's name counts three times that of a column; a plural is its singular.
+    """
+    asked = _stems(question)
+    scores = []
+    for place, table in enumerate(tables):
+        columns = set().union(*(_stems(column.name) for column in table.columns)) if table.columns else set()
+        scores.append((-(3 * len(asked & _stems(table.name)) + len(asked & columns)), place))
+    return [place for _, place in sorted(scores)]
+
+
+def _stems(text: str) -> set[str]:
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", text)
+    return {word.lower().removesuffix("s") for word in _WORD.findall(spaced) if len(word) > 1}
+
+
+def context_of(model: Any, tokenizer: Any) -> int:
+    """Return how many tokens a model reads."""
+    positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    named = [n for n in (positions, getattr(tokenizer, "model_max_length", None)) if isinstance(n, int)]
+    return min([n for n in named if 0 < n < 10**9], default=UNKNOWN_CONTEXT)

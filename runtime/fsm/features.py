@@ -1,0 +1,69 @@
+"""What no finite automaton does: refuse it by name, before any work."""
+
+from __future__ import annotations
+
+from stackmask.grammar import ir
+from stackmask.grammar.ir import Expr, Rule, RuleSet
+from stackmask.grammar.ir.build import rebuild
+from stackmask.runtime.fsm.bounds import children_first
+from stackmask.runtime.fsm.errors import FsmError
+
+
+def check_features(rules: RuleSet) -> None:
+    """Refuse rules whose language depends on unbounded memory of the text.
+
+    Raises: FsmError with the rule, and all that is in its way.
+    """
+    for rule in rules.rules.values():
+        found = list(dict.fromkeys(why for expr in ir.walk(rule.body) if (why := _obstacle(expr))))
+        if found:
+            raise FsmError(
+                f"rule `{rule.name}` has {' and '.join(found)}, which no finite automaton does; "
+                "use the pushdown engine"
+            )
+
+
+def forget_keys(rules: RuleSet) -> RuleSet:
+    """Return the rules with the undeclared keys of open objects not remembered, so that they may repeat.
+
+    Everything else about objects stays: declared names come once, required ones must come.
+    Raises: FsmError where the keys of an open object are counted: those that are not remembered cannot be.
+    """
+    bodies: dict[str, Rule] = {}
+    for name, rule in rules.rules.items():
+        if any(isinstance(expr, ir.Keyed) and _counts(expr.spec) for expr in ir.walk(rule.body)):
+            raise FsmError(
+                f"rule `{name}` counts the keys of an open object (minProperties or maxProperties), "
+                "which cannot be done without remembering them; use the pushdown engine"
+            )
+        bodies[name] = Rule(name, _without_key_captures(rule.body), rule.span)
+    return RuleSet(bodies, rules.start, rules.initial, rules.sources)
+
+
+def _counts(spec: ir.KeySpec) -> bool:
+    return spec.open and (spec.min_count > 0 or spec.max_count is not None)
+
+
+def _without_key_captures(body: Expr) -> Expr:
+    done: dict[int, Expr] = {}
+    for expr in children_first(body):
+        items = tuple(done[id(child)] for child in ir.children(expr))
+        is_key = isinstance(expr, ir.Capture) and expr.action == "key"
+        done[id(expr)] = items[0] if is_key else rebuild(expr, items)
+    return done[id(body)]
+
+
+def _obstacle(expr: Expr) -> str:
+    match expr:
+        case ir.Capture(_, "key"):
+            return "an open object, whose undeclared keys must differ (additionalProperties: false "
+            "closes it, repeated_keys=True lets them repeat)"
+        case ir.Capture(_, "push"):
+            return "a capture (@push)"
+        case ir.Capture():
+            return "a capture with an action of its own"
+        case ir.Dynamic("top"):
+            return "text that repeats a capture (@top)"
+        case ir.Dynamic():
+            return "a dynamic rule"
+    return ""

@@ -1,0 +1,408 @@
+# distutils: language = c++
+"""The token index: for every state of an automaton the tokens that may come next, and where each leads.
+
+States that allow the same tokens for certain are found before any walk (``lookahead``); the vocabulary's
+trie is walked once for each such set of states. Rows are shared by content, and are bits or gaps between
+ids. Where a token leads is the automaton run over its bytes: that is a few loads, and takes no memory.
+"""
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memcmp, memcpy, memset
+from libcpp.vector cimport vector
+
+from stackmask.pda.memory.checked_vectors cimport enter, look_up, refill
+from stackmask.pda.vocabulary.token_trie cimport Trie
+from stackmask.runtime.fsm.dfa cimport NO_STATE, Dfa, copied, fill_bytes, fill_ints
+from stackmask.runtime.fsm.lookahead cimport find_alike
+
+from time import monotonic
+
+import numpy as np
+
+from stackmask.pda.errors import BudgetError
+from stackmask.runtime.fsm.errors import FsmBudgetError, FsmError, FsmFileError
+
+cdef enum:
+    SLOTS = 1024        # rows of the automaton that a walk keeps at hand, a power of two
+    CHECK_EVERY = 32    # walks between two looks at memory, time and signals
+    DENSE_SHARE = 2     # a row is sparse if its gaps take less than a half of its bits
+
+
+cdef extern from *:
+    """
+    static inline int sm_lowest_bit(unsigned int word) { return __builtin_ctz(word); }
+    """
+    int lowest_bit "sm_lowest_bit"(uint32_t word) noexcept nogil
+
+
+cdef int fill_words(vector[uint32_t]& out, array) except -1:
+    cdef const uint32_t[::1] view = np.ascontiguousarray(array, np.uint32)
+    cdef Py_ssize_t i
+    out.resize(view.shape[0])
+    for i in range(view.shape[0]):
+        out[i] = view[i]
+    return 0
+
+
+cdef struct Walk:
+    # rows of the automaton by byte, for the states met last: slot -> state, and 256 targets
+    vector[int32_t] holds
+    vector[int32_t] rows
+    vector[int32_t] path
+
+
+@cython.final
+cdef class TokenIndex:
+    """The allowed tokens of every state of an automaton. Immutable; safe to use from several threads.
+
+    ``special_ids``: for each special symbol of the automaton the tokens that it stands for.
+    Raises: FsmBudgetError if it does not fit in ``memory`` bytes; BudgetError after ``seconds``; FsmError if
+        a token is allowed both as text and as a special token, and leads to different places.
+    Cost: a walk of the trie per state (states that cannot differ share one). Without the interpreter's lock.
+    """
+
+    def __cinit__(self, Dfa dfa not None, TokenBytes texts not None, int32_t size, special_ids=()):
+        cdef int32_t k
+        if size < 1 or len(special_ids) != dfa.specials:
+            raise FsmFileError("its special tokens do not fit")
+        self.dfa = dfa
+        self.texts = texts
+        self.size = size
+        self.width = (size + 31) // 32
+        self.symbol_of = {}
+        for k, ids in enumerate(special_ids):
+            for token in ids:
+                if not 0 <= token < size or token in self.symbol_of:
+                    raise FsmFileError("its special tokens do not fit")
+                self.symbol_of[token] = k
+
+    # -- building ----------------------------------------------------------------------------------
+
+    @staticmethod
+    def build(Dfa dfa, TokenBytes texts, Trie trie, int32_t size, special_ids, memory, double seconds):
+        """Return the index of an automaton."""
+        cdef TokenIndex index = TokenIndex(dfa, texts, size, special_ids)
+        cdef vector[int32_t] block, row_of_block
+        cdef vector[uint32_t] bits
+        cdef Walk walk
+        cdef int32_t s, blocks, count, done = 0, slots = 1
+        cdef double deadline = monotonic() + seconds
+        cdef bint any_special = dfa.specials > 0
+        with nogil:
+            blocks = find_alike(dfa, trie.max_depth, block, deadline, seconds)
+        while slots < dfa.states and slots < SLOTS:
+            slots *= 2
+        refill(walk.holds, slots, NO_STATE)
+        walk.rows.resize(256 * <size_t>slots)
+        walk.path.resize(trie.max_depth + 1)
+        refill(row_of_block, blocks, NO_STATE)
+        index.row_of.resize(dfa.states)
+        for s in range(dfa.states):
+            if row_of_block[block[s]] == NO_STATE:
+                if done % CHECK_EVERY == 0:
+                    index.check_budget(done, blocks, memory, deadline, seconds)
+                with nogil:
+                    refill(bits, index.width, 0)
+                    count = walk_tokens(dfa, trie, s, &walk, bits)
+                    row_of_block[block[s]] = index.intern_row(bits, count)
+                done += 1
+            index.row_of[s] = row_of_block[block[s]]
+            if any_special:
+                index.add_specials(s, special_ids)
+        index.check_budget(max(done, 1), blocks, memory, deadline, seconds)
+        index.known.clear()
+        index.same_hash = vector[int32_t]()
+        index.words.shrink_to_fit()
+        index.gaps.shrink_to_fit()
+        return index
+
+    cdef int check_budget(
+        self, int32_t done, int32_t blocks, memory, double deadline, double seconds
+    ) except -1:
+        """Look at signals, time and memory in the middle of building."""
+        PyErr_CheckSignals()
+        held = self.nbytes
+        if held > memory or self.gaps.size() >= <size_t>0xFFFFFFFF:
+            estimate = max(held, held * blocks // max(done, 1))
+            raise FsmBudgetError(memory, estimate, self.dfa.states, "the token index does not fit")
+        if monotonic() > deadline:
+            raise BudgetError("max_seconds", seconds, "seconds to build the token index")
+
+    cdef int add_specials(self, int32_t state, special_ids) except -1:
+        """Give a state a row with the special tokens that may come there, if there are any."""
+        cdef vector[uint32_t] bits
+        cdef int32_t k, token, next, count = self.count[self.row_of[state]]
+        cdef bint changed = False
+        for k in range(self.dfa.specials):
+            next = self.dfa.special[<size_t>state * self.dfa.specials + k]
+            if next == NO_STATE:
+                continue
+            if not changed:
+                changed = True
+                refill(bits, self.width, 0)
+                self.write_row(self.row_of[state], bits.data())
+            for token in special_ids[k]:
+                if (bits[token >> 5] >> (token & 31)) & 1:
+                    if self.after_text(state, token) != next:
+                        raise FsmError(
+                            f"token {token} may come next both as text and as a special token, and leads to "
+                            "different places; the finite-state engine has one next state per token"
+                        )
+                else:
+                    bits[token >> 5] |= <uint32_t>1 << (token & 31)
+                    count += 1
+        if changed:
+            self.row_of[state] = self.intern_row(bits, count)
+        return 0
+
+    cdef int32_t intern_row(self, const vector[uint32_t]& bits, int32_t count) except -1 nogil:
+        """Return the number of the row with these tokens."""
+        cdef vector[uint8_t] coded
+        cdef uint64_t h = <uint64_t>0x9E3779B97F4A7C15
+        cdef int32_t w, last = -1, gap, row
+        cdef uint32_t word
+        cdef size_t limit = 4 * <size_t>self.width // DENSE_SHARE
+        cdef bint dense = <size_t>count > limit
+        for w in range(self.width):
+            word = bits[w]
+            if not word:
+                continue
+            h = (h ^ (<uint64_t>w << 32 | word)) * <uint64_t>0xFF51AFD7ED558CCD
+            h ^= h >> 32
+            if dense:
+                continue
+            while word:
+                gap = 32 * w + lowest_bit(word) - last
+                last += gap
+                while gap >= 128:
+                    coded.push_back(<uint8_t>(gap & 127 | 128))
+                    gap >>= 7
+                coded.push_back(<uint8_t>gap)
+                word &= word - 1
+        dense = dense or coded.size() > limit
+        row = look_up(self.known, h, 0) - 1
+        while row >= 0:
+            if self.count[row] == count and self.dense[row] == dense:
+                if dense:
+                    if memcmp(self.bits_of(row), bits.data(), 4 * <size_t>self.width) == 0:
+                        return row
+                elif (
+                    self.offset[row] + coded.size() <= self.gaps.size()
+                    and memcmp(self.gaps.data() + self.offset[row], coded.data(), coded.size()) == 0
+                ):
+                    # as many gaps, all equal
+                    return row
+            row = self.same_hash[row]
+        row = <int32_t>self.count.size()
+        self.same_hash.push_back(look_up(self.known, h, 0) - 1)
+        enter(self.known, h, row + 1)
+        self.count.push_back(count)
+        self.dense.push_back(dense)
+        if dense:
+            self.offset.push_back(<uint32_t>(self.words.size() // <size_t>self.width))
+            self.words.insert(self.words.end(), bits.begin(), bits.end())
+        else:
+            self.offset.push_back(<uint32_t>self.gaps.size())
+            self.gaps.insert(self.gaps.end(), coded.begin(), coded.end())
+        return row
+
+    # -- asking ------------------------------------------------------------------------------------
+
+    cdef void write_row(self, int32_t row, uint32_t* out) noexcept nogil:
+        """Write a row as bits."""
+        cdef const uint8_t* at
+        cdef int32_t token = -1, shift
+        if self.dense[row]:
+            memcpy(out, self.bits_of(row), 4 * <size_t>self.width)
+            return
+        memset(out, 0, 4 * <size_t>self.width)
+        at = self.gaps.data() + self.offset[row]
+        for _ in range(self.count[row]):
+            shift = 0
+            while at[0] & 128:
+                token += <int32_t>(at[0] & 127) << shift
+                shift += 7
+                at += 1
+            token += <int32_t>at[0] << shift
+            at += 1
+            out[token >> 5] |= <uint32_t>1 << (token & 31)
+
+    cdef int32_t after_text(self, int32_t state, int32_t token) noexcept nogil:
+        """Return where the bytes of a token lead; NO_STATE if it has none, or they may not come next."""
+        cdef uint32_t k
+        if token >= self.texts.size or self.texts.start[token] == self.texts.start[token + 1]:
+            return NO_STATE
+        for k in range(self.texts.start[token], self.texts.start[token + 1]):
+            state = self.dfa.step(state, self.texts.blob[k])
+            if state == NO_STATE:
+                break
+        return state
+
+    cdef int32_t after_token(self, int32_t state, int32_t token) except -2:
+        """Return where a token leads, as text or as a special token, or NO_STATE."""
+        cdef int32_t next = self.after_text(state, token)
+        if next == NO_STATE and self.dfa.specials:
+            symbol = self.symbol_of.get(token)
+            if symbol is not None:
+                next = self.dfa.special[<size_t>state * self.dfa.specials + <int32_t>symbol]
+        return next
+
+    def next_state(self, int32_t state, int32_t token):
+        """Return the state after a token, or -1 if it may not come next.
+
+        Raises: IndexError if there is no such state or token.
+        """
+        if not 0 <= state < self.dfa.states or not 0 <= token < self.size:
+            raise IndexError(f"no state {state}, or no token {token}")
+        return self.after_token(state, token)
+
+    def allowed_tokens(self, int32_t state):
+        """Return the tokens that may come next in a state, ascending; without stop tokens that end the text.
+
+        Raises: IndexError if there is no such state.
+        """
+        if not 0 <= state < self.dfa.states:
+            raise IndexError(f"no state {state}")
+        words = np.zeros(self.width, np.uint32)
+        cdef uint32_t[::1] view = words
+        self.write_row(self.row_of[state], &view[0])
+        return np.flatnonzero(np.unpackbits(words.view(np.uint8), bitorder="little"))
+
+    @property
+    def rows(self):
+        """The number of different rows."""
+        return self.count.size()
+
+    @property
+    def dense_rows(self):
+        """The number of rows that are kept as bits."""
+        return sum(self.dense)
+
+    @property
+    def nbytes(self):
+        """The size of the arrays, without the automaton's."""
+        return (
+            4 * (self.row_of.size() + self.count.size() + self.words.size() + self.offset.size())
+            + self.dense.size() + self.gaps.size()
+        )
+
+    @property
+    def transitions(self):
+        """How many pairs of a state and a token that may come next there are."""
+        cdef int64_t total = 0
+        cdef int32_t row
+        for row in self.row_of:
+            total += self.count[row]
+        return total
+
+    # -- files -------------------------------------------------------------------------------------
+
+    def arrays(self):
+        """Return the arrays by name, as copies."""
+        return {
+            "row_of": copied(self.row_of.data(), self.row_of.size(), np.int32),
+            "dense": copied(self.dense.data(), self.dense.size(), np.uint8),
+            "offset": copied(self.offset.data(), self.offset.size(), np.uint32),
+            "count": copied(self.count.data(), self.count.size(), np.int32),
+            "words": copied(self.words.data(), self.words.size(), np.uint32),
+            "gaps": copied(self.gaps.data(), self.gaps.size(), np.uint8),
+        }
+
+    def special_ids(self):
+        """Return for each special symbol the tokens that it stands for."""
+        ids = [[] for _ in range(self.dfa.specials)]
+        for token, symbol in self.symbol_of.items():
+            ids[symbol].append(token)
+        return ids
+
+    @staticmethod
+    def from_arrays(Dfa dfa, TokenBytes texts, int32_t size, special_ids, arrays):
+        """Return the index that has these arrays. Raises: FsmFileError if there is none."""
+        cdef TokenIndex index = TokenIndex(dfa, texts, size, special_ids)
+        fill_ints(index.row_of, arrays["row_of"])
+        fill_bytes(index.dense, arrays["dense"])
+        fill_ints(index.count, arrays["count"])
+        fill_bytes(index.gaps, arrays["gaps"])
+        fill_words(index.words, arrays["words"])
+        fill_words(index.offset, arrays["offset"])
+        index.check()
+        return index
+
+    cdef int check(self) except -1:
+        """Check that no row lies outside of the arrays or holds what is no token. Raises: FsmFileError."""
+        cdef size_t rows = self.count.size(), at
+        cdef int32_t row, shift, tail = self.size & 31
+        cdef int64_t token, gap
+        if self.row_of.size() != <size_t>self.dfa.states:
+            raise FsmFileError("its rows do not fit its states")
+        if self.dense.size() != rows or self.offset.size() != rows:
+            raise FsmFileError("its rows do not fit its states")
+        for row in self.row_of:
+            if not 0 <= row < <int32_t>rows:
+                raise FsmFileError("a state has no row")
+        for row in range(<int32_t>rows):
+            at = self.offset[row]
+            if self.dense[row]:
+                at *= <size_t>self.width
+                if at + <size_t>self.width > self.words.size():
+                    raise FsmFileError("a row lies outside")
+                if tail and self.words[at + self.width - 1] >> tail:
+                    raise FsmFileError("a row holds a token that there is not")
+                continue
+            token = -1
+            for _ in range(self.count[row]):
+                gap = 0
+                shift = 0
+                while True:
+                    if at >= self.gaps.size() or shift > 28:
+                        raise FsmFileError("a row lies outside")
+                    gap += <int64_t>(self.gaps[at] & 127) << shift
+                    shift += 7
+                    at += 1
+                    if not self.gaps[at - 1] & 128:
+                        break
+                token += gap
+                if not gap or token >= self.size:
+                    raise FsmFileError("a row holds a token that there is not")
+        return 0
+
+
+cdef int32_t walk_tokens(
+    Dfa dfa, Trie trie, int32_t state, Walk* walk, vector[uint32_t]& bits
+) except -1 nogil:
+    """Set the bits of the tokens that may come next in a state; return how many they are."""
+    cdef int32_t node = 1, nodes = trie.nodes, count = 0, depth, slot, k, next, token
+    cdef int32_t mask = <int32_t>walk.holds.size() - 1
+    cdef int32_t* path = walk.path.data()
+    cdef int32_t* row
+    path[0] = state
+    while node < nodes:
+        depth = trie.depth[node]
+        state = path[depth - 1]
+        slot = state & mask
+        row = walk.rows.data() + 256 * <size_t>slot
+        if walk.holds[slot] != state:
+            write_targets(dfa, state, row)
+            walk.holds[slot] = state
+        next = row[trie.byte[node]]
+        if next == NO_STATE:
+            node = trie.end[node]
+            continue
+        path[depth] = next
+        for k in range(trie.token_first[node], trie.token_first[node + 1]):
+            token = trie.tokens[k]
+            bits[token >> 5] |= <uint32_t>1 << (token & 31)
+            count += 1
+        node += 1
+    return count
+
+
+cdef void write_targets(Dfa dfa, int32_t state, int32_t* row) noexcept nogil:
+    """Write down where each byte leads from a state."""
+    cdef int32_t e, byte
+    memset(row, 0xFF, 256 * sizeof(int32_t))
+    for e in range(dfa.first[state], dfa.first[state + 1]):
+        for byte in range(dfa.low[e], dfa.high[e] + 1):
+            row[byte] = dfa.target[e]

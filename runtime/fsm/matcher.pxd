@@ -1,0 +1,33 @@
+# A place in an automaton. See matcher.pyx.
+from libc.stdint cimport int32_t, uint32_t
+from libcpp.vector cimport vector
+
+from stackmask.runtime.fsm.dfa cimport Dfa
+from stackmask.runtime.fsm.index cimport TokenIndex
+from stackmask.runtime.fsm.runs cimport FsmRuns
+from stackmask.runtime.matching.matcher cimport Rows
+from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
+from stackmask.runtime.matching.token_history cimport TokenHistory
+
+
+cdef class FsmMatcher(JumpCalls):
+    cdef readonly object compiled
+    cdef Dfa dfa
+    cdef TokenIndex index
+    cdef FsmRuns runs
+    cdef object info                    # what messages say of tokens
+    cdef tuple stop_ids
+    cdef vector[int32_t] history        # states after each accept call; history[0] is the start
+    cdef TokenHistory tokens            # what each accept call took
+    cdef bint terminated
+    cdef object refused                 # the last refusal: (state, bytes accepted, token or text)
+
+    cdef bint is_stop(self, int32_t token)
+    cdef int reserve(self) except -1
+    cdef int32_t here(self) noexcept
+    cdef void fill_row(self, int32_t state, uint32_t* words)
+    cdef bint every_allowed(self, const uint32_t* words) noexcept nogil
+    cdef tuple expected_at(self, int32_t state)
+    cdef void keep(self, size_t places) noexcept
+    cdef tuple lone_tokens(self)
+    cdef list fill_tree(self, tokens, parents, Rows* rows)

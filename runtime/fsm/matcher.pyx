@@ -1,0 +1,337 @@
+# distutils: language = c++
+"""The matcher over an automaton and its token index; the pushdown matcher can be asked the same."""
+
+cimport cython
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.string cimport memset
+
+from stackmask.pda.memory.checked_vectors cimport copy_items, make_room
+from stackmask.runtime.fsm.dfa cimport NO_STATE
+from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
+from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, open_rows, row_of
+from stackmask.runtime.matching.matcher cimport as_id
+from stackmask.runtime.matching.token_history cimport TokenHistory
+
+from operator import index
+
+import numpy as np
+
+from stackmask.runtime.jump_forward.jump_forward import FINAL, NOTHING, Plan
+from stackmask.runtime.matching.matcher import MatcherError
+from stackmask.runtime.matching.refusal import describe_refusal
+
+
+@cython.final
+cdef class FsmMatcher(JumpCalls):
+    """Follow one text through a finite automaton.
+
+    Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
+    other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
+    taken back.
+    """
+
+    def __cinit__(self, compiled, FsmMatcher origin=None):
+        if origin is not None and origin.compiled is not compiled:
+            raise MatcherError("a matcher can only be copied from one of the same compiled grammar")
+        self.compiled = compiled
+        self.index = compiled.index
+        self.runs = compiled.runs
+        self.dfa = self.index.dfa
+        self.info = compiled.info
+        self.stop_ids = self.info.stop_ids
+        if origin is None:
+            self.history.push_back(self.dfa.start)
+            self.tokens = TokenHistory(self.index.texts)
+            self.terminated = False
+        else:
+            copy_items(self.history, origin.history)
+            self.tokens = origin.tokens.copy()
+            self.terminated = origin.terminated
+
+    # -- following ---------------------------------------------------------------------------------
+
+    cdef bint is_stop(self, int32_t token):
+        return token in self.stop_ids
+
+    def accept_token(self, token):
+        """Advance by one token. Return False, and change nothing, if the token may not come next.
+
+        A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
+        here). Cost: a few loads per byte.
+        """
+        cdef int32_t id = as_id(token, self.index.size)
+        cdef int32_t state = self.history.back(), next
+        if self.terminated or id < 0:
+            self.refused = (state, 0, token)
+            return False
+        self.reserve()
+        next = self.index.after_token(state, id)
+        if next == NO_STATE:
+            if not (self.is_stop(id) and self.dfa.accepting[state]):
+                self.refused = (state, 0, token)
+                return False
+            self.terminated = True
+            next = state
+        self.history.push_back(next)
+        self.tokens.taken.push_back(id)
+        self.refused = None
+        return True
+
+    def accept_string(self, text):
+        """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
+        if it may not come next. Counts as one accept call."""
+        cdef bytes data
+        cdef int32_t state = self.history.back(), next
+        cdef Py_ssize_t i
+        if isinstance(text, str):
+            # a lone surrogate has no UTF-8; its three bytes are refused like any other wrong text
+            data = text.encode(errors="surrogatepass")
+        elif isinstance(text, (bytes, bytearray, memoryview)):
+            data = bytes(text)
+        else:
+            raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
+        if self.terminated:
+            self.refused = (state, 0, data)
+            return False
+        for i in range(len(data)):
+            next = self.dfa.step(state, <uint8_t>data[i])
+            if next == NO_STATE:
+                self.refused = (state, i, data)
+                return False
+            state = next
+        self.reserve()
+        self.history.push_back(state)
+        self.tokens.push_text()
+        self.refused = None
+        return True
+
+    cdef int reserve(self) except -1:
+        """Make room for one accept call: where there is no memory for it, nothing has changed."""
+        make_room(self.history)
+        self.tokens.reserve()
+        return 0
+
+    def rollback(self, count=1):
+        """Take back the last ``count`` accept calls.
+
+        Raises: MatcherError if there were fewer.
+        """
+        if not 0 <= count < self.history.size():
+            raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
+        if count:
+            self.keep(self.history.size() - <size_t>count)
+        self.refused = None
+
+    def fork(self):
+        """Return an independent matcher at the same place, history included."""
+        return FsmMatcher.__new__(FsmMatcher, self.compiled, self)
+
+    def reset(self):
+        """Go back to the start."""
+        self.refused = None
+        self.keep(1)
+
+    cdef void keep(self, size_t places) noexcept:
+        """Go back to the first places of the history."""
+        self.history.resize(places)
+        self.tokens.keep(places - 1)
+        self.terminated = False
+
+    def is_accepting(self):
+        """Tell whether the text so far is complete: the grammar may end here."""
+        return bool(self.dfa.accepting[self.history.back()])
+
+    def is_terminated(self):
+        """Tell whether a stop token was accepted."""
+        return self.terminated
+
+    @property
+    def accept_calls(self):
+        """The number of accept calls that can be rolled back."""
+        return self.history.size() - 1
+
+    @property
+    def state(self):
+        """The state of the automaton after the text so far."""
+        return self.history.back()
+
+    @property
+    def refusal(self):
+        """Why the last accept call was refused and what was expected instead; None if it was not refused."""
+        if self.refused is None:
+            return None
+        state, position, what = self.refused
+        return describe_refusal(what, position, self.terminated, self.info, *self.expected_at(state))
+
+    def expected_bytes(self):
+        """Return the bytes that may come next, as a set."""
+        return self.expected()[0]
+
+    def expected(self):
+        """Return (bytes, token ids, whether the text may end) for what may come next."""
+        return self.expected_at(self.history.back())
+
+    cdef tuple expected_at(self, int32_t state):
+        cdef int32_t e, symbol
+        allowed = set()
+        tokens = set()
+        if not self.terminated:
+            for e in range(self.dfa.first[state], self.dfa.first[state + 1]):
+                allowed.update(range(self.dfa.low[e], self.dfa.high[e] + 1))
+            for token, symbol in self.index.symbol_of.items():
+                if self.dfa.special[<size_t>state * self.dfa.specials + symbol] != NO_STATE:
+                    tokens.add(token)
+        return allowed, tokens, bool(self.dfa.accepting[state])
+
+    def describe(self):
+        """Return the current state as text, for debugging."""
+        return [f"state {self.history.back()}"]
+
+    # -- masks -------------------------------------------------------------------------------------
+
+    cdef int32_t here(self) noexcept:
+        """Return the state after the text so far, or NO_STATE after a stop token."""
+        if self.terminated:
+            return NO_STATE
+        return self.history.back()
+
+    cdef void fill_row(self, int32_t state, uint32_t* words):
+        """Write the mask of a state; NO_STATE allows nothing."""
+        cdef int32_t token
+        if state == NO_STATE:
+            memset(words, 0, 4 * <size_t>self.index.width)
+            return
+        self.index.write_row(self.index.row_of[state], words)
+        if self.dfa.accepting[state]:
+            for token in self.stop_ids:
+                words[token >> 5] |= <uint32_t>1 << (token & 31)
+
+    cdef bint every_allowed(self, const uint32_t* words) noexcept nogil:
+        cdef int32_t i, size = self.index.size
+        for i in range(size >> 5):
+            if words[i] != <uint32_t>0xFFFFFFFF:
+                return False
+        return not (size & 31) or words[size >> 5] == (<uint32_t>1 << (size & 31)) - 1
+
+    def fill_next_token_bitmask(self, mask, row=0):
+        """Write the tokens that may come next into a row of the mask.
+
+        Shapes: mask int32 (batch, ceil(vocab / 32)) or one row of it, a NumPy array or a CPU torch tensor,
+            contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
+        Returns: False when every token is allowed, so that the mask need not be applied.
+        Cost: a copy of the row, or a few nanoseconds per token where these are few.
+        After a stop token nothing is allowed.
+        """
+        cdef Rows rows
+        cdef uint32_t* words
+        open_rows(mask, &rows)
+        try:
+            words = row_of(&rows, row, self.index.width)
+            self.fill_row(self.here(), words)
+            return not self.every_allowed(words)
+        finally:
+            close_rows(&rows)
+
+    def fill_draft_bitmask(self, tokens, parents, mask):
+        """Write the masks along a tree of draft tokens, without moving.
+
+        ``parents[i]`` is the index of the draft token before token i, or -1 for the current position; parents
+        come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
+        token i (empty if it or one before it is refused, or if it is a stop token).
+        Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
+        Returns: a list of bools, whether each draft token is accepted.
+        """
+        cdef Rows rows
+        if len(tokens) != len(parents):
+            raise MatcherError(f"{len(tokens)} draft tokens, but {len(parents)} parents")
+        open_rows(mask, &rows)
+        try:
+            if rows.rows < <Py_ssize_t>len(tokens) + 1:
+                raise MatcherError(
+                    f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}"
+                )
+            return self.fill_tree(tokens, parents, &rows)
+        finally:
+            close_rows(&rows)
+
+    cdef list fill_tree(self, tokens, parents, Rows* rows):
+        cdef list places = []
+        cdef list accepted = []
+        cdef int32_t state, next, token, i
+        cdef int32_t here = self.here()
+        self.fill_row(here, row_of(rows, 0, self.index.width))
+        for i in range(<int32_t>len(tokens)):
+            token = as_id(tokens[i], self.index.size)
+            parent = index(parents[i])
+            if not -1 <= parent < i:
+                raise MatcherError(f"parent {parent} of draft token {i} does not come before it")
+            state = here if parent < 0 else places[parent]
+            next = NO_STATE
+            ok = False
+            if state != NO_STATE and token >= 0:
+                next = self.index.after_token(state, token)
+                ok = next != NO_STATE or (self.is_stop(token) and self.dfa.accepting[state])
+            places.append(next)
+            accepted.append(bool(ok))
+            self.fill_row(next, row_of(rows, i + 1, self.index.width))
+        return accepted
+
+    def mask_rows(self, max_rows=4, max_tokens=12):
+        """Return the mask whole: the rows of an index are not kept as bits. See ``runtime.mask_rows``."""
+        from stackmask.runtime.matching.row_references import MaskRows
+
+        row = np.zeros(self.index.width, dtype=np.int32)
+        self.fill_next_token_bitmask(row)
+        return MaskRows(self.index, 0, (), (), row.tobytes() if row.any() else None)
+
+    # -- forced text -------------------------------------------------------------------------------
+
+    def must_stop(self):
+        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        if self.terminated or not self.is_accepting():
+            return False
+        return bool(self.runs.run(self.history.back() + 1)[2] == FINAL)
+
+    def find_jump_forward_bytes(self):
+        """Return (the bytes that must come next, as far as they end with a character; those after that).
+
+        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
+        the first bytes are the rest of it. Cost: a look at the merged path of the state.
+        """
+        cdef Py_ssize_t whole
+        cdef int32_t state = self.history.back(), after
+        if self.terminated:
+            return b"", b""
+        if self.history.size() == 1 and self.info.strip_first_space:
+            # the blank that may come first is not part of the text
+            after = self.dfa.step(state, 0x20)
+            if after != NO_STATE:
+                state = after
+        text, whole, _, _, _ = self.runs.run(state + 1)
+        return text[:whole], text[whole:]
+
+    cdef object find_plan(self, object context_ids):
+        if self.terminated:
+            return NOTHING
+        prompt = self.tokens.count_before(context_ids) if len(context_ids) else 0
+        if prompt is None:
+            raise MatcherError("the context does not end with the tokens that were accepted last")
+        encoder = self.compiled.vocabulary.encoder
+        if encoder is None:
+            return Plan(0, self.lone_tokens())
+        with self.compiled.jumping:
+            return self.compiled.planner.plan(encoder, self.history.back() + 1, self.tokens, prompt > 0)
+
+    cdef tuple lone_tokens(self):
+        """Return the tokens that come one after the other as the only one allowed, without a tokenizer."""
+        cdef list forced = []
+        cdef int32_t state = self.history.back(), token
+        cdef set seen = set()
+        while not self.terminated and not self.dfa.accepting[state] and state not in seen:
+            seen.add(state)
+            if self.index.count[self.index.row_of[state]] != 1:
+                break
+            token = self.index.allowed_tokens(state)[0]
+            forced.append(token)
+            state = self.index.after_token(state, token)
+        return tuple(forced)

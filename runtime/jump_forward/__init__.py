@@ -1,0 +1,1 @@
+"""Forced text: what must come next, as a string or as tokens."""

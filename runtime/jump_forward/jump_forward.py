@@ -1,0 +1,447 @@
+"""Jump-forward: the tokens that stand for forced text, such as the tokenizer itself would write them.
+
+Forced text is encoded together with the tokens before it (a window of them, from a place that no token spans). A
+token is proposed only if its end stays where it is whatever may follow. Let N be the end of the forced text.
+
+- A token can stand across N only if it begins with the last n bytes before N and goes on with what the grammar
+  allows there. For each such n (``ForcedRuns.crossings``) the text up to N - n is encoded as well: what all these
+  encodings begin with in common is what stays. That is exact for tokenizers whose encoding of a text up to one of its
+  token boundaries does not depend on what follows: merges by rank, unigrams, longest matches.
+- Pre-tokenizers look ahead as well: blanks before a word, contractions, digits. Where all of the text would be
+  proposed, it is encoded with one character of each kind that may follow, and only what stays is proposed.
+
+Tokens that were written before are kept up to the last boundary that the new encoding shares with them.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+from itertools import accumulate
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder
+
+if TYPE_CHECKING:
+    from stackmask.pda.forced.forced_text import ForcedRuns
+    from stackmask.pda.vocabulary.token_bytes import TokenBytes
+    from stackmask.runtime.fsm.runs import FsmRuns
+    from stackmask.runtime.matching.matcher import Matcher
+    from stackmask.runtime.matching.token_history import TokenHistory
+
+BRANCH, TOKEN, FINAL = 0, 1, 2  # what comes behind a run
+
+WINDOW = 64  # bytes before the forced text that are encoded with it, at least, if there are so many
+WIDER = 8  # how much wider a window gets that was not enough
+MAX_PLANS = 4096  # proposals that are remembered per family
+MAX_SEGMENTS = 64  # forced special tokens in one proposal
+MAX_TRIED = 16  # tokens across the end of the forced text that are tried out one by one
+MAX_TOKEN = 1 << 10  # bytes before the end in which a token across it may begin
+MAX_LONE = 1024  # tokens in one proposal that is made without a tokenizer
+SHORT = 48  # bytes of a text whose encoding is remembered for all grammars
+NEAR = 8  # bytes before the end that are always encoded with what may follow
+BLANK = 0x20
+MARKS = b'"{}[](),:;'
+FEW = 8  # first bytes of which all are tried
+DIGITS = 3  # in a row that a tokenizer may take together
+FOLLOWERS = 1024  # places whose possible next characters are remembered
+
+# one character of each kind that pre-tokenizers tell apart; the first of each that may come is tried
+_KINDS = (
+    *("tsrmdlv" + "abcefghijknopquwxyz", "TSRMDLV" + "ABCEFGHIJKNOPQUWXYZ", "0123456789"),
+    *(" ", "\n", "\r", "\t", "'", '"{}[](),:;.!?-+*/=<>_\\#@&|%$^~`'),
+    *("é", "中", "\u0301", "\u00a0", "٣", "—", "€😀"),
+)
+# the kinds that are tried behind a mark: there others split as one of these does
+_BEHIND_MARKS = tuple(_KINDS[i] for i in (0, 1, 2, 3, 4, 7, 8, 10))
+_ENDINGS = ("ll", "re", "ve")  # contractions of two letters
+
+
+class Plan(NamedTuple):
+    """Tokens to take back and tokens to append; ``reason`` says what stood in the way where there are none."""
+
+    rollback: int
+    tokens: tuple[int, ...]
+    reason: str = ""
+
+
+NOTHING = Plan(0, (), "nothing is forced")
+UNDECIDED = Plan(0, (), "what follows may change the tokens")
+UNENCODABLE = Plan(0, (), "the tokenizer does not encode the text byte by byte")
+FIRST_TOKEN = Plan(0, (), "the first token may or may not begin with a blank")
+KEEPS = Plan(0, (), "tokens would have to be taken back")
+
+
+class Written(NamedTuple):
+    """An encoding: ids, and where each begins and ends in the text; the last one ends with it."""
+
+    ids: list[int]
+    bounds: list[
+        int
+    ]  # one more than ids; the first is -1 where the tokenizer has put a blank before the text
+
+
+class JumpPlanner:
+    """Make proposals for one family of configurations, or one automaton. One thread at a time may use it.
+
+    ``texts``: the bytes of the vocabulary's tokens. ``strip``: one blank before the text is not part of it.
+    """
+
+    def __init__(self, forced: ForcedRuns | FsmRuns, texts: TokenBytes, strip: bool) -> None:
+        self.forced = forced
+        self._texts = texts
+        self._strip = strip
+        self._encoder: Encoder | None = None
+        self._problem = ""  # what the tokenizer has raised last
+        self._plans: dict[tuple[int, tuple[int, ...], bool], Plan] = {}
+        self._followers: dict[tuple[int, bool], list[bytes]] = {}
+        self.encodings = 0  # texts that were encoded
+
+    def _use(self, encoder: Encoder) -> None:
+        """Take another encoder than before: what is remembered was made with that one."""
+        self._encode, self._encode_short = encoder.encode, encoder.encode_short
+        self._composes = encoder.composes
+        self._looks_around = encoder.looks_around
+        self._problem = ""
+        self._adds_blank = self._finds_blank()
+        self._plans.clear()
+        self._encoder = encoder
+
+    def plan(self, encoder: Encoder, config: int, history: TokenHistory, prompted: bool) -> Plan:
+        """Return the proposal at a place, after the tokens of a history; ``prompted``: a prompt stands before them.
+
+        Cost: a lookup if the place was met after the same tokens; else tens of microseconds, most of them the
+            tokenizer's, whatever the length of the text.
+        """
+        if encoder is not self._encoder:
+            self._use(encoder)
+        begin = config
+        blank = b""
+        if self._strip and history.is_empty():
+            begin = self.forced.after(config, b" ")
+            if not begin:
+                return NOTHING
+            blank = b" "
+        text, _, kind, _, _ = self.forced.run(begin)
+        if not text and kind != TOKEN:
+            return NOTHING
+        if blank and prompted:
+            return FIRST_TOKEN
+        size = WINDOW
+        while True:
+            ids, begins = history.window(size)
+            key = (config, ids, begins)
+            plan = self._plans.get(key)
+            if plan is None:
+                plan = self._make(begin, blank, ids, begins)
+                if plan is not None or begins:
+                    if len(self._plans) >= MAX_PLANS:
+                        self._plans.clear()
+                    plan = self._plans[key] = plan or UNDECIDED
+            if plan is not None:
+                return plan
+            size *= WIDER
+
+    def _make(self, config: int, blank: bytes, ids: Sequence[int], begins: bool) -> Plan | None:
+        """Make a proposal from a window; None if the window shares no boundary with its new encoding."""
+        parts = [self._texts[token] or b"" for token in ids]
+        bounds = list(accumulate(map(len, parts), initial=0))
+        before = b"".join(parts)
+        cut = self._last_word(before, bounds, len(before) - NEAR)
+        if cut:
+            # no token stands across it: the same tokens are before it, whatever is written behind
+            before, begins = before[cut:], True
+            bounds = [bound - cut for bound in bounds[bounds.index(cut) :]]
+        plan = self._segment(config, blank, before, bounds, begins)
+        if plan is None or isinstance(plan, Plan):
+            return plan
+        rollback, tokens, after = plan
+        for _ in range(MAX_SEGMENTS):
+            if after is None:
+                break
+            # a special token was forced: the text behind it is encoded by itself
+            following = self._segment(after, b"", b"", [0], True)
+            if following is None or isinstance(following, Plan):
+                break
+            _, more, after = following
+            tokens += more
+        return Plan(rollback, tuple(tokens))
+
+    def _segment(
+        self, config: int, blank: bytes, before: bytes, bounds: list[int], begins: bool
+    ) -> tuple[int, list[int], int | None] | Plan | None:
+        """Return (rollback, tokens, configuration after a forced special token) up to the end of a run."""
+        run, whole, kind, token, end = self.forced.run(config)
+        special: list[int] = []
+        if kind == TOKEN:
+            special = [token]
+            if not run:
+                return 0, special, end
+        closed = kind in (TOKEN, FINAL)
+        if closed and whole < len(run):
+            return UNENCODABLE
+        text = before + blank + run[:whole]
+        here = len(before)
+        if len(text) == here:
+            return UNDECIDED if run else NOTHING
+        self._problem = ""
+        made = self._written(text)
+        if made is None:
+            return Plan(0, (), f"the tokenizer fails: {self._problem}") if self._problem else UNENCODABLE
+        stable = len(text)
+        if not closed:
+            stable = self._stable(text, made, here, self.forced.after(config, run[:whole]))
+        if stable <= here:
+            return UNDECIDED
+        common = _common(made, bounds, begins)
+        if common is None:
+            return None
+        first, at = common
+        last = made.bounds.index(stable)
+        return at, made.ids[first:last] + special, end if kind == TOKEN else None
+
+    def _stable(self, text: bytes, made: Written, here: int, config: int) -> int:
+        """Return the last boundary of an encoding that no legal next text moves; 0 if that is not beyond ``here``."""
+        size = len(text)
+        crossings = self.forced.crossings(text[-MAX_TOKEN:], config, MAX_TRIED)
+        longest = crossings[-1][0] if crossings else 0
+        cut = self._last_word(text, made.bounds, size - longest - NEAR)
+        first = made.bounds.index(cut) if cut else 0
+        # only the last words are encoded with what may follow: on the left of them nothing moves
+        text = text[cut:]
+        end = Written(made.ids[first:], [bound - cut for bound in made.bounds[first:]]) if cut else made
+        size -= cut
+        stable = size
+        here -= cut
+        for length, tokens in crossings:
+            place = size - length
+            if place >= stable or (tokens and not self._is_written(text, place, tokens)):
+                continue
+            stable = place if place in end.bounds else min(stable, self._agreed(end, text[:place], place))
+            if stable <= here:
+                return 0
+        mark = self._composes and self._may_compose(text, config)
+        if mark:
+            place = size - 1
+            while place and text[place] & 0xC0 == 0x80:
+                place -= 1
+            stable = min(stable, self._agreed(end, text[:place], place))
+            if stable <= here:
+                return 0
+        kinds = _BEHIND_MARKS if text[-1] in MARKS else _KINDS
+        for follower in self._followers_at(config, kinds):
+            if len(follower) == 2 and follower.isalpha() and text[-1:] != b"'":
+                continue
+            if mark and _is_mark(follower):
+                continue
+            stable = min(stable, self._agreed(end, text + follower, stable))
+            if stable <= here:
+                return 0
+        return cut + max(bound for bound in end.bounds if bound <= max(stable, 0))
+
+    def _last_word(self, text: bytes, bounds: list[int], limit: int) -> int:
+        """Return the last boundary before a place where a word begins with its blank, or a mark follows a letter or
+        digit, and across which no token can stand; 0 if there is none.
+
+        Pre-tokenizers begin anew there, whatever follows, and so do merges. A tokenizer that puts a blank before every
+        text can only be asked from a blank on.
+        """
+        for bound in reversed(bounds):
+            if (
+                0 < bound < limit
+                and (
+                    (text[bound] == BLANK and text[bound - 1] > BLANK)
+                    or (not self._adds_blank and text[bound] in MARKS and text[bound - 1 : bound].isalnum())
+                )
+                and self.forced.is_free(text, bound)
+            ):
+                return bound
+        return 0
+
+    def _is_written(self, text: bytes, place: int, tokens: Sequence[int]) -> bool:
+        """Tell whether the tokenizer would write one of the tokens at a place of the text."""
+        if self._looks_around:
+            return True
+        for token in tokens:
+            whole = text[:place] + (self._texts[token] or b"")
+            made = None if _is_cut_short(whole) else self._written(whole)
+            if made is None or (len(made.bounds) > 1 and made.bounds[-2] == place):
+                return True
+        return False
+
+    def _agreed(self, made: Written, text: bytes, limit: int) -> int:
+        """Return the last boundary up to ``limit`` before which two encodings are the same."""
+        while text and _is_cut_short(text):
+            text = text[:-1]
+        other = self._written(text)
+        if other is None:
+            return 0
+        agreed = 0
+        for mine, its, bound, its_bound in zip(
+            made.ids, other.ids, made.bounds[1:], other.bounds[1:], strict=False
+        ):
+            if mine != its or bound != its_bound or bound > limit:
+                break
+            agreed = bound
+        return agreed
+
+    def _written(self, text: bytes) -> Written | None:
+        """Encode a text; None if it is no UTF-8, or if the tokens do not spell it."""
+        if self._adds_blank and text[:1] == b" ":
+            # with a blank of its own in front of the rest, unless that begins with one
+            return self._spelled(text[1:], text) or self._spelled(text, text)
+        return self._spelled(text, text)
+
+    def _spelled(self, given: bytes, text: bytes) -> Written | None:
+        """Encode what is given for a text; None if the tokens do not spell the text."""
+        texts = self._texts
+        ids = self._ids_of(given)
+        size = len(texts)
+        parts = [texts[token] if 0 <= token < size else None for token in ids]
+        if None in parts:
+            return None
+        spelled = b"".join(parts)  # type: ignore[arg-type]
+        place = 0
+        if spelled != text:
+            if not self._adds_blank or spelled != b" " + text:
+                return None
+            place = -1
+        bounds = [place]
+        for part in parts:
+            place += len(part)  # type: ignore[arg-type]
+            bounds.append(place)
+        return Written(ids, bounds)
+
+    def _ids_of(self, text: bytes) -> list[int]:
+        """Encode a text; -1 if the tokenizer cannot."""
+        self.encodings += 1
+        try:
+            encode = self._encode_short if len(text) <= SHORT else self._encode
+            return list(encode(text.decode()))
+        except Exception as error:  # noqa: BLE001  # of whatever kind tokenizers raise where they have no token
+            if not isinstance(error, UnicodeDecodeError):
+                self._problem = f"{type(error).__name__}: {error}"
+            return [-1]
+
+    def _finds_blank(self) -> bool:
+        """Tell whether the tokenizer puts a blank before every text."""
+        ids = self._ids_of(b"a")
+        size = len(self._texts)
+        return b"".join([self._texts[i] or b"" for i in ids if 0 <= i < size]) == b" a"
+
+    def _followers_at(self, config: int, kinds: tuple[str, ...]) -> list[bytes]:
+        """Return what may come next, for tokenizers that look ahead: a character of each kind, or of each first byte
+        where these are few; digits also by two and three, since some tokenizers count them from the right."""
+        found = self._followers.get((config, kinds is _KINDS))
+        if found is None:
+            after = self.forced.after
+            leads = self.forced.leads(config, FEW + 1)
+            if len(leads) <= FEW:
+                found = [self._character(config, bytes([lead])) for lead in leads]
+            else:
+                found = [first for kind in kinds if (first := self._first_of(config, kind))]
+            digits = next((made for made in found if made.isdigit()), b"")
+            while digits and len(digits) < DIGITS:
+                more = self._first_of(after(config, digits), _KINDS[2])
+                if not more:
+                    break
+                digits += more
+                found.append(digits)
+            found += [ending.encode() for ending in _ENDINGS if after(config, ending.encode())]
+            if len(self._followers) >= FOLLOWERS:
+                self._followers.clear()
+            self._followers[config, kinds is _KINDS] = found
+        return found
+
+    def _first_of(self, config: int, characters: str) -> bytes:
+        """Return the first of some characters that may come; nothing if none may."""
+        for character in characters:
+            if self.forced.after(config, character.encode()):
+                return character.encode()
+        return b""
+
+    def _character(self, config: int, text: bytes) -> bytes:
+        """Return a character that may come and begins with a byte; what there is of it, if none is found."""
+        while _is_cut_short(text):
+            here = self.forced.after(config, text)
+            more = next((b for b in range(0x80, 0xC0) if self.forced.after(here, bytes([b]))), None)
+            if more is None:
+                break
+            text += bytes([more])
+        return text
+
+    def _may_compose(self, text: bytes, config: int) -> bool:
+        """Tell whether a mark that may come could become one character with the last one."""
+        start = len(text) - 1
+        while start > 0 and text[start] & 0xC0 == 0x80:
+            start -= 1
+        last = text[start:].decode(errors="replace")
+        if (
+            last not in _composable()
+            and not "\u1100" <= last <= "\u11ff"
+            and not "\uac00" <= last <= "\ud7a3"
+        ):
+            return False
+        # marks begin with one of these bytes
+        return any(self.forced.after(config, bytes([lead])) for lead in range(0xCC, 0xF1))
+
+
+@cache
+def _composable() -> frozenset[str]:
+    """Return the characters that canonical composition joins with a next one (Unicode, UAX 15)."""
+    found = set()
+    for point in (*range(0xC0, 0x3100), *range(0x11000, 0x11A00)):
+        parts = unicodedata.decomposition(chr(point)).split()
+        if len(parts) == 2 and not parts[0].startswith("<"):
+            found.add(chr(int(parts[0], 16)))
+            found.add(chr(point))
+    return frozenset(found)
+
+
+def _common(made: Written, bounds: list[int], begins: bool) -> tuple[int, int] | None:
+    """Return (index in the new encoding, tokens to take back) at the last boundary that both have, or None.
+
+    The beginning of a window counts only if the text begins there (``begins``).
+    """
+    ends = {bound: i for i, bound in enumerate(made.bounds)}
+    for back, bound in enumerate(reversed(bounds)):
+        i = ends.get(bound)
+        if i is not None and (bound or begins):
+            return i, back
+    return None
+
+
+def _is_mark(text: bytes) -> bool:
+    """Tell whether a character may become one with that before it."""
+    return unicodedata.category(text.decode(errors="replace")[0])[0] == "M"
+
+
+def _is_cut_short(text: bytes) -> bool:
+    """Tell whether a text ends inside a character."""
+    for back in range(1, min(4, len(text)) + 1):
+        byte = text[-back]
+        if byte & 0xC0 == 0x80:
+            continue
+        need = 4 if byte >= 0xF0 else 3 if byte >= 0xE0 else 2 if byte >= 0xC0 else 1
+        return need > back
+    return False
+
+
+def lone_tokens(matcher: Matcher, size: int) -> list[int]:
+    """Return the tokens that come one after the other as the only one allowed; moves the matcher.
+
+    That needs no tokenizer: nothing else could have been written.
+    """
+    forced: list[int] = []
+    row = np.zeros(-(-size // 32), dtype=np.int32)
+    while len(forced) < MAX_LONE and not matcher.is_terminated() and not matcher.is_accepting():
+        matcher.fill_next_token_bitmask(row)
+        allowed = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little"))
+        if len(allowed) != 1:
+            break
+        forced.append(int(allowed[0]))
+        matcher.accept_token(forced[-1])
+    return forced

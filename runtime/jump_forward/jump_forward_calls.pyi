@@ -1,0 +1,31 @@
+"""The calls about forced text that the matchers of both engines have."""
+
+from collections.abc import Sequence
+
+from stackmask.runtime.jump_forward.jump_forward import Plan
+
+class JumpCalls:
+    """What a matcher says of forced text, made of ``find_jump_forward_bytes`` and of its plans."""
+
+    def find_jump_forward_string(self) -> str:
+        """Return the text that must come next, up to the next branch or end, in whole characters.
+
+        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
+        """
+
+    def find_jump_forward_tokens(
+        self, context_ids: Sequence[int] = (), *, max_rollback: int | None = None
+    ) -> tuple[int, list[int]]:
+        """Return (how many tokens to take back, tokens to append then), such as the tokenizer would write the
+        forced text; (0, []) where nothing is forced, or nothing is sure.
+
+        A token is proposed only if its right edge stays where it is whatever may follow. ``context_ids``: the
+        prompt, if there is one, and the tokens so far; tokens of the prompt are never taken back. With
+        ``max_rollback``, no proposal that takes back more. The vocabulary must know its tokenizer
+        (``Vocabulary.with_encoder``); else only tokens are proposed that are the single one allowed.
+        Raises: MatcherError if the context does not end with the tokens accepted.
+        Cost: a lookup for a place met before, else tens of microseconds, whatever the length of the context.
+        """
+
+    def plan_jump(self, context_ids: Sequence[int] = (), max_rollback: int | None = None) -> Plan:
+        """Do as ``find_jump_forward_tokens``, and say why where nothing is proposed."""

@@ -1,0 +1,214 @@
+# distutils: language = c++
+"""The masks of a batch of matchers in one call.
+
+Where masks are finished, a batch is as many copies of rows: these need no interpreter, and may be shared with
+threads. What has to be made is made in this thread, one mask after the other, under the lock of its store.
+"""
+
+from libc.stdint cimport int32_t, uint32_t
+from libc.string cimport memset
+from libcpp.vector cimport vector
+
+from stackmask.pda.masks.engine cimport MaskStore
+from stackmask.pda.memory.bitmask_ops cimport copy_words
+from stackmask.pda.masks.assembly.mask_cache cimport NO_MASK, PATCHED, Patch, Patched
+from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_at, row_of
+from stackmask.runtime.matching.matcher cimport Matcher
+from stackmask.runtime.matching.row_threads cimport RowThreads, row_threads
+
+from operator import index
+
+from stackmask.runtime.matching.mask_buffer import MatcherError
+
+cdef enum:
+    CHUNK_BYTES = 1 << 17       # that a thread takes at a time: a few microseconds
+    THREAD_BYTES = 1 << 20      # that are worth a thread: to wake one takes as long as some dozen copies
+    MAX_THREADS = 256
+
+
+cdef struct Copy:
+    # a finished mask, and where it goes
+    const uint32_t* row         # or NULL: nothing
+    const Patch* patches        # words that differ from it
+    const int32_t* stops        # tokens to be added
+    int32_t patch_count
+    int32_t stop_count
+    uint32_t* words
+    bint all_allowed            # found when it was written
+
+
+cdef struct Copies:
+    Copy* items
+    int32_t width
+    int32_t size                # of the vocabulary
+
+
+cdef void write_copies(void* context, size_t first, size_t last) noexcept nogil:
+    """Write some of the masks. Threads call this, so it touches nothing but its own rows."""
+    cdef Copies* copies = <Copies*>context
+    cdef Copy* copy
+    cdef int32_t k, token
+    cdef size_t i
+    for i in range(first, last):
+        copy = &copies.items[i]
+        copy_words(copy.words, copy.row, copies.width)
+        for k in range(copy.patch_count):
+            copy.words[copy.patches[k].word] = copy.patches[k].bits
+        for k in range(copy.stop_count):
+            token = copy.stops[k]
+            copy.words[token >> 5] |= <uint32_t>1 << (token & 31)
+        copy.all_allowed = every_allowed(copy.words, copies.size)
+
+
+cdef bint write_all(vector[Copy]& copies, Matcher matcher, int threads) except -1:
+    """Write finished masks and forget the list. Return whether some mask leaves out a token.
+
+    ``matcher`` is one of their store, whose lock is held: what they are copied from stays.
+    """
+    cdef Copies all
+    cdef RowThreads* helpers = NULL
+    cdef size_t i, row_bytes = 4 * <size_t>matcher.masks.width + 1
+    cdef size_t worth = copies.size() * row_bytes // THREAD_BYTES
+    cdef bint needed = False
+    all.items = copies.data()
+    all.width = matcher.masks.width
+    all.size = matcher.size
+    if worth < <size_t>threads:
+        threads = <int>worth
+    if threads > 1:
+        helpers = row_threads()
+    with nogil:
+        if helpers != NULL:
+            helpers.run(write_copies, &all, copies.size(), CHUNK_BYTES // row_bytes + 1, threads - 1)
+        else:
+            write_copies(&all, 0, copies.size())
+    for i in range(copies.size()):
+        needed = needed or not copies[i].all_allowed
+    copies.clear()
+    return needed
+
+
+cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
+    """Note where the mask of a matcher is copied from. Return False if it is not finished."""
+    cdef MaskStore masks = matcher.masks
+    cdef int32_t config = matcher.history.back(), whole
+    cdef Patched patched
+    if matcher.terminated:
+        return False
+    whole = masks.finished(matcher.family, config)
+    if whole == NO_MASK:
+        return False
+    copy.patches = NULL
+    copy.patch_count = copy.stop_count = 0
+    copy.stops = matcher.stops.data()
+    if whole >= 0:
+        copy.row = masks.rows[whole]
+    else:
+        patched = masks.patched[PATCHED - whole]
+        copy.row = masks.rows[patched.base] if patched.base >= 0 else NULL
+        copy.patches = masks.patches.data() + patched.first
+        copy.patch_count = patched.count
+    if matcher.family.configs[config].accepting:
+        copy.stop_count = <int32_t>matcher.stops.size()
+    return True
+
+
+cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number) except -1:
+    """Write a mask that is not finished. Return whether it leaves out a token. An error names the matcher."""
+    try:
+        matcher.fill_row(matcher.history.back(), matcher.terminated, words)
+    except Exception as error:
+        if hasattr(error, "add_note"):
+            error.add_note(f"while the mask of matcher {number} of a batch was made")
+        raise
+    return not every_allowed(words, matcher.size)
+
+
+cdef bint are_distinct(rows) except -1:
+    return rows is None or len({index(row) for row in rows}) == len(rows)
+
+
+def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
+    """Write the masks of a batch of matchers in one call.
+
+    ``rows[i]`` is the row of matcher i, by default i. A matcher that is None allows every token. ``threads``:
+    how many may copy finished masks, the calling one included; more than one is used where a batch has a
+    megabyte for each (65 rows of 128,000 tokens). Masks that must be made are made in the calling thread.
+    Shapes: mask int32 (batch, ceil(vocab / 32)), a NumPy array or a CPU torch tensor, contiguous.
+    Returns: False when every row allows every token.
+    Raises: MatcherError if a row does not fit. An error in making a mask has a note with the number of its
+        matcher, and other rows may not be written then.
+    Cost: the copy of a row for each mask that is finished; the lock of a compiler is held meanwhile.
+    """
+    cdef Rows view
+    cdef Matcher matcher
+    cdef Matcher last = None            # whose lock is held
+    cdef bint needed = False, waits, done = False
+    cdef Py_ssize_t i
+    cdef size_t k
+    cdef int32_t width
+    cdef int most
+    cdef Copy copy
+    cdef uint32_t* words
+    cdef vector[Copy] copies
+    cdef vector[uint32_t*] later        # rows of masks that are not finished
+    cdef list waiting = []              # their matchers, and numbers
+    given = index(threads)
+    if given < 1:
+        raise MatcherError(f"a batch needs a thread, not {given}")
+    most = min(given, MAX_THREADS)
+    if rows is not None and len(rows) != len(matchers):
+        raise MatcherError(f"{len(matchers)} matchers, but {len(rows)} rows")
+    # copies go together then; of matchers with the same row, the last one counts
+    waits = most > 1 and are_distinct(rows)
+    if not waits:
+        most = 1
+    open_rows(mask, &view)
+    try:
+        for i in range(len(matchers)):
+            other = matchers[i]
+            if copies.size() and rows is not None and not waits and not isinstance(other, Matcher):
+                # what is written at once may be over one of them
+                needed = write_all(copies, last, most) or needed
+            if not isinstance(other, Matcher) and hasattr(other, "fill_next_token_bitmask"):
+                # of another engine, which has its own rows
+                needed = other.fill_next_token_bitmask(mask, i if rows is None else rows[i]) or needed
+                continue
+            matcher = other
+            width = <int32_t>view.width if matcher is None else matcher.masks.width
+            words = row_at(&view, i, width) if rows is None else row_of(&view, rows[i], width)
+            if matcher is None:
+                memset(words, 0xFF, 4 * <size_t>width)
+                continue
+            if last is None or matcher.lock is not last.lock:
+                if last is not None:
+                    needed = write_all(copies, last, most) or needed
+                    for k in range(later.size()):
+                        needed = make_mask(waiting[k][0], later[k], waiting[k][1]) or needed
+                    later.clear()
+                    waiting.clear()
+                    last.lock.give(True)
+                    last = None
+                matcher.lock.take()
+                last = matcher
+            if find_copy(matcher, &copy):
+                # copying is most of the work then, and needs no interpreter
+                copy.words = words
+                copies.push_back(copy)
+            elif waits:
+                later.push_back(words)
+                waiting.append((matcher, i))
+            else:
+                # making masks may drop those that are to be copied
+                needed = write_all(copies, last, most) or needed
+                needed = make_mask(matcher, words, i) or needed
+        if last is not None:
+            needed = write_all(copies, last, most) or needed
+            for k in range(later.size()):
+                needed = make_mask(waiting[k][0], later[k], waiting[k][1]) or needed
+        done = True
+    finally:
+        if last is not None:
+            last.lock.give(done)
+        close_rows(&view)
+    return needed

@@ -1,0 +1,202 @@
+"""The compiler: grammars to matchers, for one vocabulary."""
+
+from __future__ import annotations
+
+import threading
+import time
+from operator import index
+from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
+
+from stackmask.pda.ahead.precompute import Precomputation
+from stackmask.pda.automaton import Automaton
+from stackmask.pda.errors import BudgetError
+from stackmask.pda.limits import Limits
+from stackmask.pda.stack.configurations import ConfigSpace
+from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
+from stackmask.runtime.matching.matcher import Matcher
+from stackmask.runtime.matching.recent_grammars import RecentFamilies
+
+if TYPE_CHECKING:
+    from stackmask.grammar.grammar import Grammar
+    from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+
+
+SLICE_SECONDS = 0.005  # for which masks made ahead of time hold the lock of their store
+MOST_BUDGET = 1 << 40  # more than can be counted to; multiples of it are whole numbers of the processor
+PAUSE_SECONDS = 0.0001  # so that who waits for the lock is woken
+FAMILIES_SHARE = 8  # of a cache's bytes go to the families of grammars that may come again
+
+
+class CompiledGrammar:
+    """A grammar made ready for one vocabulary; immutable to its users, and shared by its matchers.
+
+    States and masks are made when they are first needed and remembered for all matchers.
+    """
+
+    __slots__ = ("__weakref__", "_compiler", "automaton", "family", "grammar", "planner", "vocabulary")
+
+    def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton) -> None:
+        self.grammar = grammar
+        self.vocabulary = compiler.vocabulary
+        self.automaton = automaton
+        self.family: ConfigSpace | None = None  # of the matchers that were made last
+        self.planner: JumpPlanner | None = None  # of that family
+        self._compiler = compiler
+
+    def matcher(self) -> Matcher:
+        """Return a new matcher at the start of the grammar."""
+        self._compiler.renew(self)
+        matcher = Matcher(self)
+        self._compiler.remember(self)
+        return matcher
+
+    def precompute(self, budget: int = 1_000_000) -> dict[str, Any]:
+        """Make the masks that texts can ask for ahead of time, for a server that knows its grammars at start.
+
+        They are those made lazily, bit for bit. Other threads may use the compiler meanwhile, and Ctrl-C ends
+        it: what was made stays. Called again, it makes what is missing.
+
+        ``budget`` bounds the states (a local state, the keys that its object has, and where its rule returns
+        to) and the walks of the vocabulary, where a large one counts as many; what short texts lead to comes first.
+        Nothing is dropped for it: it stops when masks fill three quarters of their memory, or states a third
+        of ``cache_bytes``.
+        Returns: ``states`` found, ``walks`` done, ``visits`` of what follows them, ``passes`` (the last made
+            nothing), ``configurations`` of short texts whose masks are put together, 4,000 at most, and
+            whether it is ``complete``: then texts ask for no walk any more. Else ``stopped`` says why:
+            "budget"; "cache_bytes"; the name of a limit of the compiler; or "text" where some masks depend on
+            what was written (captures, callables, stacks that a walk would have to know too deeply): all
+            others were made.
+        Cost: about a second for 100,000 states, and 1 KB for each. A JSON grammar has 50, a schema mostly
+            hundreds to 50,000: each count of a ``maxLength`` or ``maxItems`` is some more, and with
+            ``property_order="any"`` each set of optional properties. ``sql.ebnf`` takes 4 seconds.
+        """
+        self.matcher()  # which has a family, in the store in use
+        automaton = self.automaton
+        store = automaton.store
+        budget = min(index(budget), MOST_BUDGET)
+        with store.lock:
+            work = Precomputation(
+                store.masks, automaton.lowered.start, automaton.start_state, budget, self.family
+            )
+        try:
+            done = False
+            while not done:
+                with store.lock:
+                    done = work.advance(SLICE_SECONDS)
+                    if not done and store.is_spent(3):
+                        work.stop("cache_bytes")
+                # others go on in between
+                time.sleep(PAUSE_SECONDS)
+        except BudgetError as error:
+            work.stop(error.limit)
+        return {**work.counts(), "complete": work.stopped is None, "stopped": work.stopped}
+
+    def stats(self) -> dict[str, int]:
+        """Return sizes and counters: terms, states, masks, walks, bytes."""
+        return self.automaton.store.counts()
+
+
+class Compiler:
+    """Compile grammars for one vocabulary. Safe to share between threads.
+
+    Equal grammars are compiled once, and equal rules of different grammars share their states and masks.
+    ``cache_bytes`` bounds what is remembered: half of it masks, which are dropped and made anew when they
+    take more, and half of it states; when those take more, new matchers get a new store, and the old one goes with
+    its last matcher. Neither changes a mask. So it is when memory runs out in the middle of a call: matchers that use what
+    it left half changed raise SpoiledError then. Cost: the first compiler of a vocabulary builds its trie, about 10 ms for
+    128,000 tokens; compiling takes milliseconds, since states are built when first visited.
+    """
+
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        *,
+        limits: Limits | None = None,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+    ) -> None:
+        self.vocabulary = vocabulary
+        self.limits = limits or Limits()
+        self.cache_bytes = cache_bytes
+        self.generation = 0
+        self._renewing = threading.RLock()
+        self._compiled: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
+        self._families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
+        self._info = token_info(vocabulary)
+        self._store: Store | None = None
+        self._open_store()
+
+    def compile(self, grammar: Grammar) -> CompiledGrammar:
+        """Compile a grammar.
+
+        Raises: GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
+            grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
+        """
+        with self._renewing:
+            store = self._open_store()
+            with store.lock:
+                automaton = Automaton(grammar.normalized, store)
+                # equal rules have been given equal terms
+                key = (automaton.lowered.start, automaton.start_state)
+                compiled = self._compiled.get(key)
+                if compiled is None:
+                    compiled = self._compiled[key] = CompiledGrammar(grammar, self, automaton)
+                    known = self._families.get(key)
+                    if known is not None:
+                        compiled.family, compiled.planner = known
+                return compiled
+
+    def remember(self, compiled: CompiledGrammar) -> None:
+        """Keep what the matchers of a grammar find, should the grammar be dropped and come again."""
+        automaton = compiled.automaton
+        if automaton.store is self._store and compiled.family is not None:
+            key = (automaton.lowered.start, automaton.start_state)
+            self._families.put(key, compiled.family, compiled.planner)
+
+    def renew(self, compiled: CompiledGrammar) -> None:
+        """Move a compiled grammar to the store in use, if its own is full or spoiled; its matchers stay where they are."""
+        store = self._store
+        if store is not None and compiled.automaton.store is store and not store.is_spent():
+            return
+        with self._renewing:
+            store = self._open_store()
+            if compiled.automaton.store is not store:
+                with store.lock:
+                    automaton = Automaton(compiled.grammar.normalized, store)
+                    compiled.automaton = automaton
+                    compiled.family = None
+                    compiled.planner = None
+                    self._compiled.setdefault((automaton.lowered.start, automaton.start_state), compiled)
+
+    def _open_store(self) -> Store:
+        if self._store is None or self._store.is_spent():
+            # nearly every grammar has JSON strings. Imported here because it takes a while, with the reader of
+            # schemas, for which the first request would wait otherwise
+            from stackmask.grammar.ir import ANY_CHAR
+            from stackmask.grammar.json_schema import frontend  # noqa: F401
+            from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR
+
+            # the old one goes with the last matcher that uses it
+            store = Store(self._info, self.limits, self.cache_bytes)
+            # and many patterns look for a match anywhere in a text
+            store.prepare([ANY_STRING_CHAR, ANY_CHAR])
+            self._compiled = WeakValueDictionary()
+            self._families.clear()
+            self.generation += 1
+            self._store = store
+        return self._store
+
+
+def token_info(vocabulary: Vocabulary) -> TokenInfo:
+    """Return what the engines must know of a vocabulary."""
+    texts = vocabulary.token_bytes
+    return TokenInfo(
+        size=vocabulary.size,
+        texts=texts,
+        trie=vocabulary.trie(),
+        names=vocabulary.special_names,
+        stop_ids=vocabulary.stop_ids,
+        single_bytes=texts.single_bytes(),
+        strip_first_space=vocabulary.strip_first_space,
+    )

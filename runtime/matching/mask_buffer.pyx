@@ -1,0 +1,175 @@
+# distutils: language = c++
+"""Where the rows of a bitmask are, whatever holds them: a NumPy array, a tensor, or a buffer."""
+
+from cpython.buffer cimport (
+    PyBUF_CONTIG,
+    PyBUF_FORMAT,
+    PyBuffer_Release,
+    PyObject_CheckBuffer,
+    PyObject_GetBuffer,
+)
+from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
+from cpython.object cimport PyObject
+from libc.stdint cimport int32_t, uint32_t, uintptr_t
+
+from operator import index
+
+import numpy as np
+
+from stackmask.grammar.source.diagnostics import StackmaskError
+
+cdef extern from *:
+    """
+    // The beginning of a NumPy array, as its headers have it for all extensions, of NumPy 1 and 2: to ask for
+    // a buffer takes longer than to look up a mask that is finished. Checked when this is imported.
+    typedef struct {
+        PyObject_HEAD
+        char* data;
+        int dimensions;
+        Py_ssize_t* shape;
+        Py_ssize_t* strides;
+        PyObject* base;
+        PyObject* dtype;
+        int flags;
+    } StackmaskArray;
+    """
+    ctypedef struct Array "StackmaskArray":
+        char* data
+        int dimensions
+        Py_ssize_t* shape
+        Py_ssize_t* strides
+        PyObject* dtype
+        int flags
+
+cdef enum:
+    PLAIN = 0x1 | 0x100 | 0x400         # C-contiguous, aligned and writable
+    WARNS = -2147483648                 # who writes must be told something first
+
+
+class MatcherError(StackmaskError):
+    """A call that does not fit the matcher: a rollback too far, a mask of the wrong type or shape."""
+
+
+cdef object ndarray = np.ndarray
+cdef object INT32 = np.dtype(np.int32)
+cdef object torch_int32 = None          # the one object of that type, once a tensor of it was seen
+cdef bint arrays_known = are_as_thought()
+
+
+cdef bint are_as_thought() except -1:
+    """Tell whether arrays of this NumPy look as ``Array`` says."""
+    cdef Array* array
+    made = np.zeros((3, 5), np.int32)
+    for view, plain in [(made, True), (made[1], True), (made[:, 1:], False), (made.T, False)]:
+        array = <Array*><PyObject*>view
+        if (
+            <uintptr_t>array.data != view.ctypes.data
+            or array.dimensions != view.ndim
+            or <object>array.dtype is not INT32
+            or [array.shape[i] for i in range(view.ndim)] != list(view.shape)
+            or [array.strides[i] for i in range(view.ndim)] != list(view.strides)
+            or ((array.flags & PLAIN) == PLAIN) != plain
+        ):
+            return False
+    made.flags.writeable = False
+    array = <Array*><PyObject*>made
+    return (array.flags & PLAIN) != PLAIN and not array.flags & WARNS
+
+
+cdef inline bint open_plain(object mask, Rows* out) noexcept:
+    """Look up where the rows of a plain array are. Return False if it is none, or something is to be said."""
+    cdef Array* array = <Array*><PyObject*>mask
+    if not (
+        arrays_known
+        and type(mask) is ndarray
+        and array.dtype == <PyObject*>INT32
+        and (array.flags & (PLAIN | WARNS)) == PLAIN
+        and 1 <= array.dimensions <= 2
+    ):
+        return False
+    out.base = <uint32_t*>array.data
+    out.rows = array.shape[0] if array.dimensions == 2 else 1
+    out.width = array.shape[array.dimensions - 1]
+    return True
+
+
+cdef int open_rows(object mask, Rows* out) except -1:
+    """Look up where the rows of a mask are. Close with ``close_rows``.
+
+    Raises: MatcherError if it is no mask.
+    """
+    cdef int flags = PyBUF_CONTIG
+    out.has_view = False
+    if open_plain(mask, out):
+        return 0
+    if type(mask) is not ndarray and not PyObject_CheckBuffer(mask) and hasattr(mask, "data_ptr"):
+        return open_tensor(mask, out)
+    # NumPy writes a format anew for each view
+    if type(mask) is not ndarray or mask.dtype is not INT32:
+        flags |= PyBUF_FORMAT
+    try:
+        PyObject_GetBuffer(mask, &out.view, flags)
+    except (BufferError, TypeError, ValueError) as error:
+        raise MatcherError(f"the bitmask must be a writable, contiguous int32 array: {error}") from None
+    out.has_view = True
+    if flags & PyBUF_FORMAT and (out.view.itemsize != 4 or out.view.format[0] not in (c"i", c"l")):
+        found = (<bytes>out.view.format).decode()
+        close_rows(out)
+        raise MatcherError(f"the bitmask must hold int32, not format {found!r}")
+    if not 1 <= out.view.ndim <= 2:
+        dimensions = out.view.ndim
+        close_rows(out)
+        raise MatcherError(f"the bitmask must have one or two dimensions, not {dimensions}")
+    out.base = <uint32_t*>out.view.buf
+    out.rows = out.view.shape[0] if out.view.ndim == 2 else 1
+    out.width = out.view.shape[out.view.ndim - 1]
+    return 0
+
+
+cdef int open_tensor(object mask, Rows* out) except -1:
+    """Look up where the rows of a torch tensor are. Torch is slow to ask, so it is asked little."""
+    global torch_int32
+    cdef uintptr_t address
+    dtype = mask.dtype
+    if torch_int32 is None and str(dtype) == "torch.int32":
+        torch_int32 = dtype
+    if dtype is not torch_int32 or not mask.is_cpu or not mask.is_contiguous():
+        raise MatcherError(
+            f"the bitmask must be a contiguous int32 tensor on the CPU, not {dtype} on {mask.device}"
+        )
+    shape = mask.shape
+    if not 1 <= len(shape) <= 2:
+        raise MatcherError(f"the bitmask must have one or two dimensions, not {len(shape)}")
+    address = mask.data_ptr()
+    if not address and 0 not in shape:
+        raise MatcherError("the bitmask is a tensor without memory")
+    out.base = <uint32_t*>address
+    out.rows = shape[0] if len(shape) == 2 else 1
+    out.width = shape[len(shape) - 1]
+    return 0
+
+
+cdef void close_rows(Rows* rows) noexcept:
+    if rows.has_view:
+        PyBuffer_Release(&rows.view)
+        rows.has_view = False
+
+
+cdef uint32_t* row_of(Rows* rows, object number, int32_t width) except NULL:
+    """Return where a row begins. Raises: MatcherError if there is none, or rows have another width."""
+    cdef int overflow = 0
+    cdef long row
+    number = number if PyLong_CheckExact(number) else index(number)
+    row = PyLong_AsLongAndOverflow(number, &overflow)
+    if overflow:
+        raise MatcherError(f"row {number} is out of range: the bitmask has {rows.rows} rows")
+    return row_at(rows, row, width)
+
+
+cdef uint32_t* row_at(Rows* rows, Py_ssize_t number, int32_t width) except NULL:
+    """Do as ``row_of`` for a number that is no object."""
+    if rows.width != width:
+        raise MatcherError(f"the bitmask is {rows.width} words wide; this vocabulary needs {width}")
+    if not 0 <= number < rows.rows:
+        raise MatcherError(f"row {number} is out of range: the bitmask has {rows.rows} rows")
+    return rows.base + number * rows.width

@@ -1,0 +1,50 @@
+from libc.stdint cimport int32_t, uint32_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.forced.forced_text cimport ForcedRuns
+from stackmask.pda.memory.store_lock cimport StoreLock
+from stackmask.pda.masks.engine cimport MaskStore
+from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
+from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
+from stackmask.runtime.matching.mask_buffer cimport Rows
+from stackmask.runtime.matching.token_history cimport TokenHistory
+
+
+cdef class Matcher(JumpCalls):
+    # what every call reads stands together: a row that is copied takes all else out of the nearest cache
+    cdef StoreLock lock                 # held whenever states or masks may be made
+    cdef ConfigSpace family             # shared with forks
+    cdef vector[int32_t] history        # configurations after each accept call; history[0] is the start
+    cdef bint terminated
+    cdef bint has_classes               # there are special tokens that the grammar names
+    cdef int32_t size                   # width of the logits
+    cdef MaskStore masks
+    cdef object refused                 # the last refusal: (configuration, bytes accepted, token or text)
+    cdef TokenHistory tokens            # what each accept call took
+    cdef vector[int32_t] stops          # the stop tokens
+    cdef TokenBytes texts
+    cdef tuple stop_ids                 # the same as `stops`
+    cdef readonly object compiled
+    cdef object automaton
+    cdef object store
+    cdef TermStore terms
+    cdef dict classes_of_token          # special token -> the classes that hold it
+    cdef ForcedRuns forced              # of the family; None until asked
+    cdef object planner                 # of the family as well
+
+    cdef int start(self) except -1
+    cdef bint advance(self, int32_t id, object token) except -1
+    cdef bint advance_text(self, bytes data) except -1
+    cdef int32_t after_token(self, int32_t config, int32_t token) except -3
+    cdef void keep(self, size_t places) noexcept
+    cdef ForcedRuns find_forced(self)
+    cdef tuple expected_at(self, int32_t config)
+    cdef bint is_stop(self, int32_t token)
+    cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3
+    cdef void add_stops(self, uint32_t* words) noexcept
+    cdef list fill_tree(self, tokens, parents, Rows* rows)
+
+
+cdef int32_t as_id(object token, int32_t size) except -2

@@ -1,0 +1,104 @@
+from collections.abc import Sequence
+from typing import TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from stackmask.runtime.jump_forward.jump_forward_calls import JumpCalls
+from stackmask.runtime.matching.compiler import CompiledGrammar
+from stackmask.runtime.matching.mask_buffer import MatcherError as MatcherError
+from stackmask.runtime.matching.row_references import MaskRows
+
+Bitmask: TypeAlias = npt.NDArray[np.int32] | torch.Tensor
+
+@final
+class Matcher(JumpCalls):
+    """Follow one text through a compiled grammar; ``CompiledGrammar.matcher()`` makes one.
+
+    Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
+    other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
+    taken back.
+    """
+
+    def __new__(cls, compiled: CompiledGrammar, origin: Matcher | None = None) -> Matcher: ...
+    @property
+    def compiled(self) -> CompiledGrammar:
+        """The compiled grammar that this matcher follows."""
+
+    def accept_token(self, token: int) -> bool:
+        """Advance by one token. Return False, and change nothing, if the token may not come next.
+
+        A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
+        here). Cost: a load per byte once the states are known.
+        """
+
+    def accept_string(self, text: str | bytes) -> bool:
+        """Advance by text; bytes need not end at a character.
+
+        Return False, and change nothing, if it may not come next. Counts as one accept call.
+        """
+
+    def rollback(self, count: int = 1) -> None:
+        """Take back the last ``count`` accept calls. Raises: MatcherError if there were fewer."""
+
+    def fork(self) -> Matcher:
+        """Return an independent matcher at the same place, history included."""
+
+    def reset(self) -> None:
+        """Go back to the start."""
+
+    def is_accepting(self) -> bool:
+        """Tell whether the text so far is complete: the grammar may end here."""
+
+    def is_terminated(self) -> bool:
+        """Tell whether a stop token was accepted."""
+
+    @property
+    def accept_calls(self) -> int:
+        """The number of accept calls that can be rolled back."""
+
+    @property
+    def refusal(self) -> str | None:
+        """Why the last accept call was refused and what was expected instead; None if it was not refused."""
+
+    def expected_bytes(self) -> set[int]:
+        """Return the bytes that may come next."""
+
+    def expected(self) -> tuple[set[int], set[int], bool]:
+        """Return (bytes, token ids, whether the text may end) for what may come next."""
+
+    def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0) -> bool:
+        """Write the tokens that may come next into a row of the mask.
+
+        Shapes: mask int32 (batch, ceil(vocab / 32)) or (ceil(vocab / 32),), a NumPy array or a CPU torch
+            tensor, contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
+        Returns: False when every token is allowed, so that the mask need not be applied.
+        Raises: MatcherError if the mask does not fit.
+        """
+
+    def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
+        """Return the mask as rows that the engine keeps and tokens to flip: see ``runtime.mask_rows``."""
+
+    def fill_draft_bitmask(self, tokens: Sequence[int], parents: Sequence[int], mask: Bitmask) -> list[bool]:
+        """Write the masks along a tree of draft tokens, without moving.
+
+        ``parents[i]`` is the index of the draft token before token i, or -1 for the current position; parents
+        come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
+        token i (empty if it or one before it is refused, or if it is a stop token).
+        Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
+        Returns: whether each draft token is accepted.
+        """
+
+    def describe(self) -> list[str]:
+        """Return the local states of the current configuration as text, for debugging."""
+
+    def must_stop(self) -> bool:
+        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+
+    def find_jump_forward_bytes(self) -> tuple[bytes, bytes]:
+        """Return (the bytes that must come next, as far as they end with a character; those after that).
+
+        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
+        the first bytes are the rest of it. Cost: a lookup once the place is known.
+        """

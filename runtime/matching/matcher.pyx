@@ -1,0 +1,469 @@
+# distutils: language = c++
+"""The matcher: follows one text token by token and tells which tokens may come next."""
+
+cimport cython
+from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
+from libc.stdint cimport int32_t, uint32_t
+from libc.string cimport memset
+
+from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.memory.checked_vectors cimport copy_items
+from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
+from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
+from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_of
+from stackmask.runtime.matching.token_history cimport TokenHistory
+
+from operator import index
+
+from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
+from stackmask.runtime.matching.mask_buffer import MatcherError
+from stackmask.runtime.matching.refusal import describe_refusal
+
+cdef enum:
+    NO_CONFIG = -1
+    SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
+
+
+cdef int32_t as_id(object token, int32_t size) except -2:
+    """Return a token id, or -1 for an integer that is none. Raises: TypeError if it is no integer."""
+    cdef int overflow = 0
+    cdef long id
+    number = token if PyLong_CheckExact(token) else index(token)
+    id = PyLong_AsLongAndOverflow(number, &overflow)
+    return <int32_t>id if not overflow and 0 <= id < size else -1
+
+
+@cython.final
+cdef class Matcher(JumpCalls):
+    """Follow one text through a compiled grammar.
+
+    Not safe for use from several threads at once; matchers of one compiled grammar are independent of each
+    other. A refused token or text changes nothing. The history is kept, so any number of accept calls can be
+    taken back.
+    """
+
+    def __cinit__(self, compiled, Matcher origin=None):
+        automaton = compiled.automaton
+        if origin is not None:
+            if origin.compiled is not compiled:
+                raise MatcherError("a matcher can only be copied from one of the same compiled grammar")
+            automaton = origin.automaton
+        self.compiled = compiled
+        self.automaton = automaton
+        self.store = automaton.store
+        self.terms = self.store.terms
+        self.masks = self.store.masks
+        self.lock = self.store.lock
+        self.texts = self.store.info.texts
+        self.stop_ids = self.store.info.stop_ids
+        self.size = self.store.info.size
+        self.classes_of_token = automaton.classes_of_token
+        self.has_classes = bool(self.classes_of_token)
+        for token in self.stop_ids:
+            self.stops.push_back(token)
+        if origin is None:
+            self.start()
+        else:
+            self.family = origin.family
+            copy_items(self.history, origin.history)
+            self.tokens = origin.tokens.copy()
+            self.forced = origin.forced
+            self.planner = origin.planner
+            self.terminated = origin.terminated
+
+    cdef int start(self) except -1:
+        """Begin at the start of the grammar, in the family of its other matchers as long as that is small."""
+        cdef ConfigSpace family
+        cdef bint done = False
+        limits = self.store.limits
+        self.terminated = False
+        self.history.clear()
+        self.tokens = TokenHistory(self.texts)
+        self.forced = None
+        self.lock.take()
+        try:
+            family = self.compiled.family
+            # None if there is none yet, or it is of another store, where the grammar was before
+            if family is None or family.terms is not self.terms or family.nbytes() > SHARED_BYTES or (
+                4 * family.configs.size() > limits.max_configurations
+            ):
+                family = ConfigSpace(
+                    self.terms, self.store.semantics, False, limits.max_configurations, limits.max_members
+                )
+                if self.compiled.automaton is self.automaton:
+                    self.compiled.family = family
+            self.family = family
+            self.history.push_back(
+                family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
+            )
+            done = True
+        finally:
+            self.lock.give(done)
+        return 0
+
+    # -- following ---------------------------------------------------------------------------------
+
+    cdef int32_t after_token(self, int32_t config, int32_t token) except -3:
+        """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
+        cdef int32_t next = DEAD, other
+        cdef size_t length = 0
+        if not self.has_classes:
+            next = self.family.remembered(config, token)
+            if next != UNKNOWN:
+                return next
+            next = DEAD
+        if token < self.texts.size:
+            length = self.texts.length(token)
+        if length:
+            next = self.family.step_token(config, token, self.texts.blob + self.texts.start[token], length)
+        if self.has_classes:
+            for k in self.classes_of_token.get(token, ()):
+                other = self.family.step(config, 256 + <int32_t>k)
+                next = self.family.union_of(next, other)
+        return next
+
+    cdef bint is_stop(self, int32_t token):
+        return token in self.stop_ids
+
+    def accept_token(self, token):
+        """Advance by one token. Return False, and change nothing, if the token may not come next.
+
+        A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
+        here). Cost: a load per byte once the states are known.
+        """
+        cdef int32_t id = as_id(token, self.size)
+        cdef bint accepted, done = False
+        self.lock.take()
+        try:
+            accepted = self.advance(id, token)
+            done = True
+        finally:
+            self.lock.give(done)
+        return accepted
+
+    cdef bint advance(self, int32_t id, object token) except -1:
+        cdef int32_t config = self.history.back()
+        cdef int32_t next
+        if self.terminated or id < 0:
+            self.refused = (config, 0, token)
+            return False
+        next = self.after_token(config, id)
+        if next == DEAD:
+            if not (self.is_stop(id) and self.family.configs[config].accepting):
+                self.refused = (config, 0, token)
+                return False
+            self.terminated = True
+            next = config
+        self.history.push_back(next)
+        self.tokens.taken.push_back(id)
+        self.refused = None
+        return True
+
+    def accept_string(self, text):
+        """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
+        if it may not come next. Counts as one accept call."""
+        cdef bytes data
+        cdef bint accepted, done = False
+        if isinstance(text, str):
+            # a lone surrogate has no UTF-8; its three bytes are refused like any other wrong text
+            data = text.encode(errors="surrogatepass")
+        elif isinstance(text, (bytes, bytearray, memoryview)):
+            data = bytes(text)
+        else:
+            raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
+        self.lock.take()
+        try:
+            accepted = self.advance_text(data)
+            done = True
+        finally:
+            self.lock.give(done)
+        return accepted
+
+    cdef bint advance_text(self, bytes data) except -1:
+        cdef int32_t config = self.history.back()
+        cdef int32_t next
+        cdef Py_ssize_t i
+        if self.terminated:
+            self.refused = (config, 0, data)
+            return False
+        for i in range(len(data)):
+            next = self.family.step(config, <unsigned char>data[i])
+            if next == DEAD:
+                self.refused = (config, i, data)
+                return False
+            config = next
+        self.history.push_back(config)
+        self.tokens.push_text()
+        self.refused = None
+        return True
+
+    def rollback(self, count=1):
+        """Take back the last ``count`` accept calls.
+
+        Raises: MatcherError if there were fewer.
+        """
+        if not 0 <= count < self.history.size():
+            raise MatcherError(f"cannot roll back {count} accept calls: there were {self.history.size() - 1}")
+        if count:
+            self.keep(self.history.size() - <size_t>count)
+        self.refused = None
+
+    def fork(self):
+        """Return an independent matcher at the same place, history included."""
+        return Matcher.__new__(Matcher, self.compiled, self)
+
+    def reset(self):
+        """Go back to the start. A matcher whose family has met half of its budget starts a new family."""
+        self.refused = None
+        if 2 * self.family.configs.size() > self.store.limits.max_configurations:
+            self.start()
+            return
+        self.keep(1)
+
+    cdef void keep(self, size_t places) noexcept:
+        """Go back to the first places of the history."""
+        self.history.resize(places)
+        self.tokens.keep(places - 1)
+        self.terminated = False
+
+    def is_accepting(self):
+        """Tell whether the text so far is complete: the grammar may end here."""
+        return bool(self.family.configs[self.history.back()].accepting)
+
+    def is_terminated(self):
+        """Tell whether a stop token was accepted."""
+        return self.terminated
+
+    @property
+    def accept_calls(self):
+        """The number of accept calls that can be rolled back."""
+        return self.history.size() - 1
+
+    @property
+    def refusal(self):
+        """Why the last accept call was refused and what was expected instead; None if it was not refused."""
+        cdef bint done = False
+        if self.refused is None:
+            return None
+        config, position, what = self.refused
+        self.lock.take()
+        try:
+            expected = self.expected_at(config)
+            done = True
+        finally:
+            self.lock.give(done)
+        return describe_refusal(
+            what, position, self.terminated, self.store.info, *expected
+        )
+
+    def expected_bytes(self):
+        """Return the bytes that may come next, as a set."""
+        return self.expected()[0]
+
+    def expected(self):
+        """Return (bytes, token ids, whether the text may end) for what may come next."""
+        cdef bint done = False
+        self.lock.take()
+        try:
+            found = self.expected_at(self.history.back())
+            done = True
+        finally:
+            self.lock.give(done)
+        return found
+
+    cdef tuple expected_at(self, int32_t config):
+        cdef int byte
+        cdef int32_t k
+        allowed = set()
+        tokens = set()
+        if not self.terminated:
+            for byte in range(256):
+                if self.family.step(config, byte) != DEAD:
+                    allowed.add(byte)
+            for ids, k in self.automaton.lowered.token_classes.items():
+                if self.family.step(config, 256 + k) != DEAD:
+                    tokens.update(ids)
+        return allowed, tokens, bool(self.family.configs[config].accepting)
+
+    def describe(self):
+        """Return the local states of the current configuration as text, for debugging."""
+        cdef int32_t i, config = self.history.back(), first = self.family.configs[config].first
+        return [
+            self.terms.dump(self.family.members[i].state)
+            for i in range(first, first + self.family.configs[config].count)
+        ]
+
+    # -- masks -------------------------------------------------------------------------------------
+
+    cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3:
+        if terminated or config == DEAD:
+            memset(words, 0, 4 * <size_t>self.masks.width)
+            return 0
+        self.masks.fill(self.family, config, words)
+        if self.family.configs[config].accepting:
+            self.add_stops(words)
+        return 0
+
+    cdef void add_stops(self, uint32_t* words) noexcept:
+        cdef size_t i
+        for i in range(self.stops.size()):
+            words[self.stops[i] >> 5] |= <uint32_t>1 << (self.stops[i] & 31)
+
+    def fill_next_token_bitmask(self, mask, row=0):
+        """Write the tokens that may come next into a row of the mask.
+
+        Shapes: mask int32 (batch, ceil(vocab / 32)) or one row of it, a NumPy array or a CPU torch tensor,
+            contiguous; bit i of word w is token 32 * w + i, 1 = allowed.
+        Returns: False when every token is allowed, so that the mask need not be applied.
+        Cost: an or of the masks of the current states once they are known; no copies.
+        After a stop token nothing is allowed.
+        """
+        cdef Rows rows
+        cdef uint32_t* words
+        cdef bint done = False
+        open_rows(mask, &rows)
+        try:
+            words = row_of(&rows, row, self.masks.width)
+            self.lock.take()
+            try:
+                self.fill_row(self.history.back(), self.terminated, words)
+                done = True
+            finally:
+                self.lock.give(done)
+            return not every_allowed(words, self.size)
+        finally:
+            close_rows(&rows)
+
+    def mask_rows(self, max_rows=4, max_tokens=12):
+        """Return the mask as rows that the engine keeps and tokens to flip: see ``runtime.mask_rows``."""
+        from stackmask.runtime.matching.row_references import mask_rows
+
+        return mask_rows(self, max_rows, max_tokens)
+
+    def fill_draft_bitmask(self, tokens, parents, mask):
+        """Write the masks along a tree of draft tokens, without moving.
+
+        ``parents[i]`` is the index of the draft token before token i, or -1 for the current position; parents
+        come before their children. Row 0 is the mask at the current position, row i + 1 the mask after draft
+        token i (empty if it or one before it is refused, or if it is a stop token).
+        Shapes: mask int32 (at least len(tokens) + 1, ceil(vocab / 32)).
+        Returns: a list of bools, whether each draft token is accepted.
+        """
+        cdef Rows rows
+        cdef bint done = False
+        if len(tokens) != len(parents):
+            raise MatcherError(f"{len(tokens)} draft tokens, but {len(parents)} parents")
+        open_rows(mask, &rows)
+        try:
+            if rows.rows < <Py_ssize_t>len(tokens) + 1:
+                raise MatcherError(
+                    f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}"
+                )
+            self.lock.take()
+            try:
+                accepted = self.fill_tree(tokens, parents, &rows)
+                done = True
+            finally:
+                self.lock.give(done)
+            return accepted
+        finally:
+            close_rows(&rows)
+
+    cdef list fill_tree(self, tokens, parents, Rows* rows):
+        cdef list places = []
+        cdef list accepted = []
+        cdef int32_t config, next, token, parent, i
+        cdef int32_t here = NO_CONFIG if self.terminated else self.history.back()
+        self.fill_row(self.history.back(), self.terminated, row_of(rows, 0, self.masks.width))
+        for i in range(<int32_t>len(tokens)):
+            token = as_id(tokens[i], self.size)
+            given = index(parents[i])
+            if not -1 <= given < i:
+                raise MatcherError(f"parent {given} of draft token {i} does not come before it")
+            parent = given
+            config = here if parent < 0 else places[parent]
+            next = NO_CONFIG
+            ok = False
+            if config != NO_CONFIG and token >= 0:
+                next = self.after_token(config, token)
+                ok = next != DEAD
+                if next == DEAD:
+                    next = NO_CONFIG
+                    ok = self.is_stop(token) and self.family.configs[config].accepting
+            places.append(next)
+            accepted.append(bool(ok))
+            ended = next == NO_CONFIG
+            self.fill_row(DEAD if ended else next, ended, row_of(rows, i + 1, self.masks.width))
+        return accepted
+
+    # -- forced text -------------------------------------------------------------------------------
+
+    def must_stop(self):
+        """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""
+        cdef bint done = False
+        if self.terminated or not self.is_accepting():
+            return False
+        self.lock.take()
+        try:
+            run = self.find_forced().run(self.history.back())
+            done = True
+        finally:
+            self.lock.give(done)
+        return bool(run[2] == RUN_FINAL)
+
+    def find_jump_forward_bytes(self):
+        """Return (the bytes that must come next, as far as they end with a character; those after that).
+
+        Forced means: one next byte, the text may not end, and no special token may come. Inside a character,
+        the first bytes are the rest of it. Cost: a lookup once the place is known.
+        """
+        cdef bint done = False
+        if self.terminated:
+            return b"", b""
+        self.lock.take()
+        try:
+            config = self.history.back()
+            if self.history.size() == 1 and self.store.info.strip_first_space:
+                # the blank that may come first is not part of the text
+                config = self.find_forced().after(config, b" ") or config
+            text, whole, _, _, _ = self.find_forced().run(config)
+            done = True
+        finally:
+            self.lock.give(done)
+        return text[:whole], text[whole:]
+
+    cdef ForcedRuns find_forced(self):
+        if self.forced is None:
+            planner = self.compiled.planner
+            if planner is not None and planner.forced.belongs_to(self.family):
+                self.forced = planner.forced
+                self.planner = planner
+            else:
+                self.forced = ForcedRuns(
+                    self.family, self.automaton.lowered.token_classes, self.store.info.trie
+                )
+                self.planner = JumpPlanner(self.forced, self.texts, self.store.info.strip_first_space)
+                if self.compiled.family is self.family:
+                    self.compiled.planner = self.planner
+        return self.forced
+
+    cdef object find_plan(self, object context_ids):
+        cdef bint done = False
+        if self.terminated:
+            return NOTHING
+        prompt = self.tokens.count_before(context_ids) if len(context_ids) else 0
+        if prompt is None:
+            raise MatcherError("the context does not end with the tokens that were accepted last")
+        encoder = self.compiled.vocabulary.encoder
+        if encoder is None:
+            return Plan(0, tuple(lone_tokens(self.fork(), self.size)))
+        self.lock.take()
+        try:
+            self.find_forced()
+            plan = self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
+            done = True
+        finally:
+            self.lock.give(done)
+        return plan

@@ -1,0 +1,16 @@
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
+
+
+cdef class TokenHistory:
+    cdef TokenBytes texts
+    cdef vector[int32_t] taken          # what each accept call took: a token, or TEXT
+    cdef vector[size_t] text_calls      # the accept calls that took text
+
+    cdef TokenHistory copy(self)
+    cdef int reserve(self) except -1
+    cdef int push_text(self) except -1
+    cdef void keep(self, size_t calls) noexcept
+    cdef size_t first(self) noexcept

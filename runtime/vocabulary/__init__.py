@@ -1,0 +1,1 @@
+"""Vocabularies: the tokens of a tokenizer as byte strings, and how each tokenizer library is read."""
