@@ -4,9 +4,8 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.masks.engine cimport MaskStore
-from stackmask.pda.masks.assembly.mask_assembly cimport Visit
+from stackmask.pda.masks.assembly.worklist cimport Worklist
 from stackmask.pda.ahead.reachable_states cimport Reachable
-from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
 cdef class Precomputation:
@@ -17,9 +16,7 @@ cdef class Precomputation:
     cdef bint over_budget               # ... but not all of them
     cdef size_t next                    # member whose mask comes next
     cdef size_t expanded                # visits of this pass that are done with
-    cdef vector[Visit] visits           # of this pass
-    cdef KeyMap visited
-    cdef bint visited_ready
+    cdef Worklist work                  # the visits of this pass
     cdef uint64_t walks_before          # ... this pass
     cdef int32_t epoch                  # of the masks, while they hold
     cdef int64_t walks
@@ -39,7 +36,6 @@ cdef class Precomputation:
     cdef uint64_t nodes_before          # ... nodes,
     cdef uint64_t steps_before          # ... steps of configurations
 
-    cdef bint swap(self) except -1
     cdef bint make(self, double until) except -1
     cdef int64_t spent(self) noexcept
     cdef bint fits(self) except -1

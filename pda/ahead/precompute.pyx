@@ -18,7 +18,6 @@ from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport EMPTY, F_LOCAL, TOKENS, ClassMap
-from stackmask.pda.memory.hash_tables cimport map_free, map_init
 from stackmask.pda.masks.assembly.mask_cache cimport NO_MASK
 
 from time import monotonic
@@ -46,15 +45,15 @@ cdef class Precomputation:
         int64_t budget,
         ConfigSpace family=None,
     ):
-        map_init(&self.visited)
         self.masks = masks
         self.found = Reachable(masks.terms, masks.semantics, start, start_state)
         self.budget = budget
-        self.searched = self.over_budget = self.visited_ready = self.reads = self.made = False
+        self.work = Worklist()
+        self.searched = self.over_budget = self.reads = self.made = False
         self.next = self.expanded = 0
-        self.walks_before = self.first_walk = masks.walks
-        self.nodes_before = masks.visited_nodes
-        self.steps_before = masks.space.computed
+        self.walks_before = self.first_walk = masks.walker.walks
+        self.nodes_before = masks.walker.visited_nodes
+        self.steps_before = masks.context.space.computed
         self.epoch = masks.epoch
         self.walks = self.visits_done = self.passes = 0
         self.stopped = None
@@ -65,9 +64,6 @@ cdef class Precomputation:
             self.family = family
             self.words.resize(masks.width)
             self.enter(family.closed(start, BOTTOM, start_state))
-
-    def __dealloc__(self):
-        map_free(&self.visited)
 
     def stop(self, reason):
         """Make no more."""
@@ -102,94 +98,73 @@ cdef class Precomputation:
                 return False
         if self.made:
             return self.fill(until)
-        walks = self.masks.walks
-        self.swap()
+        walks = self.masks.walker.walks
+        fills = self.masks.assembler.use(self.work)
         try:
             self.made = self.make(until)
             return self.made and (self.stopped is not None or self.family is None)
         finally:
-            self.swap()
-            self.walks += <int64_t>(self.masks.walks - walks)
-
-    cdef bint swap(self) except -1:
-        """Lay the visits of this pass where fills have theirs, or take them back."""
-        cdef KeyMap map = self.masks.visited
-        cdef bint ready = self.masks.visited_ready
-        self.masks.visits.swap(self.visits)
-        self.masks.visited = self.visited
-        self.visited = map
-        self.masks.visited_ready = self.visited_ready
-        self.visited_ready = ready
-        return True
+            self.masks.assembler.use(fills)
+            self.walks += <int64_t>(self.masks.walker.walks - walks)
 
     cdef int64_t spent(self) noexcept:
         """Return what walks have cost, in small ones: one over known stacks may be as dear as hundreds."""
         cdef MaskStore masks = self.masks
-        cdef uint64_t nodes = masks.visited_nodes - self.nodes_before
+        cdef uint64_t nodes = masks.walker.visited_nodes - self.nodes_before
         return <int64_t>(
-            masks.walks - self.first_walk
+            masks.walker.walks - self.first_walk
             + nodes // NODES_OF_A_WALK
-            + (masks.space.computed - self.steps_before) // STEPS_OF_A_WALK
+            + (masks.context.space.computed - self.steps_before) // STEPS_OF_A_WALK
         )
 
     cdef bint fits(self) except -1:
         """Tell whether more masks may be made: a full cache would drop them with the next one."""
         cdef MaskStore masks = self.masks
-        return 4 * (masks.nbytes() + masks.space.nbytes()) < 3 * masks.max_bytes
+        return 4 * (masks.nbytes() + masks.context.space.nbytes()) < 3 * masks.max_bytes
 
     cdef bint make(self, double until) except -1:
         cdef MaskStore masks = self.masks
         cdef size_t k = 0
-        cdef uint64_t walks = masks.walks
+        cdef uint64_t walks = masks.walker.walks
         cdef Member m
-        masks.to_simulate.clear()
-        masks.to_try.clear()
-        masks.doubtful.clear()
-        masks.parts_unsure.clear()
-        masks.simulate_all = False
-        masks.sure = True
+        masks.assembler.begin(True)
         while True:
             k += 1
             if not k % SOME:
-                masks.parts_found.clear()
+                masks.assembler.forget_operands()
                 if monotonic() > until:
                     return False
-            if masks.walks != walks:
+            if masks.walker.walks != walks:
                 if self.spent() > self.budget:
                     self.stopped = "budget"
                     return True
                 if not self.fits():
                     self.stopped = "cache_bytes"
                     return True
-            if self.expanded < masks.visits.size():
+            if self.expanded < self.work.visits.size():
                 self.visits_done += 1
-                masks.expand(self.found.family, masks.visits[self.expanded])
+                masks.assembler.expand(self.found.family, self.work.visits[self.expanded])
                 self.expanded += 1
             elif self.next < self.found.members.size():
                 # where not all can be made, what texts come to first is made with all that it leads to
                 m = self.found.members[self.next]
                 self.next += 1
                 if masks.terms.terms[m.state].flags & F_LOCAL:
-                    masks.visit_member(self.found.family, m, masks.semantics.keys_at(m.sem))
+                    masks.assembler.visit_member(self.found.family, m, masks.semantics.keys_at(m.sem))
             else:
                 self.passes += 1
-                if masks.walks == self.walks_before:
+                if masks.walker.walks == self.walks_before:
                     if self.over_budget:
                         self.stopped = "budget"
                     elif self.reads or self.found.unknown:
                         self.stopped = "text"
                     return True
-                self.walks_before = masks.walks
+                self.walks_before = masks.walker.walks
                 self.next = self.expanded = 0
-                masks.visits.clear()
-                masks.visited_ready = False
-            if masks.to_simulate.size() or masks.parts_unsure.size() or masks.simulate_all:
+                self.work.clear()
+            if masks.assembler.depends_on_text():
                 self.reads = True
-                masks.simulate_all = False
-                masks.to_simulate.clear()
-                masks.parts_unsure.clear()
-                masks.to_try.clear()
-                masks.doubtful.clear()
+                masks.assembler.begin(False)
 
     cdef bint fill(self, double until) except -1:
         """Fill the configurations of short texts, the shortest first; return whether that is all."""
@@ -211,7 +186,7 @@ cdef class Precomputation:
             while k < MOST_FILLS and self.masks.finished(family, c) == NO_MASK:
                 self.masks.fill(family, c, self.words.data())
                 if not k:
-                    self.cost += <int64_t>(self.masks.visits.size() + self.masks.parts_found.size())
+                    self.cost += self.masks.assembler.operand_count()
                 k += 1
             self.cost += family.configs[c].count
             self.cost += RUN_COST * <int64_t>(self.masks.simulations - runs)

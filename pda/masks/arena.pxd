@@ -4,14 +4,10 @@ from libc.string cimport memset
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.masks.part cimport MaskContext
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.vocabulary.suffix_tries cimport Forest
-from stackmask.pda.masks.runs.run_tables cimport Runs
-from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport IdTable
-from stackmask.pda.terms.term_store cimport TermStore
-from stackmask.pda.vocabulary.token_trie cimport Trie
 
 cdef enum:
     NO_TOKENS = 0       # the mask that allows nothing
@@ -36,7 +32,7 @@ cdef struct Mask:
     int32_t key_count
     int32_t reads_tokens    # the semantic state decides on special tokens too
     int32_t joint           # the walk to repeat with the frame known, in place of groups; or -1
-    int32_t as_row          # the number of a row with the sparse tokens; below: see `WholeMasks.row_for`
+    int32_t as_row          # the number of a row with the sparse tokens; below: see `MaskCache.row_for`
 
 
 cdef struct Pending:
@@ -94,14 +90,10 @@ cdef inline bint is_nothing(const Mask& mask) noexcept:
 ctypedef void* voidp
 
 
-cdef class MaskTable:
-    cdef TermStore terms
-    cdef Semantics semantics
-    cdef readonly ConfigSpace space
-    cdef Trie trie
+cdef class MaskArena:
+    cdef MaskContext context
     cdef Forest forest
-    cdef Runs runs
-    cdef readonly int32_t width             # words of 32 bits in a mask
+    cdef int32_t width                      # words of 32 bits in a mask
     cdef Growing[Mask] masks
     cdef vector[uint32_t*] rows             # dense masks, joined masks and filters
     cdef vector[pair[voidp, size_t]] blocks     # what rows lie in: memory and bytes
@@ -118,18 +110,15 @@ cdef class MaskTable:
     cdef Growing[int32_t] places
     cdef vector[int32_t] readers
     cdef vector[int32_t] key_starts
-    cdef vector[vector[int32_t]] class_tokens   # token class -> ids
-    # scratch of one walk
-    cdef vector[int32_t] stack              # depth -> configuration
-    cdef vector[int32_t] next_kid           # depth -> where to go on, and where to stop
-    cdef vector[int32_t] last_kid
-    cdef uint64_t max_bytes                 # all is dropped when more is held
     cdef readonly uint64_t drops            # how often all masks were dropped
 
     cdef int drop(self) except -1
+    cdef size_t nbytes(self) noexcept
     cdef int free_rows(self) noexcept
     cdef int32_t new_row(self) except -1
-    cdef uint32_t* row_of(self, vector[int32_t]& tokens, Mask* mask) except NULL
+    cdef int32_t row_of(self, vector[int32_t]& tokens) except -1
+    cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1
+    cdef int32_t add(self, const Mask& mask) except -1
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
     ) except -1

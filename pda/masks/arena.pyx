@@ -7,11 +7,22 @@ ambiguous stack would make masks of its own. All is dropped together when it tak
 masks refer to each other by number.
 """
 
+cimport cython
 from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.memory.growing_array cimport give_back, zeroed
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
-from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.memory.hash_tables cimport (
+    Probe,
+    ids_clear,
+    ids_free,
+    ids_init,
+    ids_nbytes,
+    ids_next,
+    ids_probe,
+    ids_put,
+    mix,
+)
 
 cdef enum:
     FEW_PLACES = 64     # more are not settled one by one
@@ -22,29 +33,14 @@ cdef enum:
     BETWEEN = 64        # bytes between rows at least: multiples of 4 KB would share lines of the cache
 
 
-cdef class MaskTable:
-    """The masks of the grammars of one store."""
+@cython.final
+cdef class MaskArena:
+    """The rows, masks and groups of one store. ``MaskEngine`` owns it; all parts write into it."""
 
-    def __cinit__(
-        self,
-        TermStore terms,
-        Semantics semantics,
-        ConfigSpace space,
-        Trie trie,
-        int32_t vocab_size,
-        uint64_t max_bytes=1 << 28,
-    ):
-        self.max_bytes = max_bytes
-        self.terms = terms
-        self.semantics = semantics
-        self.space = space
-        self.trie = trie
-        self.width = (vocab_size + 31) // 32
-        self.forest = Forest(trie)
-        self.runs = Runs(terms, self.forest)
-        self.stack.resize(trie.max_depth + 2, 0)
-        self.next_kid.resize(trie.max_depth + 2, 0)
-        self.last_kid.resize(trie.max_depth + 2, 0)
+    def __cinit__(self, MaskContext context not None):
+        self.context = context
+        self.width = context.width
+        self.forest = context.forest
         ids_init(&self.group_index)
         self.drops = 0
         self.masks.push_back(nothing())
@@ -64,16 +60,8 @@ cdef class MaskTable:
         self.block_bytes = 0
         return 0
 
-    def add_token_class(self, tokens):
-        """Enter the ids of the next class of special tokens."""
-        cdef vector[int32_t] ids
-        for token in tokens:
-            ids.push_back(token)
-        self.class_tokens.push_back(ids)
-
     cdef int drop(self) except -1:
-        """Forget all masks, remainders, runs and configurations of walks; they come back equal."""
-        cdef ConfigSpace old = self.space
+        """Forget all masks; they come back equal."""
         self.free_rows()
         self.masks.clear()
         self.sparse_tokens.clear()
@@ -85,16 +73,21 @@ cdef class MaskTable:
         self.readers.clear()
         self.key_starts.clear()
         self.group_first.clear()
-        ids_free(&self.group_index)
-        ids_init(&self.group_index)
-        self.space = ConfigSpace(
-            self.terms, self.semantics, True, old.max_configurations, old.max_members
-        )
-        self.forest = Forest(self.trie)
-        self.runs = Runs(self.terms, self.forest)
+        ids_clear(&self.group_index)
+        self.forest = self.context.forest
         self.masks.push_back(nothing())
         self.drops += 1
         return 0
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held by rows, masks and groups."""
+        # rows that are not taken yet count: a block of large pages is there as a whole
+        cdef size_t held = self.block_bytes + 8 * self.rows.size() + sizeof(Mask) * self.masks.size()
+        held += 4 * (self.sparse_tokens.size() + self.places.size())
+        held += 4 * (self.readers.size() + self.mask_groups.size() + self.key_starts.size())
+        held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
+        held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
+        return held + ids_nbytes(&self.group_index)
 
     cdef int32_t new_row(self) except -1:
         """Make a row of zeros. Rows stay where they are, so that growing never copies them.
@@ -110,9 +103,9 @@ cdef class MaskTable:
             if block.second > BLOCK_BYTES:
                 self.fresh_rows = max(<size_t>1, BLOCK_BYTES // bytes)
                 block.second = max(<size_t>BLOCK_BYTES, bytes)
-            if block.second > self.max_bytes // SHARE:
+            if block.second > self.context.max_bytes // SHARE:
                 # of a small budget, a block must not be much
-                self.fresh_rows = max(<size_t>1, self.max_bytes // SHARE // bytes)
+                self.fresh_rows = max(<size_t>1, self.context.max_bytes // SHARE // bytes)
                 block.second = bytes * self.fresh_rows
             self.blocks.push_back(block)
             block.first = zeroed(block.second)
@@ -129,16 +122,37 @@ cdef class MaskTable:
         self.fresh_rows -= 1
         return <int32_t>self.rows.size() - 1
 
-    cdef uint32_t* row_of(self, vector[int32_t]& tokens, Mask* mask) except NULL:
-        """Make a mask dense, with these tokens, and return its row."""
+    cdef int32_t row_of(self, vector[int32_t]& tokens) except -1:
+        """Make a row with these tokens, which leave their list, and return its number."""
         cdef size_t k
-        cdef uint32_t* row
-        mask.dense = self.new_row()
-        row = self.rows[mask.dense]
+        cdef int32_t row = self.new_row()
+        cdef uint32_t* bits = self.rows[row]
         for k in range(tokens.size()):
-            row[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
+            bits[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
         tokens.clear()
         return row
+
+    cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1:
+        """Make these the tokens that a mask allows whatever the stack is; ``dense``: a row has more, or -1."""
+        cdef size_t k
+        cdef uint32_t* bits
+        if dense < 0 and tokens.size() > <size_t>(self.width // SPARSE):
+            dense = self.row_of(tokens)
+        mask.dense = dense
+        if dense >= 0:
+            bits = self.rows[dense]
+            for k in range(tokens.size()):
+                bits[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
+            return 0
+        mask.sparse_first = <int32_t>self.sparse_tokens.size()
+        mask.sparse_count = <int32_t>tokens.size()
+        self.sparse_tokens.append(tokens.begin(), tokens.end())
+        return 0
+
+    cdef int32_t add(self, const Mask& mask) except -1:
+        """Return the number of a new mask."""
+        self.masks.push_back(mask)
+        return <int32_t>self.masks.size() - 1
 
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places

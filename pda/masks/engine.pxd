@@ -1,32 +1,65 @@
 # The masks of configurations, put together from those of local states. See engine.pyx.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
+from stackmask.pda.context.semantic_states cimport Semantics
+from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.assembly.mask_assembly cimport MaskAssembler
+from stackmask.pda.masks.assembly.mask_cache cimport MaskCache
+from stackmask.pda.masks.assembly.place_trials cimport PlaceTrials
+from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
+from stackmask.pda.masks.assembly.undeclared_keys cimport UndeclaredKeys
+from stackmask.pda.masks.part cimport MaskContext
+from stackmask.pda.masks.prefixes.literal_masks cimport LiteralMasks
+from stackmask.pda.masks.runs.constrained_runs cimport ConstrainedRuns
+from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
+from stackmask.pda.masks.runs.slices cimport Slices
+from stackmask.pda.masks.walk.known_stack_walks cimport KnownStackWalks
+from stackmask.pda.masks.walk.local_masks cimport LocalMasks
+from stackmask.pda.masks.walk.subtree_acceptance cimport SubtreeAcceptance
+from stackmask.pda.masks.walk.token_partition cimport TokenPartition
+from stackmask.pda.masks.walk.trie_walk cimport TrieWalk
 from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.pda.masks.assembly.mask_cache cimport WholeMasks
+from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.vocabulary.token_trie cimport Trie
 
 
-cdef class MaskStore(WholeMasks):
-    cdef size_t index_bytes                 # when there were so many walks:
-    cdef uint64_t indexes_weighed
-    cdef uint64_t weighed                   # walks when that was looked at last
-    # scratch of one fill
-    cdef vector[uint32_t] unsure            # tokens that only the real configuration can confirm
+cdef class MaskStore:
+    cdef MaskContext context
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef readonly int32_t width             # words of 32 bits in a mask
+    cdef uint64_t max_bytes                 # all is dropped when more is held
+    cdef MaskArena arena
+    cdef Slices slices
+    cdef RunSplitter splitter
+    cdef ConstrainedRuns constrained
+    cdef TokenPartition partition
+    cdef SubtreeAcceptance acceptance
+    cdef LiteralMasks literals
+    cdef TrieWalk walker
+    cdef LocalMasks local
+    cdef KnownStackWalks known
+    cdef TokenTrials trials
+    cdef UndeclaredKeys keys_used
+    cdef MaskAssembler assembler
+    cdef MaskCache cache
+    cdef PlaceTrials places
+    cdef tuple parts                        # all of these, to be dropped and weighed
+    cdef size_t part_bytes                  # when there were so many walks:
+    cdef uint64_t parts_weighed
+    cdef uint64_t weighed                   # changes when the budget was looked at last
     cdef int32_t epoch                      # counts how often the masks were dropped
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
-    cdef readonly uint64_t settled          # places that were put together on the configuration there
+    cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
 
-    cdef int try_unsure(self, uint32_t* words) except -3
-    cdef int settle(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef bint gather(self, int32_t above, vector[int32_t]& out) except -1
-    cdef int settle_place(
-        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
-    ) except -3
-    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept
+    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef int fill_again(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef int32_t join(self, uint32_t* words, int32_t* likely_base) except? -3
+    cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef int32_t finished(self, ConfigSpace family, int32_t config) noexcept
     cdef uint64_t changes_made(self) noexcept
     cdef int weigh(self) except -1
-    cdef int32_t finished(self, ConfigSpace family, int32_t config) noexcept
-    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef int drop(self) except -1
     cdef size_t nbytes(self) noexcept
-    cdef int weigh_indexes(self) noexcept
+    cdef int weigh_parts(self) noexcept

@@ -14,170 +14,172 @@ up; and a configuration remembers its list, later its whole mask (``whole_masks`
 """
 
 cimport cython
-from libcpp.algorithm cimport sort
 
-from stackmask.pda.stack.configuration_table cimport DEAD
-from stackmask.pda.memory.checked_vectors cimport refill
-from stackmask.pda.masks.runs.slices cimport Excluded, Tail
-from stackmask.pda.masks.prefixes.prefix_splitting cimport Cut, Leaf
-from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
-from stackmask.pda.masks.arena cimport Group, Include, Mask, Pending
-from stackmask.pda.masks.runs.constrained_runs cimport Without
-from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE
-from stackmask.pda.memory.bitmask_ops cimport copy_words
-from stackmask.pda.masks.runs.run_splitting cimport ByteSet, RunPart
-from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE, Exit
-from stackmask.pda.masks.walk.token_partition cimport Length
-from stackmask.pda.masks.walk.subtree_acceptance cimport Stay
-from stackmask.pda.masks.walk.trie_walk cimport Joint
+from stackmask.pda.masks.arena cimport MaskArena
 from stackmask.pda.masks.assembly.mask_cache cimport LISTED, NO_MASK
-from stackmask.pda.masks.prefixes.literal_table cimport Word
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
+from stackmask.pda.memory.bitmask_ops cimport copy_words
 
 cdef enum:
-    MANY_BELOW = 4       # places below a node for which it stands
-    FEW_NODES = 8        # a smaller subtree is run, not put together
-    FEW_LISTS = 16       # lists of parts, which take little each
+    FEW_LISTS = 16       # lists of operands, which take little each
     WEIGHED = 32         # walks, after which indexes are weighed again
 
 
 @cython.final
-cdef class MaskStore(WholeMasks):
-    """The masks of the grammars of one store over one vocabulary."""
+cdef class MaskStore:
+    """The masks of the grammars of one store over one vocabulary. Owns the parts that make them."""
 
-    def __cinit__(self):
-        self.weighed = 0
+    def __cinit__(
+        self,
+        TermStore terms not None,
+        Semantics semantics not None,
+        ConfigSpace space not None,
+        Trie trie not None,
+        int32_t vocab_size,
+        uint64_t max_bytes=1 << 28,
+    ):
+        cdef MaskContext c = MaskContext(terms, semantics, space, trie, vocab_size, max_bytes)
+        self.context = c
+        self.terms = terms
+        self.semantics = semantics
+        self.width = c.width
+        self.max_bytes = max_bytes
+        self.arena = MaskArena(c)
+        self.slices = Slices(c, self.arena)
+        self.splitter = RunSplitter(c, self.slices)
+        self.constrained = ConstrainedRuns(c, self.arena, self.slices, self.splitter)
+        self.partition = TokenPartition(c, self.arena, self.splitter)
+        self.acceptance = SubtreeAcceptance(c, self.partition)
+        self.literals = LiteralMasks(c, self.arena)
+        self.walker = TrieWalk(c, self.arena, self.constrained, self.acceptance)
+        self.local = LocalMasks(
+            c, self.arena, self.slices, self.splitter, self.partition, self.literals, self.walker
+        )
+        self.known = KnownStackWalks(c, self.arena, self.local)
+        self.trials = TokenTrials(c)
+        self.keys_used = UndeclaredKeys(c, self.arena, self.trials)
+        self.assembler = MaskAssembler(
+            c,
+            self.arena,
+            self.slices,
+            self.splitter,
+            self.literals,
+            self.local,
+            self.known,
+            self.trials,
+            self.keys_used,
+        )
+        self.cache = MaskCache(c, self.arena, self.slices)
+        self.places = PlaceTrials(c, self.trials, self.keys_used, self.assembler, self.cache)
+        self.parts = (
+            self.slices,
+            self.splitter,
+            self.constrained,
+            self.partition,
+            self.acceptance,
+            self.literals,
+            self.walker,
+            self.local,
+            self.known,
+            self.trials,
+            self.keys_used,
+            self.assembler,
+            self.cache,
+            self.places,
+        )
         self.epoch = 1
-        self.fills = 0
-        self.hits = 0
-        self.settled = 0
-        self.index_bytes = self.indexes_weighed = 0
+        self.weighed = self.fills = self.hits = self.simulations = 0
+        self.part_bytes = self.parts_weighed = 0
 
-    # -- places where the semantic state decides -----------------------------------------------------
+    @property
+    def space(self):
+        """The configurations of the walks."""
+        return self.context.space
 
-    cdef int settle(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or what may follow at the places noted.
+    @property
+    def drops(self):
+        """How often all masks were dropped."""
+        return self.arena.drops
 
-        There the state is known, and masks of local states serve again. A place can lead to places below it,
-        which are settled in the next round.
-        """
-        cdef vector[int32_t] now, later
-        cdef int32_t node
-        cdef size_t k
-        if not self.gather(0, later):
-            return self.simulate_below(family, config, 0, words)
-        while not later.empty():
-            now.swap(later)
-            later.clear()
-            for k in range(now.size()):
-                node = now[k] >> 2
-                self.settle_place(family, config, node, (now[k] & INCLUSIVE) != 0, words)
-                if not self.gather(node, later):
-                    self.simulate_below(family, self.step_to(family, config, node), node, words)
+    @property
+    def walks(self):
+        """Walks of the trie."""
+        return self.walker.walks
+
+    def add_token_class(self, tokens):
+        """Enter the ids of the next class of special tokens."""
+        self.context.add_token_class(tokens)
+
+    def prepare(self, items):
+        """Make the run tables of some repeated items, terms, over the whole vocabulary."""
+        cdef int32_t code, run
+        for item in items:
+            code = self.context.runs.code_of(item)
+            if code != NOT_A_CODE:
+                run = self.context.runs.run_of(code, 0)
+                self.slices.slice(run, -1)
+                self.partition.unsettled_place(run)
+                self.context.runs.sort_tokens(run)
+                self.context.runs.remainders_of(run, self.context.key_text.quote)
+
+    # -- one mask --------------------------------------------------------------------------------------
+
+    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Write the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""
+        cdef int32_t whole, likely_base = -1
+        self.fills += 1
+        if self.changes_made() != self.weighed:
+            self.weigh()
+        if family.configs[config].mask_epoch == self.epoch:
+            return self.fill_again(family, config, words)
+        self.assembler.collect(family, config)
+        whole = self.join(words, &likely_base)
+        if self.trials.is_needed():
+            self.try_rest(family, config, words)
+            # what was tried holds for this configuration alone, and the next fill there is a copy
+            whole = self.cache.keep_mask(words, likely_base)
+        family.configs[config].whole = whole
+        family.configs[config].mask_epoch = self.epoch
         return 0
 
-    cdef bint gather(self, int32_t above, vector[int32_t]& out) except -1:
-        """Move the places noted below a node to a list, each once, and their outermost only.
-
-        Where there are many below one child of the node, the child stands for them: there more is known, and
-        fewer are left. Return whether the node itself is not among them.
-        """
-        cdef size_t k = 0, first, n = self.to_simulate.size()
-        cdef int32_t node, child, bits, done = 0
-        sort(self.to_simulate.begin(), self.to_simulate.end())
-        if n and self.to_simulate[0] >> 2 <= above:
-            self.to_simulate.clear()
-            return False
-        while k < n:
-            node = self.to_simulate[k] >> 2
-            child = node
-            while self.trie.depth[child] > self.trie.depth[above] + 1:
-                child = self.trie.parent[child]
-            first = out.size()
-            while k < n and self.to_simulate[k] >> 2 < self.trie.end[child]:
-                node = self.to_simulate[k] >> 2
-                bits = self.to_simulate[k] & INCLUSIVE
-                if node >= done:
-                    out.push_back((node << 2) | bits)
-                    done = self.trie.end[node]
-                elif out.back() >> 2 == node:
-                    out[out.size() - 1] |= bits
-                k += 1
-            if out.size() - first >= MANY_BELOW:
-                out.resize(first)
-                out.push_back((child << 2) | INCLUSIVE)
-        self.to_simulate.clear()
-        return True
-
-    cdef int settle_place(
-        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
-    ) except -3:
-        """Or the tokens below a node that may follow, and its own if it is ``inclusive``."""
-        cdef size_t i
-        cdef int32_t c, t
-        self.settled += 1
-        if self.all_set(node, inclusive, words):
+    cdef int fill_again(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Write the mask of a configuration whose mask, or operands, are remembered."""
+        cdef int32_t likely_base, number, whole = family.configs[config].whole
+        if whole > LISTED:
+            self.hits += 1
+            self.cache.write(whole, words)
             return 0
-        c = self.step_to(family, config, node)
-        if c == DEAD:
-            return 0
-        if inclusive:
-            for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
-                words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
-        if self.trie.end[node] - node <= FEW_NODES or self.any_keys(family, c):
-            return self.simulate_below(family, c, node, words)
-        self.doubtful.clear()
-        self.collect_below(family, c, node)
-        # an object around, behind a return, may know keys that a token repeats
-        if self.simulate_all or self.doubtful.size():
-            self.to_simulate.clear()
-            return self.simulate_below(family, c, node, words)
-        for i in range(self.parts_found.size()):
-            self.apply(self.parts_found[i], words)
-        if self.parts_unsure.size():
-            self.try_unsure(words)
+        number = LISTED - whole
+        self.cache.take_list(number, self.assembler.parts_found)
+        family.configs[config].whole = self.cache.put_list(
+            number, self.assembler.parts_found, words, &likely_base
+        )
         return 0
 
-    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept:
-        """Tell whether a configuration is inside of an object whose keys are known."""
-        cdef int32_t i, first = family.configs[config].first
-        for i in range(first, first + family.configs[config].count):
-            if self.semantics.keys_at(family.members[i].sem) > KEYS_UNKNOWN:
-                return True
-        return False
+    cdef int32_t join(self, uint32_t* words, int32_t* likely_base) except? -3:
+        """Write the union of the operands; tokens that an action may forbid are left to trials."""
+        cdef int32_t whole = NO_MASK
+        if self.trials.simulate_all:
+            copy_words(words, NULL, self.width)
+            return whole
+        whole = self.cache.put_together(self.assembler.parts_found, words, likely_base)
+        if self.assembler.parts_unsure.size():
+            self.places.try_unsure(words)
+        if self.keys_used.any_doubtful():
+            self.keys_used.recheck(words)
+        return whole
 
-    # -- putting them together ---------------------------------------------------------------------------
-
-    cdef int try_unsure(self, uint32_t* words) except -3:
-        """Note the tokens that some action may forbid, and nothing else allows."""
-        cdef size_t k
-        cdef int32_t i, n
-        cdef uint32_t left
-        refill(self.unsure, self.width, 0)
-        for k in range(self.parts_unsure.size()):
-            self.apply(self.parts_unsure[k], self.unsure.data())
-        for i in range(self.width):
-            left = self.unsure[i] & ~words[i]
-            if left:
-                for n in range(32):
-                    if (left >> n) & 1:
-                        self.to_try.push_back(32 * i + n)
-        return 0
-
-    cdef uint64_t changes_made(self) noexcept:
-        """Return a number that has changed when masks may have come to take more memory.
-
-        Rows of sparse masks are not in it: one comes for thousands of tokens, and lists with it.
-        """
-        return self.walks + self.joins + self.joined.size() // FEW_LISTS
-
-    cdef int weigh(self) except -1:
-        """Drop all masks if they take more than their budget. No ids of them may be held across this."""
-        self.weighed = self.changes_made()
-        if self.nbytes() + self.space.nbytes() > self.max_bytes:
-            self.drop()
-            self.forget_whole()
-            self.weigh_indexes()
-            self.epoch += 1
+    cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+        """Or the tokens that only the real configuration can confirm."""
+        self.simulations += 1
+        if self.trials.simulate_tokens or self.trials.simulate_all:
+            self.trials.simulate_special(family, config, words)
+        if self.trials.simulate_all:
+            self.trials.simulate_below(family, config, 0, words)
+        else:
+            self.places.settle(family, config, words)
+            self.trials.try_tokens(family, config, words)
         return 0
 
     cdef int32_t finished(self, ConfigSpace family, int32_t config) noexcept:
@@ -189,133 +191,80 @@ cdef class MaskStore(WholeMasks):
         if family.configs[config].mask_epoch != self.epoch:
             return NO_MASK
         if whole <= LISTED:
-            whole = self.joined[LISTED - whole].whole
+            whole = self.cache.joined[LISTED - whole].whole
         if whole != NO_MASK:
             self.fills += 1
             self.hits += 1
         return whole
 
-    def prepare(self, items):
-        """Make the run tables of some repeated items, terms, over the whole vocabulary."""
-        cdef int32_t code, run
-        for item in items:
-            code = self.runs.code_of(item)
-            if code != NOT_A_CODE:
-                run = self.runs.run_of(code, 0)
-                self.slice(run, -1)
-                self.unsettled_place(run)
-                self.runs.sort_tokens(run)
-                self.runs.remainders_of(run, c'"')
+    # -- memory ----------------------------------------------------------------------------------------
 
-    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Write the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""
-        cdef int32_t whole
-        self.fills += 1
-        if self.changes_made() != self.weighed:
-            self.weigh()
-        if family.configs[config].mask_epoch == self.epoch:
-            whole = family.configs[config].whole
-            if whole > LISTED:
-                self.hits += 1
-                self.write(whole, words)
-                return 0
-            # the parts are known
-            self.take_list(LISTED - whole)
-            family.configs[config].whole = self.put_list(LISTED - whole, words)
-            return 0
-        self.likely_base = -1
-        self.collect(family, config)
-        if self.simulate_all:
-            copy_words(words, NULL, self.width)
-        else:
-            whole = self.put_together(words)
-            if self.parts_unsure.size():
-                self.try_unsure(words)
-            if self.doubtful.size():
-                self.recheck(words)
-        if (
-            self.to_simulate.size() or self.to_try.size() or self.simulate_tokens or self.simulate_all
-        ):
-            self.simulations += 1
-            if self.simulate_tokens or self.simulate_all:
-                self.simulate_special(family, config, words)
-            if self.simulate_all:
-                self.simulate_below(family, config, 0, words)
-            else:
-                self.settle(family, config, words)
-                self.try_tokens(family, config, words)
-            # what was run on the configuration holds for it alone, and the next fill there is a copy
-            whole = self.keep_mask(words, self.likely_base)
-        family.configs[config].whole = whole
-        family.configs[config].mask_epoch = self.epoch
+    cdef uint64_t changes_made(self) noexcept:
+        """Return a number that has changed when masks may have come to take more memory.
+
+        Rows of sparse masks are not in it: one comes for thousands of tokens, and lists with it.
+        """
+        return self.walker.walks + self.cache.joins + self.cache.joined.size() // FEW_LISTS
+
+    cdef int weigh(self) except -1:
+        """Drop all masks if they take more than their budget. No ids of them may be held across this."""
+        self.weighed = self.changes_made()
+        if self.nbytes() + self.context.space.nbytes() > self.max_bytes:
+            self.drop()
+        return 0
+
+    cdef int drop(self) except -1:
+        """Forget all masks, and all that refers to them; they come back equal."""
+        cdef MaskPart part
+        self.context.renew()
+        self.arena.drop()
+        for part in self.parts:
+            part.drop()
+        self.weigh_parts()
+        self.epoch += 1
+        return 0
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held by masks, and by what finds them."""
+        if self.walker.walks - self.parts_weighed >= WEIGHED or self.walker.walks < self.parts_weighed:
+            self.weigh_parts()
+        return self.arena.nbytes() + self.cache.nbytes() + self.context.runs.nbytes() + self.part_bytes
+
+    cdef int weigh_parts(self) noexcept:
+        """Count the bytes of the parts. They lie far apart, so this is done with every few walks only."""
+        cdef MaskPart part
+        self.part_bytes = self.context.runs.index_nbytes()
+        for part in self.parts:
+            if part is not self.cache:
+                self.part_bytes += part.nbytes()
+        self.parts_weighed = self.walker.walks
         return 0
 
     def counts(self):
         """Return sizes: masks, walks, hits, bytes held by masks."""
         return {
-            "masks": self.masks.size(),
-            "walks": self.walks,
-            "word_walks": self.word_walks,
-            "visited_nodes": self.visited_nodes,
+            "masks": self.arena.masks.size(),
+            "walks": self.walker.walks,
+            "word_walks": self.literals.word_walks,
+            "visited_nodes": self.walker.visited_nodes,
             "fills": self.fills,
             "hits": self.hits,
-            "joined_masks": self.joins,
-            "repeated_walks": self.joint_index.count,
-            "shortened_walks": self.shortened,
-            "subtrees_taken": self.taken,
+            "joined_masks": self.cache.joins,
+            "repeated_walks": self.known.joint_index.count,
+            "shortened_walks": self.local.shortened,
+            "subtrees_taken": self.walker.taken,
             "simulations": self.simulations,
-            "tried_tokens": self.tried,
-            "settled_places": self.settled,
-            "most_visits": self.most_visits,
+            "tried_tokens": self.trials.tried,
+            "settled_places": self.places.settled,
+            "most_visits": self.assembler.most_visits,
             "mask_bytes": self.nbytes(),
-            "walk_bytes": self.space.nbytes(),
-            "drops": self.drops,
-            "walk_configurations": self.space.configs.size(),
+            "walk_bytes": self.context.space.nbytes(),
+            "drops": self.arena.drops,
+            "walk_configurations": self.context.space.configs.size(),
         }
-
-    cdef size_t nbytes(self) noexcept:
-        """Return the bytes held by masks, remainders and runs."""
-        # rows that are not taken yet count: a block of large pages is there as a whole
-        cdef size_t held = self.block_bytes + 8 * self.rows.size() + sizeof(Mask) * self.masks.size()
-        held += 4 * (self.sparse_tokens.size() + self.places.size())
-        held += 4 * (self.readers.size() + self.mask_groups.size())
-        held += sizeof(Include) * self.includes.size() + sizeof(Group) * self.groups.size()
-        held += 4 * self.excluded_tokens.size() + sizeof(Excluded) * self.exclusions.size()
-        held += sizeof(Tail) * self.tails.size() + sizeof(Exit) * self.tail_exits.size()
-        if self.walks - self.indexes_weighed >= WEIGHED or self.walks < self.indexes_weighed:
-            self.weigh_indexes()
-        return held + self.whole_nbytes() + self.runs.nbytes() + self.index_bytes
-
-    cdef int weigh_indexes(self) noexcept:
-        """Count the bytes of what finds masks, and of what is known of configurations of walks.
-
-        They lie far apart, so they are counted with every few walks only.
-        """
-        cdef uint64_t maps, ints
-        maps = self.keyed_roots.mask + self.roots_below.mask + self.entry_index.mask + self.children.mask
-        maps += self.rest_index.mask + self.joint_index.mask + self.grouped_index.mask + self.slice_index.mask
-        maps += self.filter_index.mask + self.both_index.mask + self.without_index.mask + self.part_index.mask
-        maps += self.inside_index.mask + self.tail_index.mask + self.met_codes.mask + self.follow_index.mask
-        maps += self.word_children.mask + self.visited.mask + self.runs.exit_index.mask
-        maps += self.runs.merge_index.mask + self.runs.remainder_index.mask + self.runs.run_index.mask
-        maps += self.runs.code_index.mask
-        ints = self.fails.size() + self.few_served.size() + self.plain_of.size() + self.first_at.size()
-        ints += self.split_of.size() + self.split_first.size()
-        ints += self.split_count.size() + self.split_parts.size() + self.stay_at.size() + self.rests.size()
-        ints += self.key_starts.size() + self.forest.kid_first.size() + self.forest.kid_node.size()
-        self.index_bytes = 12 * maps + 4 * ints + sizeof(ByteSet) * self.first.size()
-        self.index_bytes += sizeof(Stay) * self.stay_of.size() + sizeof(Pending) * self.pendings.size()
-        self.index_bytes += sizeof(RunPart) * self.parts.size() + sizeof(Without) * self.withouts.size()
-        self.index_bytes += sizeof(Joint) * self.joints.size() + 8 * self.group_first.size()
-        self.index_bytes += 8 * (self.group_index.mask + self.forest.root_index.mask + self.followed.size())
-        self.index_bytes += self.forest.kid_byte.size() + self.forest.twice.size()
-        self.indexes_weighed = self.walks
-        return 0
 
     def nbytes_held(self):
         """Return about how many bytes stay when masks are dropped: what is known of terms."""
-        cdef size_t held = sizeof(Cut) * self.heads.cuts.size() + sizeof(Leaf) * self.heads.leaves.size()
-        held += self.heads.word_of.size() + 12 * self.heads.cut_index.mask
-        held += sizeof(Word) * self.words.words.size() + 4 * self.words.items.size()
-        held += 8 * self.words.index.mask
-        return held + sizeof(Length) * self.lengths.size() + 12 * self.length_index.mask
+        return (
+            self.assembler.heads.nbytes() + self.literals.words.nbytes() + self.partition.nbytes_of_terms()
+        )

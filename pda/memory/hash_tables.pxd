@@ -121,3 +121,23 @@ cdef inline int map_put(KeyMap* m, uint64_t key, int32_t value) except -1:
     if m.count * 3 > m.mask * 2:
         map_grow(m)
     return 0
+
+
+cdef inline int ids_clear(IdTable* t) except -1:
+    # forget all ids, and give the memory back
+    ids_free(t)
+    return ids_init(t)
+
+
+cdef inline int map_reset(KeyMap* m) except -1:
+    # forget all keys, and give the memory back
+    map_free(m)
+    return map_init(m)
+
+
+cdef inline size_t ids_nbytes(const IdTable* t) noexcept nogil:
+    return 8 * t.mask
+
+
+cdef inline size_t map_nbytes(const KeyMap* m) noexcept nogil:
+    return 12 * m.mask

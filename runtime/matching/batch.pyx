@@ -102,11 +102,11 @@ cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
     copy.patch_count = copy.stop_count = 0
     copy.stops = matcher.stops.data()
     if whole >= 0:
-        copy.row = masks.rows[whole]
+        copy.row = masks.arena.rows[whole]
     else:
-        patched = masks.patched[PATCHED - whole]
-        copy.row = masks.rows[patched.base] if patched.base >= 0 else NULL
-        copy.patches = masks.patches.data() + patched.first
+        patched = masks.cache.patched[PATCHED - whole]
+        copy.row = masks.arena.rows[patched.base] if patched.base >= 0 else NULL
+        copy.patches = masks.cache.patches.data() + patched.first
         copy.patch_count = patched.count
     if matcher.family.configs[config].accepting:
         copy.stop_count = <int32_t>matcher.stops.size()

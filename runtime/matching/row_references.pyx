@@ -78,10 +78,10 @@ cdef bint find_flips(Matcher m, int32_t whole, Py_ssize_t most, vector[int32_t]&
     cdef size_t k
     tokens.clear()
     if whole < 0:
-        p = store.patched[PATCHED - whole]
+        p = store.cache.patched[PATCHED - whole]
         for i in range(p.first, p.first + p.count):
-            patch = store.patches[i]
-            left = patch.bits ^ (store.rows[row][patch.word] if row >= 0 else 0)
+            patch = store.cache.patches[i]
+            left = patch.bits ^ (store.arena.rows[row][patch.word] if row >= 0 else 0)
             while left:
                 if <Py_ssize_t>tokens.size() == most:
                     return False
@@ -90,11 +90,11 @@ cdef bint find_flips(Matcher m, int32_t whole, Py_ssize_t most, vector[int32_t]&
     if m.family.configs[m.history.back()].accepting:
         for k in range(m.stops.size()):
             token = m.stops[k]
-            bits = store.rows[row][token >> 5] if row >= 0 else 0
+            bits = store.arena.rows[row][token >> 5] if row >= 0 else 0
             if whole < 0:
                 for i in range(p.first, p.first + p.count):
-                    if store.patches[i].word == token >> 5:
-                        bits = store.patches[i].bits
+                    if store.cache.patches[i].word == token >> 5:
+                        bits = store.cache.patches[i].bits
             if (bits >> (token & 31)) & 1:
                 continue
             # no token is flipped twice: what is patched in another way is a flip already
@@ -117,7 +117,7 @@ cdef bint drop_token(vector[int32_t]& tokens, int32_t token) noexcept:
 
 cdef int32_t row_under(MaskStore store, int32_t whole) noexcept:
     """Return the row that a whole mask is much like, or -1."""
-    return whole if whole >= 0 else store.patched[PATCHED - whole].base
+    return whole if whole >= 0 else store.cache.patched[PATCHED - whole].base
 
 
 cdef object named(Matcher m, int32_t whole, Py_ssize_t max_rows, Py_ssize_t max_tokens):
@@ -150,8 +150,8 @@ cdef object rows_at(Matcher m, Py_ssize_t max_rows, Py_ssize_t max_tokens):
         if found is None and max_rows and row_under(store, whole) >= 0 and whole < 0:
             # it is named again and again, and a row is sent once
             exact.resize(width)
-            store.write(whole, exact.data())
-            whole = m.family.configs[config].whole = store.intern_row(exact.data())
+            store.cache.write(whole, exact.data())
+            whole = m.family.configs[config].whole = store.cache.intern_row(exact.data())
             found = named(m, whole, max_rows, max_tokens)
         if found is not None:
             return found
@@ -159,10 +159,10 @@ cdef object rows_at(Matcher m, Py_ssize_t max_rows, Py_ssize_t max_tokens):
         m.fill_row(config, False, exact.data())
         return MaskRows(store, store.epoch, (), (), copied(exact))
     # the largest of the rows that the fill has just put together
-    for i in range(store.parts_found.size()):
-        if store.parts_found[i].mask < 0 or store.parts_found[i].filter != NO_FILTER:
+    for i in range(store.assembler.parts_found.size()):
+        if store.assembler.parts_found[i].mask < 0 or store.assembler.parts_found[i].filter != NO_FILTER:
             continue
-        row = store.masks[store.parts_found[i].mask].dense
+        row = store.arena.masks[store.assembler.parts_found[i].mask].dense
         is_new = row >= 0
         for j in range(candidates.size()):
             is_new = is_new and candidates[j] != row
@@ -170,7 +170,7 @@ cdef object rows_at(Matcher m, Py_ssize_t max_rows, Py_ssize_t max_tokens):
             candidates.push_back(row)
             best = 0
             for k in range(width):
-                best += ones(store.rows[row][k])
+                best += ones(store.arena.rows[row][k])
             sizes.push_back(best)
     joined.resize(width, 0)
     rows = []
@@ -183,7 +183,7 @@ cdef object rows_at(Matcher m, Py_ssize_t max_rows, Py_ssize_t max_tokens):
         sizes[best] = -1
         rows.append(row)
         for k in range(width):
-            joined[k] |= store.rows[row][k]
+            joined[k] |= store.arena.rows[row][k]
     for k in range(width):
         left = joined[k] ^ exact[k]
         while left:
@@ -208,7 +208,7 @@ def copy_row(Matcher matcher not None, epoch, row, target):
     try:
         found = epoch == store.epoch
         if found:
-            memcpy(<void*>address, store.rows[number], 4 * <size_t>store.width)
+            memcpy(<void*>address, store.arena.rows[number], 4 * <size_t>store.width)
         done = True
     finally:
         matcher.lock.give(done)

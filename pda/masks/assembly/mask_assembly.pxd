@@ -1,46 +1,21 @@
 # What a mask is put together from. See mask_assembly.pyx.
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.runs.slices cimport Slices
+from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
+from stackmask.pda.masks.prefixes.literal_masks cimport LiteralMasks
+from stackmask.pda.masks.walk.local_masks cimport LocalMasks
+from stackmask.pda.masks.walk.known_stack_walks cimport KnownStackWalks
+from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
+from stackmask.pda.masks.assembly.undeclared_keys cimport WHOLE, UndeclaredKeys
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.stack.frames cimport Edge
 from stackmask.pda.masks.prefixes.prefix_splitting cimport Heads, Leaf
-from stackmask.pda.masks.assembly.token_trials cimport Simulation
-from stackmask.pda.memory.hash_tables cimport KeyMap, mix
-
-
-cdef enum:
-    WHOLE = -1          # the whole vocabulary, in place of a group
-
-
-cdef struct Visit:
-    int32_t mask
-    int32_t frame
-    int32_t rest        # what comes before the frame, as it was cut off a state: a state, or EPS
-    int32_t action      # ... and what happens before that: the action of an undeclared key, or ACTION_NONE
-    int32_t filter      # or NO_FILTER
-    int32_t keys        # key state of the object that the mask is in, KEYS_NONE outside all
-    bint unsure         # an action on the way may forbid
-    int32_t origin      # the group of places of the vocabulary that its tokens are below, or -1
-
-
-cdef inline bint same_visit(const Visit& v, const Visit& w) noexcept:
-    return (
-        v.mask == w.mask
-        and v.frame == w.frame
-        and v.rest == w.rest
-        and v.action == w.action
-        and v.filter == w.filter
-        and v.keys == w.keys
-        and v.unsure == w.unsure
-    )
-
-
-cdef inline uint64_t visit_hash(const Visit& v) noexcept:
-    cdef uint64_t h = mix(mix(mix(59, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.rest)
-    h = mix(h, <uint32_t>v.action)
-    return mix(mix(h, <uint32_t>v.filter), (<uint64_t>v.keys << 1) | <uint64_t>v.unsure)
+from stackmask.pda.masks.assembly.worklist cimport Visit, Worklist
 
 
 cdef struct Part:
@@ -49,17 +24,28 @@ cdef struct Part:
     int32_t filter
 
 
-cdef class MaskParts(Simulation):
+cdef class MaskAssembler(MaskPart):
+    cdef MaskArena arena
+    cdef Slices slices
+    cdef RunSplitter splitter
+    cdef LiteralMasks literals
+    cdef LocalMasks local
+    cdef KnownStackWalks known
+    cdef TokenTrials trials
+    cdef UndeclaredKeys keys_used
     # scratch of one fill
-    cdef vector[Visit] visits
+    cdef Worklist work                      # masks that are still to be looked at
     cdef bint sure                          # no action can forbid the end of a capture that is open
     cdef vector[Part] parts_unsure          # what only the real configuration can confirm
     cdef vector[Part] parts_found
-    cdef KeyMap visited                     # hash of a visit, or the next one that was free -> its number
-    cdef bint visited_ready                 # `visited` holds the visits of this fill
     cdef Heads heads
     cdef readonly uint64_t most_visits
 
+    cdef Worklist use(self, Worklist work)
+    cdef int begin(self, bint sure) noexcept
+    cdef int forget_operands(self) noexcept
+    cdef bint depends_on_text(self) noexcept
+    cdef int64_t operand_count(self) noexcept
     cdef int visit(
         self,
         int32_t mask,
@@ -71,7 +57,6 @@ cdef class MaskParts(Simulation):
         int32_t origin=*,
         int32_t action=*,
     ) except -3
-    cdef bint is_visited(self, Visit v) except -1
     cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept
     cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept
     cdef int32_t visit_heads(
@@ -85,7 +70,6 @@ cdef class MaskParts(Simulation):
         self, ConfigSpace family, Leaf leaf, int32_t group, int32_t frame, Visit at
     ) except -1
     cdef int use_part(self, int32_t mask, int32_t filter, bint unsure) except -1
-    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3
     cdef int walk_on(
         self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
     ) except -3

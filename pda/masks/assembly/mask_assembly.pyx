@@ -6,8 +6,10 @@ each edge of the frame leads to another. What the semantic state decides on is n
 vocabulary, or tokens.
 """
 
+cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.frames cimport BOTTOM_REST, Edge
@@ -30,7 +32,6 @@ from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.masks.walk.known_stack_walks cimport NOT_JOINT
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
 from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
@@ -40,16 +41,55 @@ cdef enum:
     FEW_WAYS = 8         # ways on behind blanks in remainders, where no keys are asked
 
 
-cdef class MaskParts(Simulation):
+@cython.final
+cdef class MaskAssembler(MaskPart):
     """What one fill puts together, and what it must run besides."""
 
-    def __cinit__(self):
-        map_init(&self.visited)
-        self.heads = Heads(self.terms, self.semantics, self.trie, self.words)
+    def __cinit__(self, MaskContext context not None, MaskArena arena not None, Slices slices not None, RunSplitter splitter not None, LiteralMasks literals not None, LocalMasks local not None, KnownStackWalks known not None, TokenTrials trials not None, UndeclaredKeys keys_used not None):
+        self.arena = arena
+        self.slices = slices
+        self.splitter = splitter
+        self.literals = literals
+        self.local = local
+        self.known = known
+        self.trials = trials
+        self.keys_used = keys_used
+        self.heads = Heads(self.terms, self.semantics, self.trie, literals.words)
         self.most_visits = 0
+        self.work = Worklist()
 
-    def __dealloc__(self):
-        map_free(&self.visited)
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held here."""
+        cdef size_t held = self.work.nbytes()
+        return held
+
+    cdef Worklist use(self, Worklist work):
+        """Add to another list from now on, and return the one before."""
+        cdef Worklist before = self.work
+        self.work = work
+        return before
+
+    cdef int begin(self, bint sure) noexcept:
+        """Forget what was found to be tried. ``sure``: no capture is open that an action may forbid."""
+        self.trials.begin()
+        self.keys_used.begin()
+        self.parts_unsure.clear()
+        self.sure = self.sure or sure
+        return 0
+
+    cdef int forget_operands(self) noexcept:
+        self.parts_found.clear()
+        return 0
+
+    cdef bint depends_on_text(self) noexcept:
+        """Tell whether something was found that only a real configuration can decide."""
+        return (
+            not self.trials.to_simulate.empty() or not self.parts_unsure.empty() or self.trials.simulate_all
+        )
+
+    cdef int64_t operand_count(self) noexcept:
+        """Return how many masks the last fill looked at, and how many operands it found."""
+        return <int64_t>(self.work.visits.size() + self.parts_found.size())
 
     cdef int visit(
         self,
@@ -78,8 +118,8 @@ cdef class MaskParts(Simulation):
         v.unsure = unsure
         v.origin = origin
         v.action = action
-        if leads_nowhere(self.masks[mask]):
-            if self.visits.size() < FEW_VISITS:
+        if leads_nowhere(self.arena.masks[mask]):
+            if self.work.visits.size() < FEW_VISITS:
                 # of many, all count as visits: too many end in a run of the real configuration
                 return self.use_part(mask, filter, unsure)
             # what is below does not matter
@@ -87,40 +127,7 @@ cdef class MaskParts(Simulation):
             v.rest = EPS
             v.action = ACTION_NONE
             v.origin = -1
-        # ambiguous stacks reach the same place in several ways; a mask is or-ed once
-        if not self.is_visited(v):
-            self.visits.push_back(v)
-        return 0
-
-    cdef bint is_visited(self, Visit v) except -1:
-        """Tell whether a visit is in the list; where the list is long, it is taken to be entered now."""
-        cdef size_t i, n = self.visits.size()
-        cdef uint64_t h
-        cdef int32_t at
-        if n < FEW_VISITS:
-            for i in range(n):
-                if same_visit(v, self.visits[i]):
-                    return True
-            return False
-        if not self.visited_ready:
-            # what the map holds is of an earlier fill
-            self.visited_ready = True
-            map_clear(&self.visited)
-            for i in range(n):
-                h = visit_hash(self.visits[i])
-                while map_get(&self.visited, h) != NO_VALUE:
-                    h += 1
-                map_put(&self.visited, h, <int32_t>i)
-        h = visit_hash(v)
-        while True:
-            at = map_get(&self.visited, h)
-            if at == NO_VALUE:
-                break
-            if same_visit(v, self.visits[at]):
-                return True
-            h += 1
-        map_put(&self.visited, h, <int32_t>n)
-        return False
+        return self.work.add(v)
 
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1:
         """Tell whether a return from a frame, or from below it, may be forbidden."""
@@ -175,6 +182,7 @@ cdef class MaskParts(Simulation):
         cdef int32_t i, found, sem
         cdef bint strict
         cdef const uint64_t* first = NULL
+        cdef uint8_t quote = self.context.key_text.quote
         if at.keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS:
             # what its keys are is not known
             return state
@@ -183,14 +191,14 @@ cdef class MaskParts(Simulation):
         if not cut.count:
             return state
         if group != WHOLE and cut.count > 1:
-            first = self.first_of_group(group)
+            first = self.arena.first_of_group(group)
         for i in range(cut.first, cut.first + cut.count):
             leaf = self.heads.leaves[i]
             if first != NULL:
                 if leaf.words:
-                    if not share_byte(first, self.words.words[leaf.head].begins):
+                    if not share_byte(first, self.literals.words.words[leaf.head].begins):
                         continue
-                elif leaf.action != ACTION_NONE and not (first[0] >> c'"') & 1:
+                elif leaf.action != ACTION_NONE and not (first[quote >> 6] >> (quote & 63)) & 1:
                     continue
             on.keys = at.keys
             if leaf.test != NO_TEST:
@@ -218,18 +226,18 @@ cdef class MaskParts(Simulation):
                     continue
             strict = leaf.nullable and self.is_strict(family, frame)
             if group == WHOLE:
-                found = self.root(leaf.head, strict, leaf.words)
+                found = self.local.root(leaf.head, strict, leaf.words)
             else:
-                found = self.child(group, leaf.head, SEM_SYMBOL, strict, leaf.words)
+                found = self.local.child(group, leaf.head, SEM_SYMBOL, strict, leaf.words)
             if found == NO_TOKENS:
                 continue
-            if not leaf.words and not self.is_worth(found):
+            if not leaf.words and not self.local.is_worth(found):
                 # from now on it is left uncut
-                self.heads.cuts[number].count = 0
+                self.heads.leave_whole(number)
                 return state
             if leaf.action != ACTION_NONE and self.semantics.keys.states[on.keys].texts > 0:
-                self.doubt_keys(group, on.keys)
-            if leads_nowhere(self.masks[found]):
+                self.keys_used.doubt_keys(group, on.keys)
+            if leads_nowhere(self.arena.masks[found]):
                 self.use_part(found, on.filter, on.unsure)
             else:
                 self.visit(
@@ -268,8 +276,8 @@ cdef class MaskParts(Simulation):
             if self.heads.cuts[code].count > FEW_WAYS and not self.terms.terms[leaf.rest].flags & F_KEYS:
                 # as one they are walked faster
                 return False
-            found = self.child(group, leaf.head, SEM_SYMBOL, False)
-            if not self.is_worth(found):
+            found = self.local.child(group, leaf.head, SEM_SYMBOL, False)
+            if not self.local.is_worth(found):
                 return False
             self.visit(found, frame, leaf.rest, at.filter, at.keys, at.unsure, at.origin)
             return True
@@ -277,50 +285,18 @@ cdef class MaskParts(Simulation):
         if code == NOT_A_CODE or not self.runs.is_made(code):
             return False
         run = self.runs.run_of(code, 0)
-        found = self.slice(run, blanks.c)
+        found = self.slices.slice(run, blanks.c)
         if found != NO_TOKENS:
             self.use_part(found, at.filter, at.unsure)
-        tail = self.tail_of(run, -1)
-        if blanks.b <= self.tails[tail].most_before:
-            at.filter = self.filter_both(at.filter, self.filter_of(tail, blanks.b, blanks.c))
+        tail = self.splitter.tail_of(run, -1)
+        if blanks.b <= self.slices.tails[tail].most_before:
+            at.filter = self.slices.filter_both(at.filter, self.slices.filter_of(tail, blanks.b, blanks.c))
             edge.rest = leaf.rest
             edge.parent = frame
             edge.action = ACTION_NONE
             edge.saved = 0
-            self.enter(family, self.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
+            self.enter(family, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
         return True
-
-    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3:
-        """Doubt what spells an undeclared key that was used before, at the places where a quote opens one."""
-        cdef vector[vector[uint8_t]] texts
-        cdef vector[int32_t] below
-        cdef Group g
-        cdef Nodes n
-        cdef int32_t i, node, at, in_forest
-        cdef size_t k
-        self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, keys), texts)
-        if group == WHOLE:
-            below.push_back(0)
-        else:
-            self.merge_group(group)
-            g = self.groups[group]
-            for i in range(g.merged_first, g.merged_first + g.merged_count):
-                below.push_back(self.places[i])
-            if g.run != NO_RUN:
-                at = self.runs.remainders_of(g.run, c'"')
-                for i in range(self.runs.remainders[at]):
-                    below.push_back(self.runs.remainders[at + 1 + i])
-        for k in range(below.size()):
-            in_forest = below[k] & IN_FOREST
-            n = self.forest.nodes(below[k])
-            node = below[k] >> 2
-            if not below[k] & INCLUSIVE:
-                node = self.go(n, node, c'"')
-            elif n.byte[node] != c'"':
-                node = -1
-            if node >= 0:
-                self.doubt((node << 2) | in_forest, texts)
-        return 0
 
     cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1:
         """Tell whether what follows a head can reach the end of the text, as restrictions are below a frame.
@@ -353,7 +329,7 @@ cdef class MaskParts(Simulation):
 
     cdef int expand(self, ConfigSpace family, Visit at) except -3:
         """Add the parts of one mask, and visit what it leads to."""
-        cdef Mask mask = self.masks[at.mask]
+        cdef Mask mask = self.arena.masks[at.mask]
         cdef int32_t i, j, k, e, origin
         cdef Visit back
         cdef Edge edge
@@ -366,22 +342,22 @@ cdef class MaskParts(Simulation):
             part.mask = at.mask
             found.push_back(part)
         for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
-            if self.any_exit(family, at, self.pendings[i].ends):
+            if self.any_exit(family, at, self.arena.pendings[i].ends):
                 part.mask = -1 - i
                 found.push_back(part)
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
-            self.simulate_place(self.readers[i])
+            self.trials.simulate_place(self.arena.readers[i])
         if mask.reads_tokens:
-            self.simulate_tokens = True
+            self.trials.simulate_tokens = True
         for i in range(mask.include_first, mask.include_first + mask.include_count):
-            piece = self.includes[i]
+            piece = self.arena.includes[i]
             if self.any_exit(family, at, piece.ends):
-                j = self.filter_both(at.filter, piece.filter)
+                j = self.slices.filter_both(at.filter, piece.filter)
                 self.visit(piece.mask, at.frame, at.rest, j, at.keys, at.unsure, at.origin, at.action)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
-            k = self.mask_groups[i]
+            k = self.arena.mask_groups[i]
             origin = at.origin
-            if origin < 0 and self.is_few(k):
+            if origin < 0 and self.arena.is_few(k):
                 origin = k
             for e in range(self.count_edges(family, at)):
                 edge = self.edge_of(family, at, e)
@@ -398,7 +374,7 @@ cdef class MaskParts(Simulation):
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
             self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), texts)
             for i in range(mask.key_first, mask.key_first + mask.key_count):
-                self.doubt(self.key_starts[i], texts)
+                self.keys_used.doubt(self.arena.key_starts[i], texts)
         return 0
 
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3:
@@ -418,17 +394,17 @@ cdef class MaskParts(Simulation):
             if edge.action == ACTION_NONE and (
                 at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
             ):
-                j = self.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
+                j = self.known.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
             if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
                 # merged after all: where captures keep texts, running all tokens would cost more
-                j = self.grouped_mask(joint, self.is_strict(family, at.frame))
+                j = self.known.grouped_mask(joint, self.is_strict(family, at.frame))
                 self.visit(j, at.frame, at.rest, at.filter, at.keys, at.unsure, at.origin, at.action)
                 if family.is_summary:
                     # other edges are of other frames
                     continue
                 return 0
-            if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.asks(j)):
-                self.simulate_all = True
+            if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.local.asks(j)):
+                self.trials.simulate_all = True
                 if family.is_summary:
                     continue
                 return 0
@@ -437,7 +413,7 @@ cdef class MaskParts(Simulation):
 
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3:
         """Visit what a group leaves over when it returns along an edge. ``at``: filter, keys and the like."""
-        cdef int32_t sem = self.groups[group].sem, state = edge.rest, found
+        cdef int32_t sem = self.arena.groups[group].sem, state = edge.rest, found
         cdef int32_t left, known = self.semantics.keys_at(sem)
         cdef bint strict = self.is_strict(family, edge.parent)
         cdef Visit on
@@ -451,7 +427,7 @@ cdef class MaskParts(Simulation):
             if self.semantics.is_key(edge.action):
                 sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
                 if sem < 0:
-                    self.simulate_all = True
+                    self.trials.simulate_all = True
                     return 0
                 known = self.semantics.keys_at(sem)
                 if (
@@ -467,13 +443,13 @@ cdef class MaskParts(Simulation):
                     if left != state:
                         at.keys = known
                         state = left
-                found = self.child(group, state, sem, strict)
+                found = self.local.child(group, state, sem, strict)
                 return self.go_on(found, edge.parent, at)
             sem = SEM_SYMBOL
             if known != KEYS_UNKNOWN:
                 sem = self.semantics.with_keys(SEM_SYMBOL, known)
         if known != KEYS_UNKNOWN:
-            found = self.child(group, state, sem, strict)
+            found = self.local.child(group, state, sem, strict)
             return self.go_on(found, edge.parent, at)
         if sem == SEM_SYMBOL and not (at.unsure and at.origin >= 0):
             state = self.visit_heads(family, state, group, edge.parent, at)
@@ -492,11 +468,11 @@ cdef class MaskParts(Simulation):
                 self.root_of(state, at.keys, strict), frame, EPS, at.filter, at.keys, at.unsure, at.origin
             )
         if at.keys <= KEYS_UNKNOWN or not self.terms.terms[state].flags & F_KEYS:
-            found = self.child(group, state, sem, strict)
-        if at.keys > KEYS_UNKNOWN and (self.terms.terms[state].flags & F_KEYS or self.asks(found)):
+            found = self.local.child(group, state, sem, strict)
+        if at.keys > KEYS_UNKNOWN and (self.terms.terms[state].flags & F_KEYS or self.local.asks(found)):
             # the keys decide: ask again with what walks may know of them
             sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
-            found = self.child(group, state, sem, strict)
+            found = self.local.child(group, state, sem, strict)
         return self.go_on(found, frame, at)
 
     cdef int go_on(self, int32_t mask, int32_t frame, Visit at) except -3:
@@ -506,23 +482,23 @@ cdef class MaskParts(Simulation):
         """
         cdef Group g
         cdef int32_t i
-        if at.origin < 0 or mask == NO_TOKENS or not (at.unsure or self.asks(mask)):
+        if at.origin < 0 or mask == NO_TOKENS or not (at.unsure or self.local.asks(mask)):
             return self.visit(mask, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
-        g = self.groups[at.origin]
+        g = self.arena.groups[at.origin]
         for i in range(g.place_first, g.place_first + g.place_count):
-            self.to_simulate.push_back(self.places[i])
+            self.trials.to_simulate.push_back(self.arena.places[i])
         return 0
 
     cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3:
         """Return the mask of a local state; the keys of the object are part of it where they decide."""
         cdef int32_t found
         if keys <= KEYS_UNKNOWN:
-            return self.root(state, strict)
+            return self.local.root(state, strict)
         if not self.terms.terms[state].flags & F_KEYS:
-            found = self.root(state, strict)
-            if not self.asks(found):
+            found = self.local.root(state, strict)
+            if not self.local.asks(found):
                 return found
-        return self.keyed_root(state, self.semantics.symbol_with(keys), strict)
+        return self.local.keyed_root(state, self.semantics.symbol_with(keys), strict)
 
     cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3:
         """Visit the masks of a member: of its heads, where it is cut. ``keys``: of the object around."""
@@ -539,10 +515,8 @@ cdef class MaskParts(Simulation):
 
     cdef int collect(self, ConfigSpace family, int32_t config) except -3:
         """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
-        self.to_simulate.clear()
-        self.to_try.clear()
-        self.doubtful.clear()
-        self.simulate_tokens = False
+        self.trials.begin()
+        self.keys_used.begin()
         return self.collect_below(family, config, 0)
 
     cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3:
@@ -554,11 +528,10 @@ cdef class MaskParts(Simulation):
         cdef Member m
         cdef vector[vector[uint8_t]] texts
         cdef size_t most = MANY_VISITS
-        self.visits.clear()
-        self.visited_ready = False
+        self.work.clear()
         self.parts_found.clear()
         self.parts_unsure.clear()
-        self.simulate_all = False
+        self.trials.simulate_all = False
         self.sure = True
         if family.configs[config].capturing:
             for i in range(first, first + family.configs[config].count):
@@ -570,7 +543,7 @@ cdef class MaskParts(Simulation):
                 most = MANY_KEYED
             if above:
                 strict = self.is_strict(family, m.frame)
-                self.visit(self.root_below(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
+                self.visit(self.local.root_below(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
             else:
                 self.visit_member(family, m, keys)
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
@@ -578,19 +551,19 @@ cdef class MaskParts(Simulation):
                 where = self.semantics.rest_of_keys(m.sem, texts)
                 node = 0
                 if where == UNOPENED_KEYS:
-                    node = self.go(self.forest.nodes(0), 0, c'"')
+                    node = self.keys_used.opening()
                 if where == NEEDS_STATE:
-                    self.simulate_all = True
+                    self.trials.simulate_all = True
                 elif where != NO_KEYS and node >= 0:
-                    self.doubt(node << 2, texts)
-        roots = self.visits.size()
-        while k < self.visits.size():
-            self.expand(family, self.visits[k])
+                    self.keys_used.doubt(node << 2, texts)
+        roots = self.work.visits.size()
+        while k < self.work.visits.size():
+            self.expand(family, self.work.visits[k])
             k += 1
-            if k >= roots and self.visits.size() > most:
+            if k >= roots and self.work.visits.size() > most:
                 # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
                 # exponentially; configurations join the paths, so this stays polynomial
-                self.simulate_all = True
+                self.trials.simulate_all = True
                 break
         if k > self.most_visits:
             self.most_visits = k

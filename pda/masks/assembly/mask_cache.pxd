@@ -2,8 +2,11 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.masks.assembly.mask_assembly cimport MaskParts, Part
+from stackmask.pda.masks.assembly.mask_assembly cimport Part
 from stackmask.pda.memory.bitmask_ops cimport copy_words
 from stackmask.pda.memory.hash_tables cimport IdTable
 
@@ -32,7 +35,9 @@ cdef struct Patched:
     int32_t count
 
 
-cdef class WholeMasks(MaskParts):
+cdef class MaskCache(MaskPart):
+    cdef MaskArena arena
+    cdef Slices slices
     cdef Growing[Part] joined_parts
     cdef Growing[Joined] joined             # lists of parts, interned
     cdef IdTable joined_index
@@ -42,30 +47,31 @@ cdef class WholeMasks(MaskParts):
     cdef IdTable row_index                  # rows of whole masks by content
     # scratch of one fill
     cdef vector[Patch] changes
-    cdef int32_t likely_base                # a row that the mask may be much like, or -1
     cdef readonly uint64_t joins            # lists of parts, and configurations, that got a mask id
 
     cdef int apply(self, Part part, uint32_t* words) noexcept
     cdef int32_t row_for(self, int32_t mask) except? -3
-    cdef int32_t put_together(self, uint32_t* words) except? -3
-    cdef int32_t put_list(self, int32_t number, uint32_t* words) except? -3
-    cdef int take_list(self, int32_t number) except -1
-    cdef int32_t list_of_parts(self) except -1
+    cdef int32_t put_together(
+        self, vector[Part]& operands, uint32_t* words, int32_t* likely_base
+    ) except? -3
+    cdef int32_t put_list(
+        self, int32_t number, vector[Part]& operands, uint32_t* words, int32_t* likely_base
+    ) except? -3
+    cdef int take_list(self, int32_t number, vector[Part]& operands) except -1
+    cdef int32_t list_of(self, vector[Part]& operands) except -1
     cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1
     cdef int32_t keep_mask(self, const uint32_t* words, int32_t base) except? -3
     cdef int32_t intern_row(self, const uint32_t* words) except -3
     cdef int32_t intern_patched(self, int32_t base) except? -3
-    cdef int forget_whole(self) except -1
-    cdef size_t whole_nbytes(self) noexcept
 
     cdef inline void write(self, int32_t whole, uint32_t* words) noexcept nogil:
         """Write a remembered mask."""
         cdef Patched p
         cdef int32_t i
         if whole >= 0:
-            copy_words(words, self.rows[whole], self.width)
+            copy_words(words, self.arena.rows[whole], self.width)
             return
         p = self.patched[PATCHED - whole]
-        copy_words(words, self.rows[p.base] if p.base >= 0 else NULL, self.width)
+        copy_words(words, self.arena.rows[p.base] if p.base >= 0 else NULL, self.width)
         for i in range(p.first, p.first + p.count):
             words[self.patches[i].word] = self.patches[i].bits

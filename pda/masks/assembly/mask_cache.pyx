@@ -13,12 +13,24 @@ takes hundreds of bytes instead of a row of fresh memory. Both are interned by c
 A mask id is the number of a row, or ``PATCHED`` minus the number of a patched mask.
 """
 
+cimport cython
 from libc.string cimport memcmp
 
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.memory.hash_tables cimport (
+    Probe,
+    ids_clear,
+    ids_free,
+    ids_init,
+    ids_nbytes,
+    ids_next,
+    ids_probe,
+    ids_put,
+    mix,
+)
 from stackmask.pda.masks.runs.slices cimport Excluded
 from stackmask.pda.masks.arena cimport NO_FILTER, Mask
 from stackmask.pda.memory.bitmask_ops cimport BLOCK, copy_words, differences, hash_words, or_words
-from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 cdef enum:
     MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
@@ -29,10 +41,18 @@ cdef enum:
     FEW_WORDS = 256      # words patched into nothing, which is written twice as fast as a row
 
 
-cdef class WholeMasks(MaskParts):
+@cython.final
+cdef class MaskCache(MaskPart):
     """The whole masks of the grammars of one store, beside the masks of local states."""
 
-    def __cinit__(self):
+    def __cinit__(
+        self,
+        MaskContext context not None,
+        MaskArena arena not None,
+        Slices slices not None,
+    ):
+        self.arena = arena
+        self.slices = slices
         ids_init(&self.joined_index)
         ids_init(&self.patched_index)
         ids_init(&self.row_index)
@@ -43,25 +63,25 @@ cdef class WholeMasks(MaskParts):
         ids_free(&self.patched_index)
         ids_free(&self.row_index)
 
-    cdef int forget_whole(self) except -1:
-        """Forget all, as the rows are dropped."""
+    cdef int drop(self) except -1:
+        """Forget all whole masks, as the rows are dropped."""
         self.joined.clear()
         self.joined_parts.clear()
         self.patches.clear()
         self.patched.clear()
-        ids_free(&self.joined_index)
-        ids_init(&self.joined_index)
-        ids_free(&self.patched_index)
-        ids_init(&self.patched_index)
-        ids_free(&self.row_index)
-        ids_init(&self.row_index)
-        return 0
+        ids_clear(&self.joined_index)
+        ids_clear(&self.patched_index)
+        ids_clear(&self.row_index)
+        return MaskPart.drop(self)
 
-    cdef size_t whole_nbytes(self) noexcept:
-        """Return the bytes held here, rows aside."""
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held here."""
         cdef size_t held = sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
         held += sizeof(Patch) * self.patches.size() + sizeof(Patched) * self.patched.size()
-        return held + 8 * (self.joined_index.mask + self.patched_index.mask + self.row_index.mask)
+        held += ids_nbytes(&self.joined_index)
+        held += ids_nbytes(&self.patched_index)
+        held += ids_nbytes(&self.row_index)
+        return held
 
     cdef int apply(self, Part part, uint32_t* words) noexcept:
         """Or one part into the words."""
@@ -71,32 +91,32 @@ cdef class WholeMasks(MaskParts):
         cdef const uint32_t* filter = NULL
         cdef Excluded but
         if part.filter < NO_FILTER:
-            but = self.exclusions[NO_FILTER - 1 - part.filter]
+            but = self.slices.exclusions[NO_FILTER - 1 - part.filter]
             for i in range(but.count):
-                n = self.excluded_tokens[but.first + i]
-                self.spared[i] = (words[n >> 5] >> (n & 31)) & 1
+                n = self.slices.excluded_tokens[but.first + i]
+                self.slices.spared[i] = (words[n >> 5] >> (n & 31)) & 1
             part.filter = but.base
             self.apply(part, words)
             for i in range(but.count):
-                n = self.excluded_tokens[but.first + i]
-                if not self.spared[i]:
+                n = self.slices.excluded_tokens[but.first + i]
+                if not self.slices.spared[i]:
                     words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
             return 0
         if part.filter != NO_FILTER:
-            filter = self.rows[part.filter]
+            filter = self.arena.rows[part.filter]
         if part.mask < 0:
-            first = self.pendings[-1 - part.mask].first
-            count = self.pendings[-1 - part.mask].count
+            first = self.arena.pendings[-1 - part.mask].first
+            count = self.arena.pendings[-1 - part.mask].count
         else:
-            first = self.masks[part.mask].sparse_first
-            count = self.masks[part.mask].sparse_count
-            if self.masks[part.mask].dense >= 0:
-                or_words(words, self.rows[self.masks[part.mask].dense], filter, self.width)
+            first = self.arena.masks[part.mask].sparse_first
+            count = self.arena.masks[part.mask].sparse_count
+            if self.arena.masks[part.mask].dense >= 0:
+                or_words(words, self.arena.rows[self.arena.masks[part.mask].dense], filter, self.width)
                 return 0
-            if count >= MANY_TOKENS and self.masks[part.mask].as_row >= 0:
-                or_words(words, self.rows[self.masks[part.mask].as_row], filter, self.width)
+            if count >= MANY_TOKENS and self.arena.masks[part.mask].as_row >= 0:
+                or_words(words, self.arena.rows[self.arena.masks[part.mask].as_row], filter, self.width)
                 return 0
-        token = self.sparse_tokens.data() + first
+        token = self.arena.sparse_tokens.data() + first
         stop = token + count
         if filter == NULL:
             while token < stop:
@@ -114,7 +134,7 @@ cdef class WholeMasks(MaskParts):
         A few masks are in most lists, such as what may come behind the quote of a name. Until a mask has its
         row, -1 less the tokens that were entered one by one is kept in its place.
         """
-        cdef Mask* at = &self.masks[mask]
+        cdef Mask* at = &self.arena.masks[mask]
         cdef int32_t row = at.as_row
         cdef Part part
         if row >= 0:
@@ -124,18 +144,20 @@ cdef class WholeMasks(MaskParts):
             return -1
         part.mask = mask
         part.filter = NO_FILTER
-        row = self.new_row()
-        self.apply(part, self.rows[row])
-        self.masks[mask].as_row = row
+        row = self.arena.new_row()
+        self.apply(part, self.arena.rows[row])
+        self.arena.masks[mask].as_row = row
         return row
 
-    cdef int32_t put_together(self, uint32_t* words) except? -3:
-        """Write the union of all parts found. Return what is to be remembered of it: a mask id or a list."""
-        return self.put_list(self.list_of_parts(), words)
+    cdef int32_t put_together(
+        self, vector[Part]& operands, uint32_t* words, int32_t* likely_base
+    ) except? -3:
+        """Write the union of some operands. Return what is to be remembered of it: a mask id or a list."""
+        return self.put_list(self.list_of(operands), operands, words, likely_base)
 
-    cdef int32_t list_of_parts(self) except -1:
-        """Return the number of the list of the parts found."""
-        cdef size_t i, n = self.parts_found.size()
+    cdef int32_t list_of(self, vector[Part]& operands) except -1:
+        """Return the number of a list of operands."""
+        cdef size_t i, n = operands.size()
         cdef Joined entry
         cdef Probe probe
         cdef const Joined* found
@@ -144,7 +166,7 @@ cdef class WholeMasks(MaskParts):
         cdef int32_t id
         cdef uint64_t h = 53
         for i in range(n):
-            part = &self.parts_found[i]
+            part = &operands[i]
             h = mix(h, (<uint64_t><uint32_t>part.mask << 32) | <uint64_t><uint32_t>part.filter)
         probe = ids_probe(&self.joined_index, h)
         id = ids_next(&self.joined_index, &probe)
@@ -153,7 +175,7 @@ cdef class WholeMasks(MaskParts):
             if found.count == <int32_t>n:
                 i = 0
                 while i < n:
-                    part = &self.parts_found[i]
+                    part = &operands[i]
                     other = &self.joined_parts[found.first + i]
                     if part.mask != other.mask or part.filter != other.filter:
                         break
@@ -165,46 +187,48 @@ cdef class WholeMasks(MaskParts):
         entry.count = <int32_t>n
         entry.whole = NO_MASK
         entry.spent = 0
-        self.joined_parts.append(self.parts_found.begin(), self.parts_found.end())
+        self.joined_parts.append(operands.begin(), operands.end())
         id = <int32_t>self.joined.size()
         self.joined.push_back(entry)
         ids_put(&self.joined_index, &probe, id)
         return id
 
-    cdef int take_list(self, int32_t number) except -1:
-        """Make the parts of a list those that were found."""
+    cdef int take_list(self, int32_t number, vector[Part]& operands) except -1:
+        """Give the operands of a list."""
         cdef Joined entry = self.joined[number]
         cdef Part* first = self.joined_parts.data() + entry.first
-        self.parts_found.assign(first, first + entry.count)
+        operands.assign(first, first + entry.count)
         return 0
 
-    cdef int32_t put_list(self, int32_t number, uint32_t* words) except? -3:
-        """Write the union of the parts found, which are those of a list.
+    cdef int32_t put_list(
+        self, int32_t number, vector[Part]& operands, uint32_t* words, int32_t* likely_base
+    ) except? -3:
+        """Write the union of some operands, which are those of a list.
 
-        Return its mask id if it is remembered, else LISTED minus the number. ``likely_base`` is a row that
-        the mask is much like then, or -1.
+        Return its mask id if it is remembered, else LISTED minus the number. ``likely_base`` becomes a row
+        that the mask is much like, or -1.
         """
-        cdef size_t i, begun, n = self.parts_found.size()
+        cdef size_t i, begun, n = operands.size()
         cdef int32_t rows = 2, light = 0, base = -1, most = BULKY, count, row
         cdef int32_t whole = self.joined[number].whole
         cdef Part part
         if whole != NO_MASK:
-            self.likely_base = whole if whole >= 0 else self.patched[PATCHED - whole].base
+            likely_base[0] = whole if whole >= 0 else self.patched[PATCHED - whole].base
             self.write(whole, words)
             return whole
         begun = n
         for i in range(n):
-            part = self.parts_found[i]
+            part = operands[i]
             if part.mask < 0:
-                light += self.pendings[-1 - part.mask].count
-            elif self.masks[part.mask].dense >= 0:
+                light += self.arena.pendings[-1 - part.mask].count
+            elif self.arena.masks[part.mask].dense >= 0:
                 rows += 1
                 if most < MOST and part.filter == NO_FILTER:
-                    base = self.masks[part.mask].dense
+                    base = self.arena.masks[part.mask].dense
                     begun = i
                     most = MOST
             else:
-                count = self.masks[part.mask].sparse_count
+                count = self.arena.masks[part.mask].sparse_count
                 light += count
                 if count >= most and part.filter == NO_FILTER:
                     row = self.row_for(part.mask)
@@ -212,14 +236,14 @@ cdef class WholeMasks(MaskParts):
                         base = row
                         begun = i
                         most = count
-        self.likely_base = base
-        copy_words(words, self.rows[base] if base >= 0 else NULL, self.width)
+        likely_base[0] = base
+        copy_words(words, self.arena.rows[base] if base >= 0 else NULL, self.width)
         if n == 1 and base >= 0:
             self.joined[number].whole = base
             return base
         for i in range(n):
             if i != begun:
-                self.apply(self.parts_found[i], words)
+                self.apply(operands[i], words)
         if self.joined[number].spent < WORTH_A_MASK:
             self.joined[number].spent += rows + light // MANY_TOKENS
             return LISTED - number
@@ -233,7 +257,7 @@ cdef class WholeMasks(MaskParts):
         """Note the words that differ from a row, or from nothing. Return False if they are too many."""
         cdef int32_t where[FEW_WORDS + BLOCK]
         cdef size_t i, most = FEW_CHANGES if base >= 0 else FEW_WORDS
-        cdef const uint32_t* row = self.rows[base] if base >= 0 else NULL
+        cdef const uint32_t* row = self.arena.rows[base] if base >= 0 else NULL
         cdef size_t found = differences(words, row, self.width, where, most)
         if found > most:
             return False
@@ -263,11 +287,11 @@ cdef class WholeMasks(MaskParts):
         cdef Probe probe = ids_probe(&self.row_index, h)
         cdef int32_t row = ids_next(&self.row_index, &probe)
         while row >= 0:
-            if not memcmp(self.rows[row], words, size):
+            if not memcmp(self.arena.rows[row], words, size):
                 return row
             row = ids_next(&self.row_index, &probe)
-        row = self.new_row()
-        copy_words(self.rows[row], words, self.width)
+        row = self.arena.new_row()
+        copy_words(self.arena.rows[row], words, self.width)
         ids_put(&self.row_index, &probe, row)
         return row
 

@@ -1,15 +1,18 @@
 # distutils: language = c++
-"""Simulation: tokens that are run on a real configuration, where masks of local states cannot tell.
+"""TokenTrials: tokens that are run on a real configuration, where masks of local states cannot tell.
 
 That is where the semantic state decides, and where a stack has too many paths. Steps of configurations are
 remembered, so only what is met for the first time costs more than a look-up.
 """
 
+cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.pda.terms.term_table cimport TOKENS
+from stackmask.pda.vocabulary.trie_cursor cimport child_of
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
@@ -17,12 +20,30 @@ cdef enum:
     FEW_TRIED = 256     # tokens; from more on it is kept which node is whose
 
 
-cdef class Simulation(RepeatedWalks):
+@cython.final
+cdef class TokenTrials(MaskPart):
     """What one fill must run on its configuration, and how that is done."""
 
-    def __cinit__(self):
+    def __cinit__(self, MaskContext context not None):
         self.simulations = 0
         self.tried = 0
+        self.stack.resize(self.trie.max_depth + 2, 0)
+
+    cdef int begin(self) noexcept:
+        """Note nothing to try yet, for a new fill."""
+        self.to_simulate.clear()
+        self.to_try.clear()
+        self.simulate_tokens = self.simulate_all = False
+        return 0
+
+    cdef bint is_needed(self) noexcept:
+        """Tell whether there is something to try on the real configuration."""
+        return (
+            self.simulate_all
+            or self.simulate_tokens
+            or not self.to_simulate.empty()
+            or not self.to_try.empty()
+        )
 
     cdef int simulate_place(self, int32_t place) except -3:
         """Take note that the tokens of a place are to be run on the real configuration."""
@@ -68,7 +89,7 @@ cdef class Simulation(RepeatedWalks):
         cdef uint32_t k
         cdef int32_t node = 0
         for k in range(texts.length(token)):
-            node = self.kid_of(n, node, text[k])
+            node = child_of(n, node, text[k])
         return node
 
     cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
@@ -143,66 +164,7 @@ cdef class Simulation(RepeatedWalks):
         cdef size_t k
         for symbol in range(self.terms.token_classes):
             if family.step(config, TOKENS + symbol) != DEAD:
-                for k in range(self.class_tokens[symbol].size()):
-                    n = self.class_tokens[symbol][k]
+                for k in range(self.context.class_tokens[symbol].size()):
+                    n = self.context.class_tokens[symbol][k]
                     words[n >> 5] |= <uint32_t>1 << (n & 31)
-        return 0
-
-    # -- undeclared keys that may repeat -----------------------------------------------------------------
-
-    cdef int32_t go(self, Nodes n, int32_t node, uint8_t byte) noexcept:
-        """Return the child of a node that goes on with a byte, or -1."""
-        cdef int32_t i = node + 1
-        while i < n.end[node] and n.byte[i] < byte:
-            i = n.end[i]
-        return i if i < n.end[node] and n.byte[i] == byte else -1
-
-    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& texts) except -3:
-        """Note the places below one where one of the texts, and then a quote, is spelled.
-
-        Where a character is spelled as an escape all that follows is doubtful.
-        """
-        cdef Nodes n = self.forest.nodes(place)
-        cdef int32_t node, next, in_forest = place & IN_FOREST
-        cdef size_t k, i
-        cdef uint8_t byte
-        for k in range(texts.size()):
-            node = place >> 2
-            for i in range(texts[k].size() + 1):
-                byte = c'"'
-                if i < texts[k].size():
-                    next = self.go(n, node, c"\\")
-                    if next >= 0:
-                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
-                    byte = texts[k][i]
-                    if byte == c'"' or byte == c"\\" or byte < 0x20:
-                        break
-                node = self.go(n, node, byte)
-                if node < 0:
-                    break
-                if i == texts[k].size():
-                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
-        return 0
-
-    cdef int recheck(self, uint32_t* words) except -3:
-        """Take the doubtful tokens out that are allowed so far; they are run on the real configuration.
-
-        The keys that were used can only forbid, so what masks without them do not allow stays out.
-        """
-        cdef size_t k, before
-        cdef int32_t t, i, node
-        cdef Nodes n
-        for k in range(self.doubtful.size()):
-            n = self.forest.nodes(self.doubtful[k])
-            node = self.doubtful[k] >> 2
-            before = self.to_try.size()
-            for t in range(n.token_first[node], n.token_first[n.end[node]]):
-                i = n.tokens[t]
-                if (words[i >> 5] >> (i & 31)) & 1:
-                    words[i >> 5] &= ~(<uint32_t>1 << (i & 31))
-                    self.to_try.push_back(i)
-            if self.to_try.size() > before and not self.doubtful[k] & IN_FOREST:
-                # of the vocabulary they are run together
-                self.to_try.resize(before)
-                self.to_simulate.push_back(self.doubtful[k])
         return 0

@@ -2,7 +2,8 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.walk.subtree_acceptance cimport Stays
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.arena cimport MaskArena
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.masks.prefixes.literal_table cimport WordTable
 
@@ -16,7 +17,8 @@ cdef struct Spot:
     bint itself         # the node's own byte comes next
 
 
-cdef class WordWalks(Stays):
+cdef class LiteralMasks(MaskPart):
+    cdef MaskArena arena
     cdef WordTable words
     cdef KeyMap word_children               # group << 32 | word -> mask
     cdef int32_t last_item                  # of the word that is being walked
@@ -25,7 +27,6 @@ cdef class WordWalks(Stays):
     cdef vector[int32_t] word_places
     cdef readonly uint64_t word_walks       # masks made along the texts of words
 
-    cdef int drop(self) except -1
     cdef int32_t word_root(self, int32_t word) except -3
     cdef int32_t word_child(self, int32_t group, int32_t word) except -3
     cdef int32_t word_walk(self, int32_t word, vector[int32_t]& below) except -3

@@ -5,38 +5,54 @@ A name that is spelled byte by byte needs no configurations: its tokens lie on t
 is the one that a walk of the same state would make.
 """
 
+cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    map_reset,
+)
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_ALT, K_LIT, K_SEQ, Term
-from stackmask.pda.masks.arena cimport NO_RUN, NO_TOKENS, SPARSE, Group, Mask, is_nothing, nothing
+from stackmask.pda.masks.arena cimport NO_RUN, NO_TOKENS, Group, Mask, is_nothing, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 from stackmask.pda.masks.prefixes.literal_table cimport Word
 
 cdef enum:
     FEW_KIDS = 16       # up to here all children are looked at
 
 
-cdef class WordWalks(Stays):
+@cython.final
+cdef class LiteralMasks(MaskPart):
     """Masks of heads that are words only."""
 
-    def __cinit__(self):
+    def __cinit__(self, MaskContext context not None, MaskArena arena not None):
+        self.arena = arena
+        map_init(&self.word_children)
         self.words = WordTable(self.terms)
         self.word_walks = 0
-        map_init(&self.word_children)
 
     def __dealloc__(self):
         map_free(&self.word_children)
 
     cdef int drop(self) except -1:
-        """As the table, and forget which masks are whose."""
+        """Forget which masks are whose."""
         self.words.forget_masks()
-        map_free(&self.word_children)
-        map_init(&self.word_children)
-        return Stays.drop(self)
+        map_reset(&self.word_children)
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held here."""
+        cdef size_t held = map_nbytes(&self.word_children)
+        return held
 
     cdef int32_t word_root(self, int32_t word) except -3:
         """Return what a word allows of the whole vocabulary."""
@@ -50,27 +66,21 @@ cdef class WordWalks(Stays):
 
     cdef int32_t word_child(self, int32_t group, int32_t word) except -3:
         """Return what a word allows of the remainders of a group behind which nothing is pending."""
-        cdef uint64_t left, key = (<uint64_t>group << 32) | <uint64_t>word
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>word
         cdef int32_t found = map_get(&self.word_children, key)
         cdef vector[int32_t] below
-        cdef int32_t i, b, at
+        cdef int32_t i
         cdef Group g
         cdef Word w
         if found != NO_VALUE:
             return found
-        self.merge_group(group)
-        g = self.groups[group]
+        self.arena.merge_group(group)
+        g = self.arena.groups[group]
         w = self.words.words[word]
         for i in range(g.merged_first, g.merged_first + g.merged_count):
-            below.push_back(self.places[i])
+            below.push_back(self.arena.places[i])
         if g.run != NO_RUN:
-            for b in range(4):
-                left = w.begins[b]
-                while left:
-                    at = self.runs.remainders_of(g.run, <uint8_t>(64 * b + lowest_bit(left)))
-                    for i in range(self.runs.remainders[at]):
-                        below.push_back(self.runs.remainders[at + 1 + i])
-                    left &= left - 1
+            self.runs.append_remainders(g.run, w.begins, below)
         found = self.word_walk(word, below)
         map_put(&self.word_children, key, found)
         return found
@@ -85,7 +95,6 @@ cdef class WordWalks(Stays):
         cdef Spot at
         cdef size_t r
         cdef int32_t in_forest, group
-        cdef uint32_t* bits
         self.word_walks += 1
         self.last_item = w.first + w.count - 1
         self.word_tokens.clear()
@@ -103,23 +112,15 @@ cdef class WordWalks(Stays):
                 at = self.spots.back()
                 self.spots.pop_back()
                 self.follow_word(at, in_forest)
-        if self.word_tokens.size() > <size_t>(self.width // SPARSE):
-            bits = self.row_of(self.word_tokens, &mask)
-            for r in range(self.word_tokens.size()):
-                bits[self.word_tokens[r] >> 5] |= <uint32_t>1 << (self.word_tokens[r] & 31)
-        else:
-            mask.sparse_first = <int32_t>self.sparse_tokens.size()
-            mask.sparse_count = <int32_t>self.word_tokens.size()
-            self.sparse_tokens.append(self.word_tokens.begin(), self.word_tokens.end())
+        self.arena.keep_tokens(self.word_tokens, -1, &mask)
         if self.word_places.size():
-            group = self.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.word_places)
-            mask.group_first = <int32_t>self.mask_groups.size()
+            group = self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.word_places)
+            mask.group_first = <int32_t>self.arena.mask_groups.size()
             mask.group_count = 1
-            self.mask_groups.push_back(group)
+            self.arena.mask_groups.push_back(group)
         if is_nothing(mask):
             return NO_TOKENS
-        self.masks.push_back(mask)
-        return <int32_t>self.masks.size() - 1
+        return self.arena.add(mask)
 
     cdef int follow_word(self, Spot at, int32_t in_forest) except -1:
         """Go on to the children of a node that spell the next byte."""

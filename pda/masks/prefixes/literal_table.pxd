@@ -21,6 +21,7 @@ cdef class WordTable:
     cdef Growing[Word] words
     cdef IdTable index
 
+    cdef size_t nbytes(self) noexcept
     cdef int32_t number_of(self, const vector[int32_t]& path) except -1
     cdef int32_t term_of(self, int32_t word) except -1
     cdef int forget_masks(self) noexcept

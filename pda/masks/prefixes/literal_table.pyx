@@ -11,7 +11,7 @@ from libc.stdint cimport uint32_t
 
 from stackmask.pda.masks.prefixes.prefix_cost cimport first_of_word
 from stackmask.pda.terms.term_table cimport EPS
-from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_nbytes, ids_next, ids_probe, ids_put, mix
 
 cdef enum:
     UNSEEN = -1
@@ -27,6 +27,10 @@ cdef class WordTable:
 
     def __dealloc__(self):
         ids_free(&self.index)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held."""
+        return sizeof(Word) * self.words.size() + 4 * self.items.size() + ids_nbytes(&self.index)
 
     cdef int32_t number_of(self, const vector[int32_t]& path) except -1:
         """Return the number of the word of some items, at least one. Cost: reading them."""

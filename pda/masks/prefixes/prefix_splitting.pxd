@@ -67,6 +67,8 @@ cdef class Heads(HeadTexts):
     cdef vector[Piece] joined       # ways on whose head is that of ``depth`` in ``ready``
     cdef int32_t tail
 
+    cdef size_t nbytes(self) noexcept
+    cdef int leave_whole(self, int32_t number) noexcept
     cdef int32_t cut(self, int32_t state) except -1
     cdef int find(self, int32_t state, Cut* found) except -1
     cdef int follow(self, Piece at) except -1

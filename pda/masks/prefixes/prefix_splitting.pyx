@@ -40,7 +40,7 @@ from stackmask.pda.terms.term_table cimport (
     Term,
 )
 from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_nbytes, map_put
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
@@ -65,6 +65,16 @@ cdef class Heads(HeadTexts):
 
     def __dealloc__(self):
         map_free(&self.cut_index)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held, which a drop of masks leaves as they are: they are of terms."""
+        cdef size_t held = sizeof(Cut) * self.cuts.size() + sizeof(Leaf) * self.leaves.size()
+        return held + self.word_of.size() + map_nbytes(&self.cut_index)
+
+    cdef int leave_whole(self, int32_t number) noexcept:
+        """Split this state no more."""
+        self.cuts[number].count = 0
+        return 0
 
     cdef int32_t cut(self, int32_t state) except -1:
         """Return the number of the cut of a state into its ways on. Remembered."""

@@ -3,9 +3,13 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.runs.slices cimport Slices
+from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
-from stackmask.pda.masks.runs.run_splitting cimport Later, RunCuts
+from stackmask.pda.masks.runs.run_splitting cimport Later
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
@@ -31,7 +35,10 @@ cdef struct Spelled:
     int32_t state           # of the automaton of X; 0 is between characters
 
 
-cdef class NarrowedRuns(RunCuts):
+cdef class ConstrainedRuns(MaskPart):
+    cdef MaskArena arena
+    cdef Slices slices
+    cdef RunSplitter splitter
     cdef KeyMap without_index               # hash of a place and bytes -> entry
     cdef vector[Without] withouts
     cdef vector[Twin] twins                 # scratch
@@ -41,7 +48,6 @@ cdef class NarrowedRuns(RunCuts):
     cdef Growing[int32_t] few_served         # configuration -> places where tables served few nodes
     cdef Growing[int32_t] plain_of           # configuration -> itself without what narrows its runs
 
-    cdef int drop(self) except -1
     cdef int32_t plain_state(self, int32_t state) except -3
     cdef int32_t whole_run(self, int32_t state) except -3
     cdef int32_t plain(self, int32_t config) except -3
@@ -53,7 +59,6 @@ cdef class NarrowedRuns(RunCuts):
         self, int32_t plain, int32_t place, vector[int32_t]& tokens, vector[Later]& later
     ) except -1
     cdef bint exclude_texts(self, int32_t config, int32_t place, vector[Later]& later) except -1
-    cdef int32_t kid_of(self, Nodes n, int32_t node, uint8_t byte) noexcept
     cdef int32_t cut_here(
         self,
         int32_t config,

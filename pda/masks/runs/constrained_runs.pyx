@@ -6,10 +6,22 @@ others are walked. Where the plain run is narrowed by little, as by a list of te
 tables serve all tokens but those that a side-by-side look at both finds.
 """
 
+cimport cython
 from libc.stdint cimport int16_t, uint8_t, uint32_t
-from libc.string cimport memchr, memset
+from libc.string cimport memset
 from libcpp.pair cimport pair
 
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    map_reset,
+    mix,
+)
 from stackmask.pda.stack.configuration_table cimport DEAD, Config, Member
 from stackmask.pda.terms.term_table cimport (
     EPS,
@@ -24,10 +36,10 @@ from stackmask.pda.terms.term_table cimport (
     Term,
 )
 from stackmask.pda.masks.arena cimport NO_FILTER
+from stackmask.pda.vocabulary.trie_cursor cimport child_of
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.masks.runs.run_splitting cimport Later, RunPart
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
 
 cdef enum:
     FEW_NODES = 512         # below which only what is one run is left to tables
@@ -37,24 +49,34 @@ cdef enum:
     MOST_EXCLUDED = 1024    # tokens that narrowing takes out; more are a filter row
 
 
-cdef class NarrowedRuns(RunCuts):
+@cython.final
+cdef class ConstrainedRuns(MaskPart):
     """What run tables tell of configurations that narrow their runs."""
 
-    def __cinit__(self):
+    def __cinit__(self, MaskContext context not None, MaskArena arena not None, Slices slices not None, RunSplitter splitter not None):
+        self.arena = arena
+        self.slices = slices
+        self.splitter = splitter
         map_init(&self.without_index)
 
     def __dealloc__(self):
         map_free(&self.without_index)
 
     cdef int drop(self) except -1:
-        """As the cuts, and forget the configurations without what narrows them."""
+        """Forget the configurations without what narrows their runs."""
         self.plain_of.clear()
         self.fails.clear()
         self.few_served.clear()
         self.withouts.clear()
-        map_free(&self.without_index)
-        map_init(&self.without_index)
-        return RunCuts.drop(self)
+        map_reset(&self.without_index)
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held here."""
+        cdef size_t held = 4 * (self.fails.size() + self.few_served.size() + self.plain_of.size())
+        held += sizeof(Without) * self.withouts.size()
+        held += map_nbytes(&self.without_index)
+        return held
 
     cdef int32_t plain_state(self, int32_t state) except -3:
         """Return a state X{m,n} & … rest without what narrows its run; other states as they are.
@@ -86,7 +108,7 @@ cdef class NarrowedRuns(RunCuts):
         if run.kind != K_REP:
             return state
         code = self.runs.code_of(run.a)
-        if code == NOT_A_CODE or self.is_narrow(code):
+        if code == NOT_A_CODE or self.splitter.is_narrow(code):
             return state
         for k in range(4):
             if self.terms.sets[4 * self.terms.terms[t.a].a + k] & self.runs.codes[code].first[k]:
@@ -115,7 +137,7 @@ cdef class NarrowedRuns(RunCuts):
         for i in range(c.first, c.first + c.count):
             m = self.space.members[i]
             state = m.state
-            if self.is_steady(m.sem):
+            if self.splitter.is_steady(m.sem):
                 state = self.plain_state(state)
             if state == m.state:
                 members.push_back(m)
@@ -128,8 +150,8 @@ cdef class NarrowedRuns(RunCuts):
             state = DEAD if members.empty() else self.space.of_members(members)
             for i in range(<int32_t>others.size()):
                 state = self.space.union_of(state, others[i])
-            self.split(state)
-            if self.split_of[state] == DEAD and self.split_count[state]:
+            self.splitter.split(state)
+            if self.splitter.split_of[state] == DEAD and self.splitter.split_count[state]:
                 found = state
         self.plain_of[config] = found
         return found
@@ -149,9 +171,9 @@ cdef class NarrowedRuns(RunCuts):
         if plain == config:
             return 0
         # with one kind of run, all that is left to the tables begins with a character of it
-        piece.least = self.split_count[plain] == 1
-        for t in range(self.split_count[plain]):
-            row = self.parts[self.split_parts[self.split_first[plain] + t]].rest
+        piece.least = self.splitter.split_count[plain] == 1
+        for t in range(self.splitter.split_count[plain]):
+            row = self.splitter.parts[self.splitter.split_parts[self.splitter.split_first[plain] + t]].rest
             if not piece.least and self.space.configs[row].pop_count:
                 # one of them would return before what begins like another
                 return 0
@@ -164,8 +186,8 @@ cdef class NarrowedRuns(RunCuts):
         stop = n.end[node]
         while i < stop:
             runs = False
-            for t in range(self.split_count[plain]):
-                row = self.parts[self.split_parts[self.split_first[plain] + t]].code
+            for t in range(self.splitter.split_count[plain]):
+                row = self.splitter.parts[self.splitter.split_parts[self.splitter.split_first[plain] + t]].code
                 if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
                     runs = True
             if not runs or self.space.step(config, n.byte[i]) != self.space.step(plain, n.byte[i]):
@@ -180,8 +202,8 @@ cdef class NarrowedRuns(RunCuts):
             return 0
         piece.filter = self.without(place, left) if left.size() else NO_FILTER
         piece.place = place
-        for t in range(self.split_count[plain]):
-            piece.part = self.split_parts[self.split_first[plain] + t]
+        for t in range(self.splitter.split_count[plain]):
+            piece.part = self.splitter.split_parts[self.splitter.split_first[plain] + t]
             later.push_back(piece)
         return 1
 
@@ -201,9 +223,9 @@ cdef class NarrowedRuns(RunCuts):
         cdef Config* y
         if plain == config:
             return False
-        for k in range(self.split_count[plain]):
-            t = self.split_parts[self.split_first[plain] + k]
-            if self.space.configs[self.parts[t].rest].pop_count:
+        for k in range(self.splitter.split_count[plain]):
+            t = self.splitter.split_parts[self.splitter.split_first[plain] + k]
+            if self.space.configs[self.splitter.parts[t].rest].pop_count:
                 return False
         if self.exclude_texts(config, place, later):
             return True
@@ -240,7 +262,7 @@ cdef class NarrowedRuns(RunCuts):
                 y = &self.space.configs[p]
                 if x.ends != y.ends or x.pop_count or y.pop_count or x.accepting != y.accepting:
                     return False
-                if not self.is_known(c) or not self.is_known(p) or x.capturing != y.capturing:
+                if not self.splitter.is_known(c) or not self.splitter.is_known(p) or x.capturing != y.capturing:
                     return False
                 if n.kid_first[kid] < n.kid_first[kid + 1]:
                     if self.twins.size() >= MOST_TWINS:
@@ -256,11 +278,11 @@ cdef class NarrowedRuns(RunCuts):
         """Take all but some tokens from the run tables of a configuration that is all runs."""
         cdef Later piece
         cdef int32_t k
-        piece.filter = self.new_exclusion(NO_FILTER, tokens) if tokens.size() else NO_FILTER
+        piece.filter = self.slices.new_exclusion(NO_FILTER, tokens) if tokens.size() else NO_FILTER
         piece.place = place
         piece.least = 0
-        for k in range(self.split_count[plain]):
-            piece.part = self.split_parts[self.split_first[plain] + k]
+        for k in range(self.splitter.split_count[plain]):
+            piece.part = self.splitter.split_parts[self.splitter.split_first[plain] + k]
             later.push_back(piece)
         return 0
 
@@ -280,9 +302,9 @@ cdef class NarrowedRuns(RunCuts):
         cdef uint64_t behind[4]
         cdef const int16_t* table
         cdef vector[int32_t] tokens
-        if c.count != 1 or self.split_count[plain] != 1:
+        if c.count != 1 or self.splitter.split_count[plain] != 1:
             return False
-        part = self.parts[self.split_parts[self.split_first[plain]]]
+        part = self.splitter.parts[self.splitter.split_parts[self.splitter.split_first[plain]]]
         u = self.terms.terms[self.space.members[c.first].state]
         if part.high >= 0 or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
             return False
@@ -302,7 +324,7 @@ cdef class NarrowedRuns(RunCuts):
                 texts += 1
         if texts < both.b - 1:
             return False
-        self.first_of(part.rest, behind)
+        self.splitter.first_of(part.rest, behind)
         n = self.forest.nodes(place)
         table = &self.runs.table[self.runs.codes[part.code].first_row]
         texts = 0
@@ -338,7 +360,7 @@ cdef class NarrowedRuns(RunCuts):
                 self.spelled.push_back(at)
             elif u.kind == K_LIT:
                 for k in range(u.b):
-                    at.node = self.kid_of(n, at.node, self.terms.pool[u.a + k])
+                    at.node = child_of(n, at.node, self.terms.pool[u.a + k])
                     at.state = table[256 * at.state + self.terms.pool[u.a + k]]
                     if at.node < 0 or at.state < 0:
                         break
@@ -360,14 +382,6 @@ cdef class NarrowedRuns(RunCuts):
             return False
         self.leave_out(plain, place, tokens, later)
         return True
-
-    cdef int32_t kid_of(self, Nodes n, int32_t node, uint8_t byte) noexcept:
-        """Return the child of a node that a byte leads to, or -1."""
-        cdef int32_t first = n.kid_first[node]
-        cdef const uint8_t* found = <const uint8_t*>memchr(
-            n.kid_byte + first, byte, n.kid_first[node + 1] - first
-        )
-        return -1 if found == NULL else n.kid_node[first + (found - (n.kid_byte + first))]
 
     cdef int32_t cut_here(
         self,
@@ -392,13 +406,13 @@ cdef class NarrowedRuns(RunCuts):
             return config
         if n.end[place >> 2] - (place >> 2) <= FEW_NODES:
             return DEAD if self.is_one_run(config, place, later) else config
-        self.split(config)
-        rest = self.split_of[config]
+        self.splitter.split(config)
+        rest = self.splitter.split_of[config]
         piece.place = place
         piece.filter = NO_FILTER
         piece.least = 0
-        for k in range(<size_t>self.split_count[config]):
-            piece.part = self.split_parts[self.split_first[config] + k]
+        for k in range(<size_t>self.splitter.split_count[config]):
+            piece.part = self.splitter.split_parts[self.splitter.split_first[config] + k]
             later.push_back(piece)
         if rest == DEAD:
             return rest
@@ -429,13 +443,13 @@ cdef class NarrowedRuns(RunCuts):
             return self.plain(config) != config and self.exclude_texts(config, place, later)
         if t.kind != K_REP or not place & IN_FOREST:
             return False
-        self.split(config)
-        if self.split_of[config] != DEAD:
+        self.splitter.split(config)
+        if self.splitter.split_of[config] != DEAD:
             return False
         piece.place = place
         piece.filter = NO_FILTER
         piece.least = 0
-        piece.part = self.split_parts[self.split_first[config]]
+        piece.part = self.splitter.split_parts[self.splitter.split_first[config]]
         later.push_back(piece)
         return True
 
@@ -466,8 +480,8 @@ cdef class NarrowedRuns(RunCuts):
                 if k == 4:
                     return self.withouts[known].row
             h += 1
-        entry.row = self.new_row()
-        row = self.rows[entry.row]
+        entry.row = self.arena.new_row()
+        row = self.arena.rows[entry.row]
         memset(row, 0xFF, 4 * <size_t>self.width)
         for k in range(nodes.size()):
             i = nodes[k]

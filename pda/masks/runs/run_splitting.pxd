@@ -2,7 +2,8 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.runs.slices cimport Filters
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
@@ -31,7 +32,8 @@ cdef struct ByteSet:
     uint64_t words[4]
 
 
-cdef class RunCuts(Filters):
+cdef class RunSplitter(MaskPart):
+    cdef Slices slices
     cdef KeyMap part_index                  # (semantic state, or INSIDE | number) << 32 | state -> part
     cdef KeyMap inside_index                # frame << 32 | semantic state -> number
     cdef vector[RunPart] parts
@@ -44,7 +46,6 @@ cdef class RunCuts(Filters):
     cdef Growing[int32_t] split_count
     cdef Growing[int32_t] split_parts
 
-    cdef int drop(self) except -1
     cdef int first_of(self, int32_t config, uint64_t* words) except -1
     cdef int32_t times_met(self, int32_t code) except -1
     cdef bint is_narrow(self, int32_t code) noexcept

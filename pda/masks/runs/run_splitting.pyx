@@ -8,8 +8,19 @@ short or too long. What a state can do before the first character of its run is 
 behind such a character are taken from the tables. Runs that something narrows are in ``narrowed_runs``.
 """
 
+cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    map_reset,
+)
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.stack.configuration_table cimport DEAD, Config, Member
 from stackmask.pda.masks.runs.slices cimport Tail
@@ -17,7 +28,6 @@ from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport EPS, K_ALT, K_REP, K_SEQ, Term
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE, Span
 from stackmask.pda.context.semantic_states cimport KEY_OF_NONE
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
     FEW_BYTES = 8           # first bytes of a class such as blanks, of which few tokens are made,
@@ -29,10 +39,12 @@ cdef enum:
 cdef uint64_t INSIDE = <uint64_t>1 << 31
 
 
-cdef class RunCuts(Filters):
+@cython.final
+cdef class RunSplitter(MaskPart):
     """How configurations are cut into runs, and the rows that come of it."""
 
-    def __cinit__(self):
+    def __cinit__(self, MaskContext context not None, Slices slices not None):
+        self.slices = slices
         map_init(&self.part_index)
         map_init(&self.inside_index)
         map_init(&self.tail_index)
@@ -45,7 +57,7 @@ cdef class RunCuts(Filters):
         map_free(&self.met_codes)
 
     cdef int drop(self) except -1:
-        """As the table, and forget how configurations are cut."""
+        """Forget how configurations are split."""
         self.parts.clear()
         self.first_at.clear()
         self.first.clear()
@@ -53,15 +65,22 @@ cdef class RunCuts(Filters):
         self.split_first.clear()
         self.split_count.clear()
         self.split_parts.clear()
-        map_free(&self.part_index)
-        map_init(&self.part_index)
-        map_free(&self.inside_index)
-        map_init(&self.inside_index)
-        map_free(&self.tail_index)
-        map_init(&self.tail_index)
-        map_free(&self.met_codes)
-        map_init(&self.met_codes)
-        return Filters.drop(self)
+        map_reset(&self.part_index)
+        map_reset(&self.inside_index)
+        map_reset(&self.tail_index)
+        map_reset(&self.met_codes)
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held here."""
+        cdef size_t held = 4 * (self.first_at.size() + self.split_of.size() + self.split_first.size())
+        held += 4 * (self.split_count.size() + self.split_parts.size())
+        held += sizeof(ByteSet) * self.first.size() + sizeof(RunPart) * self.parts.size()
+        held += map_nbytes(&self.part_index)
+        held += map_nbytes(&self.inside_index)
+        held += map_nbytes(&self.tail_index)
+        held += map_nbytes(&self.met_codes)
+        return held
 
     # -- configurations ------------------------------------------------------------------------------
 
@@ -239,9 +258,9 @@ cdef class RunCuts(Filters):
         cdef int32_t tail
         if part.low or part.high >= 0:
             tail = self.tail_of(run, part.rest)
-            if part.low > self.tails[tail].most_before:
+            if part.low > self.slices.tails[tail].most_before:
                 return False
-            filter[0] = self.filter_both(filter[0], self.filter_of(tail, part.low, part.high))
+            filter[0] = self.slices.filter_both(filter[0], self.slices.filter_of(tail, part.low, part.high))
         return True
 
     cdef int32_t tail_of(self, int32_t run, int32_t rest) except -3:
@@ -257,7 +276,7 @@ cdef class RunCuts(Filters):
         if found != NO_VALUE:
             return found
         tail.run = run
-        tail.first = <int32_t>self.tail_exits.size()
+        tail.first = <int32_t>self.slices.tail_exits.size()
         tail.most_before = 0
         if rest < 0 or self.space.configs[rest].pop_count:
             # any byte may follow the return
@@ -269,10 +288,10 @@ cdef class RunCuts(Filters):
             if (words[b >> 6] >> (b & 63)) & 1:
                 span = self.runs.exits_with(run, <uint8_t>b)
                 for k in range(span.first, span.first + span.count):
-                    self.tail_exits.push_back(self.runs.exits[k])
+                    self.slices.tail_exits.push_back(self.runs.exits[k])
                     tail.most_before = max(tail.most_before, self.runs.exits[k].count)
-        tail.count = <int32_t>self.tail_exits.size() - tail.first
-        found = <int32_t>self.tails.size()
-        self.tails.push_back(tail)
+        tail.count = <int32_t>self.slices.tail_exits.size() - tail.first
+        found = <int32_t>self.slices.tails.size()
+        self.slices.tails.push_back(tail)
         map_put(&self.tail_index, key, found)
         return found

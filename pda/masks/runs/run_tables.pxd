@@ -110,4 +110,6 @@ cdef class Runs:
     cdef int cut_again(self, int32_t run) except -1
     cdef int sort_tokens(self, int32_t run) except -1
     cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1
+    cdef int append_remainders(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1
     cdef size_t nbytes(self) noexcept
+    cdef size_t index_nbytes(self) noexcept

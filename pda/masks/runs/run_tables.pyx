@@ -24,7 +24,17 @@ from stackmask.pda.vocabulary.subtree_summary cimport UTF8_STATES, Below, utf8_s
 from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_BOOL, F_IMPURE, ClassMap
 from stackmask.pda.vocabulary.character_groups cimport Kinds, may_be
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    ids_nbytes,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    mix,
+)
+from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
 cdef enum:
@@ -430,13 +440,34 @@ cdef class Runs:
         self.merged.push_back(entry)
         return entry.place
 
+    cdef int append_remainders(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1:
+        """Append what is left over after the runs of a run table, where it begins with some bytes (4 words)."""
+        cdef int32_t b, k, at
+        cdef uint64_t left
+        for b in range(4):
+            left = first[b]
+            while left:
+                at = self.remainders_of(run, <uint8_t>(64 * b + lowest_bit(left)))
+                for k in range(self.remainders[at]):
+                    places.push_back(self.remainders[at + 1 + k])
+                left &= left - 1
+        return 0
+
     cdef size_t nbytes(self) noexcept:
-        """Return the bytes held, the forest included."""
+        """Return the bytes held, those of the forest included."""
         cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
         held += sizeof(Exit) * self.exits.size() + 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
         held += 4 * (self.groups.size() + self.merged_places.size())
         held += sizeof(Span) * self.exits_of_byte.size() + sizeof(Merged) * self.merged.size()
         held += 13 * self.forest.byte.size() + 4 * self.forest.tokens.size()
+        return held
+
+    cdef size_t index_nbytes(self) noexcept:
+        """Return the bytes held by what finds runs and merged remainders."""
+        cdef size_t held = 4 * (self.forest.kid_first.size() + self.forest.kid_node.size())
+        held += self.forest.kid_byte.size() + self.forest.twice.size() + ids_nbytes(&self.forest.root_index)
+        held += map_nbytes(&self.exit_index) + map_nbytes(&self.merge_index) + map_nbytes(&self.code_index)
+        held += map_nbytes(&self.remainder_index) + map_nbytes(&self.run_index)
         return held
 
 

@@ -2,7 +2,8 @@
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.arena cimport MaskTable
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.arena cimport MaskArena
 from stackmask.pda.masks.runs.run_tables cimport Exit
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
@@ -22,7 +23,8 @@ cdef struct Tail:
     int32_t most_before     # the most characters before one of them
 
 
-cdef class Filters(MaskTable):
+cdef class Slices(MaskPart):
+    cdef MaskArena arena
     cdef KeyMap slice_index                 # run << 32 | characters -> mask
     cdef KeyMap filter_index                # tail << 40 | low << 20 | high -> filter
     cdef vector[Tail] tails

@@ -6,14 +6,24 @@ which tokens go on behind a run of the right length, or what is left without som
 a row, NO_FILTER, or below that the number of an *exclusion*, a short list of tokens beside another filter.
 """
 
+cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    map_reset,
+)
 from stackmask.pda.vocabulary.character_groups cimport Kinds
 from stackmask.pda.masks.arena cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 from stackmask.pda.masks.runs.run_tables cimport Run
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
     FEW_OUTSIDE = 256       # tokens that a filter leaves out; more are a row
@@ -34,10 +44,12 @@ cdef void take_out(uint32_t* row, const int32_t* tokens, const int32_t* stop) no
         tokens += 1
 
 
-cdef class Filters(MaskTable):
+@cython.final
+cdef class Slices(MaskPart):
     """The slices and filters of the masks of one store."""
 
-    def __cinit__(self):
+    def __cinit__(self, MaskContext context not None, MaskArena arena not None):
+        self.arena = arena
         map_init(&self.slice_index)
         map_init(&self.filter_index)
         map_init(&self.both_index)
@@ -48,18 +60,24 @@ cdef class Filters(MaskTable):
         map_free(&self.both_index)
 
     cdef int drop(self) except -1:
-        """As the table, and forget slices and filters."""
-        map_free(&self.slice_index)
-        map_init(&self.slice_index)
-        map_free(&self.filter_index)
-        map_init(&self.filter_index)
-        map_free(&self.both_index)
-        map_init(&self.both_index)
+        """Drop slices and filters."""
         self.tails.clear()
         self.tail_exits.clear()
         self.exclusions.clear()
         self.excluded_tokens.clear()
-        return MaskTable.drop(self)
+        map_reset(&self.slice_index)
+        map_reset(&self.filter_index)
+        map_reset(&self.both_index)
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held here."""
+        cdef size_t held = 4 * self.excluded_tokens.size() + sizeof(Excluded) * self.exclusions.size()
+        held += sizeof(Tail) * self.tails.size() + sizeof(Exit) * self.tail_exits.size()
+        held += map_nbytes(&self.slice_index)
+        held += map_nbytes(&self.filter_index)
+        held += map_nbytes(&self.both_index)
+        return held
 
     cdef int32_t slice(self, int32_t run, int32_t high) except -3:
         """Return the mask of the runs of at most ``high`` characters; the last character may be cut."""
@@ -99,13 +117,12 @@ cdef class Filters(MaskTable):
         if SPARSE * count > self.width and 2 * count > r.token_count and count < r.token_count:
             # most of it: take out the rest
             whole = self.slice(run, -1)
-            mask.dense = self.new_row()
-            row = self.rows[mask.dense]
-            memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
+            mask.dense = self.arena.new_row()
+            row = self.arena.rows[mask.dense]
+            memcpy(row, self.arena.rows[self.arena.masks[whole].dense], 4 * <size_t>self.width)
             tokens = self.runs.tokens.data() + r.sorted_first
             take_out(row, tokens + count, tokens + r.token_count)
-            found = <int32_t>self.masks.size()
-            self.masks.push_back(mask)
+            found = self.arena.add(mask)
         else:
             found = self.mask_of(tokens, count)
         map_put(&self.slice_index, key, found)
@@ -117,14 +134,13 @@ cdef class Filters(MaskTable):
         if count == 0:
             return NO_TOKENS
         if SPARSE * count > self.width:
-            mask.dense = self.new_row()
-            enter(self.rows[mask.dense], tokens, tokens + count)
+            mask.dense = self.arena.new_row()
+            enter(self.arena.rows[mask.dense], tokens, tokens + count)
         else:
-            mask.sparse_first = <int32_t>self.sparse_tokens.size()
+            mask.sparse_first = <int32_t>self.arena.sparse_tokens.size()
             mask.sparse_count = count
-            self.sparse_tokens.append(tokens, tokens + count)
-        self.masks.push_back(mask)
-        return <int32_t>self.masks.size() - 1
+            self.arena.sparse_tokens.append(tokens, tokens + count)
+        return self.arena.add(mask)
 
     cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3:
         """Return the mask of the runs of at most ``high`` characters, from groups of the vocabulary."""
@@ -145,21 +161,20 @@ cdef class Filters(MaskTable):
         if count == 0:
             return NO_TOKENS
         if SPARSE * count <= self.width:
-            mask.sparse_first = <int32_t>self.sparse_tokens.size()
+            mask.sparse_first = <int32_t>self.arena.sparse_tokens.size()
             mask.sparse_count = count
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
                 t = kinds.first[g]
-                self.sparse_tokens.append(tokens + t, tokens + kinds.up_to(g, high))
-            self.sparse_tokens.append(others, others + odd)
-            self.masks.push_back(mask)
-            return <int32_t>self.masks.size() - 1
-        mask.dense = self.new_row()
-        row = self.rows[mask.dense]
+                self.arena.sparse_tokens.append(tokens + t, tokens + kinds.up_to(g, high))
+            self.arena.sparse_tokens.append(others, others + odd)
+            return self.arena.add(mask)
+        mask.dense = self.arena.new_row()
+        row = self.arena.rows[mask.dense]
         if 2 * count > r.token_count and count < r.token_count:
             # most of it: take out the rest
             whole = self.slice(run, -1)
-            memcpy(row, self.rows[self.masks[whole].dense], 4 * <size_t>self.width)
+            memcpy(row, self.arena.rows[self.arena.masks[whole].dense], 4 * <size_t>self.width)
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
                 take_out(row, tokens + kinds.up_to(g, high), tokens + kinds.first[g + 1])
@@ -180,8 +195,7 @@ cdef class Filters(MaskTable):
                 g = self.runs.groups[k]
                 enter(row, tokens + kinds.first[g], tokens + kinds.up_to(g, high))
             enter(row, others, others + odd)
-        self.masks.push_back(mask)
-        return <int32_t>self.masks.size() - 1
+        return self.arena.add(mask)
 
     cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except? -3:
         """Return the filter of the tokens that go on behind a run of ``low`` to ``high`` characters.
@@ -231,8 +245,8 @@ cdef class Filters(MaskTable):
                         left_out.end(), n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]]
                     )
             return self.new_exclusion(NO_FILTER, left_out)
-        found = self.new_row()
-        row = self.rows[found]
+        found = self.arena.new_row()
+        row = self.arena.rows[found]
         # what is less is entered, or taken out
         most = inside > outside
         if most:
@@ -273,9 +287,9 @@ cdef class Filters(MaskTable):
             found = self.new_exclusion(self.filter_both(bases[0], bases[1]), tokens)
             map_put(&self.both_index, key, found)
         elif found == NO_VALUE:
-            found = self.new_row()
+            found = self.arena.new_row()
             for k in range(self.width):
-                self.rows[found][k] = self.rows[a][k] & self.rows[b][k]
+                self.arena.rows[found][k] = self.arena.rows[a][k] & self.arena.rows[b][k]
             map_put(&self.both_index, key, found)
         return found
 

@@ -2,20 +2,22 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.walk.local_masks cimport LocalMasks
 from stackmask.pda.memory.hash_tables cimport KeyMap
-from stackmask.pda.masks.walk.trie_walk cimport Joint, MaskWalks
+from stackmask.pda.masks.walk.walk_result cimport Joint
 
 cdef enum:
     NOT_JOINT = -2      # no mask: too many frames are known already
 
 
-cdef class RepeatedWalks(MaskWalks):
+cdef class KnownStackWalks(MaskPart):
+    cdef MaskArena arena
+    cdef LocalMasks local
     cdef KeyMap joint_index                 # (joint << 32 | rest) << 1 | strict -> mask
     cdef KeyMap grouped_index               # joint << 1 | strict -> mask
 
-    cdef int drop(self) except -1
     cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3
     cdef int32_t grouped_mask(self, int32_t number, bint strict) except -3
-    cdef int32_t walk_again(self, Joint again, bint strict, Joint* more) except -3
-    cdef bint is_worth(self, int32_t mask) noexcept
-    cdef int32_t root_below(self, int32_t state, int32_t node, bint strict) except -3
+    cdef int32_t walk_again(self, Joint again, bint strict, bint repeatable) except -3

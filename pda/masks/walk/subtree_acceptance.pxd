@@ -2,9 +2,10 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.walk.token_partition cimport TokenPartition
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
-from stackmask.pda.masks.walk.token_partition cimport Shortcuts
 
 
 cdef struct Characters:
@@ -28,11 +29,11 @@ cdef enum:
     SETTLED = 2
 
 
-cdef class Stays(Shortcuts):
+cdef class SubtreeAcceptance(MaskPart):
+    cdef TokenPartition partition
     cdef Growing[int32_t] stay_at    # configuration -> 1 + its place below, or minus the times it was met
     cdef Growing[Stay] stay_of       # what leads back to a configuration; most are never asked for
 
-    cdef int drop(self) except -1
     cdef int stays(self, int32_t config, int32_t below) except -1
     cdef Stay* stay(self, int32_t config) noexcept
     cdef int find_part(self, int32_t config) except -1

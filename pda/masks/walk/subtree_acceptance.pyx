@@ -7,9 +7,11 @@ alternative X* rest of a configuration allows all characters below a node, every
 whatever else it is.
 """
 
+cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
 from stackmask.pda.vocabulary.subtree_summary cimport Below, utf8_step
 from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN, Config, Member
 from stackmask.pda.terms.term_table cimport ANY_BYTE
@@ -24,14 +26,23 @@ cdef enum:
     MANY_CHARACTERS = 8     # that lead to one configuration, from which on it is looked where they lead
 
 
-cdef class Stays(Shortcuts):
+@cython.final
+cdef class SubtreeAcceptance(MaskPart):
     """What a configuration allows below nodes of the vocabulary without a walk."""
 
+    def __cinit__(self, MaskContext context not None, TokenPartition partition not None):
+        self.partition = partition
+
     cdef int drop(self) except -1:
-        """As the shortcuts, and forget where configurations lead."""
+        """Forget where configurations lead."""
         self.stay_at.clear()
         self.stay_of.clear()
-        return Shortcuts.drop(self)
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held here."""
+        cdef size_t held = 4 * self.stay_at.size() + sizeof(Stay) * self.stay_of.size()
+        return held
 
     cdef int stays(self, int32_t config, int32_t below) except -1:
         """Tell whether a configuration goes on in one way on all texts below a node of the vocabulary.
@@ -71,7 +82,7 @@ cdef class Stays(Shortcuts):
                 continue
             if self.space.frames[m.frame].keys_forbid or self.space.frames[m.frame].action_forbids:
                 continue
-            found = self.settled(m.state, m.frame)
+            found = self.partition.settled(m.state, m.frame)
             if found.code != NOT_A_CODE:
                 code = self.runs.codes[found.code]
                 stay = self.stay(config)

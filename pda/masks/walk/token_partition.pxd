@@ -2,7 +2,9 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.runs.constrained_runs cimport NarrowedRuns
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
@@ -28,7 +30,9 @@ cdef enum:
     NO_END = 1 << 30
 
 
-cdef class Shortcuts(NarrowedRuns):
+cdef class TokenPartition(MaskPart):
+    cdef MaskArena arena
+    cdef RunSplitter splitter
     cdef KeyMap length_index                # term -> lengths
     cdef vector[Length] lengths
     cdef KeyMap follow_index                # term << 32 | code -> where its texts lead in the automaton of X
@@ -39,7 +43,7 @@ cdef class Shortcuts(NarrowedRuns):
     cdef KeyMap long_places                 # bytes -> place of the trie of the longer ones
     cdef KeyMap unsettled                   # run -> place of the trie of the tokens that are no runs, or -1
 
-    cdef int drop(self) except -1
+    cdef size_t nbytes_of_terms(self) noexcept
     cdef Length length(self, int32_t term, int depth) except *
     cdef uint64_t follow(
         self, int32_t term, uint64_t states, int32_t code, int depth

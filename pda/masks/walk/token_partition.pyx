@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Shortcuts: states in which most tokens are decided without walking them.
+"""TokenPartition: states in which most tokens are decided without walking them.
 
 - *Settled* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is: as at
   the beginning of a text that is searched for a pattern. Only the other tokens are walked, over a trie of
@@ -10,9 +10,20 @@
   (\\S+\\s+)* to tokens that cannot hold 48 words.
 """
 
+cimport cython
 from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    map_reset,
+)
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport (
     EPS,
@@ -32,7 +43,6 @@ from stackmask.pda.terms.term_table cimport (
 from stackmask.pda.vocabulary.character_groups cimport Kinds
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef uint64_t DEAD_END = <uint64_t>1 << 63
 
@@ -47,37 +57,49 @@ cdef enum:
     MOST_LOOKS = 256        # terms of a state that are looked at for counts
 
 
-cdef class Shortcuts(NarrowedRuns):
+@cython.final
+cdef class TokenPartition(MaskPart):
     """Which tokens of a state need no walk, and the tries of the others."""
 
-    def __cinit__(self):
-        map_init(&self.length_index)
-        map_init(&self.uncounted_met)
+    def __cinit__(self, MaskContext context not None, MaskArena arena not None, RunSplitter splitter not None):
+        self.arena = arena
+        self.splitter = splitter
         map_init(&self.follow_index)
         map_init(&self.short_rows)
         map_init(&self.long_places)
         map_init(&self.unsettled)
+        map_init(&self.length_index)
+        map_init(&self.uncounted_met)
 
     def __dealloc__(self):
-        map_free(&self.length_index)
-        map_free(&self.uncounted_met)
         map_free(&self.follow_index)
         map_free(&self.short_rows)
         map_free(&self.long_places)
         map_free(&self.unsettled)
+        map_free(&self.length_index)
+        map_free(&self.uncounted_met)
 
     cdef int drop(self) except -1:
-        """As the runs, and forget the tries."""
-        map_free(&self.follow_index)  # codes are numbered anew
-        map_init(&self.follow_index)
+        """Forget the tries. What is known of terms stays."""
         self.followed.clear()
-        map_free(&self.short_rows)
-        map_init(&self.short_rows)
-        map_free(&self.long_places)
-        map_init(&self.long_places)
-        map_free(&self.unsettled)
-        map_init(&self.unsettled)
-        return NarrowedRuns.drop(self)
+        map_reset(&self.follow_index)
+        map_reset(&self.short_rows)
+        map_reset(&self.long_places)
+        map_reset(&self.unsettled)
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held here."""
+        cdef size_t held = 8 * self.followed.size()
+        held += map_nbytes(&self.follow_index)
+        held += map_nbytes(&self.short_rows)
+        held += map_nbytes(&self.long_places)
+        held += map_nbytes(&self.unsettled)
+        return held
+
+    cdef size_t nbytes_of_terms(self) noexcept:
+        """Return the bytes of what is known of terms, which a drop of masks leaves as it is."""
+        return sizeof(Length) * self.lengths.size() + map_nbytes(&self.length_index)
 
     # -- short tokens ----------------------------------------------------------------------------------
 
@@ -321,8 +343,8 @@ cdef class Shortcuts(NarrowedRuns):
         if found != NO_VALUE:
             return found
         place = self.long_place(bytes)
-        found = self.new_row()
-        row = self.rows[found]
+        found = self.arena.new_row()
+        row = self.arena.rows[found]
         memcpy(row, kinds.row.data(), 4 * kinds.row.size())
         n = self.forest.nodes(place)
         place >>= 2
@@ -355,7 +377,7 @@ cdef class Shortcuts(NarrowedRuns):
         """Return a run table of which all runs may come in a state, whatever is below it; or -1."""
         cdef Settled found = self.settled(state, BOTTOM)
         cdef int32_t run
-        if found.bytes < MANY_BYTES or self.times_met(found.code) < PAYS_OFF:
+        if found.bytes < MANY_BYTES or self.splitter.times_met(found.code) < PAYS_OFF:
             return -1
         run = self.runs.run_of(found.code, 0)
         if found.high < self.runs.runs[run].most_needed:

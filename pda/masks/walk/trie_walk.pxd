@@ -1,64 +1,62 @@
-# The walks that make masks of local states. See trie_walk.pyx.
-from libc.stdint cimport int32_t, uint64_t
+# The walk of the trie. See trie_walk.pyx.
+from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.runs.constrained_runs cimport ConstrainedRuns
+from stackmask.pda.masks.walk.subtree_acceptance cimport Stay, SubtreeAcceptance
+from stackmask.pda.masks.walk.walk_result cimport WalkQuery, WalkResult
 from stackmask.pda.stack.configuration_table cimport Config
-from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.masks.arena cimport Include
-from stackmask.pda.masks.runs.run_splitting cimport Later, RunPart
-from stackmask.pda.memory.hash_tables cimport KeyMap
-from stackmask.pda.masks.prefixes.literal_masks cimport WordWalks
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 
 
-cdef struct Joint:
-    # a walk that can be repeated with the frames below its start known: remainders that are larger than the
-    # vocabulary cost more to merge than to walk again
-    int32_t state
-    int32_t sem
-    bint closed             # the start is a return state, with its calls
-    bint with_tokens
-    int32_t rest_first      # what is returned to, first to last: rests[rest_first:][:rest_count]
-    int32_t rest_count
-    int32_t below_first     # what is walked: walked_places[below_first:][:below_count]
-    int32_t below_count
+cdef struct WalkState:
+    # of one walk
+    size_t most             # tokens that are kept as a list; more are a row
+    int64_t most_merged
+    int32_t unconditional   # the last configuration that allows all it can read, whatever the stack is
+    int32_t lasting         # the last self-loop configuration
+    Stay loop               # ... and as what
+    # of the subtree that is walked
+    Nodes nodes
+    int32_t in_forest
+    int32_t covered         # nodes before this one are below a reader, and need no other
 
 
-cdef class MaskWalks(WordWalks):
-    cdef KeyMap keyed_roots                 # semantic state << 32 | state << 1 | strict -> mask
-    cdef KeyMap roots_below                 # state << 32 | node << 1 | strict -> mask
-    cdef KeyMap entry_index                 # group << 32 | semantic state -> entry
-    cdef int32_t entries
-    cdef KeyMap children                    # entry << 33 | rest << 1 | strict -> mask
-    cdef KeyMap rest_index                  # (run << 31 | configuration) << 1 | strict -> mask
-    cdef vector[Joint] joints
-    cdef vector[int32_t] rests
-    cdef vector[int32_t] walked_places
+cdef class TrieWalk(MaskPart):
+    cdef MaskArena arena
+    cdef ConstrainedRuns constrained
+    cdef SubtreeAcceptance acceptance
+    # scratch of one walk
+    cdef vector[int32_t] stack              # depth -> configuration
+    cdef vector[int32_t] next_kid           # depth -> where to go on, and where to stop
+    cdef vector[int32_t] last_kid
+    cdef vector[int32_t] jobs               # places that are still to be walked
+    cdef vector[int32_t] job_configs
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
-    cdef readonly uint64_t shortened        # walks that left settled or short tokens aside
     cdef readonly uint64_t taken            # subtrees of the vocabulary that were taken whole
 
-    cdef int drop(self) except -1
-    cdef int32_t walk(
-        self,
-        int32_t start,
-        vector[int32_t]& below,
-        int32_t run,
-        vector[int32_t]& origin,
-        bint with_tokens,
-        bint strict,
-        vector[Include]& includes,
-        Joint* again,
-    ) except -3
-    cdef bint opens_key(self, Config config) noexcept
-    cdef int32_t behind(self, int32_t run, RunPart part, bint strict) except -3
-    cdef int may_repeat(
-        self, Joint* again, int32_t state, int32_t sem, vector[int32_t]& below
+    cdef bint walk(
+        self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
     ) except -1
-    cdef int include_run(
-        self, Later later, bint strict, vector[Include]& out, vector[int32_t]& readers
-    ) except -3
-    cdef bint asks(self, int32_t mask) noexcept
-    cdef int32_t root(self, int32_t state, bint strict, bint words=*) except -3
-    cdef int32_t keyed_root(self, int32_t state, int32_t sem, bint strict) except -3
-    cdef int32_t child(self, int32_t group, int32_t rest, int32_t sem, bint strict, bint words=*) except -3
+    cdef int begin(
+        self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
+    ) except -1
+    cdef bint walk_place(
+        self, const WalkQuery& query, int32_t place, int32_t c, WalkState* s, WalkResult& out
+    ) except -1
+    cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1
+    cdef int emit(
+        self, const WalkQuery& query, int32_t c, int32_t node, int verdict, WalkState* s, WalkResult& out
+    ) except -1
+    cdef uint64_t emit_readers(
+        self, const Config* config, int32_t node, int* verdict, WalkState* s, WalkResult& out
+    ) except? 0x5555555555555555
+    cdef bint emit_returns(
+        self, const WalkQuery& query, const Config* config, int32_t node, int verdict, WalkState* s, WalkResult& out
+    ) except -1
+    cdef int take(self, int32_t node, int32_t stop, WalkState* s, WalkResult& out) except -1
+    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1
+    cdef bint opens_key(self, const Config* config) noexcept

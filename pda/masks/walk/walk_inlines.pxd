@@ -1,6 +1,5 @@
 # What a walk does at every node that it visits, as code that is compiled into its loop. See walk_inlines.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
-from libcpp.vector cimport vector
 
 from stackmask.pda.vocabulary.subtree_summary cimport Below
 from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config
@@ -64,44 +63,3 @@ cdef inline void allow(uint32_t* bits, const int32_t* tokens, int32_t t, int32_t
         n = <uint32_t>tokens[t]
         bits[n >> 5] |= <uint32_t>1 << (n & 31)
         t += 1
-
-
-cdef inline Py_ssize_t group_number(
-    vector[uint64_t]& keys,
-    vector[vector[int32_t]]& by_group,
-    vector[int32_t]& has_run,
-    int32_t guard,
-    int32_t sem,
-) except -1:
-    # the number of the group of a walk with a guard and a semantic state
-    cdef uint64_t key = (<uint64_t>guard << 32) | <uint64_t>sem
-    cdef size_t g
-    for g in range(keys.size()):
-        if keys[g] == key:
-            return g
-    keys.push_back(key)
-    by_group.resize(keys.size())
-    has_run.push_back(False)
-    return keys.size() - 1
-
-
-cdef inline bint can_repeat(vector[uint64_t]& keys, vector[int32_t]& has_run, int32_t sem) noexcept:
-    # whether all returns of a walk are such as a repeated walk makes
-    cdef size_t g
-    for g in range(keys.size()):
-        if has_run[g] or <int32_t><uint32_t>keys[g] != sem:
-            return False
-    return True
-
-
-cdef inline Py_ssize_t late_number(
-    vector[uint64_t]& keys, vector[vector[int32_t]]& tokens, uint64_t ends
-) except -1:
-    # the number of the tokens of a walk that are allowed under some guards
-    cdef size_t g
-    for g in range(keys.size()):
-        if keys[g] == ends:
-            return g
-    keys.push_back(ends)
-    tokens.resize(keys.size())
-    return keys.size() - 1

@@ -1,0 +1,26 @@
+# Places of the vocabulary where the semantic state decides. See place_trials.pyx.
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.masks.assembly.mask_assembly cimport MaskAssembler
+from stackmask.pda.masks.assembly.mask_cache cimport MaskCache
+from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
+from stackmask.pda.masks.assembly.undeclared_keys cimport UndeclaredKeys
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.stack.configurations cimport ConfigSpace
+
+
+cdef class PlaceTrials(MaskPart):
+    cdef TokenTrials trials
+    cdef UndeclaredKeys keys_used
+    cdef MaskAssembler assembler
+    cdef MaskCache cache
+    cdef vector[uint32_t] unsure            # scratch: tokens that only the real configuration can confirm
+    cdef readonly uint64_t settled          # places that were put together on the configuration there
+
+    cdef int try_unsure(self, uint32_t* words) except -3
+    cdef int settle(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef bint gather(self, int32_t above, vector[int32_t]& out) except -1
+    cdef int settle_place(
+        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
+    ) except -3

@@ -1,0 +1,26 @@
+# Tokens that may repeat an undeclared key. See undeclared_keys.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
+from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.stack.configurations cimport ConfigSpace
+
+cdef enum:
+    WHOLE = -1          # the whole vocabulary, in place of a group
+
+
+cdef class UndeclaredKeys(MaskPart):
+    cdef MaskArena arena
+    cdef TokenTrials trials
+    # scratch of one fill
+    cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
+
+    cdef int begin(self) noexcept
+    cdef bint any_doubtful(self) noexcept
+    cdef int32_t opening(self) noexcept
+    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& strings) except -3
+    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3
+    cdef int recheck(self, uint32_t* words) except -3
+    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept

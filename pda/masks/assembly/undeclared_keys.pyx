@@ -1,0 +1,131 @@
+# distutils: language = c++
+"""Tokens that may repeat an undeclared key of an object, which must not come twice.
+
+Masks of local states know nothing of the keys that were used, so they allow such tokens. Here they are taken out
+of the mask again, and left to a trial on the real configuration.
+"""
+
+cimport cython
+from libc.stdint cimport uint8_t, uint32_t
+
+from stackmask.pda.context.key_text cimport KeyText, is_plain
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
+from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
+from stackmask.pda.masks.arena cimport NO_RUN, Group
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.trie_cursor cimport child_of
+
+
+@cython.final
+cdef class UndeclaredKeys(MaskPart):
+    """Where one fill must look for keys that were used before."""
+
+    def __cinit__(
+        self, MaskContext context not None, MaskArena arena not None, TokenTrials trials not None
+    ):
+        self.arena = arena
+        self.trials = trials
+
+    cdef int begin(self) noexcept:
+        """Doubt no tokens yet, for a new fill."""
+        self.doubtful.clear()
+        return 0
+
+    cdef bint any_doubtful(self) noexcept:
+        return not self.doubtful.empty()
+
+    cdef int32_t opening(self) noexcept:
+        """Return the node of the vocabulary that opens a key, or -1."""
+        return child_of(self.forest.nodes(0), 0, self.context.key_text.quote)
+
+    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& strings) except -3:
+        """Note the places below one where one of the strings, and then the closing quote, is spelled.
+
+        Where a character is spelled with an escape all that follows is doubtful.
+        """
+        cdef Nodes n = self.forest.nodes(place)
+        cdef KeyText syntax = self.context.key_text
+        cdef int32_t node, next, in_forest = place & IN_FOREST
+        cdef size_t k, i
+        cdef uint8_t byte
+        for k in range(strings.size()):
+            node = place >> 2
+            for i in range(strings[k].size() + 1):
+                byte = syntax.quote
+                if i < strings[k].size():
+                    next = child_of(n, node, syntax.escape)
+                    if next >= 0:
+                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
+                    byte = strings[k][i]
+                    if not is_plain(syntax, byte):
+                        break
+                node = child_of(n, node, byte)
+                if node < 0:
+                    break
+                if i == strings[k].size():
+                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
+        return 0
+
+    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3:
+        """Doubt what spells a key that was used before, at the places of a group where a quote opens one."""
+        cdef vector[vector[uint8_t]] strings
+        cdef vector[int32_t] places
+        cdef Group g
+        cdef Nodes n
+        cdef uint8_t quote = self.context.key_text.quote
+        cdef int32_t i, node, at
+        cdef size_t k
+        self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, keys), strings)
+        if group == WHOLE:
+            places.push_back(0)
+        else:
+            self.arena.merge_group(group)
+            g = self.arena.groups[group]
+            for i in range(g.merged_first, g.merged_first + g.merged_count):
+                places.push_back(self.arena.places[i])
+            if g.run != NO_RUN:
+                at = self.runs.remainders_of(g.run, quote)
+                for i in range(self.runs.remainders[at]):
+                    places.push_back(self.runs.remainders[at + 1 + i])
+        for k in range(places.size()):
+            n = self.forest.nodes(places[k])
+            node = places[k] >> 2
+            if not places[k] & INCLUSIVE:
+                node = child_of(n, node, quote)
+            elif n.byte[node] != quote:
+                node = -1
+            if node >= 0:
+                self.doubt((node << 2) | (places[k] & IN_FOREST), strings)
+        return 0
+
+    cdef int recheck(self, uint32_t* words) except -3:
+        """Take the doubtful tokens out of a mask that are in it; they are tried on the real configuration.
+
+        The keys that were used can only forbid, so what the mask does not allow stays out.
+        """
+        cdef size_t k, before
+        cdef int32_t t, i, node
+        cdef Nodes n
+        for k in range(self.doubtful.size()):
+            n = self.forest.nodes(self.doubtful[k])
+            node = self.doubtful[k] >> 2
+            before = self.trials.to_try.size()
+            for t in range(n.token_first[node], n.token_first[n.end[node]]):
+                i = n.tokens[t]
+                if (words[i >> 5] >> (i & 31)) & 1:
+                    words[i >> 5] &= ~(<uint32_t>1 << (i & 31))
+                    self.trials.to_try.push_back(i)
+            if self.trials.to_try.size() > before and not self.doubtful[k] & IN_FOREST:
+                # of the vocabulary they are run together
+                self.trials.to_try.resize(before)
+                self.trials.to_simulate.push_back(self.doubtful[k])
+        return 0
+
+    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept:
+        """Tell whether a configuration is inside of an object whose keys are known."""
+        cdef int32_t i, first = family.configs[config].first
+        for i in range(first, first + family.configs[config].count):
+            if self.semantics.keys_at(family.members[i].sem) > KEYS_UNKNOWN:
+                return True
+        return False

@@ -1,0 +1,97 @@
+# distutils: language = c++
+"""Masks that are still to be looked at, each once.
+
+Ambiguous stacks reach the same mask over the same frame in several ways; its operands are or-ed once.
+"""
+
+cimport cython
+
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    map_clear,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    mix,
+)
+
+cdef enum:
+    FEW_VISITS = 32      # up to here a list is searched, not hashed
+
+
+cdef bint same_visit(const Visit& v, const Visit& w) noexcept:
+    return (
+        v.mask == w.mask
+        and v.frame == w.frame
+        and v.rest == w.rest
+        and v.action == w.action
+        and v.filter == w.filter
+        and v.keys == w.keys
+        and v.unsure == w.unsure
+    )
+
+
+cdef uint64_t visit_hash(const Visit& v) noexcept:
+    cdef uint64_t h = mix(mix(mix(59, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.rest)
+    h = mix(h, <uint32_t>v.action)
+    return mix(mix(h, <uint32_t>v.filter), (<uint64_t>v.keys << 1) | <uint64_t>v.unsure)
+
+
+@cython.final
+cdef class Worklist:
+    """A list of visits without repetitions, in the order in which they were added."""
+
+    def __cinit__(self):
+        map_init(&self.index)
+        self.indexed = False
+
+    def __dealloc__(self):
+        map_free(&self.index)
+
+    cdef int clear(self) noexcept:
+        """Forget all visits."""
+        self.visits.clear()
+        self.indexed = False
+        return 0
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held."""
+        return sizeof(Visit) * self.visits.size() + map_nbytes(&self.index)
+
+    cdef int add(self, const Visit& v) except -1:
+        """Add a visit unless it is in the list. Cost: a look-up; one pass over a short list."""
+        if not self.is_known(v):
+            self.visits.push_back(v)
+        return 0
+
+    cdef bint is_known(self, const Visit& v) except -1:
+        """Tell whether a visit is in the list; where the list is long, it is taken to be added now."""
+        cdef size_t i, n = self.visits.size()
+        cdef uint64_t h
+        cdef int32_t at
+        if n < FEW_VISITS:
+            for i in range(n):
+                if same_visit(v, self.visits[i]):
+                    return True
+            return False
+        if not self.indexed:
+            # what the index holds is of an earlier list
+            self.indexed = True
+            map_clear(&self.index)
+            for i in range(n):
+                h = visit_hash(self.visits[i])
+                while map_get(&self.index, h) != NO_VALUE:
+                    h += 1
+                map_put(&self.index, h, <int32_t>i)
+        h = visit_hash(v)
+        while True:
+            at = map_get(&self.index, h)
+            if at == NO_VALUE:
+                break
+            if same_visit(v, self.visits[at]):
+                return True
+            h += 1
+        map_put(&self.index, h, <int32_t>n)
+        return False

@@ -1,0 +1,61 @@
+# distutils: language = c++
+"""One switch for each optimisation of masks, for tests and benchmarks.
+
+No layer changes a bit of a mask: each is a quicker way to the same answer. The tests run the same cases with each
+layer off (``tests/matrix``), and ``benchmarks/ablation.py`` measures what each is worth. This is not public API.
+
+>>> from stackmask.pda.masks import layers
+>>> with layers.without("runs"):    # stores that are made here have no tables of runs
+...     pass
+"""
+
+from contextlib import contextmanager
+
+cdef Layers NOW
+
+LAYERS = (
+    "runs",
+    "constrained",
+    "subtrees",
+    "accepted",
+    "short_tokens",
+    "prefixes",
+    "literals",
+    "known_stack",
+    "merged",
+    "operand_lists",
+    "patched",
+    "sparse_rows",
+    "settled_places",
+)
+
+
+cdef Layers layers_now() noexcept:
+    """Return the switches as they stand: an engine copies them when it is made."""
+    return NOW
+
+
+def switch(names, bint on):
+    """Switch layers on or off for the engines that are made from now on."""
+    global NOW
+    cdef dict found = NOW
+    for name in names:
+        if name not in found:
+            raise ValueError(f"there is no layer {name!r}; the layers are {', '.join(LAYERS)}")
+        found[name] = on
+    NOW = found
+
+
+@contextmanager
+def without(*names):
+    """Switch some layers off for the engines that are made inside of the ``with`` block."""
+    switch(names, False)
+    try:
+        yield
+    finally:
+        switch(names, True)
+
+
+NOW.runs = NOW.constrained = NOW.subtrees = NOW.accepted = NOW.short_tokens = NOW.prefixes = True
+NOW.literals = NOW.known_stack = NOW.merged = NOW.operand_lists = NOW.patched = True
+NOW.sparse_rows = NOW.settled_places = True

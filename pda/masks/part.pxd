@@ -1,0 +1,44 @@
+# What the parts of the mask machinery borrow, and the contract that they keep. See part.pyx.
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.context.semantic_states cimport Semantics
+from stackmask.pda.context.key_text cimport KeyText
+from stackmask.pda.masks.layers cimport Layers
+from stackmask.pda.masks.runs.run_tables cimport Runs
+from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.vocabulary.suffix_tries cimport Forest
+from stackmask.pda.vocabulary.token_trie cimport Trie
+
+
+cdef class MaskContext:
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef Trie trie
+    cdef int32_t width                  # words of 32 bits in a mask
+    cdef uint64_t max_bytes             # all masks are dropped when more is held
+    cdef Layers layers
+    cdef vector[vector[int32_t]] class_tokens   # token class -> ids of special tokens
+    cdef KeyText key_text               # how keys of objects are written
+    # made anew by `renew`
+    cdef ConfigSpace space              # configurations of walks
+    cdef Forest forest                  # tries of what tokens leave over
+    cdef Runs runs
+
+    cdef int renew(self) except -1
+
+
+cdef class MaskPart:
+    cdef MaskContext context            # the fields below are its, for one load less
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef ConfigSpace space
+    cdef Trie trie
+    cdef Forest forest
+    cdef Runs runs
+    cdef int32_t width
+    cdef Layers layers
+
+    cdef int drop(self) except -1
+    cdef size_t nbytes(self) noexcept

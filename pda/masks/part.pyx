@@ -1,0 +1,81 @@
+# distutils: language = c++
+"""The contract of a part of the mask machinery, and what all parts borrow.
+
+A part has one job, such as the tables of runs or the walk of the trie, and owns the memory that the job needs.
+``MaskEngine`` owns the parts: it hands each the parts that it uses, drops them all together, since masks refer
+to each other by number, and adds up their bytes.
+"""
+
+cimport cython
+
+from stackmask.pda.masks.layers cimport layers_now
+
+
+@cython.final
+cdef class MaskContext:
+    """What masks are made from: terms, configurations, the vocabulary. One for each engine."""
+
+    def __cinit__(
+        self,
+        TermStore terms not None,
+        Semantics semantics not None,
+        ConfigSpace space not None,
+        Trie trie not None,
+        int32_t vocab_size,
+        uint64_t max_bytes,
+    ):
+        self.terms = terms
+        self.semantics = semantics
+        self.trie = trie
+        self.width = (vocab_size + 31) // 32
+        self.max_bytes = max_bytes
+        self.layers = layers_now()
+        self.key_text.quote = c'"'
+        self.key_text.escape = c"\\"
+        self.key_text.least = 0x20
+        self.space = space
+        self.forest = Forest(trie)
+        self.runs = Runs(terms, self.forest)
+
+    def add_token_class(self, tokens):
+        """Enter the ids of the next class of special tokens."""
+        cdef vector[int32_t] ids
+        for token in tokens:
+            ids.push_back(token)
+        self.class_tokens.push_back(ids)
+
+    cdef int renew(self) except -1:
+        """Begin again with no configurations, suffix tries and run tables; all come back equal."""
+        cdef ConfigSpace old = self.space
+        self.space = ConfigSpace(
+            self.terms, self.semantics, True, old.max_configurations, old.max_members
+        )
+        self.forest = Forest(self.trie)
+        self.runs = Runs(self.terms, self.forest)
+        return 0
+
+
+cdef class MaskPart:
+    """One part of the mask machinery. Subclasses are final, and hold what their job needs."""
+
+    def __cinit__(self, MaskContext context not None, *_):
+        self.context = context
+        self.terms = context.terms
+        self.semantics = context.semantics
+        self.trie = context.trie
+        self.width = context.width
+        self.layers = context.layers
+        self.space = context.space
+        self.forest = context.forest
+        self.runs = context.runs
+
+    cdef int drop(self) except -1:
+        """Forget all masks. The context has begun again, so what is borrowed of it is taken anew."""
+        self.space = self.context.space
+        self.forest = self.context.forest
+        self.runs = self.context.runs
+        return 0
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes that the part holds and a drop gives back."""
+        return 0

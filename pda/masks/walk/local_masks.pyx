@@ -1,0 +1,395 @@
+# distutils: language = c++
+"""The masks of local states, and of what tokens leave over in return states: made on demand, then remembered.
+
+The frame below a local state is not known, so its mask says what is allowed whatever the stack is, and what
+depends on the stack. Three things keep walks short. What tokens leave over is merged into suffix tries, so that
+a return state is walked over a small trie; where these are larger than the vocabulary, the walk is repeated with
+the return state known instead (``known_stack_walks``). Runs of one character class are looked up: a mask
+*includes* the masks of the run and of what follows it. Tokens that are decided without a walk are left aside
+(``token_partition``).
+"""
+
+cimport cython
+from libc.stdint cimport uint8_t, uint32_t
+from libc.string cimport memset
+
+from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
+from stackmask.pda.masks.arena cimport (
+    NO_FILTER,
+    NO_RUN,
+    NO_TOKENS,
+    Group,
+    Include,
+    Mask,
+    Pending,
+    is_nothing,
+    nothing,
+)
+from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.walk.token_partition cimport Loose
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    map_reset,
+)
+from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE
+from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
+
+
+@cython.final
+cdef class LocalMasks(MaskPart):
+    """The masks of local states by what they were asked with."""
+
+    def __cinit__(
+        self,
+        MaskContext context not None,
+        MaskArena arena not None,
+        Slices slices not None,
+        RunSplitter splitter not None,
+        TokenPartition partition not None,
+        LiteralMasks literals not None,
+        TrieWalk walker not None,
+    ):
+        self.arena = arena
+        self.slices = slices
+        self.splitter = splitter
+        self.partition = partition
+        self.literals = literals
+        self.walker = walker
+        map_init(&self.keyed_roots)
+        map_init(&self.roots_below)
+        map_init(&self.entry_index)
+        map_init(&self.children)
+        map_init(&self.rest_index)
+        self.entries = 0
+        self.shortened = 0
+
+    def __dealloc__(self):
+        map_free(&self.keyed_roots)
+        map_free(&self.roots_below)
+        map_free(&self.entry_index)
+        map_free(&self.children)
+        map_free(&self.rest_index)
+
+    cdef int drop(self) except -1:
+        """Forget which masks are whose."""
+        self.entries = 0
+        map_reset(&self.keyed_roots)
+        map_reset(&self.roots_below)
+        map_reset(&self.entry_index)
+        map_reset(&self.children)
+        map_reset(&self.rest_index)
+        self.joints.clear()
+        self.rests.clear()
+        self.walked_places.clear()
+        return MaskPart.drop(self)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held here."""
+        cdef size_t held = map_nbytes(&self.keyed_roots) + map_nbytes(&self.roots_below)
+        held += map_nbytes(&self.entry_index) + map_nbytes(&self.children) + map_nbytes(&self.rest_index)
+        held += sizeof(Joint) * self.joints.size()
+        return held + 4 * (self.rests.size() + self.walked_places.size())
+
+    # -- a new mask ------------------------------------------------------------------------------------
+
+    cdef int32_t make(
+        self, WalkQuery query, vector[int32_t]& places, vector[int32_t]& origin, vector[Include]& includes
+    ) except -3:
+        """Walk some places and return the mask. ``includes``: what is part of the mask besides."""
+        cdef WalkResult found, again
+        if self.walker.walk(query, places, origin, found):
+            return self.keep(query, found, includes)
+        query.repeatable = False
+        self.walker.walk(query, places, origin, again)
+        return self.keep(query, again, includes)
+
+    cdef int32_t keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3:
+        """Make what a walk has found a mask, and add what run tables tell."""
+        cdef Mask mask = nothing()
+        cdef size_t r
+        self.keep_tokens(found, &mask)
+        self.keep_groups(query, found, &mask)
+        # runs are followed by walks in their turn
+        for r in range(found.deferred.size()):
+            self.include_run(found.deferred[r], query.strict, includes, found.readers)
+        mask.reader_first = <int32_t>self.arena.readers.size()
+        mask.reader_count = <int32_t>found.readers.size()
+        self.arena.readers.insert(self.arena.readers.end(), found.readers.begin(), found.readers.end())
+        mask.include_first = <int32_t>self.arena.includes.size()
+        mask.include_count = <int32_t>includes.size()
+        self.arena.includes.append(includes.begin(), includes.end())
+        if is_nothing(mask):
+            return NO_TOKENS
+        return self.arena.add(mask)
+
+    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1:
+        """Enter the tokens that are allowed whatever the stack is, and those that a restriction decides."""
+        cdef Pending pending
+        cdef size_t g
+        self.arena.keep_tokens(found.few, found.dense, mask)
+        mask.pending_first = <int32_t>self.arena.pendings.size()
+        mask.pending_count = <int32_t>found.pendings.size()
+        for g in range(found.pendings.size()):
+            pending.ends = found.pendings.ends[g]
+            pending.first = <int32_t>self.arena.sparse_tokens.size()
+            pending.count = <int32_t>found.pendings.tokens[g].size()
+            self.arena.sparse_tokens.append(
+                found.pendings.tokens[g].begin(), found.pendings.tokens[g].end()
+            )
+            self.arena.pendings.push_back(pending)
+        return 0
+
+    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1:
+        """Enter where the walk returns, and where undeclared keys begin."""
+        cdef vector[int32_t] groups
+        cdef size_t g
+        mask.reads_tokens = found.reads_tokens
+        mask.key_first = <int32_t>self.arena.key_starts.size()
+        mask.key_count = <int32_t>found.key_starts.size()
+        self.arena.key_starts.insert(
+            self.arena.key_starts.end(), found.key_starts.begin(), found.key_starts.end()
+        )
+        if found.repeats:
+            mask.joint = <int32_t>self.joints.size()
+            self.joints.push_back(query.again)
+        for g in range(found.groups.size()):
+            groups.push_back(
+                self.arena.intern_group(
+                    found.groups.guard(g),
+                    found.groups.sem(g),
+                    query.run if found.groups.has_run[g] else NO_RUN,
+                    found.groups.places[g],
+                )
+            )
+        mask.group_first = <int32_t>self.arena.mask_groups.size()
+        mask.group_count = <int32_t>groups.size()
+        self.arena.mask_groups.insert(self.arena.mask_groups.end(), groups.begin(), groups.end())
+        return 0
+
+    cdef int may_repeat(
+        self,
+        WalkQuery* query,
+        int32_t state,
+        int32_t sem,
+        vector[int32_t]& places,
+        bint closed,
+        bint with_tokens,
+    ) except -1:
+        """Note what a walk of some places begins with, so that it can be repeated with the frame known."""
+        query.repeatable = self.layers.known_stack
+        query.again.state = state
+        query.again.sem = sem
+        query.again.closed = closed
+        query.again.with_tokens = with_tokens
+        query.again.rest_first = query.again.rest_count = 0
+        query.again.below_first = <int32_t>self.walked_places.size()
+        query.again.below_count = <int32_t>places.size()
+        self.walked_places.insert(self.walked_places.end(), places.begin(), places.end())
+        return 0
+
+    # -- runs of one character class -------------------------------------------------------------------
+
+    cdef int include_run(
+        self, Later later, bint strict, vector[Include]& out, vector[int32_t]& readers
+    ) except -3:
+        """Include what run tables tell: the run itself, and what follows a run that is long enough.
+
+        ``readers`` gets the place if runs of all characters are kept alive by a return that may be forbidden.
+        """
+        cdef RunPart part = self.splitter.parts[later.part]
+        cdef Include piece
+        cdef int32_t run = self.runs.run_of(part.code, later.place), high = part.high
+        cdef bint returns = not self.space.configs[part.rest].count
+        if strict and returns and 0 <= high <= self.runs.runs[run].most_needed:
+            high -= 1
+            readers.push_back(later.place)
+        piece.ends = part.ends
+        piece.filter = later.filter
+        piece.mask = self.slices.slice(run, high)
+        if piece.mask != NO_TOKENS:
+            out.push_back(piece)
+        piece.ends = 1
+        piece.mask = self.behind(run, part, strict)
+        if part.low <= later.least:
+            part.low = 0
+        if piece.mask != NO_TOKENS and self.splitter.passes(run, part, &piece.filter):
+            out.push_back(piece)
+        return 0
+
+    cdef int32_t behind(self, int32_t run, RunPart part, bint strict) except -3:
+        """Return the mask of what follows the runs of a run table, over what the runs leave over."""
+        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>part.rest) << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.rest_index, key)
+        cdef vector[int32_t] places, nowhere
+        cdef vector[Include] nothing_else
+        cdef WalkQuery query
+        cdef uint64_t words[4]
+        if found != NO_VALUE:
+            return found
+        self.splitter.first_of(part.rest, words)
+        self.runs.append_remainders(run, words, places)
+        self.may_repeat(&query, part.state, part.sem, places, True, False)
+        if part.frame:
+            # within a rule that the walk called, the state alone is not what is walked
+            query.repeatable = False
+        query.start = part.rest
+        query.run = run
+        query.with_tokens = False
+        query.strict = strict
+        found = self.make(query, places, nowhere, nothing_else)
+        map_put(&self.rest_index, key, found)
+        return found
+
+    # -- masks, remembered -----------------------------------------------------------------------------
+
+    cdef bint asks(self, int32_t mask) noexcept:
+        """Tell whether the semantic state decides on some tokens of a mask."""
+        return self.arena.masks[mask].reader_count > 0 or self.arena.masks[mask].reads_tokens != 0
+
+    cdef bint is_worth(self, int32_t mask) noexcept:
+        """Tell whether few tokens go on behind a head, and no semantic state decides on others."""
+        cdef int32_t i, first = self.arena.masks[mask].include_first
+        if self.asks(mask) or self.arena.masks[mask].joint >= 0:
+            return False
+        for i in range(first, first + self.arena.masks[mask].include_count):
+            if self.asks(self.arena.includes[i].mask) or self.arena.masks[self.arena.includes[i].mask].joint >= 0:
+                return False
+        return True
+
+    cdef int32_t root(self, int32_t state, bint strict, bint words=False) except -3:
+        """Return the mask of a local state, the frame and the semantic state below it unknown.
+
+        ``words``: it is the number of a word.
+        """
+        if words and not strict:
+            return self.literals.word_root(state)
+        if words:
+            state = self.literals.words.term_of(state)
+        return self.keyed_root(state, SEM_SYMBOL, strict)
+
+    cdef int32_t keyed_root(self, int32_t state, int32_t sem, bint strict) except -3:
+        """Return the mask of a local state in an object whose keys are known as far as walks see them."""
+        cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.keyed_roots, key)
+        cdef vector[int32_t] whole
+        cdef vector[Include] includes
+        cdef WalkQuery query
+        if found != NO_VALUE:
+            return found
+        query.start = self.space.raw(state, BOTTOM, sem)
+        query.run = NO_RUN
+        query.with_tokens = (self.terms.terms[state].flags & F_TOKEN) != 0
+        query.strict = strict
+        whole.push_back(self.partition_of(state, sem, strict, query.start, includes))
+        self.may_repeat(&query, state, sem, whole, False, query.with_tokens)
+        found = self.make(query, whole, whole, includes)
+        map_put(&self.keyed_roots, key, found)
+        return found
+
+    cdef int32_t partition_of(
+        self, int32_t state, int32_t sem, bint strict, int32_t start, vector[Include]& includes
+    ) except -3:
+        """Return the place that must be walked of the vocabulary; other masks are included for the others."""
+        cdef Loose loose
+        cdef Include piece
+        cdef int32_t run, place = 0
+        piece.ends = 1
+        piece.filter = NO_FILTER
+        if self.layers.short_tokens and not self.terms.terms[state].flags & (F_TOKEN | F_CALL | F_KEYS):
+            loose = self.partition.loosened(state)
+            if loose.bytes:
+                piece.mask = self.keyed_root(loose.state, sem, strict)
+                piece.filter = self.partition.short_row(loose.bytes)
+                includes.push_back(piece)
+                place = self.partition.long_place(loose.bytes)
+        self.splitter.split(start)
+        if self.layers.accepted and not place and self.splitter.split_of[start] != DEAD:
+            run = self.partition.settles(state)
+            if run >= 0:
+                piece.mask = self.slices.slice(run, -1)
+                includes.push_back(piece)
+                place = self.partition.unsettled_place(run)
+        if place:
+            self.shortened += 1
+        return place
+
+    cdef int32_t root_below(self, int32_t state, int32_t node, bint strict) except -3:
+        """Return what of the mask of a local state, outside of objects, is below a node of the vocabulary."""
+        cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.roots_below, key)
+        cdef vector[int32_t] whole
+        cdef vector[Include] nothing_else
+        cdef WalkQuery query
+        if found == NO_VALUE:
+            whole.push_back(node << 2)
+            self.may_repeat(&query, state, SEM_SYMBOL, whole, False, False)
+            query.start = self.space.raw(state, BOTTOM, SEM_SYMBOL)
+            query.run = NO_RUN
+            query.with_tokens = False
+            query.strict = strict
+            found = self.make(query, whole, whole, nothing_else)
+            map_put(&self.roots_below, key, found)
+        return found
+
+    cdef int32_t child(
+        self, int32_t group, int32_t rest, int32_t sem, bint strict, bint words=False
+    ) except -3:
+        """Return the mask of what a group leaves over in a return state, the frame below unknown.
+
+        ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in ``WalkQuery``.
+        ``words``: the return state is the number of a word.
+        """
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
+        cdef Group g
+        cdef vector[int32_t] places, origin
+        cdef vector[Include] nothing_else
+        cdef WalkQuery query
+        cdef int32_t i, entry, found
+        cdef uint64_t first[4]
+        if words:
+            if not strict and self.arena.groups[group].guard == ANY_BYTE:
+                return self.literals.word_child(group, rest)
+            rest = self.literals.words.term_of(rest)
+        # nearly always nothing is known of the semantic state
+        entry = self.arena.groups[group].entry if sem == SEM_SYMBOL else map_get(&self.entry_index, key)
+        if entry < 0:
+            entry = self.entries
+            self.entries += 1
+            if sem == SEM_SYMBOL:
+                self.arena.groups[group].entry = entry
+            else:
+                map_put(&self.entry_index, key, entry)
+        key = (<uint64_t>entry << 33) | (<uint64_t>rest << 1) | <uint64_t>strict
+        found = map_get(&self.children, key)
+        if found != NO_VALUE:
+            return found
+        g = self.arena.groups[group]
+        if g.guard != ANY_BYTE:
+            rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
+        found = NO_TOKENS
+        query.start = DEAD if rest == EMPTY else self.space.closed(rest, BOTTOM, sem)
+        if query.start != DEAD:
+            self.arena.merge_group(group)
+            g = self.arena.groups[group]
+            for i in range(g.merged_first, g.merged_first + g.merged_count):
+                places.push_back(self.arena.places[i])
+            for i in range(g.place_first, g.place_first + g.place_count):
+                origin.push_back(self.arena.places[i])
+            if g.run != NO_RUN:
+                first[0] = first[1] = first[2] = first[3] = ~<uint64_t>0
+                if query.start != READS_STATE and not self.space.configs[query.start].reads:
+                    self.splitter.first_of(query.start, first)
+                self.runs.append_remainders(g.run, first, places)
+            self.may_repeat(&query, rest, sem, places, True, False)
+            query.run = g.run
+            query.with_tokens = False
+            query.strict = strict
+            found = self.make(query, places, origin, nothing_else)
+        map_put(&self.children, key, found)
+        return found
