@@ -210,6 +210,8 @@ cdef class MaskArena:
         """Merge remainders; large ones stay where they are."""
         cdef vector[int32_t] small
         cdef size_t k, n = 0
+        if not self.context.layers.merged:
+            return 0
         for k in range(places.size()):
             if self.forest.size_of(places[k]) > MERGE_NODES:
                 places[n] = places[k]

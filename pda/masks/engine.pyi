@@ -1,11 +1,39 @@
 from collections.abc import Iterable
 from typing import final
 
-from stackmask.pda.masks.assembly.mask_cache import WholeMasks
+from stackmask.pda.context.semantic_states import Semantics
+from stackmask.pda.stack.configurations import ConfigSpace
+from stackmask.pda.terms.term_store import TermStore
+from stackmask.pda.vocabulary.token_trie import Trie
 
 @final
-class MaskStore(WholeMasks):
+class MaskStore:
     """The masks of the grammars of one store over one vocabulary, made when they are first needed."""
+
+    def __init__(
+        self,
+        terms: TermStore,
+        semantics: Semantics,
+        space: ConfigSpace,
+        trie: Trie,
+        vocab_size: int,
+        max_bytes: int = ...,
+    ) -> None: ...
+    @property
+    def width(self) -> int:
+        """Words of 32 bits in a mask."""
+
+    @property
+    def space(self) -> ConfigSpace:
+        """The configurations of the walks."""
+
+    @property
+    def walks(self) -> int:
+        """Walks of the trie."""
+
+    @property
+    def drops(self) -> int:
+        """How often all masks were dropped."""
 
     @property
     def fills(self) -> int:
@@ -16,8 +44,11 @@ class MaskStore(WholeMasks):
         """Those of them that were remembered whole."""
 
     @property
-    def settled(self) -> int:
-        """Places of the vocabulary that were put together on the configuration there."""
+    def simulations(self) -> int:
+        """Fills that tried tokens on the configuration."""
+
+    def add_token_class(self, tokens: Iterable[int]) -> None:
+        """Enter the ids of the next class of special tokens."""
 
     def prepare(self, items: Iterable[int]) -> None:
         """Make the run tables of some repeated items, terms, over the whole vocabulary."""

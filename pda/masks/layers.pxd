@@ -3,10 +3,14 @@
 
 cdef struct Layers:
     bint runs               # runs of one character class come from tables
-    bint constrained        # ... also where a pattern or a list of strings narrows them
+    bint constrained        # ... also where a pattern or a list of strings narrows them:
+    bint side_by_side       # ... found by stepping with and without what narrows them
+    bint by_first_byte      # ... or by their first bytes
     bint subtrees           # subtrees of the trie are taken whole
     bint accepted           # tokens that an alternative X* allows are not walked
+    bint accepted_subtrees  # ... nor subtrees of which it allows all
     bint short_tokens       # tokens too short to meet a count are decided without it
+    bint uncounted          # ... also for counts inside of a sequence
     bint prefixes           # states are split into a prefix and a continuation
     bint literals           # literals are spelled down the trie
     bint known_stack        # walks are repeated with the stack known

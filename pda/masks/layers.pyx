@@ -16,9 +16,13 @@ cdef Layers NOW
 LAYERS = (
     "runs",
     "constrained",
+    "side_by_side",
+    "by_first_byte",
     "subtrees",
     "accepted",
+    "accepted_subtrees",
     "short_tokens",
+    "uncounted",
     "prefixes",
     "literals",
     "known_stack",
@@ -56,6 +60,4 @@ def without(*names):
         switch(names, True)
 
 
-NOW.runs = NOW.constrained = NOW.subtrees = NOW.accepted = NOW.short_tokens = NOW.prefixes = True
-NOW.literals = NOW.known_stack = NOW.merged = NOW.operand_lists = NOW.patched = True
-NOW.sparse_rows = NOW.settled_places = True
+switch(LAYERS, True)

@@ -183,8 +183,10 @@ cdef class MaskAssembler(MaskPart):
         cdef bint strict
         cdef const uint64_t* first = NULL
         cdef uint8_t quote = self.context.key_text.quote
-        if at.keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS:
-            # what its keys are is not known
+        if not self.layers.prefixes or (
+            at.keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS
+        ):
+            # ... or what its keys are is not known
             return state
         number = self.heads.cut(state)
         cut = self.heads.cuts[number]

@@ -137,7 +137,7 @@ cdef class MaskCache(MaskPart):
         cdef Mask* at = &self.arena.masks[mask]
         cdef int32_t row = at.as_row
         cdef Part part
-        if row >= 0:
+        if row >= 0 or not self.layers.sparse_rows:
             return row
         at.as_row -= at.sparse_count
         if at.as_row > -WORTH_A_ROW:
@@ -153,6 +153,12 @@ cdef class MaskCache(MaskPart):
         self, vector[Part]& operands, uint32_t* words, int32_t* likely_base
     ) except? -3:
         """Write the union of some operands. Return what is to be remembered of it: a mask id or a list."""
+        cdef size_t i
+        if not self.layers.operand_lists:
+            copy_words(words, NULL, self.width)
+            for i in range(operands.size()):
+                self.apply(operands[i], words)
+            return self.keep_mask(words, -1)
         return self.put_list(self.list_of(operands), operands, words, likely_base)
 
     cdef int32_t list_of(self, vector[Part]& operands) except -1:
@@ -259,7 +265,7 @@ cdef class MaskCache(MaskPart):
         cdef size_t i, most = FEW_CHANGES if base >= 0 else FEW_WORDS
         cdef const uint32_t* row = self.arena.rows[base] if base >= 0 else NULL
         cdef size_t found = differences(words, row, self.width, where, most)
-        if found > most:
+        if found > most or not self.layers.patched:
             return False
         self.changes.resize(found)
         for i in range(found):

@@ -105,6 +105,8 @@ cdef class PlaceTrials(MaskPart):
         if inclusive:
             for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
                 words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
+        if not self.layers.settled_places:
+            return self.trials.simulate_below(family, c, node, words)
         if self.trie.end[node] - node <= FEW_NODES or self.keys_used.any_keys(family, c):
             return self.trials.simulate_below(family, c, node, words)
         self.keys_used.begin()

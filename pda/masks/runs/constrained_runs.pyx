@@ -168,7 +168,7 @@ cdef class ConstrainedRuns(MaskPart):
         cdef Nodes n
         cdef Later piece
         cdef bint runs
-        if plain == config:
+        if plain == config or not self.layers.by_first_byte:
             return 0
         # with one kind of run, all that is left to the tables begins with a character of it
         piece.least = self.splitter.split_count[plain] == 1
@@ -229,6 +229,8 @@ cdef class ConstrainedRuns(MaskPart):
                 return False
         if self.exclude_texts(config, place, later):
             return True
+        if not self.layers.side_by_side:
+            return False
         if <size_t>config >= self.fails.size():
             self.fails.resize(self.space.configs.size(), 0)
         if self.fails[config] >= MOST_FAILS:
@@ -400,6 +402,8 @@ cdef class ConstrainedRuns(MaskPart):
         cdef int32_t rest
         cdef size_t k
         cdef Nodes n = self.forest.nodes(place)
+        if not self.layers.runs:
+            return config
         if self.space.configs[config].sure != self.space.configs[config].count:
             return config
         if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
@@ -415,6 +419,8 @@ cdef class ConstrainedRuns(MaskPart):
             piece.part = self.splitter.split_parts[self.splitter.split_first[config] + k]
             later.push_back(piece)
         if rest == DEAD:
+            return rest
+        if not self.layers.constrained:
             return rest
         if self.exclude(rest, place, later):
             return DEAD
@@ -439,7 +445,7 @@ cdef class ConstrainedRuns(MaskPart):
         t = self.terms.terms[self.space.members[c.first].state]
         if t.kind == K_SEQ:
             t = self.terms.terms[t.a]
-        if t.kind == K_AND:
+        if t.kind == K_AND and self.layers.constrained:
             return self.plain(config) != config and self.exclude_texts(config, place, later)
         if t.kind != K_REP or not place & IN_FOREST:
             return False

@@ -267,7 +267,7 @@ cdef class LocalMasks(MaskPart):
 
         ``words``: it is the number of a word.
         """
-        if words and not strict:
+        if words and not strict and self.layers.literals:
             return self.literals.word_root(state)
         if words:
             state = self.literals.words.term_of(state)
@@ -353,7 +353,7 @@ cdef class LocalMasks(MaskPart):
         cdef int32_t i, entry, found
         cdef uint64_t first[4]
         if words:
-            if not strict and self.arena.groups[group].guard == ANY_BYTE:
+            if self.layers.literals and not strict and self.arena.groups[group].guard == ANY_BYTE:
                 return self.literals.word_child(group, rest)
             rest = self.literals.words.term_of(rest)
         # nearly always nothing is known of the semantic state

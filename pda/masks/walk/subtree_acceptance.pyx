@@ -59,7 +59,8 @@ cdef class SubtreeAcceptance(MaskPart):
             if self.stay_at[config] > -MET_AGAIN:
                 return LEAVES
             self.find_stay(config)
-            self.find_part(config)
+            if self.layers.accepted_subtrees:
+                self.find_part(config)
         stay = self.stay(config)
         if at.height <= stay.high and is_within(at, stay.part):
             return SETTLED

@@ -220,7 +220,7 @@ cdef class TokenPartition(MaskPart):
         cdef int32_t k, pattern, left, code
         found.state = found.bytes = 0
         if both.kind != K_AND or both.b != 2:
-            return self.uncounted(state)
+            return self.uncounted(state) if self.layers.uncounted else found
         for k in range(2):
             count = self.terms.terms[self.terms.kids[both.a + k]]
             pattern = self.terms.kids[both.a + 1 - k]

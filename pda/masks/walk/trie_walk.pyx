@@ -134,6 +134,7 @@ cdef class TrieWalk(MaskPart):
         cdef int32_t own_byte = place & INCLUSIVE
         cdef uint64_t visited = 0
         cdef int verdict, then
+        cdef bint subtrees = self.layers.subtrees
         s.nodes = nodes
         s.in_forest = place & IN_FOREST
         s.covered = 0
@@ -173,7 +174,7 @@ cdef class TrieWalk(MaskPart):
             if c != s.unconditional and is_calm(&space.configs[c]):
                 s.unconditional = c
             verdict = LEAVES
-            if not s.in_forest and summary_of[i] >= 0:
+            if subtrees and not s.in_forest and summary_of[i] >= 0:
                 verdict = self.classify(c, summary_of[i], s)
             if c == s.unconditional and out.merged <= s.most_merged:
                 # most nodes are of this kind: tokens are allowed, and nothing else is to be noted

@@ -1,3 +1,0 @@
-from stackmask.pda.masks.walk.trie_walk import MaskWalks
-
-class RepeatedWalks(MaskWalks): ...

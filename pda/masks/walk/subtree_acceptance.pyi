@@ -1,3 +1,0 @@
-from stackmask.pda.masks.walk.token_partition import Shortcuts
-
-class Stays(Shortcuts): ...

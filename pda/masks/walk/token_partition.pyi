@@ -1,3 +1,0 @@
-from stackmask.pda.masks.runs.constrained_runs import NarrowedRuns
-
-class Shortcuts(NarrowedRuns): ...
