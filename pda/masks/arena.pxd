@@ -12,7 +12,9 @@ from stackmask.pda.memory.hash_tables cimport IdTable
 cdef enum:
     NO_TOKENS = 0       # the mask that allows nothing
     NO_RUN = -1
-    NO_FILTER = -1
+    NO_ROW = -1
+    NO_FILTER = 0       # all tokens pass: the first filter
+    NO_PENDING = -1
     SPARSE = 8          # a mask is dense when it has more than width / SPARSE tokens
 
 
@@ -32,7 +34,8 @@ cdef struct Mask:
     int32_t key_count
     int32_t reads_tokens    # the semantic state decides on special tokens too
     int32_t joint           # the walk to repeat with the frame known, in place of groups; or -1
-    int32_t as_row          # the number of a row with the sparse tokens; below: see `MaskCache.row_for`
+    int32_t sparse_row      # the number of a row with the sparse tokens, or NO_ROW
+    int32_t entered         # how many sparse tokens were entered one by one so far: see `MaskCache.row_for`
 
 
 cdef struct Pending:
@@ -44,7 +47,7 @@ cdef struct Pending:
 cdef struct Include:
     uint64_t ends           # as in Pending; bit 0: whatever is below
     int32_t mask
-    int32_t filter          # the row of tokens that it is cut down to, NO_FILTER, or less: see Excluded
+    int32_t filter          # of its tokens, those count that pass
 
 
 cdef struct Group:
@@ -65,7 +68,7 @@ cdef inline Mask nothing() noexcept:
     memset(&mask, 0, sizeof(Mask))
     mask.dense = -1
     mask.joint = -1
-    mask.as_row = -1
+    mask.sparse_row = NO_ROW
     return mask
 
 

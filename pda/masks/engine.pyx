@@ -49,7 +49,7 @@ cdef class MaskStore:
         self.slices = Slices(c, self.arena)
         self.splitter = RunSplitter(c, self.slices)
         self.constrained = ConstrainedRuns(c, self.arena, self.slices, self.splitter)
-        self.partition = TokenPartition(c, self.arena, self.splitter)
+        self.partition = TokenPartition(c, self.arena, self.slices, self.splitter)
         self.acceptance = SubtreeAcceptance(c, self.partition)
         self.literals = LiteralMasks(c, self.arena)
         self.walker = TrieWalk(c, self.arena, self.constrained, self.acceptance)

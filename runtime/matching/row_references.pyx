@@ -160,7 +160,7 @@ cdef object rows_at(Matcher m, Py_ssize_t max_rows, Py_ssize_t max_tokens):
         return MaskRows(store, store.epoch, (), (), copied(exact))
     # the largest of the rows that the fill has just put together
     for i in range(store.assembler.parts_found.size()):
-        if store.assembler.parts_found[i].mask < 0 or store.assembler.parts_found[i].filter != NO_FILTER:
+        if store.assembler.parts_found[i].pending >= 0 or store.assembler.parts_found[i].filter != NO_FILTER:
             continue
         row = store.arena.masks[store.assembler.parts_found[i].mask].dense
         is_new = row >= 0

@@ -19,9 +19,14 @@ from stackmask.pda.masks.assembly.worklist cimport Visit, Worklist
 
 
 cdef struct Part:
-    # one thing to "or" into the result: a mask, or (mask < 0) the pending tokens -1 - mask
-    int32_t mask
-    int32_t filter
+    # one thing to "or" into the result: what a mask allows whatever the stack is, or pending tokens
+    int32_t mask            # NO_TOKENS if it is pending tokens
+    int32_t pending         # number of pending tokens, or NO_PENDING
+    int32_t filter          # of these, the tokens count that pass
+
+
+cdef inline bint same_operand(const Part* a, const Part* b) noexcept:
+    return a.mask == b.mask and a.pending == b.pending and a.filter == b.filter
 
 
 cdef class MaskAssembler(MaskPart):

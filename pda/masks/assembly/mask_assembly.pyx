@@ -26,7 +26,7 @@ from stackmask.pda.terms.term_table cimport (
     Term,
 )
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, MORE_TEXTS, TEST_SLOT
-from stackmask.pda.masks.arena cimport NO_FILTER, NO_RUN, NO_TOKENS, Group, Include, Mask, leads_nowhere
+from stackmask.pda.masks.arena cimport NO_FILTER, NO_PENDING, NO_RUN, NO_TOKENS, Group, Include, Mask, leads_nowhere
 from stackmask.pda.ahead.reachable_states cimport ACTION_BACK
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.masks.walk.known_stack_walks cimport NOT_JOINT
@@ -252,12 +252,12 @@ cdef class MaskAssembler(MaskPart):
         cdef vector[Part]* parts = &self.parts_unsure if unsure else &self.parts_found
         cdef Part part
         cdef size_t i, n = parts.size()
-        for i in range(n - min(n, <size_t>FEW_VISITS), n):
-            part = parts[0][i]
-            if part.mask == mask and part.filter == filter:
-                return 0
         part.mask = mask
+        part.pending = NO_PENDING
         part.filter = filter
+        for i in range(n - min(n, <size_t>FEW_VISITS), n):
+            if same_operand(&parts[0][i], &part):
+                return 0
         parts.push_back(part)
         return 0
 
@@ -342,10 +342,12 @@ cdef class MaskAssembler(MaskPart):
         cdef vector[Part]* found = &self.parts_unsure if at.unsure else &self.parts_found
         if mask.dense >= 0 or mask.sparse_count:
             part.mask = at.mask
+            part.pending = NO_PENDING
             found.push_back(part)
         for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
             if self.any_exit(family, at, self.arena.pendings[i].ends):
-                part.mask = -1 - i
+                part.mask = NO_TOKENS
+                part.pending = i
                 found.push_back(part)
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
             self.trials.simulate_place(self.arena.readers[i])

@@ -49,7 +49,8 @@ cdef class MaskCache(MaskPart):
     cdef vector[Patch] changes
     cdef readonly uint64_t joins            # lists of parts, and configurations, that got a mask id
 
-    cdef int apply(self, Part part, uint32_t* words) noexcept
+    cdef int apply(self, const Part& part, uint32_t* words) noexcept
+    cdef int apply_row(self, const Part& part, int32_t row, uint32_t* words) noexcept
     cdef int32_t row_for(self, int32_t mask) except? -3
     cdef int32_t put_together(
         self, vector[Part]& operands, uint32_t* words, int32_t* likely_base

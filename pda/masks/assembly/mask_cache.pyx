@@ -28,8 +28,9 @@ from stackmask.pda.memory.hash_tables cimport (
     ids_put,
     mix,
 )
-from stackmask.pda.masks.runs.slices cimport Excluded
-from stackmask.pda.masks.arena cimport NO_FILTER, Mask
+from stackmask.pda.masks.runs.slices cimport Filter
+from stackmask.pda.masks.arena cimport NO_FILTER, NO_PENDING, NO_ROW, Mask
+from stackmask.pda.masks.assembly.mask_assembly cimport same_operand
 from stackmask.pda.memory.bitmask_ops cimport BLOCK, copy_words, differences, hash_words, or_words
 
 cdef enum:
@@ -83,38 +84,41 @@ cdef class MaskCache(MaskPart):
         held += ids_nbytes(&self.row_index)
         return held
 
-    cdef int apply(self, Part part, uint32_t* words) noexcept:
-        """Or one part into the words."""
-        cdef int32_t i, n, first, count
+    cdef int apply(self, const Part& part, uint32_t* words) noexcept:
+        """Or one operand into the words."""
+        cdef Filter passing = self.slices.filters[part.filter]
+        cdef int32_t i, n
+        for i in range(passing.count):
+            n = self.slices.excluded_tokens[passing.first + i]
+            self.slices.spared[i] = (words[n >> 5] >> (n & 31)) & 1
+        self.apply_row(part, passing.row, words)
+        for i in range(passing.count):
+            n = self.slices.excluded_tokens[passing.first + i]
+            if not self.slices.spared[i]:
+                words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
+        return 0
+
+    cdef int apply_row(self, const Part& part, int32_t row, uint32_t* words) noexcept:
+        """Or the tokens of an operand that are in a row, or all if it is NO_ROW, into the words."""
+        cdef int32_t n, first, count
         cdef const int32_t* token
         cdef const int32_t* stop
+        cdef const Mask* mask
         cdef const uint32_t* filter = NULL
-        cdef Excluded but
-        if part.filter < NO_FILTER:
-            but = self.slices.exclusions[NO_FILTER - 1 - part.filter]
-            for i in range(but.count):
-                n = self.slices.excluded_tokens[but.first + i]
-                self.slices.spared[i] = (words[n >> 5] >> (n & 31)) & 1
-            part.filter = but.base
-            self.apply(part, words)
-            for i in range(but.count):
-                n = self.slices.excluded_tokens[but.first + i]
-                if not self.slices.spared[i]:
-                    words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
-            return 0
-        if part.filter != NO_FILTER:
-            filter = self.arena.rows[part.filter]
-        if part.mask < 0:
-            first = self.arena.pendings[-1 - part.mask].first
-            count = self.arena.pendings[-1 - part.mask].count
+        if row != NO_ROW:
+            filter = self.arena.rows[row]
+        if part.pending != NO_PENDING:
+            first = self.arena.pendings[part.pending].first
+            count = self.arena.pendings[part.pending].count
         else:
-            first = self.arena.masks[part.mask].sparse_first
-            count = self.arena.masks[part.mask].sparse_count
-            if self.arena.masks[part.mask].dense >= 0:
-                or_words(words, self.arena.rows[self.arena.masks[part.mask].dense], filter, self.width)
+            mask = &self.arena.masks[part.mask]
+            first = mask.sparse_first
+            count = mask.sparse_count
+            if mask.dense >= 0:
+                or_words(words, self.arena.rows[mask.dense], filter, self.width)
                 return 0
-            if count >= MANY_TOKENS and self.arena.masks[part.mask].as_row >= 0:
-                or_words(words, self.arena.rows[self.arena.masks[part.mask].as_row], filter, self.width)
+            if count >= MANY_TOKENS and mask.sparse_row != NO_ROW:
+                or_words(words, self.arena.rows[mask.sparse_row], filter, self.width)
                 return 0
         token = self.arena.sparse_tokens.data() + first
         stop = token + count
@@ -129,24 +133,24 @@ cdef class MaskCache(MaskPart):
         return 0
 
     cdef int32_t row_for(self, int32_t mask) except? -3:
-        """Return a row with the tokens of a sparse mask, or -1 while it is not worth one.
+        """Return a row with the tokens of a sparse mask, or NO_ROW while it is not worth one.
 
-        A few masks are in most lists, such as what may come behind the quote of a name. Until a mask has its
-        row, -1 less the tokens that were entered one by one is kept in its place.
+        A few masks are in most lists, such as what may come after the quote of a name.
         """
         cdef Mask* at = &self.arena.masks[mask]
-        cdef int32_t row = at.as_row
+        cdef int32_t row = at.sparse_row
         cdef Part part
-        if row >= 0 or not self.layers.sparse_rows:
+        if row != NO_ROW or not self.layers.sparse_rows:
             return row
-        at.as_row -= at.sparse_count
-        if at.as_row > -WORTH_A_ROW:
-            return -1
+        at.entered += at.sparse_count
+        if at.entered < WORTH_A_ROW:
+            return NO_ROW
         part.mask = mask
+        part.pending = NO_PENDING
         part.filter = NO_FILTER
         row = self.arena.new_row()
         self.apply(part, self.arena.rows[row])
-        self.arena.masks[mask].as_row = row
+        self.arena.masks[mask].sparse_row = row
         return row
 
     cdef int32_t put_together(
@@ -173,7 +177,7 @@ cdef class MaskCache(MaskPart):
         cdef uint64_t h = 53
         for i in range(n):
             part = &operands[i]
-            h = mix(h, (<uint64_t><uint32_t>part.mask << 32) | <uint64_t><uint32_t>part.filter)
+            h = mix(mix(h, (<uint64_t><uint32_t>part.mask << 32) | <uint64_t>part.filter), <uint32_t>part.pending)
         probe = ids_probe(&self.joined_index, h)
         id = ids_next(&self.joined_index, &probe)
         while id >= 0:
@@ -183,7 +187,7 @@ cdef class MaskCache(MaskPart):
                 while i < n:
                     part = &operands[i]
                     other = &self.joined_parts[found.first + i]
-                    if part.mask != other.mask or part.filter != other.filter:
+                    if not same_operand(part, other):
                         break
                     i += 1
                 if i == n:
@@ -225,8 +229,8 @@ cdef class MaskCache(MaskPart):
         begun = n
         for i in range(n):
             part = operands[i]
-            if part.mask < 0:
-                light += self.arena.pendings[-1 - part.mask].count
+            if part.pending != NO_PENDING:
+                light += self.arena.pendings[part.pending].count
             elif self.arena.masks[part.mask].dense >= 0:
                 rows += 1
                 if most < MOST and part.filter == NO_FILTER:

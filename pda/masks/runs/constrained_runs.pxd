@@ -16,7 +16,7 @@ from stackmask.pda.memory.hash_tables cimport KeyMap
 cdef struct Without:
     # the filter of what begins with other bytes than these below a place
     int32_t place
-    int32_t row
+    int32_t filter
     uint64_t words[4]
 
 

@@ -35,7 +35,7 @@ from stackmask.pda.terms.term_table cimport (
     K_SET,
     Term,
 )
-from stackmask.pda.masks.arena cimport NO_FILTER
+from stackmask.pda.masks.arena cimport NO_FILTER, NO_ROW
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.masks.runs.run_splitting cimport Later, RunPart
@@ -280,7 +280,7 @@ cdef class ConstrainedRuns(MaskPart):
         """Take all but some tokens from the run tables of a configuration that is all runs."""
         cdef Later piece
         cdef int32_t k
-        piece.filter = self.slices.new_exclusion(NO_FILTER, tokens) if tokens.size() else NO_FILTER
+        piece.filter = self.slices.add_filter(NO_ROW, tokens) if tokens.size() else NO_FILTER
         piece.place = place
         piece.least = 0
         for k in range(self.splitter.split_count[plain]):
@@ -464,7 +464,8 @@ cdef class ConstrainedRuns(MaskPart):
         cdef Nodes n = self.forest.nodes(place)
         cdef Without entry
         cdef uint64_t h = mix(61, <uint32_t>place)
-        cdef int32_t known, t, i, b
+        cdef vector[int32_t] nothing_else
+        cdef int32_t known, made, t, i, b
         cdef size_t k
         cdef uint32_t* row
         entry.place = place
@@ -484,15 +485,16 @@ cdef class ConstrainedRuns(MaskPart):
                 while k < 4 and self.withouts[known].words[k] == entry.words[k]:
                     k += 1
                 if k == 4:
-                    return self.withouts[known].row
+                    return self.withouts[known].filter
             h += 1
-        entry.row = self.arena.new_row()
-        row = self.arena.rows[entry.row]
+        made = self.arena.new_row()
+        row = self.arena.rows[made]
         memset(row, 0xFF, 4 * <size_t>self.width)
         for k in range(nodes.size()):
             i = nodes[k]
             for t in range(n.token_first[i], n.token_first[n.end[i]]):
                 row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+        entry.filter = self.slices.add_filter(made, nothing_else)
         map_put(&self.without_index, h, <int32_t>self.withouts.size())
         self.withouts.push_back(entry)
-        return entry.row
+        return entry.filter

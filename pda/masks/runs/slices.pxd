@@ -8,10 +8,10 @@ from stackmask.pda.masks.runs.run_tables cimport Exit
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
-cdef struct Excluded:
-    # a filter that leaves out a few tokens, by number: exclusion k is the filter NO_FILTER - 1 - k
-    int32_t base            # another filter besides: a row, or NO_FILTER
-    int32_t first           # excluded_tokens[first:][:count]
+cdef struct Filter:
+    # which tokens pass: those of a row, or all if it is NO_ROW, without excluded_tokens[first:][:count]
+    int32_t row
+    int32_t first
     int32_t count
 
 
@@ -29,15 +29,18 @@ cdef class Slices(MaskPart):
     cdef KeyMap filter_index                # tail << 40 | low << 20 | high -> filter
     cdef vector[Tail] tails
     cdef vector[Exit] tail_exits
-    cdef KeyMap both_index                  # filter << 32 | filter -> row
-    cdef vector[Excluded] exclusions
+    cdef KeyMap both_index                  # filter << 32 | filter -> filter
+    cdef KeyMap row_index                   # row << 32 | row -> row
+    cdef vector[Filter] filters             # the first is NO_FILTER
     cdef vector[int32_t] excluded_tokens
     cdef vector[uint8_t] spared             # scratch: which tokens of an exclusion were there before
 
     cdef int32_t slice(self, int32_t run, int32_t high) except -3
     cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3
     cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3
-    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except? -3
-    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except? -3
-    cdef int32_t filter_both(self, int32_t a, int32_t b) except? -3
-    cdef int32_t new_exclusion(self, int32_t base, vector[int32_t]& tokens) except 0
+    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except -1
+    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except -1
+    cdef int32_t filter_both(self, int32_t a, int32_t b) except -1
+    cdef int32_t both_rows(self, int32_t a, int32_t b) except? -1
+    cdef int32_t add_filter(self, int32_t row, vector[int32_t]& excluded) except -1
+    cdef int add_all(self) except -1

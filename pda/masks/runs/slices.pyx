@@ -2,8 +2,7 @@
 """Slices and filters: the rows of tokens that begin with a run of one kind of character.
 
 A *slice* is the mask of the tokens that are nothing but such a run, all or the short ones. A *filter* says
-which tokens go on behind a run of the right length, or what is left without some tokens: it is the number of
-a row, NO_FILTER, or below that the number of an *exclusion*, a short list of tokens beside another filter.
+which tokens go on after a run of the right length: the tokens of a row, or all, without a short list of others.
 """
 
 cimport cython
@@ -21,7 +20,7 @@ from stackmask.pda.memory.hash_tables cimport (
     map_reset,
 )
 from stackmask.pda.vocabulary.character_groups cimport Kinds
-from stackmask.pda.masks.arena cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
+from stackmask.pda.masks.arena cimport NO_FILTER, NO_ROW, NO_TOKENS, SPARSE, Mask, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 from stackmask.pda.masks.runs.run_tables cimport Run
 
@@ -53,30 +52,36 @@ cdef class Slices(MaskPart):
         map_init(&self.slice_index)
         map_init(&self.filter_index)
         map_init(&self.both_index)
+        map_init(&self.row_index)
+        self.add_all()
 
     def __dealloc__(self):
         map_free(&self.slice_index)
         map_free(&self.filter_index)
         map_free(&self.both_index)
+        map_free(&self.row_index)
 
     cdef int drop(self) except -1:
         """Drop slices and filters."""
         self.tails.clear()
         self.tail_exits.clear()
-        self.exclusions.clear()
+        self.filters.clear()
         self.excluded_tokens.clear()
         map_reset(&self.slice_index)
         map_reset(&self.filter_index)
         map_reset(&self.both_index)
+        map_reset(&self.row_index)
+        self.add_all()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = 4 * self.excluded_tokens.size() + sizeof(Excluded) * self.exclusions.size()
+        cdef size_t held = 4 * self.excluded_tokens.size() + sizeof(Filter) * self.filters.size()
         held += sizeof(Tail) * self.tails.size() + sizeof(Exit) * self.tail_exits.size()
         held += map_nbytes(&self.slice_index)
         held += map_nbytes(&self.filter_index)
         held += map_nbytes(&self.both_index)
+        held += map_nbytes(&self.row_index)
         return held
 
     cdef int32_t slice(self, int32_t run, int32_t high) except -3:
@@ -197,7 +202,7 @@ cdef class Slices(MaskPart):
             enter(row, others, others + odd)
         return self.arena.add(mask)
 
-    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except? -3:
+    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except -1:
         """Return the filter of the tokens that go on behind a run of ``low`` to ``high`` characters.
 
         ``tail``: where they go on. NO_FILTER: that is all of them. Tokens that do not go on there may pass or
@@ -222,7 +227,7 @@ cdef class Slices(MaskPart):
             map_put(&self.filter_index, key, found)
         return found
 
-    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except? -3:
+    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except -1:
         """Make the filter that leaves out the tokens behind longer and shorter runs."""
         cdef int32_t found, k, t, i, inside = 0, outside = 0
         cdef bint fits, most
@@ -244,7 +249,7 @@ cdef class Slices(MaskPart):
                     left_out.insert(
                         left_out.end(), n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]]
                     )
-            return self.new_exclusion(NO_FILTER, left_out)
+            return self.add_filter(NO_ROW, left_out)
         found = self.arena.new_row()
         row = self.arena.rows[found]
         # what is less is entered, or taken out
@@ -260,47 +265,60 @@ cdef class Slices(MaskPart):
                 take_out(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
             else:
                 enter(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
-        return found
+        return self.add_filter(found, left_out)
 
-    cdef int32_t filter_both(self, int32_t a, int32_t b) except? -3:
-        """Return the filter of the tokens in both filters."""
+    cdef int32_t filter_both(self, int32_t a, int32_t b) except -1:
+        """Return the filter of the tokens that pass both filters. Remembered."""
         cdef uint64_t key
-        cdef int32_t found, k, side
-        cdef int32_t bases[2]
+        cdef int32_t found, i, side
         cdef vector[int32_t] tokens
-        cdef Excluded entry
+        cdef Filter one
         if a == NO_FILTER or a == b:
             return b
         if b == NO_FILTER:
             return a
-        key = (<uint64_t><uint32_t>a << 32) | <uint64_t><uint32_t>b
+        key = (<uint64_t>a << 32) | <uint64_t>b
         found = map_get(&self.both_index, key)
-        if found == NO_VALUE and (a < NO_FILTER or b < NO_FILTER):
+        if found == NO_VALUE:
             for side in range(2):
-                k = b if side else a
-                bases[side] = k
-                if k < NO_FILTER:
-                    entry = self.exclusions[NO_FILTER - 1 - k]
-                    bases[side] = entry.base
-                    for k in range(entry.first, entry.first + entry.count):
-                        tokens.push_back(self.excluded_tokens[k])
-            found = self.new_exclusion(self.filter_both(bases[0], bases[1]), tokens)
-            map_put(&self.both_index, key, found)
-        elif found == NO_VALUE:
-            found = self.arena.new_row()
-            for k in range(self.width):
-                self.arena.rows[found][k] = self.arena.rows[a][k] & self.arena.rows[b][k]
+                one = self.filters[b if side else a]
+                for i in range(one.first, one.first + one.count):
+                    tokens.push_back(self.excluded_tokens[i])
+            found = self.add_filter(self.both_rows(self.filters[a].row, one.row), tokens)
             map_put(&self.both_index, key, found)
         return found
 
-    cdef int32_t new_exclusion(self, int32_t base, vector[int32_t]& tokens) except 0:
-        """Return the filter that leaves out some tokens of what another filter leaves."""
-        cdef Excluded entry
-        entry.base = base
+    cdef int32_t both_rows(self, int32_t a, int32_t b) except? -1:
+        """Return the row of the tokens in both rows; NO_ROW is all tokens. Remembered."""
+        cdef uint64_t key
+        cdef int32_t found, k
+        if a == NO_ROW or a == b:
+            return b
+        if b == NO_ROW:
+            return a
+        key = (<uint64_t>a << 32) | <uint64_t>b
+        found = map_get(&self.row_index, key)
+        if found == NO_VALUE:
+            found = self.arena.new_row()
+            for k in range(self.width):
+                self.arena.rows[found][k] = self.arena.rows[a][k] & self.arena.rows[b][k]
+            map_put(&self.row_index, key, found)
+        return found
+
+    cdef int32_t add_filter(self, int32_t row, vector[int32_t]& excluded) except -1:
+        """Return a new filter: the tokens of a row, or of the vocabulary if it is NO_ROW, without some."""
+        cdef Filter entry
+        entry.row = row
         entry.first = <int32_t>self.excluded_tokens.size()
-        entry.count = <int32_t>tokens.size()
-        self.excluded_tokens.insert(self.excluded_tokens.end(), tokens.begin(), tokens.end())
-        if self.spared.size() < tokens.size():
-            self.spared.resize(tokens.size())
-        self.exclusions.push_back(entry)
-        return NO_FILTER - <int32_t>self.exclusions.size()
+        entry.count = <int32_t>excluded.size()
+        self.excluded_tokens.insert(self.excluded_tokens.end(), excluded.begin(), excluded.end())
+        if self.spared.size() < excluded.size():
+            self.spared.resize(excluded.size())
+        self.filters.push_back(entry)
+        return <int32_t>self.filters.size() - 1
+
+    cdef int add_all(self) except -1:
+        """Make the first filter NO_FILTER, which all tokens pass."""
+        cdef vector[int32_t] nothing_else
+        self.add_filter(NO_ROW, nothing_else)
+        return 0

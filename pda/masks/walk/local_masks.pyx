@@ -305,7 +305,7 @@ cdef class LocalMasks(MaskPart):
             loose = self.partition.loosened(state)
             if loose.bytes:
                 piece.mask = self.keyed_root(loose.state, sem, strict)
-                piece.filter = self.partition.short_row(loose.bytes)
+                piece.filter = self.partition.short_filter(loose.bytes)
                 includes.push_back(piece)
                 place = self.partition.long_place(loose.bytes)
         self.splitter.split(start)

@@ -31,7 +31,8 @@ cdef enum:
 
 cdef class SubtreeAcceptance(MaskPart):
     cdef TokenPartition partition
-    cdef Growing[int32_t] stay_at    # configuration -> 1 + its place below, or minus the times it was met
+    cdef Growing[int32_t] stay_at    # configuration -> 1 + its place below; 0: not known
+    cdef Growing[uint8_t] times_met  # configuration -> how often it was asked for before that is known
     cdef Growing[Stay] stay_of       # what leads back to a configuration; most are never asked for
 
     cdef int stays(self, int32_t config, int32_t below) except -1

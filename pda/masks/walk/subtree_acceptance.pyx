@@ -36,12 +36,13 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int drop(self) except -1:
         """Forget where configurations lead."""
         self.stay_at.clear()
+        self.times_met.clear()
         self.stay_of.clear()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = 4 * self.stay_at.size() + sizeof(Stay) * self.stay_of.size()
+        cdef size_t held = 5 * self.stay_at.size() + sizeof(Stay) * self.stay_of.size()
         return held
 
     cdef int stays(self, int32_t config, int32_t below) except -1:
@@ -54,9 +55,10 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef Stay* stay
         if <size_t>config >= self.stay_at.size():
             self.stay_at.resize(self.space.configs.size())
-        if self.stay_at[config] <= 0:
-            self.stay_at[config] -= 1
-            if self.stay_at[config] > -MET_AGAIN:
+            self.times_met.resize(self.space.configs.size())
+        if not self.stay_at[config]:
+            self.times_met[config] += 1
+            if self.times_met[config] < MET_AGAIN:
                 return LEAVES
             self.find_stay(config)
             if self.layers.accepted_subtrees:
@@ -150,13 +152,14 @@ cdef class SubtreeAcceptance(MaskPart):
                     found.all.leads |= <uint64_t>1 << (b - 0xC0)
         if <size_t>config >= self.stay_at.size():
             self.stay_at.resize(self.space.configs.size())
+            self.times_met.resize(self.space.configs.size())
         self.stay_of.push_back(found)
         self.stay_at[config] = <int32_t>self.stay_of.size()
         return 0
 
     cdef Stay* stay(self, int32_t config) noexcept:
         """Return where a configuration leads, NULL if that is not known. It moves when others are found."""
-        if <size_t>config >= self.stay_at.size() or self.stay_at[config] <= 0:
+        if <size_t>config >= self.stay_at.size() or not self.stay_at[config]:
             return NULL
         return &self.stay_of[self.stay_at[config] - 1]
 

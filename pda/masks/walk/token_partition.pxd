@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.masks.part cimport MaskPart
 from stackmask.pda.masks.arena cimport MaskArena
 from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
+from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
@@ -32,6 +33,7 @@ cdef enum:
 
 cdef class TokenPartition(MaskPart):
     cdef MaskArena arena
+    cdef Slices slices
     cdef RunSplitter splitter
     cdef KeyMap length_index                # term -> lengths
     cdef vector[Length] lengths
@@ -39,7 +41,7 @@ cdef class TokenPartition(MaskPart):
     cdef vector[uint64_t] followed
     cdef KeyMap uncounted_met               # state without its counts -> the first state that it stands for
     cdef vector[int32_t] longer             # bytes -> tokens of as many or more; empty until asked for
-    cdef KeyMap short_rows                  # bytes -> row of the tokens of at most so many
+    cdef KeyMap short_filters               # bytes -> filter of the tokens of at most so many
     cdef KeyMap long_places                 # bytes -> place of the trie of the longer ones
     cdef KeyMap unsettled                   # run -> place of the trie of the tokens that are no runs, or -1
 
@@ -53,7 +55,7 @@ cdef class TokenPartition(MaskPart):
     cdef int32_t most_uncounted(self, int32_t term, int32_t* left) except -2
     cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1
     cdef int32_t count_longer(self, int32_t bytes) except -1
-    cdef int32_t short_row(self, int32_t bytes) except -1
+    cdef int32_t short_filter(self, int32_t bytes) except -1
     cdef int32_t long_place(self, int32_t bytes) except -1
     cdef int32_t settles(self, int32_t state) except -2
     cdef Settled settled(self, int32_t state, int32_t frame) except *

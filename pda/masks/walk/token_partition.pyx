@@ -61,11 +61,18 @@ cdef enum:
 cdef class TokenPartition(MaskPart):
     """Which tokens of a state need no walk, and the tries of the others."""
 
-    def __cinit__(self, MaskContext context not None, MaskArena arena not None, RunSplitter splitter not None):
+    def __cinit__(
+        self,
+        MaskContext context not None,
+        MaskArena arena not None,
+        Slices slices not None,
+        RunSplitter splitter not None,
+    ):
         self.arena = arena
+        self.slices = slices
         self.splitter = splitter
         map_init(&self.follow_index)
-        map_init(&self.short_rows)
+        map_init(&self.short_filters)
         map_init(&self.long_places)
         map_init(&self.unsettled)
         map_init(&self.length_index)
@@ -73,7 +80,7 @@ cdef class TokenPartition(MaskPart):
 
     def __dealloc__(self):
         map_free(&self.follow_index)
-        map_free(&self.short_rows)
+        map_free(&self.short_filters)
         map_free(&self.long_places)
         map_free(&self.unsettled)
         map_free(&self.length_index)
@@ -83,7 +90,7 @@ cdef class TokenPartition(MaskPart):
         """Forget the tries. What is known of terms stays."""
         self.followed.clear()
         map_reset(&self.follow_index)
-        map_reset(&self.short_rows)
+        map_reset(&self.short_filters)
         map_reset(&self.long_places)
         map_reset(&self.unsettled)
         return MaskPart.drop(self)
@@ -92,7 +99,7 @@ cdef class TokenPartition(MaskPart):
         """Return the bytes held here."""
         cdef size_t held = 8 * self.followed.size()
         held += map_nbytes(&self.follow_index)
-        held += map_nbytes(&self.short_rows)
+        held += map_nbytes(&self.short_filters)
         held += map_nbytes(&self.long_places)
         held += map_nbytes(&self.unsettled)
         return held
@@ -334,23 +341,25 @@ cdef class TokenPartition(MaskPart):
                 self.longer[k - 1] += self.longer[k]
         return self.longer[bytes + 1] if <size_t>bytes + 1 < self.longer.size() else 0
 
-    cdef int32_t short_row(self, int32_t bytes) except -1:
-        """Return the row of the tokens of at most so many bytes."""
+    cdef int32_t short_filter(self, int32_t bytes) except -1:
+        """Return the filter of the tokens of at most so many bytes."""
         cdef Kinds kinds = self.trie.kinds
-        cdef int32_t found = map_get(&self.short_rows, bytes), place, t
+        cdef int32_t found = map_get(&self.short_filters, bytes), place, made, t
         cdef uint32_t* row
         cdef Nodes n
+        cdef vector[int32_t] nothing_else
         if found != NO_VALUE:
             return found
         place = self.long_place(bytes)
-        found = self.arena.new_row()
-        row = self.arena.rows[found]
+        made = self.arena.new_row()
+        row = self.arena.rows[made]
         memcpy(row, kinds.row.data(), 4 * kinds.row.size())
         n = self.forest.nodes(place)
         place >>= 2
         for t in range(n.token_first[place], n.token_first[n.end[place]]):
             row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
-        map_put(&self.short_rows, bytes, found)
+        found = self.slices.add_filter(made, nothing_else)
+        map_put(&self.short_filters, bytes, found)
         return found
 
     cdef int32_t long_place(self, int32_t bytes) except -1:

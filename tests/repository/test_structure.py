@@ -1,0 +1,45 @@
+"""Small classes, short functions: what keeps the engine open to people who did not write it."""
+
+from __future__ import annotations
+
+from itertools import chain
+
+from repository.structure import Class, cython_classes, cython_functions, python_classes, python_functions
+
+MOST_LINES = 100  # a function
+MOST_MEMBERS = 40  # fields and methods of a class
+DEEPEST = 2  # classes of this package in one line of descent
+
+
+def all_classes() -> list[Class]:
+    return [*python_classes(), *cython_classes()]
+
+
+def test_functions_are_short() -> None:
+    long = [
+        f"{function.path}: {function.name} has {function.lines} lines"
+        for function in chain(python_functions(), cython_functions())
+        if function.lines > MOST_LINES
+    ]
+    assert long == []
+
+
+def test_classes_have_one_job() -> None:
+    large = [
+        f"{found.path}: {found.name} has {len(found.members)} members"
+        for found in all_classes()
+        if len(found.members) > MOST_MEMBERS
+    ]
+    assert large == []
+
+
+def test_inheritance_is_shallow() -> None:
+    classes = all_classes()
+    bases: dict[str, tuple[str, ...]] = {found.name: found.bases for found in classes}
+
+    def depth(name: str, seen: frozenset[str] = frozenset()) -> int:
+        own = [base for base in bases.get(name, ()) if base in bases and base not in seen and base != name]
+        return 1 + max((depth(base, seen | {name}) for base in own), default=0)
+
+    deep = [f"{found.path}: {found.name}" for found in classes if depth(found.name) > DEEPEST]
+    assert deep == []
