@@ -52,6 +52,7 @@ from stackmask.grammar.ir.expressions cimport (
     items_of,
 )
 from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_IMPURE, K_GUARD, K_SEQ
+from stackmask.pda.terms.ids cimport TermId
 from stackmask.pda.terms.literal_trie cimport literal_trie
 from stackmask.pda.lowering.references cimport MAX_DEPTH, RuleScan, height_above, next_number
 from stackmask.pda.context.semantic_states cimport Semantics
@@ -342,7 +343,7 @@ cdef class Lowering(RuleScan):
     cdef int32_t make(self, Expression expr) except -1:
         """Make the term of an expression that is not known yet."""
         cdef int32_t made = EPS
-        cdef vector[int32_t] kids
+        cdef vector[TermId] kids
         cdef tuple items
         cdef Py_ssize_t i
         cdef int kind = expr.kind
@@ -371,12 +372,12 @@ cdef class Lowering(RuleScan):
         if kind == INTERSECTION:
             for item in items_of(expr):
                 kids.push_back(self.regular(item))
-            return self.terms.mk_and(kids)
+            return self.terms.make.mk_and(self.terms, kids)
         if kind == COMPLEMENT:
-            self.terms.any_text = self.term(ANY_TEXT)
-            kids.push_back(self.terms.any_text)
-            kids.push_back(self.terms.mk_not(self.regular(item_of(expr))))
-            return self.terms.mk_and(kids)
+            self.terms.make.any_text = self.term(ANY_TEXT)
+            kids.push_back(self.terms.make.any_text)
+            kids.push_back(self.terms.make.mk_not(self.terms, self.regular(item_of(expr))))
+            return self.terms.make.mk_and(self.terms, kids)
         if kind == REFERENCE:
             return self.reference((<RuleRef>expr).name, NO_ACTION, (<RuleRef>expr).nonempty)
         if kind == TOKEN:
@@ -439,7 +440,7 @@ cdef class Lowering(RuleScan):
         cdef int32_t kind = self.terms.terms[made].kind
         if kind == K_SEQ or kind == K_GUARD or made == EMPTY or made == EPS or rest == EMPTY or rest == EPS:
             return self.terms.mk_seq(made, rest)
-        return self.terms.intern_seq(made, rest)
+        return self.terms.make.intern_seq(self.terms, made, rest)
 
     cdef int32_t choice(self, tuple items) except -1:
         """Return the term of alternatives; those that begin with text share their beginnings."""
@@ -447,7 +448,7 @@ cdef class Lowering(RuleScan):
         cdef list others = []
         cdef Py_ssize_t n, size, i
         cdef int32_t tail
-        cdef vector[int32_t] kids
+        cdef vector[TermId] kids
         cdef Expression item
         cdef tuple parts
         cdef bytes data
@@ -475,7 +476,7 @@ cdef class Lowering(RuleScan):
             kids.push_back(literal_trie(self.terms, words))
         for made in others:
             kids.push_back(made)
-        return self.terms.mk_alt(kids, 0)
+        return self.terms.make.mk_alt(self.terms, kids, 0)
 
     cdef int32_t reference(self, object name, int32_t action, bint nonempty) except -1:
         """Return the term that calls a rule, by name."""
