@@ -52,7 +52,7 @@ from stackmask.grammar.ir.expressions cimport (
     items_of,
 )
 from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_IMPURE, K_GUARD, K_SEQ
-from stackmask.pda.terms.ids cimport TermId
+from stackmask.pda.terms.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE, TEST_RULE, TermId
 from stackmask.pda.terms.literal_trie cimport literal_trie
 from stackmask.pda.lowering.references cimport MAX_DEPTH, RuleScan, height_above, next_number
 from stackmask.pda.context.semantic_states cimport Semantics
@@ -65,10 +65,6 @@ from stackmask.pda.terms.character_classes import class_term
 
 cdef enum:
     MAX_PURE = 100_000          # remembered objects, then they are forgotten
-    NO_ACTION = -1
-    SCOPE_ACTION = -2
-    KEYED_ACTION = -3           # minus the number of the key spec
-    TEST_RULE = -(1 << 30)      # minus the number of the test
 
 TEST_KINDS = ("close", "continue", "undeclared")  # then the slots
 ALL_BYTES = (1 << 256) - 1
@@ -129,7 +125,7 @@ cdef class Lowering(RuleScan):
             self.remember(component)
         if len(self.pure) > MAX_PURE:
             self.pure.clear()
-        return self.reference(start, NO_ACTION, False)
+        return self.reference(start, ACTION_NONE, False)
 
     # -- what can be empty ---------------------------------------------------------------------------
 
@@ -275,7 +271,7 @@ cdef class Lowering(RuleScan):
         if not expr.flags:
             return -1 - self.term(expr)
         if expr.kind == REFERENCE and (<RuleRef>expr).name not in order:
-            return -1 - self.reference((<RuleRef>expr).name, NO_ACTION, (<RuleRef>expr).nonempty)
+            return -1 - self.reference((<RuleRef>expr).name, ACTION_NONE, (<RuleRef>expr).nonempty)
         known = <Py_ssize_t><void*>expr
         found = seen.get(known)
         if found is not None:
@@ -379,7 +375,7 @@ cdef class Lowering(RuleScan):
             kids.push_back(self.terms.make.mk_not(self.terms, self.regular(item_of(expr))))
             return self.terms.make.mk_and(self.terms, kids)
         if kind == REFERENCE:
-            return self.reference((<RuleRef>expr).name, NO_ACTION, (<RuleRef>expr).nonempty)
+            return self.reference((<RuleRef>expr).name, ACTION_NONE, (<RuleRef>expr).nonempty)
         if kind == TOKEN:
             ids, number = self.tables.resolve_tokens(expr)
             self.token_classes[ids] = number
@@ -393,17 +389,17 @@ cdef class Lowering(RuleScan):
         if kind == SCOPE or kind == KEYED:
             nonempty = item_of(expr).kind == REFERENCE and (<RuleRef>item_of(expr)).nonempty
             if kind == SCOPE:
-                return self.reference(self.callee(item_of(expr)), SCOPE_ACTION, nonempty)
+                return self.reference(self.callee(item_of(expr)), ACTION_SCOPE, nonempty)
             spec = self.spec_number((<Keyed>expr).spec)
             rule = self.numbers[self.callee(item_of(expr))]
-            return self.terms.call(self.call(rule, KEYED_ACTION - spec), nonempty)
+            return self.terms.call(self.call(rule, ACTION_KEYED - spec), nonempty)
         if kind == SLOT:
             return self.test(len(TEST_KINDS) + (<Slot>expr).index)
         if kind == KEY_TEST:
             return self.test(TEST_KINDS.index((<KeyTest>expr).test_kind))
         resolver = (<Dynamic?>expr).resolver
         self.stacked |= resolver == "top"
-        return self.terms.call(self.call(-1 - self.semantics.add_resolver(resolver), NO_ACTION))
+        return self.terms.call(self.call(-1 - self.semantics.add_resolver(resolver), ACTION_NONE))
 
     cdef int32_t regular(self, Expression expr) except -1:
         """Return the term of an operand of `&` or `!`. Raises: ValueError if it is not regular."""
@@ -500,7 +496,7 @@ cdef class Lowering(RuleScan):
 
     cdef int32_t test(self, int32_t number) except -1:
         """Return the term that asks the key state: a call that ends where it begins."""
-        return self.terms.call(self.call(TEST_RULE - number, NO_ACTION), False, True)
+        return self.terms.call(self.call(TEST_RULE - number, ACTION_NONE), False, True)
 
     cdef int32_t call(self, int32_t rule, int32_t action) except -1:
         """Return the number of a call, one for all calls with this rule and action."""

@@ -400,7 +400,7 @@ cdef class Constructors:
         """Return what regular terms have in common."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
-        cdef size_t i, j, n
+        cdef size_t i, j
         cdef int32_t k, nu = ANY_BYTE, sets = 0, repeats = 0
         cdef Term t
         cdef bint empty_string = False
@@ -449,7 +449,7 @@ cdef class Constructors:
         return table.intern_list(K_AND, items, nu, F_BOOL | F_LOCAL)
 
     cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except -1:
-        """Leave out "any well-formed text", which complements bring along, where another operand implies it."""
+        """Leave out "any well-formed text", which complements bring along, where another operand says it."""
         cdef size_t i, j
         if self.any_text == NO_TERM or self.rules.simplifier == NULL:
             return 0

@@ -11,7 +11,7 @@ ctypedef TermId (*Simplify)(void* simplifier, TermTable table, TermId t) except 
 
 cdef class Derivatives:
     cdef Constructors make
-    cdef KeyMap known           # term << 16 | byte class or token class -> term, but for the first one asked for
+    cdef KeyMap known           # term << 16 | byte class or token class -> term; but for the first asked for
     cdef Simplify simplify      # or NULL
     cdef void* simplifier       # borrowed: who hands it in keeps it alive
 

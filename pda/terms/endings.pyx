@@ -45,7 +45,8 @@ cdef class Endings:
     cdef size_t nbytes(self) noexcept:
         """Return about how many bytes are taken beside the table."""
         cdef size_t pairs = self.found.size() + self.rule_found.size()
-        return 12 * (self.index.mask + self.rule_index.mask) + sizeof(Ends) * pairs + 8 * self.rule_keys.size()
+        cdef size_t held = 12 * (self.index.mask + self.rule_index.mask) + sizeof(Ends) * pairs
+        return held + 8 * self.rule_keys.size()
 
     cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1:
         """Give the guards that can be pending when t ends, if the next byte must satisfy ``guard``."""
@@ -219,7 +220,7 @@ cdef class Endings:
         return 0
 
     cdef int forget(self) except -1:
-        """Drop what is remembered of terms: it holds for one round of the fixpoint. Cost: that of the round."""
+        """Drop what is remembered of terms: it holds for one round. Cost: that of the round."""
         self.found.clear()
         if self.index.mask > 8 * self.index.count + 64:
             map_free(&self.index)

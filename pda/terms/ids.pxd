@@ -30,3 +30,13 @@ cdef extern from "ids.h" nogil:
     # masks
     ctypedef int32_t MaskId         # the tokens that a local state allows
     ctypedef int32_t RowId          # a bitmask over the vocabulary
+
+
+cdef enum:
+    # what happens when a call returns, where it is not an action of a capture (an ActionId)
+    ACTION_NONE = -1            # nothing
+    ACTION_SCOPE = -2           # the semantic state of the caller comes back
+    ACTION_KEYED = -3           # likewise, for an object with keys; minus the number of the key spec
+    ACTION_BACK = -2147483647   # only the keys of the caller come back; in frames of a search ahead
+    # in place of the rule of a call
+    TEST_RULE = -1073741824     # minus the number of the test: such a call only asks the key state

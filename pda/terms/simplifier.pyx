@@ -50,7 +50,9 @@ cdef class Simplifier:
     that reference back is borrowed, so that the four are no cycle.
     """
 
-    def __cinit__(self, Constructors make not None, Derivatives derivatives not None, Emptiness emptiness not None):
+    def __cinit__(
+        self, Constructors make not None, Derivatives derivatives not None, Emptiness emptiness not None
+    ):
         self.make = make
         self.derivatives = derivatives
         self.emptiness = emptiness
@@ -183,9 +185,9 @@ cdef class Simplifier:
     cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except -2:
         """Return what two repetitions have in common if that is one repetition, else NO_TERM.
 
-        x{…} & y{…} is x{m,n} where every x is a y and y is a prefix code, so that strings split into y in one
-        way. A pattern of one character class beside a length is such a case, and is a counter again. For every
-        x, x* & x{m,n} is x{m,n}.
+        x{…} & y{…} is x{m,n} where every x is a y and y is a prefix code, so that strings split into y in
+        one way. A pattern of one character class beside a length is such a case, and is a counter again. For
+        every x, x* & x{m,n} is x{m,n}.
         """
         cdef Term s = table.terms[a]
         cdef Term t = table.terms[b]
@@ -254,4 +256,3 @@ cdef class Simplifier:
             map_free(&seen)
         map_put(&self.known_codes, item, found)
         return found == 1
-

@@ -34,7 +34,9 @@ cdef class Steps:
         if table.terms[first].kind >= K_SEQ and table.terms[first].nu == ANY_BYTE:
             simple = self.simplifier.simplified(table, first)
             if simple != first:
-                d = self.make.mk_seq(table, simple, table.terms[d].b) if table.terms[d].kind == K_SEQ else simple
+                if table.terms[d].kind == K_SEQ:
+                    simple = self.make.mk_seq(table, simple, table.terms[d].b)
+                d = simple
         return d
 
     cdef TermId prune(self, TermTable table, TermId t) except -1:

@@ -1,11 +1,21 @@
-# The records of hash-consed terms, and the tables that make equal ones one. See term_store.pyx for the algebra.
+# The records of hash-consed terms, and the tables that make equal ones one. See term_store.pyx.
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, Probe
 from stackmask.pda.memory.store_lock cimport StoreLock
-from stackmask.pda.terms.ids cimport CallId, GuardId, MapId, RuleId, SetId, TermId
+from stackmask.pda.terms.ids cimport (
+    ACTION_KEYED,
+    ACTION_NONE,
+    ACTION_SCOPE,
+    TEST_RULE,
+    CallId,
+    GuardId,
+    MapId,
+    SetId,
+    TermId,
+)
 
 cdef enum Kind:
     K_EMPTY   # the empty language; always term 0
@@ -42,18 +52,18 @@ cdef enum Live:
 
 
 cdef struct Term:
-    # 32 bytes, half a line of the cache: what a step asks of a term is read at once
+    # 32 bytes, half a line of the cache: what a step asks of a term is read at once. `of X`: only X writes it
     uint8_t kind
     uint8_t flags
     int8_t nu           # the guard under which the term may end here, or NEVER
-    uint8_t live        # of `Live`; written by `Emptiness`
+    uint8_t live        # of `Live`; of `Emptiness`
     int32_t a           # what these three are depends on `kind`
     int32_t b
     int32_t c
-    MapId map           # the bytes that its first step tells apart, or -1; written by `Derivatives`, as follows
+    MapId map           # the bytes that its first step tells apart, or -1; of `Derivatives`, as what follows
     int32_t symbol      # byte or token class whose derivative was asked for first, or -1
     TermId derivative   # ... and that derivative; `Derivatives` has a table of the others
-    int32_t calls       # its place in `site_lists`, or -1; written by `FirstCalls`
+    int32_t calls       # its place in `site_lists`, or -1; of `FirstCalls`
 
 
 cdef struct CallSite:
@@ -116,7 +126,9 @@ cdef class TermTable:
     cdef TermId add(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, Probe* probe
     ) except -1
-    cdef TermId intern(self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags) except -1
+    cdef TermId intern(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+    ) except -1
     cdef TermId intern_list(self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags) except -1
     cdef SetId intern_set(self, uint64_t* words) except -1
     cdef MapId intern_map(self, uint8_t* classes) except -1
@@ -142,10 +154,3 @@ cdef enum:
     TOKENS = 256       # symbols are bytes, and from here on classes of special tokens
     MAP_ONE = 0
     MAP_EACH = 1
-
-
-cdef enum:
-    ACTION_NONE = -1
-    ACTION_SCOPE = -2
-    ACTION_KEYED = -3      # minus the number of the key spec
-    TEST_RULE = -1073741824    # minus the number of the test: such a call only asks the key state

@@ -111,7 +111,9 @@ cdef class TermTable:
 
     # -- interning ---------------------------------------------------------------------------------
 
-    cdef TermId intern(self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags) except -1:
+    cdef TermId intern(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
+    ) except -1:
         cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>a), <uint32_t>b), <uint32_t>c)
         cdef Probe probe = ids_probe(&self.term_index, h)
         cdef int32_t id = ids_next(&self.term_index, &probe)
