@@ -115,7 +115,7 @@ cdef class Derivatives:
         return found
 
     cdef MapId classes_of_kids(self, TermTable table, Term u) except -1:
-        """Return the same for alternatives, which may be thousands of literals: those are split off at once."""
+        """Return the same for alternatives, maybe thousands of literals: those are split off at once."""
         cdef MapId found = MAP_ONE
         cdef TermId kid
         cdef int32_t k, count

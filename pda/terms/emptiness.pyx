@@ -97,8 +97,8 @@ cdef class Emptiness:
         The oldest first finds a shortest string. Where all strings are long, as in a pattern beside a minimal
         length, it would visit every state before; to take the state first that seems to need the fewest bytes
         (`effort`) needs about as many steps as the string has bytes. Before both, the endings that searches
-        found last are tried: most states of one walk can end alike. Cost: at most twice what the better of both
-        orders visits, and the bytes of the remembered endings.
+        found last are tried: most states of one walk can end alike. Cost: at most twice what the better
+        of both orders visits, and the bytes of the remembered endings.
         """
         cdef vector[TermId] queue       # every state that was met
         cdef vector[int32_t] parent     # of each of these, in the queue
