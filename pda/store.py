@@ -12,7 +12,7 @@ from stackmask.pda.context.object_keys import KeyStates
 from stackmask.pda.context.semantic_states import Semantics
 from stackmask.pda.errors import ResolverError, VocabularyError
 from stackmask.pda.limits import Limits
-from stackmask.pda.lowering.entry import Tables, check_bytes, empty_before, regular_term
+from stackmask.pda.lowering.entry import Tables, check_bytes, regular_term
 from stackmask.pda.lowering.rules_to_terms import Lowering
 from stackmask.pda.masks.engine import MaskStore
 from stackmask.pda.memory.store_lock import StoreLock
@@ -161,7 +161,10 @@ class Store:
                 if len(self.checked) >= MAX_CHECKED:
                     self.checked.clear()
                 self.checked[id(item)] = item
-        return regular_term(self.terms, expr)
+        term = regular_term(self.terms, expr)
+        if self.terms.matches(term, b""):
+            raise ResolverError("a resolver must not answer an expression that can be empty")
+        return term
 
     def _check(self, expr: ir.Expr) -> None:
         for part in ir.walk(expr):
@@ -169,8 +172,6 @@ class Store:
                 raise ResolverError(
                     f"a resolver must answer a regular expression, not one with {type(part).__name__}"
                 )
-        if empty_before(expr, {}) is not None:
-            raise ResolverError("a resolver must not answer an expression that can be empty")
         check_bytes({"the answer of a resolver": expr}, self.info.single_bytes)
 
     def nbytes_held(self) -> int:

@@ -4,15 +4,11 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.pda.terms.ids cimport ACTION_BACK
 from stackmask.pda.terms.term_table cimport CallSite
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
-
-
-cdef enum:
-    # of edges in such frames: nothing happens at the return, and the keys of the object around are back
-    ACTION_BACK = -2147483647
 
 
 cdef class Reachable:

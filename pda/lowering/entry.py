@@ -11,8 +11,8 @@ from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.pda.context.object_keys import KeyStates
 from stackmask.pda.context.semantic_states import Semantics
 from stackmask.pda.errors import VocabularyError
-from stackmask.pda.lowering.references import KnownRules
-from stackmask.pda.lowering.rules_to_terms import ALL_BYTES, Lowering
+from stackmask.pda.lowering.references import ALL_BYTES, KnownRules
+from stackmask.pda.lowering.rules_to_terms import Lowering
 from stackmask.pda.terms.character_classes import byte_sequences
 from stackmask.pda.terms.literal_trie import literal_trie
 from stackmask.pda.terms.term_store import TermStore
@@ -85,41 +85,6 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
 def literal_set(terms: TermStore, words: list[bytes]) -> int:
     """Return any of the words as a term that shares their prefixes. Cost: linear in the bytes, after sorting."""
     return literal_trie(terms, {word: [terms.sequence([])] for word in words})
-
-
-def empty_before(expr: ir.Expr, nullable: Mapping[str, int]) -> int | None:
-    """Return the mask of next bytes before which the expression can be empty, or None if it never can."""
-    match expr:
-        case ir.Literal(data):
-            return None if data else ALL_BYTES
-        case ir.Sequence(items) | ir.Intersection(items):
-            mask = ALL_BYTES
-            for item in items:
-                part = empty_before(item, nullable)
-                if part is None:
-                    return None
-                mask &= part
-            return mask
-        case ir.Choice(items):
-            parts = [part for item in items if (part := empty_before(item, nullable)) is not None]
-            if not parts:
-                return None
-            mask = 0
-            for part in parts:
-                mask |= part
-            return mask
-        case ir.Repeat(item, low, _):
-            return ALL_BYTES if low == 0 else empty_before(item, nullable)
-        case ir.Complement(item):
-            return ALL_BYTES if empty_before(item, nullable) is None else None
-        case ir.RuleRef(name, nonempty):
-            return None if nonempty else nullable.get(name)
-        case ir.NotFollowedBy(mask):
-            return ALL_BYTES & ~mask
-        case ir.Scope(item) | ir.Keyed(item):
-            return empty_before(item, nullable)
-        case _:
-            return None
 
 
 def check_bytes(bodies: Mapping[str, ir.Expr], single_bytes: int) -> None:

@@ -3,9 +3,8 @@ from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
 from stackmask.grammar.ir.expressions cimport Expression
-
-cdef enum:
-    MAX_DEPTH = 5000            # nesting of one expression; each level takes some of the C stack
+from stackmask.pda.lowering.expressions_to_terms cimport TermMaker
+from stackmask.pda.lowering.rule_facts cimport RuleFacts
 
 
 cdef struct KnownRule:
@@ -32,23 +31,18 @@ cdef class KnownRules:
     cdef int put(self, Expression body, int64_t tag, KnownRule rule, object nullable) except -1
 
 
+@cython.final
 cdef class RuleScan:
     cdef object tables
     cdef int64_t tag            # of the tables: nodes know their terms there, and their rows
-    cdef dict bodies            # name -> expression; what calls need a rule for is named by its id
-    cdef list added             # names of bodies that the expression at hand brought in
+    cdef RuleFacts rules
+    cdef TermMaker maker        # asked for the terms of what holds no reference
     cdef dict refs              # name -> names it refers to, and whether within the same object
     cdef dict users             # the other way round, once that was asked for; else None
-    cdef dict nullable          # name -> mask of bytes before which the rule can be empty
-    cdef dict heights
-    cdef readonly dict numbers
     cdef int64_t scan_number
-    cdef set keyed              # rules that test keys of the object that they are called in
-    cdef readonly dict token_classes
-    cdef readonly bint stacked
 
+    cdef int add_references(self, object name) except -1
     cdef int scan(self, Expression expr, dict refs) except -1
-    cdef object callee(self, Expression item)
     cdef set recall(self)
     cdef object known_pure(self, Expression body)
     cdef object empty_before(self, Expression expr)
@@ -59,8 +53,8 @@ cdef class RuleScan:
     cdef int find_nullable(self, list names) except -1
     cdef int update_nullable(self, object name, dict todo) except -1
     cdef bint left_calls(self, Expression expr, dict found) except -1
+    cdef int find_height(self, object name) except -1
     cdef int find_heights(self, list names) except -1
 
 
-cdef int64_t next_number() noexcept
 cdef Py_ssize_t height_above(dict called, dict heights) except -1

@@ -1,26 +1,19 @@
-from typing import Any
-
-from typing_extensions import Self
+from typing import final
 
 from stackmask.pda.lowering.entry import Tables
+from stackmask.pda.lowering.expressions_to_terms import TermMaker
+from stackmask.pda.lowering.rule_facts import RuleFacts
 
+ALL_BYTES: int
+
+@final
 class RuleScan:
     """What the rules of one grammar refer to; made for the lowering alone."""
 
-    def __new__(cls, tables: Tables) -> Self: ...
-    @property
-    def numbers(self) -> dict[Any, int]:
-        """The numbers of the rules, by name."""
+    def __new__(cls, tables: Tables, rules: RuleFacts, maker: TermMaker) -> RuleScan: ...
 
-    @property
-    def token_classes(self) -> dict[tuple[int, ...], int]:
-        """The sets of special tokens that the grammar has, and their numbers."""
-
-    @property
-    def stacked(self) -> bool:
-        """Whether it uses the built-in stack of texts."""
-
+@final
 class KnownRules:
-    """What lowering found out about rules, by their bodies: see ``Lowering.remember``."""
+    """What lowering found out about rules, by their bodies: see ``RuleScan.remember``."""
 
     def __len__(self) -> int: ...

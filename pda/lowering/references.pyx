@@ -9,30 +9,38 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t
 
 from stackmask.grammar.ir.expressions cimport (
+    BYTES,
     CAPTURE,
+    CHARS,
     CHOICE,
     COMPLEMENT,
+    FOLLOW,
     INTERSECTION,
     KEY_TEST,
     KEYED,
+    LITERAL,
     REFERENCE,
     REPEAT,
     SCOPE,
     SEQUENCE,
     SLOT,
     Expression,
+    Literal,
+    NotFollowedBy,
     Repeat,
     RuleRef,
     item_of,
     items_of,
 )
 
+from stackmask.pda.lowering.rule_facts cimport MAX_DEPTH, next_number
+
 from stackmask.pda.errors import BudgetError
 
 cdef enum:
     MAX_BODIES = 20_000
 
-cdef int64_t runs = 0           # lowerings and scans begun so far
+ALL_BYTES = (1 << 256) - 1
 
 
 @cython.final
@@ -87,23 +95,30 @@ cdef class KnownRules:
         return 0
 
 
+@cython.final
 cdef class RuleScan:
-    """The rules of one grammar, by name."""
+    """Finds what rules refer to, which test keys, which can be empty, and how high they stand.
 
-    def __cinit__(self, tables):
+    Owner: the lowering. It writes to the facts that it is given.
+    """
+
+    def __cinit__(self, tables, RuleFacts rules not None, TermMaker maker not None):
         self.tables = tables
         self.tag = tables.tag
-        self.bodies = {}
-        self.added = []
+        self.rules = rules
+        self.maker = maker
         self.refs = {}
         self.users = None
-        self.nullable = {}
-        self.heights = {}
-        self.numbers = {}
         self.scan_number = 0
-        self.keyed = set()
-        self.token_classes = {}
-        self.stacked = False
+
+    cdef int add_references(self, object name) except -1:
+        """Note the rules that a rule refers to; ``rules.added`` has the names of bodies that come with it."""
+        cdef dict refs = {}
+        self.rules.added.clear()
+        self.scan_number = next_number()
+        self.scan(self.rules.bodies[name], refs)
+        self.refs[name] = refs
+        return 0
 
     cdef int scan(self, Expression expr, dict refs) except -1:
         """Note in ``refs`` the rules that an expression refers to. Cost: linear in those around them."""
@@ -124,19 +139,9 @@ cdef class RuleScan:
         elif expr.kind == REFERENCE:
             refs[(<RuleRef>expr).name] = True
         elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
-            name = self.callee(item_of(expr))
+            name = self.rules.callee(item_of(expr))
             refs[name] = expr.kind != KEYED or refs.get(name, False)
         return 0
-
-    cdef object callee(self, Expression item):
-        """Return the name of the rule that stands for the item of a capture, scope or object."""
-        if item.kind == REFERENCE:
-            return (<RuleRef>item).name
-        name = id(item)
-        if name not in self.bodies:
-            self.bodies[name] = item
-            self.added.append(name)
-        return name
 
     cdef set recall(self):
         """Take over what is known of rules with these very bodies, and return their names.
@@ -146,12 +151,12 @@ cdef class RuleScan:
         """
         cdef KnownRules known = self.tables.bodies
         cdef dict found = {}, users = {}
-        cdef list todo = list(self.bodies), wrong = []
+        cdef list todo = list(self.rules.bodies), wrong = []
         cdef object name, hit, other
         cdef Expression body
         cdef Py_ssize_t i, place
         for name in todo:
-            body = self.bodies[name]
+            body = self.rules.bodies[name]
             if not body.flags:
                 hit = self.known_pure(body)
                 if hit is not None:
@@ -164,10 +169,10 @@ cdef class RuleScan:
             for i in range(known.rules[place].refs, known.rules[place].refs_end):
                 other = known.ref_names[i]
                 if type(other) is int:  # what a call needs a rule for, a part of the body
-                    self.callee(<Expression><void*><Py_ssize_t>other)
-            if self.added:
-                todo.extend(self.added)
-                self.added.clear()
+                    self.rules.callee(<Expression><void*><Py_ssize_t>other)
+            if self.rules.added:
+                todo.extend(self.rules.added)
+                self.rules.added.clear()
         for name, hit in found.items():
             place = hit
             if place < 0:
@@ -184,25 +189,27 @@ cdef class RuleScan:
                 wrong.extend(users.get(name, ()))
         for name, hit in found.items():
             place = hit
-            self.numbers[name] = number_at(known, place)
+            self.rules.numbers[name] = number_at(known, place)
             if place < 0:
-                self.heights[name] = 1
-                other = self.empty_before(self.bodies[name])
+                self.rules.heights[name] = 1
+                other = self.empty_before(self.rules.bodies[name])
             else:
-                self.heights[name] = known.rules[place].height
+                self.rules.heights[name] = known.rules[place].height
                 other = known.nullable[place]
                 if known.rules[place].keyed:
-                    self.keyed.add(name)
-                self.stacked |= known.rules[place].stacked
+                    self.rules.keyed.add(name)
+                self.rules.stacked |= known.rules[place].stacked
             if other is not None:
-                self.nullable[name] = other
+                self.rules.nullable[name] = other
         return set(found)
 
     cdef object known_pure(self, Expression body):
         """Return the number of the rule that is this, which has no references, or None if it has none yet."""
-
-    cdef object empty_before(self, Expression expr):
-        """Return the mask of next bytes before which an expression can be empty, or None if it never can."""
+        cdef object nullable
+        if not self.tag or body.owner != self.tag:
+            return None
+        nullable = self.empty_before(body)
+        return self.tables.rules.get(body.term if nullable is None else (body.term, nullable))
 
     cdef int remember(self, list component) except -1:
         """Remember the rules of a component under their bodies, with the numbers of what they refer to."""
@@ -210,24 +217,24 @@ cdef class RuleScan:
         cdef KnownRule rule
         cdef Expression body
         cdef object name, other
-        if self.token_classes or not self.tag:  # special tokens are noted per grammar
+        if self.rules.token_classes or not self.tag:  # special tokens are noted per grammar
             return 0
         if known.rules.size() > MAX_BODIES:
             known.clear()
         for name in component:
-            body = self.bodies[name]
+            body = self.rules.bodies[name]
             if not body.flags:  # known by its term
                 continue
-            rule.number = self.numbers[name]
-            rule.height = self.heights[name]
-            rule.keyed = name in self.keyed
-            rule.stacked = self.stacked
+            rule.number = self.rules.numbers[name]
+            rule.height = self.rules.heights[name]
+            rule.keyed = name in self.rules.keyed
+            rule.stacked = self.rules.stacked
             rule.refs = <Py_ssize_t>known.ref_numbers.size()
             for other in <dict>self.refs[name]:
                 known.ref_names.append(other)
-                known.ref_numbers.push_back(self.numbers[other])
+                known.ref_numbers.push_back(self.rules.numbers[other])
             rule.refs_end = <Py_ssize_t>known.ref_numbers.size()
-            known.put(body, self.tag, rule, self.nullable.get(name))
+            known.put(body, self.tag, rule, self.rules.nullable.get(name))
         return 0
 
     cdef dict users_of(self):
@@ -248,10 +255,10 @@ cdef class RuleScan:
         """Tell whether a new rule calls one which tests keys of the same object."""
         cdef object other, same_object
         cdef dict refs
-        if self.keyed:
+        if self.rules.keyed:
             for refs in self.refs.values():
                 for other, same_object in refs.items():
-                    if same_object and other in self.keyed:
+                    if same_object and other in self.rules.keyed:
                         return True
         return False
 
@@ -260,15 +267,53 @@ cdef class RuleScan:
         cdef list names
         if not self.calls_keyed():  # nearly always: an object tests its own keys
             return 0
-        names = list(self.keyed)
+        names = list(self.rules.keyed)
         while names:
             for user, same_object in self.users_of().get(names.pop(), ()):
-                if same_object and user not in self.keyed:
-                    self.keyed.add(user)
+                if same_object and user not in self.rules.keyed:
+                    self.rules.keyed.add(user)
                     names.append(user)
         return 0
 
     # -- what can be empty, and what is called first -------------------------------------------------
+
+    cdef object empty_before(self, Expression expr):
+        """Return the mask of next bytes before which an expression can be empty, or None if it never can."""
+        cdef object mask, part
+        if expr.kind == LITERAL:
+            return None if (<Literal>expr).data else ALL_BYTES
+        if expr.kind == CHARS or expr.kind == BYTES:
+            return None
+        if not expr.flags:
+            return None if self.maker.terms.terms[self.maker.term(expr)].nu < 0 else ALL_BYTES
+        if expr.kind == SEQUENCE or expr.kind == INTERSECTION:
+            mask = ALL_BYTES
+            for item in items_of(expr):
+                part = self.empty_before(item)
+                if part is None:
+                    return None
+                mask &= part
+            return mask
+        if expr.kind == CHOICE:
+            mask = None
+            for item in items_of(expr):
+                part = self.empty_before(item)
+                if part is not None:
+                    mask = part if mask is None else mask | part
+            return mask
+        if expr.kind == REPEAT:
+            return ALL_BYTES if (<Repeat>expr).min == 0 else self.empty_before(item_of(expr))
+        if expr.kind == COMPLEMENT:
+            return ALL_BYTES if self.empty_before(item_of(expr)) is None else None
+        if expr.kind == REFERENCE:
+            return None if (<RuleRef>expr).nonempty else self.rules.nullable.get((<RuleRef>expr).name)
+        if expr.kind == FOLLOW:
+            return ALL_BYTES & ~(<NotFollowedBy>expr).mask
+        if expr.kind == SCOPE or expr.kind == KEYED:
+            if item_of(expr).kind == REFERENCE:
+                return self.empty_before(item_of(expr))
+            return self.rules.nullable.get(id(item_of(expr)))
+        return None
 
     cdef int find_nullable(self, list names) except -1:
         """Find before which bytes each rule can be empty: the least fixpoint."""
@@ -282,9 +327,9 @@ cdef class RuleScan:
 
     cdef int update_nullable(self, object name, dict todo) except -1:
         """Find before which bytes a rule can be empty; where that is news, its users are to be done again."""
-        cdef object mask = self.empty_before(self.bodies[name])
-        if mask is not None and mask != self.nullable.get(name):
-            self.nullable[name] = mask
+        cdef object mask = self.empty_before(self.rules.bodies[name])
+        if mask is not None and mask != self.rules.nullable.get(name):
+            self.rules.nullable[name] = mask
             for user, _ in self.users_of().get(name, ()):
                 todo[user] = None
         return 0
@@ -310,19 +355,26 @@ cdef class RuleScan:
         elif expr.kind == REPEAT:
             return self.left_calls(item_of(expr), found) or (<Repeat>expr).min == 0
         elif expr.kind == CAPTURE or expr.kind == SCOPE or expr.kind == KEYED:
-            found[self.callee(item_of(expr))] = None
+            found[self.rules.callee(item_of(expr))] = None
         elif expr.kind == SLOT or expr.kind == KEY_TEST:
             return True
         return self.empty_before(expr) is not None
 
+    cdef int find_height(self, object name) except -1:
+        """Give a rule a height, where those that it can call first have one."""
+        cdef dict called = {}
+        self.left_calls(self.rules.bodies[name], called)
+        self.rules.heights[name] = height_above(called, self.rules.heights)
+        return 0
+
     cdef int find_heights(self, list names) except -1:
         """Give each rule a height above those of the rules that it can call first."""
-        cdef dict calls = {}, called, heights = self.heights
+        cdef dict calls = {}, called, heights = self.rules.heights
         cdef list stack, missing
         cdef Py_ssize_t height
         for name in names:
             called = calls[name] = {}
-            self.left_calls(self.bodies[name], called)
+            self.left_calls(self.rules.bodies[name], called)
         for start in reversed(names):  # callees mostly come after their callers
             height = height_above(<dict>calls[start], heights)
             if height:
@@ -367,10 +419,3 @@ cdef Py_ssize_t height_above(dict called, dict heights) except -1:
 cdef int32_t number_at(KnownRules known, Py_ssize_t place) noexcept:
     """Return the number of the rule at a place; of one without references, whose place says it."""
     return <int32_t>(-1 - place) if place < 0 else known.rules[place].number
-
-
-cdef int64_t next_number() noexcept:
-    """Return a number that no lowering and no scan had before."""
-    global runs
-    runs += 1
-    return runs

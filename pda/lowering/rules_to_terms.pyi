@@ -1,18 +1,26 @@
 from collections.abc import Mapping
-from typing import final
+from typing import Any, final
 
 from stackmask.grammar import ir
 from stackmask.pda.lowering.entry import Tables
-from stackmask.pda.lowering.references import RuleScan
-
-ALL_BYTES: int
-TEST_KINDS: tuple[str, ...]
 
 @final
-class Lowering(RuleScan):
+class Lowering:
     """One grammar on its way to terms. Raises: BudgetError if an expression is nested too deeply."""
 
     def __new__(cls, tables: Tables) -> Lowering: ...
+    @property
+    def numbers(self) -> dict[Any, int]:
+        """The numbers of the rules, by name."""
+
+    @property
+    def token_classes(self) -> dict[tuple[int, ...], int]:
+        """The sets of special tokens that the grammar has, and their numbers."""
+
+    @property
+    def stacked(self) -> bool:
+        """Whether it uses the built-in stack of strings."""
+
     def run(self, rules: Mapping[str, ir.Rule], start: str) -> int:
         """Number all rules and return the term that calls ``start``."""
 

@@ -30,6 +30,11 @@ cdef extern from *:
         to = from;
     }
 
+    template <class V, class W>
+    static inline void stackmask_copy_list(V& to, const W& from) {
+        to.assign(from.begin(), from.end());
+    }
+
     template <class M, class K, class T>
     static inline T stackmask_look_up(const M& map, const K& key, T missing) {
         auto found = map.find(key);
@@ -48,6 +53,8 @@ cdef extern from *:
     void make_room "stackmask_room"[V](V& items) except + nogil
     # to = from
     void copy_items "stackmask_copy"[V, W](V& to, W& source) except + nogil
+    # the same where the items of one convert to those of the other
+    void copy_list "stackmask_copy_list"[V, W](V& to, W& source) except + nogil
     # map[key], or what is said for a key that is not there
     T look_up "stackmask_look_up"[M, K, T](M& map, K& key, T missing) noexcept nogil
     # map[key] = value

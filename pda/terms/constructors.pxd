@@ -1,22 +1,43 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.terms.ids cimport GuardId, SetId, TermId
 from stackmask.pda.terms.term_table cimport TermTable
 
 
-cdef class TermAlgebra(TermTable):
-    cdef int32_t guard_first(self, int32_t g, int32_t t) except -3
-    cdef int32_t intern_seq(self, int32_t a, int32_t b) except -1
-    cdef int factor(self, vector[int32_t]& items, int depth) except -1
-    cdef int merge_repeats(self, vector[int32_t]& items, int depth) except -1
-    cdef int32_t mk_guard(self, int32_t g) except -1
-    cdef int32_t mk_set(self, int32_t set_id) except -1
-    cdef int32_t mk_literal(self, int32_t offset, int32_t length) except -1
-    cdef int32_t mk_seq(self, int32_t a, int32_t b) except -1
-    cdef int32_t mk_alt(self, vector[int32_t]& items, int depth) except -1
-    cdef int32_t mk_alt2(self, int32_t a, int32_t b) except -1
-    cdef int32_t mk_rep(self, int32_t item, int32_t low, int32_t high) except -1
-    cdef int32_t mk_and(self, vector[int32_t]& items) except -1
-    cdef int32_t mk_not(self, int32_t item) except -1
-    cdef bint is_textual(self, int32_t t) except -1
-    cdef int32_t both_repeats(self, int32_t a, int32_t b) except -2
+cdef struct OperandRules:
+    # what an intersection asks about its operands that takes a search to answer; all NULL: nothing is asked.
+    # `simplifier` is borrowed: who hands these in keeps it alive
+    void* simplifier
+    # whether a term holds well-formed text only
+    bint (*is_textual)(void* simplifier, TermTable table, TermId t) except -1
+    # what two repetitions have in common if it is one term, else NO_TERM
+    TermId (*both_repeats)(void* simplifier, TermTable table, TermId a, TermId b) except -2
+
+
+cdef enum:
+    NO_TERM = -1
+
+
+cdef class Constructors:
+    cdef OperandRules rules
+    cdef TermId any_text        # the term of every well-formed text, or NO_TERM while there is none
+    cdef dict literals          # bytes -> their place in the pool
+
+    cdef size_t nbytes(self) noexcept
+    cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except -3
+    cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except -1
+    cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except -1
+    cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1
+    cdef TermId mk_guard(self, TermTable table, GuardId g) except -1
+    cdef TermId mk_set(self, TermTable table, SetId set_id) except -1
+    cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except -1
+    cdef TermId mk_bytes(self, TermTable table, bytes data) except -1
+    cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except -1
+    cdef TermId mk_alt(self, TermTable table, vector[TermId]& items, int depth) except -1
+    cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1
+    cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except -1
+    cdef TermId mk_and(self, TermTable table, vector[TermId]& items) except -1
+    cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except -1
+    cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except -1
+    cdef TermId mk_not(self, TermTable table, TermId item) except -1

@@ -1,4 +1,7 @@
-from stackmask.pda.terms.term_table import TermTable
+from typing import final
 
-class TermAlgebra(TermTable):
-    """Terms made of terms; for Cython."""
+@final
+class Constructors:
+    """Terms made of terms, in one table; for Cython."""
+
+    def __new__(cls) -> Constructors: ...

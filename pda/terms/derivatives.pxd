@@ -1,30 +1,26 @@
 from libc.stdint cimport int32_t
-from libcpp.vector cimport vector
 
-from stackmask.pda.terms.constructors cimport TermAlgebra
-from stackmask.pda.terms.term_table cimport CallSite, Term
+from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.terms.constructors cimport Constructors
+from stackmask.pda.terms.ids cimport MapId, TermId
+from stackmask.pda.terms.term_table cimport Term, TermTable
+
+# return a term that means the same as one, and says it in fewer words if that is known
+ctypedef TermId (*Simplify)(void* simplifier, TermTable table, TermId t) except -1
 
 
-cdef class TermMoves(TermAlgebra):
-    cdef bint searching     # for what a term simplifies to
+cdef class Derivatives:
+    cdef Constructors make
+    cdef KeyMap known           # term << 16 | byte class or token class -> term; but for the first asked for
+    cdef Simplify simplify      # or NULL
+    cdef void* simplifier       # borrowed: who hands it in keeps it alive
 
-    cdef int32_t classes_of(self, int32_t t) except -1
-    cdef int32_t classes_of_kids(self, Term u) except -1
-    cdef int32_t derive(self, int32_t t, int32_t symbol) except -1
-    cdef int32_t class_of(self, int32_t t, int32_t symbol) except -1
-    cdef int32_t behind_first(self, Term u) except -1
-    cdef bint may_begin(self, int32_t t, int32_t byte, int levels) noexcept
-    cdef int32_t derive_raw(self, int32_t t, int32_t symbol) except -1
-    cdef int32_t derive_part(self, int32_t t, int32_t symbol) except -1
-    cdef bint is_live(self, int32_t t) except -1
-    cdef bint is_open(self, int32_t t) noexcept
-    cdef bint explore(self, int32_t t) except -1
-    cdef int32_t prune(self, int32_t t) except -1
-    cdef int32_t step(self, int32_t t, int32_t symbol) except -1
-    cdef int find_sites(self, int32_t t) except -1
-    cdef int collect_sites(self, int32_t t, int32_t guard, int32_t rest, vector[CallSite]& out) except -1
-    cdef int32_t simplified(self, int32_t t) except -1
-    cdef int32_t star_in(self, int32_t t) except -2
-    cdef bint is_empty_soon(self, int32_t t) except -1
-    cdef bint is_part(self, int32_t a, int32_t b) except -1
-    cdef bint is_code(self, int32_t item) except -1
+    cdef size_t nbytes(self) noexcept
+    cdef MapId classes_of(self, TermTable table, TermId t) except -1
+    cdef MapId classes_of_kids(self, TermTable table, Term u) except -1
+    cdef TermId derive(self, TermTable table, TermId t, int32_t symbol) except -1
+    cdef int32_t class_of(self, TermTable table, TermId t, int32_t symbol) except -1
+    cdef TermId after_first(self, TermTable table, Term u) except -1
+    cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept
+    cdef TermId derive_raw(self, TermTable table, TermId t, int32_t symbol) except -1
+    cdef TermId derive_part(self, TermTable table, TermId t, int32_t symbol) except -1

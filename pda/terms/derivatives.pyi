@@ -1,4 +1,9 @@
-from stackmask.pda.terms.constructors import TermAlgebra
+from typing import final
 
-class TermMoves(TermAlgebra):
-    """Where terms lead; for Cython."""
+from stackmask.pda.terms.constructors import Constructors
+
+@final
+class Derivatives:
+    """The derivatives of the terms of one table; for Cython."""
+
+    def __new__(cls, make: Constructors) -> Derivatives: ...

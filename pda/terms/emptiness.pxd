@@ -1,12 +1,20 @@
-from libc.stdint cimport int32_t, uint8_t
+from libc.stdint cimport uint8_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.terms.derivatives cimport TermMoves
 from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.terms.derivatives cimport Derivatives
+from stackmask.pda.terms.ids cimport TermId
+from stackmask.pda.terms.term_table cimport TermTable
 
 
-cdef class TermSearches(TermMoves):
-    cdef vector[vector[uint8_t]] ways   # bytes that led searches to an end, the latest of use first
-    cdef KeyMap efforts                 # term -> about how many bytes a text of it needs
+cdef class Emptiness:
+    cdef Derivatives derivatives
+    cdef vector[vector[uint8_t]] endings    # bytes that led searches to an end, the latest of use first
+    cdef KeyMap efforts                     # term -> about how many bytes a string of it needs
+    cdef uint64_t max_explored
 
-    cdef bint follow_ways(self, int32_t t) except -1
+    cdef size_t nbytes(self) noexcept
+    cdef bint is_live(self, TermTable table, TermId t) except -1
+    cdef bint is_open(self, TermTable table, TermId t) noexcept
+    cdef bint explore(self, TermTable table, TermId t) except -1
+    cdef bint try_endings(self, TermTable table, TermId t) except -1

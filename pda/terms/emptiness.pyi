@@ -1,4 +1,9 @@
-from stackmask.pda.terms.derivatives import TermMoves
+from typing import final
 
-class TermSearches(TermMoves):
-    """Terms whose emptiness is decided; for Cython."""
+from stackmask.pda.terms.derivatives import Derivatives
+
+@final
+class Emptiness:
+    """Decides whether terms of one table have a string; for Cython. Raises: BudgetError where a limit is met."""
+
+    def __new__(cls, derivatives: Derivatives, max_explored: int = ...) -> Emptiness: ...

@@ -1,57 +1,119 @@
 # distutils: language = c++
-"""Whether a term with `&` or `!` has any text: searches of its derivatives for one that may end."""
+"""Whether a term with `&` or `!` has any string: searches of its derivatives for one that may end."""
 
-from libc.stdint cimport int32_t, int64_t, uint8_t
+cimport cython
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libcpp.algorithm cimport reverse
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.checked_vectors cimport priority_queue
-from stackmask.pda.terms.search_effort cimport effort
-from stackmask.pda.terms.term_table cimport EMPTY
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
+from stackmask.pda.terms.ids cimport MapId
+from stackmask.pda.terms.search_effort cimport effort
+from stackmask.pda.terms.term_table cimport (
+    DEAD,
+    EMPTY,
+    F_BOOL,
+    K_ALT,
+    K_REP,
+    K_SEQ,
+    LIVE,
+    LIVE_UNKNOWN,
+    Term,
+)
 
 from stackmask.pda.errors import BudgetError
 
 cdef enum:
-    MAX_WAYS = 4        # ends of texts that are remembered
-    SHORT_WAY = 3       # bytes of one that a search finds as soon
+    MAX_ENDINGS = 4     # that are remembered
+    SHORT_ENDING = 3    # bytes; a search finds shorter ones as soon
 
 
-cdef class TermSearches(TermMoves):
-    """Terms whose emptiness is decided. Invariant: ``live`` says what is so, whatever was searched before."""
+@cython.final
+cdef class Emptiness:
+    """Decides whether terms of one table have a string; each call is handed the table.
 
-    def __cinit__(self):
+    Owner: the store of the terms. Invariant: the answer (``Term.live``) does not depend on what was searched
+    before.
+    """
+
+    def __cinit__(self, Derivatives derivatives not None, uint64_t max_explored=200_000):
+        self.derivatives = derivatives
+        self.max_explored = max_explored
         map_init(&self.efforts)
 
     def __dealloc__(self):
         map_free(&self.efforts)
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes the terms take, and what guides searches of them."""
-        return TermMoves.nbytes(self) + 12 * self.efforts.mask
+        """Return about how many bytes are taken beside the table."""
+        return 12 * self.efforts.mask
 
-    cdef bint explore(self, int32_t t) except -1:
+    cdef bint is_live(self, TermTable table, TermId t) except -1:
+        """Tell whether the term has a string. Calls are taken as productive (normalisation saw to it)."""
+        cdef Term u = table.terms[t]
+        cdef bint answer = True
+        cdef TermId s
+        cdef int32_t k
+        if t == EMPTY:
+            return False
+        if not u.flags & F_BOOL:
+            return True
+        if u.live != LIVE_UNKNOWN:
+            return u.live == LIVE
+        if u.kind == K_SEQ:
+            s = t
+            while answer and self.is_open(table, s):
+                answer = self.is_live(table, table.terms[s].a)
+                s = table.terms[s].b
+            answer = answer and self.is_live(table, s)
+            # most states that follow this one have the same tail
+            s = table.terms[t].b
+            while answer and self.is_open(table, s):
+                table.terms[s].live = LIVE
+                s = table.terms[s].b
+        elif u.kind == K_ALT:
+            answer = False
+            for k in range(u.b):
+                if self.is_live(table, table.kids[u.a + k]):
+                    answer = True
+                    break
+        elif u.kind == K_REP:
+            answer = u.b == 0 or self.is_live(table, u.a)
+        else:
+            answer = self.explore(table, t)
+        table.terms[t].live = LIVE if answer else DEAD
+        return answer
+
+    cdef bint is_open(self, TermTable table, TermId t) noexcept:
+        """Tell whether a term is a sequence, and whether it has a string is not known yet."""
+        cdef Term* u = &table.terms[t]
+        return u.kind == K_SEQ and u.flags & F_BOOL and u.live == LIVE_UNKNOWN
+
+    cdef bint explore(self, TermTable table, TermId t) except -1:
         """Search the derivatives of a regular term for one that may end, by turns in two orders.
 
-        The oldest first finds the shortest way. Where texts are long, as in a pattern beside a least length,
-        it would meet every state on the way; the one that seems to need the least (`effort`) gets there in
-        about as many steps as the text has bytes. Before that, the ends of texts that searches found last are
-        tried: a state of a walk mostly ends like the one before it. Cost: at most twice what the better of
-        both orders visits, and the bytes of the remembered ends.
+        The oldest first finds a shortest string. Where all strings are long, as in a pattern beside a minimal
+        length, it would visit every state before; to take the state first that seems to need the fewest bytes
+        (`effort`) needs about as many steps as the string has bytes. Before both, the endings that searches
+        found last are tried: most states of one walk can end alike. Cost: at most twice what the better
+        of both orders visits, and the bytes of the remembered endings.
         """
-        cdef vector[int32_t] queue      # all that were met
-        cdef vector[int32_t] parent
+        cdef vector[TermId] queue       # every state that was met
+        cdef vector[int32_t] parent     # of each of these, in the queue
         cdef vector[uint8_t] visited
-        cdef vector[uint8_t] byte_to    # each of these
-        cdef vector[uint8_t] way
+        cdef vector[uint8_t] byte_to    # the byte from its parent to it
+        cdef vector[uint8_t] ending
         cdef priority_queue[pair[int64_t, int32_t]] promising   # minus the effort, place in the queue
         cdef pair[int64_t, int32_t] best
         cdef KeyMap seen
         cdef size_t oldest = 0
         cdef bint by_age = True
-        cdef int32_t u, d, k, map, head, found = -1
-        if self.terms[t].nu >= 0 or self.follow_ways(t):
+        cdef TermId u, d
+        cdef MapId map
+        cdef int32_t k, at, found = -1
+        if table.terms[t].nu >= 0 or self.try_endings(table, t):
             return True
         map_init(&seen)
         try:
@@ -67,29 +129,29 @@ cdef class TermSearches(TermMoves):
                     oldest += 1
                 if oldest == queue.size():
                     break
-                head = <int32_t>oldest
+                at = <int32_t>oldest
                 if not by_age:
                     while visited[promising.top().second]:  # one at least is not
                         promising.pop()
-                    head = promising.top().second
+                    at = promising.top().second
                     promising.pop()
                 by_age = not by_age
-                visited[head] = 1
-                u = queue[head]
-                map = self.classes_of(u)
-                for k in range(self.maps[map].count):
-                    d = self.derive(u, self.maps[map].byte_of[k])
-                    if d == EMPTY or self.live[d] == 2 or map_get(&seen, d) != NO_VALUE:
+                visited[at] = 1
+                u = queue[at]
+                map = self.derivatives.classes_of(table, u)
+                for k in range(table.maps[map].count):
+                    d = self.derivatives.derive(table, u, table.maps[map].byte_of[k])
+                    if d == EMPTY or table.terms[d].live == DEAD or map_get(&seen, d) != NO_VALUE:
                         continue
                     map_put(&seen, d, 1)
-                    best.first = -effort(self, d, &self.efforts, 0)
+                    best.first = -effort(table, d, &self.efforts, 0)
                     best.second = <int32_t>queue.size()
                     promising.push(best)
                     queue.push_back(d)
-                    parent.push_back(head)
-                    byte_to.push_back(self.maps[map].byte_of[k])
+                    parent.push_back(at)
+                    byte_to.push_back(table.maps[map].byte_of[k])
                     visited.push_back(0)
-                    if self.terms[d].nu >= 0 or self.live[d] == 1:
+                    if table.terms[d].nu >= 0 or table.terms[d].live == LIVE:
                         found = best.second
                         break
                 if queue.size() > self.max_explored:
@@ -99,38 +161,38 @@ cdef class TermSearches(TermMoves):
             map_free(&seen)
         if found < 0:
             for u in queue:
-                self.live[u] = 2
+                table.terms[u].live = DEAD
             return False
         while found >= 0:
-            self.live[queue[found]] = 1
+            table.terms[queue[found]].live = LIVE
             if found:
-                way.push_back(byte_to[found])
+                ending.push_back(byte_to[found])
             found = parent[found]
-        if way.size() >= SHORT_WAY:
-            reverse(way.begin(), way.end())
-            if self.ways.size() == MAX_WAYS:
-                self.ways.pop_back()
-            self.ways.insert(self.ways.begin(), way)
+        if ending.size() >= SHORT_ENDING:
+            reverse(ending.begin(), ending.end())
+            if self.endings.size() == MAX_ENDINGS:
+                self.endings.pop_back()
+            self.endings.insert(self.endings.begin(), ending)
         return True
 
-    cdef bint follow_ways(self, int32_t t) except -1:
-        """Tell whether one of the remembered ends of texts is one of a term; False says nothing."""
-        cdef vector[int32_t] path
+    cdef bint try_endings(self, TermTable table, TermId t) except -1:
+        """Tell whether one of the remembered endings is a string of a term; False says nothing."""
+        cdef vector[TermId] path
         cdef size_t i, k
-        cdef int32_t d
-        for i in range(self.ways.size()):
+        cdef TermId d
+        for i in range(self.endings.size()):
             path.clear()
             path.push_back(t)
-            for k in range(self.ways[i].size()):
-                d = self.derive(path.back(), self.ways[i][k])
-                if d == EMPTY or self.live[d] == 2:
+            for k in range(self.endings[i].size()):
+                d = self.derivatives.derive(table, path.back(), self.endings[i][k])
+                if d == EMPTY or table.terms[d].live == DEAD:
                     break
                 path.push_back(d)
-                if self.terms[d].nu >= 0 or self.live[d] == 1:
+                if table.terms[d].nu >= 0 or table.terms[d].live == LIVE:
                     for d in path:
-                        self.live[d] = 1
+                        table.terms[d].live = LIVE
                     while i:  # to the front
-                        self.ways[i].swap(self.ways[i - 1])
+                        self.endings[i].swap(self.endings[i - 1])
                         i -= 1
                     return True
         return False

@@ -4,6 +4,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.terms.ids cimport TermId
 from stackmask.pda.terms.term_table cimport K_ALT, K_AND, K_LIT, K_NOT, K_REP, K_SEQ, K_SET, Term, TermTable
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_get, map_put
 
@@ -12,7 +13,7 @@ cdef enum:
     MAX_EFFORT = 1 << 30
 
 
-cdef int64_t effort(TermTable terms, int32_t t, KeyMap* known, int depth) except -1:
+cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except -1:
     """Return about how many bytes a text of a term needs, those of all parts of an intersection together.
 
     It guides a search and decides nothing: what is nested too deeply, or not known, counts as nothing.

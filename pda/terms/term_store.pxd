@@ -1,18 +1,67 @@
 # Hash-consed terms: the local states of the automaton. See term_store.pyx for the algebra.
 from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
 
-from stackmask.pda.terms.term_table cimport Ends
-from stackmask.pda.terms.emptiness cimport TermSearches
+from stackmask.pda.memory.checked_vectors cimport copy_list
+from stackmask.pda.terms.constructors cimport Constructors
+from stackmask.pda.terms.derivatives cimport Derivatives
+from stackmask.pda.terms.emptiness cimport Emptiness
+from stackmask.pda.terms.endings cimport Endings
+from stackmask.pda.terms.first_calls cimport FirstCalls
+from stackmask.pda.terms.ids cimport CallId, GuardId, MapId, RuleId, SetId, TermId
+from stackmask.pda.terms.simplifier cimport Simplifier
+from stackmask.pda.terms.steps cimport Steps
+from stackmask.pda.terms.term_table cimport Ends, TermTable
 
 
-cdef class TermStore(TermSearches):
-    cdef int ends(self, int32_t t, int32_t guard, Ends* out) except -1
-    cdef int ends_of(self, int32_t t, int32_t guard, Ends* out) except -1
-    cdef int ends_part(self, int32_t t, int32_t guard, Ends* out) except -1
-    cdef int forget_ends(self) except -1
-    cdef int rule_ends(self, int32_t rule, int32_t guard, Ends* out) except -1
-    cpdef int32_t literal(self, bytes data) except -1
-    cpdef int32_t add_call(self, int32_t rule, int32_t action) except -1
-    cpdef int32_t call(self, int32_t call, bint nonempty=*, bint keys=*) except -1
-    cpdef int32_t add_rule(self, object nu) except -1
-    cpdef int set_rule(self, int32_t rule, int32_t body, int32_t height) except -1
+cdef class TermStore(TermTable):
+    cdef Constructors make
+    cdef Derivatives derivatives
+    cdef Emptiness emptiness
+    cdef Simplifier simplifier
+    cdef Steps steps
+    cdef Endings endings
+    cdef FirstCalls first_calls
+
+    cpdef TermId literal(self, bytes data) except -1
+    cpdef CallId add_call(self, int32_t rule, int32_t action) except -1
+    cpdef TermId call(self, CallId call, bint nonempty=*, bint keys=*) except -1
+    cpdef RuleId add_rule(self, object nu) except -1
+    cpdef int set_rule(self, RuleId rule, TermId body, int32_t height) except -1
+
+    # what other rooms ask of the parts
+    cdef inline TermId mk_seq(self, TermId a, TermId b) except -1:
+        return self.make.mk_seq(self, a, b)
+
+    cdef inline TermId mk_alt(self, vector[int32_t]& items, int depth) except -1:
+        # other rooms have lists of plain integers
+        cdef vector[TermId] operands
+        copy_list(operands, items)
+        return self.make.mk_alt(self, operands, depth)
+
+    cdef inline TermId mk_alt2(self, TermId a, TermId b) except -1:
+        return self.make.mk_alt2(self, a, b)
+
+    cdef inline TermId mk_rep(self, TermId item, int32_t low, int32_t high) except -1:
+        return self.make.mk_rep(self, item, low, high)
+
+    cdef inline TermId mk_guard(self, GuardId g) except -1:
+        return self.make.mk_guard(self, g)
+
+    cdef inline TermId mk_literal(self, int32_t offset, int32_t length) except -1:
+        return self.make.mk_literal(self, offset, length)
+
+    cdef inline MapId classes_of(self, TermId t) except -1:
+        return self.derivatives.classes_of(self, t)
+
+    cdef inline TermId derive(self, TermId t, int32_t symbol) except -1:
+        return self.derivatives.derive(self, t, symbol)
+
+    cdef inline TermId step(self, TermId t, int32_t symbol) except -1:
+        return self.steps.step(self, t, symbol)
+
+    cdef inline int ends(self, TermId t, GuardId guard, Ends* out) except -1:
+        return self.endings.ends(self, t, guard, out)
+
+    cdef inline int find_sites(self, TermId t) except -1:
+        return self.first_calls.find_sites(self, t)

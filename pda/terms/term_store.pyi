@@ -1,10 +1,10 @@
 from collections.abc import Sequence
 from typing import final
 
-from stackmask.pda.terms.emptiness import TermSearches
+from stackmask.pda.terms.term_table import TermTable
 
 @final
-class TermStore(TermSearches):
+class TermStore(TermTable):
     """The terms, rules and calls of one automaton. A term is an int: equal terms are one id.
 
     Invariant: append-only; ids stay valid for the life of the store.
@@ -81,6 +81,3 @@ class TermStore(TermSearches):
 
     def dump(self, t: int) -> str:
         """Return the term as text, for goldens and debugging."""
-
-    def dump_set(self, set_id: int) -> str:
-        """Return a byte set as text."""

@@ -1,10 +1,21 @@
-# The tables of hash-consed terms. See term_table.pyx for the algebra.
+# The records of hash-consed terms, and the tables that make equal ones one. See term_store.pyx.
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.memory.store_lock cimport StoreLock
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, Probe
+from stackmask.pda.memory.store_lock cimport StoreLock
+from stackmask.pda.terms.ids cimport (
+    ACTION_KEYED,
+    ACTION_NONE,
+    ACTION_SCOPE,
+    TEST_RULE,
+    CallId,
+    GuardId,
+    MapId,
+    SetId,
+    TermId,
+)
 
 cdef enum Kind:
     K_EMPTY   # the empty language; always term 0
@@ -17,7 +28,7 @@ cdef enum Kind:
     K_REP     # a repeated b to c times; c = -1 without bound
     K_AND     # all of kids[a:a+b]
     K_NOT     # every byte string but those of a
-    K_CALL    # what entry a of the call table calls; c = 1 leaves out the empty string
+    K_CALL    # what entry a of `call_table` calls; c = 1 leaves out the empty string
     K_TOKEN   # one special token of token class a
 
 cdef enum:
@@ -25,7 +36,7 @@ cdef enum:
     EPS = 1
     ANY_BYTE = 0       # guard 0 allows every byte
     NEVER = -1         # nu of a term that may not end here
-    F_BOOL = 1         # contains & or !, so the term may be empty without looking it
+    F_BOOL = 1         # contains & or !, so the term may be empty though it does not look so
     F_CALL = 2         # a call stands in first position
     F_TOKEN = 4        # a special token stands in first position
     F_LOCAL = 8        # can consume a byte or token without calling
@@ -33,28 +44,36 @@ cdef enum:
     F_KEYS = 32        # contains a test of an object key, here or in a rule that it calls
 
 
+cdef enum Live:
+    # whether a term has a string, in so far as that was looked for
+    LIVE_UNKNOWN = 0
+    LIVE = 1
+    DEAD = 2
+
+
 cdef struct Term:
-    # 32 bytes, half a line of the cache: what a step asks of a term is read at once
+    # 32 bytes, half a line of the cache: what a step asks of a term is read at once. `of X`: only X writes it
     uint8_t kind
     uint8_t flags
-    int8_t nu          # guard under which the term may end here, or NEVER
-    int32_t a
+    int8_t nu           # the guard under which the term may end here, or NEVER
+    uint8_t live        # of `Live`; of `Emptiness`
+    int32_t a           # what these three are depends on `kind`
     int32_t b
     int32_t c
-    int32_t map        # the bytes that its first step tells apart, or -1
-    int32_t symbol     # byte or token class whose derivative was asked for first, or -1
-    int32_t derivative  # ... and that derivative; the others are in `derivatives`
-    int32_t calls      # number in `site_lists`, or -1
+    MapId map           # the bytes that its first step tells apart, or -1; of `Derivatives`, as what follows
+    int32_t symbol      # byte or token class whose derivative was asked for first, or -1
+    TermId derivative   # ... and that derivative; `Derivatives` has a table of the others
+    int32_t calls       # its place in `site_lists`, or -1; of `FirstCalls`
 
 
 cdef struct CallSite:
-    int32_t call
-    int32_t guard      # what the next byte must satisfy for the call to start
-    int32_t rest       # the local state after the call returns
+    CallId call
+    GuardId guard       # what the next byte must satisfy for the call to start
+    TermId rest         # the local state after the call returns
 
 
 cdef struct SiteList:
-    int32_t first      # sites[first:first + count]
+    int32_t first       # sites[first:first + count]
     int32_t count
 
 
@@ -66,86 +85,66 @@ cdef struct ClassMap:
 
 
 cdef struct Ends:
-    # guards (as bits) that can be pending when a term ends; after >= 1 symbol, and without any
-    uint64_t consumed
-    uint64_t silent
+    # guards, as bits, that can be pending where a term ends; see `Endings`
+    uint64_t consumed   # after at least one symbol
+    uint64_t silent     # without any
+
+
+cdef struct TimeLimit:
+    double max_seconds          # of one call
+    unsigned long timed_call    # the call that is timed: how often the lock was taken
+    double since                # when it began
 
 
 cdef class TermTable:
     cdef Growing[Term] terms
-    cdef Growing[int32_t] kids
-    cdef Growing[uint8_t] pool
-    cdef Growing[uint64_t] sets          # 4 words per byte set
-    cdef vector[int32_t] guard_sets     # guard id -> byte set id
-    cdef Growing[ClassMap] maps          # 0: all bytes are one class; 1: each byte is a class of its own
-    cdef vector[int32_t] set_map        # byte set -> map
-    cdef Growing[CallSite] sites
-    cdef vector[SiteList] site_lists     # 0: no sites
-    cdef Growing[uint8_t] live           # 0 unknown, 1 live, 2 dead
+    cdef Growing[TermId] kids           # operands of alternatives and intersections
+    cdef Growing[uint8_t] pool          # bytes of literals
+    cdef Growing[uint64_t] sets         # 4 words per byte set
+    cdef vector[SetId] guard_sets       # guard -> its byte set
+    cdef Growing[ClassMap] maps         # 0: all bytes are one class; 1: each byte is a class of its own
+    cdef vector[MapId] set_map          # byte set -> its partition, or -1
     cdef IdTable term_index
     cdef IdTable set_index
     cdef IdTable map_index
-    cdef KeyMap meets                   # map << 32 | map -> their coarsest common refinement
-    cdef KeyMap derivatives             # term << 16 | byte class or token class -> term
-    cdef KeyMap ends_index              # term * 64 + guard -> index in ends_value
-    cdef vector[Ends] ends_value
-    cdef KeyMap rule_ends_index         # rule * 64 + guard -> index in rule_ends_value
-    cdef vector[Ends] rule_ends_value
-    cdef vector[uint64_t] rule_ends_keys
-    cdef bint ends_changed
-    cdef size_t ends_settled            # pairs before this index have their final values
-    cdef int ends_depth
-    cdef dict literals
-    cdef readonly int token_classes
-    cdef int32_t any_text               # the term of every well-formed text, or -1 while there is none
-    cdef KeyMap simple                  # term -> the repetition that it means, or itself
-    cdef KeyMap parts_known             # term << 32 | term -> 1 if the second holds the first
-    cdef KeyMap codes_known             # term -> 1 if it is a prefix code
-    cdef KeyMap textual                 # term -> 1 if it holds well-formed texts only, else 0
+    cdef KeyMap meets                   # partition << 32 | partition -> their coarsest common refinement
+    cdef Growing[CallSite] sites
+    cdef vector[SiteList] site_lists    # 0: no sites
     # the call table
     cdef vector[int32_t] call_rule      # call -> rule, -1 - resolver, or TEST_RULE - test
     cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE, ACTION_KEYED - spec, or an action
-    cdef vector[int32_t] rule_body      # rule -> term
+    cdef vector[TermId] rule_body       # rule -> term
     cdef vector[int32_t] rule_nu        # rule -> nu of its body
     cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position
+    cdef readonly int token_classes
     cdef uint64_t max_terms
-    cdef uint64_t max_explored
     cdef StoreLock lock                 # whose calls are timed, or None
-    cdef double max_seconds
-    cdef unsigned long timed_call
-    cdef double timed_since
+    cdef TimeLimit time_limit
 
     cdef int tick(self) except -1
     cdef size_t nbytes(self) noexcept
-    cdef int32_t add(
-        self,
-        int32_t kind,
-        int32_t a,
-        int32_t b,
-        int32_t c,
-        int32_t nu,
-        int32_t flags,
-        Probe* probe,
+    cdef TermId add(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, Probe* probe
     ) except -1
-    cdef int32_t intern(
+    cdef TermId intern(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
     ) except -1
-    cdef int32_t intern_list(self, int32_t kind, vector[int32_t]& items, int32_t nu, int32_t flags) except -1
-    cdef int32_t intern_set(self, uint64_t* words) except -1
-    cdef int32_t intern_map(self, uint8_t* classes) except -1
-    cdef int32_t map_of_set(self, int32_t set_id) except -1
-    cdef int32_t map_meet(self, int32_t a, int32_t b) except -1
-    cdef int32_t guard_of_set(self, int32_t set_id) except -1
-    cdef int32_t guard_and(self, int32_t g, int32_t h) except -1
-    cdef int32_t guard_or(self, int32_t g, int32_t h) except -1
+    cdef TermId intern_list(self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags) except -1
+    cdef SetId intern_set(self, uint64_t* words) except -1
+    cdef MapId intern_map(self, uint8_t* classes) except -1
+    cdef MapId map_of_set(self, SetId set_id) except -1
+    cdef MapId map_meet(self, MapId a, MapId b) except -1
+    cdef GuardId guard_of_set(self, SetId set_id) except -1
+    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1
+    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1
 
-    cdef inline bint guard_has(self, int32_t guard, int32_t symbol) noexcept:
+    cdef inline bint guard_has(self, GuardId guard, int32_t symbol) noexcept:
         # special tokens satisfy every guard
         if guard == ANY_BYTE or symbol >= TOKENS:
             return True
         return (self.sets[4 * self.guard_sets[guard] + (symbol >> 6)] >> (symbol & 63)) & 1
 
-    cdef inline bint set_has(self, int32_t set_id, int32_t symbol) noexcept:
+    cdef inline bint set_has(self, SetId set_id, int32_t symbol) noexcept:
         if symbol >= TOKENS:
             return False
         return (self.sets[4 * set_id + (symbol >> 6)] >> (symbol & 63)) & 1
@@ -155,10 +154,3 @@ cdef enum:
     TOKENS = 256       # symbols are bytes, and from here on classes of special tokens
     MAP_ONE = 0
     MAP_EACH = 1
-
-
-cdef enum:
-    ACTION_NONE = -1
-    ACTION_SCOPE = -2
-    ACTION_KEYED = -3      # minus the number of the key spec
-    TEST_RULE = -1073741824    # minus the number of the test: such a call only asks the key state

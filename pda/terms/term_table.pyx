@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The tables of terms, byte sets and guards: equal ones are one integer."""
+"""The records of terms, byte sets, partitions of the bytes and guards: equal ones are one integer."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memcmp, memcpy
@@ -28,7 +28,7 @@ cdef enum:
     UNKNOWN = -1
 
 
-cdef int32_t intern_numbered(TermTable table, ClassMap* found) except -1:
+cdef MapId intern_numbered(TermTable table, ClassMap* found) except -1:
     """Return the id of a partition whose classes are numbered in the order of their first bytes."""
     cdef uint64_t eight[32]
     cdef int32_t i, id
@@ -53,31 +53,19 @@ cdef int32_t intern_numbered(TermTable table, ClassMap* found) except -1:
 cdef class TermTable:
     """The tables that terms live in. Invariant: append-only; ids stay valid for the life of the table."""
 
-    def __cinit__(self, uint64_t max_terms=20_000_000, uint64_t max_explored=200_000):
+    def __cinit__(self, uint64_t max_terms=20_000_000, *_args, **_kwargs):
+        cdef SiteList none
+        cdef uint64_t every[4]
+        cdef uint8_t classes[256]
+        cdef int i
         ids_init(&self.term_index)
         ids_init(&self.set_index)
         ids_init(&self.map_index)
         map_init(&self.meets)
-        map_init(&self.textual)
-        map_init(&self.codes_known)
-        map_init(&self.parts_known)
-        map_init(&self.simple)
-        self.any_text = UNKNOWN
-        map_init(&self.derivatives)
-        map_init(&self.ends_index)
-        map_init(&self.rule_ends_index)
         self.max_terms = max_terms
-        self.max_explored = max_explored
-        self.literals = {}
         self.token_classes = 0
-        self.ends_depth = 0
-        self.ends_settled = 0
-        cdef SiteList none
         none.first = none.count = 0
         self.site_lists.push_back(none)
-        cdef uint64_t every[4]
-        cdef uint8_t classes[256]
-        cdef int i
         for i in range(256):
             classes[i] = 0
         self.intern_map(classes)
@@ -94,43 +82,36 @@ cdef class TermTable:
         ids_free(&self.set_index)
         ids_free(&self.map_index)
         map_free(&self.meets)
-        map_free(&self.textual)
-        map_free(&self.codes_known)
-        map_free(&self.parts_known)
-        map_free(&self.simple)
-        map_free(&self.derivatives)
-        map_free(&self.ends_index)
-        map_free(&self.rule_ends_index)
 
     def time_calls(self, StoreLock lock, double max_seconds):
         """Let no call that holds the lock work for more than some seconds (checked now and then)."""
         self.lock = lock
-        self.max_seconds = max_seconds
-        self.timed_call = 0
+        self.time_limit.max_seconds = max_seconds
+        self.time_limit.timed_call = 0
 
     cdef int tick(self) except -1:
-        """Called now and then by what can take long: Ctrl-C, and the time limit of one call."""
+        """Look for Ctrl-C and at the time limit of one call; what can take long asks now and then."""
+        cdef TimeLimit* limit = &self.time_limit
         PyErr_CheckSignals()
         if self.lock is None:
             return 0
-        if self.timed_call != self.lock.takes:
-            self.timed_call = self.lock.takes
-            self.timed_since = monotonic()
-        elif monotonic() - self.timed_since > self.max_seconds:
-            raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
+        if limit.timed_call != self.lock.takes:
+            limit.timed_call = self.lock.takes
+            limit.since = monotonic()
+        elif monotonic() - limit.since > limit.max_seconds:
+            raise BudgetError("max_seconds", limit.max_seconds, "seconds of work in one call")
         return 0
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes the terms take."""
-        cdef size_t held = (sizeof(Term) + 1) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
+        """Return about how many bytes the records take."""
+        cdef size_t held = sizeof(Term) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
         held += sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
-        held += 12 * (self.derivatives.mask + self.meets.mask + self.ends_index.mask)
-        held += 8 * (self.term_index.mask + self.set_index.mask) + 12 * self.sites.size()
-        return held
+        held += 12 * self.meets.mask + 8 * (self.term_index.mask + self.set_index.mask)
+        return held + sizeof(CallSite) * self.sites.size()
 
     # -- interning ---------------------------------------------------------------------------------
 
-    cdef int32_t intern(
+    cdef TermId intern(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
     ) except -1:
         cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>a), <uint32_t>b), <uint32_t>c)
@@ -144,15 +125,8 @@ cdef class TermTable:
             id = ids_next(&self.term_index, &probe)
         return self.add(kind, a, b, c, nu, flags, &probe)
 
-    cdef int32_t add(
-        self,
-        int32_t kind,
-        int32_t a,
-        int32_t b,
-        int32_t c,
-        int32_t nu,
-        int32_t flags,
-        Probe* probe,
+    cdef TermId add(
+        self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, Probe* probe
     ) except -1:
         cdef Term t
         cdef int32_t id = <int32_t>self.terms.size()
@@ -168,12 +142,12 @@ cdef class TermTable:
         t.flags = <uint8_t>flags
         t.map = t.symbol = t.calls = UNKNOWN
         t.derivative = EMPTY
+        t.live = LIVE_UNKNOWN
         self.terms.push_back(t)
-        self.live.push_back(0)
         ids_put(&self.term_index, probe, id)
         return id
 
-    cdef int32_t intern_list(self, int32_t kind, vector[int32_t]& items, int32_t nu, int32_t flags) except -1:
+    cdef TermId intern_list(self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags) except -1:
         cdef uint64_t h = mix(23, kind)
         cdef size_t i, n = items.size()
         cdef int32_t id
@@ -196,7 +170,7 @@ cdef class TermTable:
             self.kids.push_back(items[i])
         return self.add(kind, first, <int32_t>n, 0, nu, flags, &probe)
 
-    cdef int32_t intern_set(self, uint64_t* words) except -1:
+    cdef SetId intern_set(self, uint64_t* words) except -1:
         cdef uint64_t h = mix(mix(mix(mix(29, words[0]), words[1]), words[2]), words[3])
         cdef Probe probe = ids_probe(&self.set_index, h)
         cdef int32_t id = ids_next(&self.set_index, &probe)
@@ -218,8 +192,8 @@ cdef class TermTable:
 
     # -- byte classes ------------------------------------------------------------------------------
 
-    cdef int32_t intern_map(self, uint8_t* classes) except -1:
-        """Return the id of a partition; the classes are numbered anew, in the order of their first bytes."""
+    cdef MapId intern_map(self, uint8_t* classes) except -1:
+        """Return the id of a partition, with its classes numbered in the order of their first bytes."""
         cdef ClassMap found
         cdef int32_t number[256]
         cdef int32_t i
@@ -234,7 +208,7 @@ cdef class TermTable:
             found.of[i] = <uint8_t>number[classes[i]]
         return intern_numbered(self, &found)
 
-    cdef int32_t map_of_set(self, int32_t set_id) except -1:
+    cdef MapId map_of_set(self, SetId set_id) except -1:
         cdef uint8_t classes[256]
         cdef int i
         if self.set_map[set_id] < 0:
@@ -243,7 +217,7 @@ cdef class TermTable:
             self.set_map[set_id] = self.intern_map(classes)
         return self.set_map[set_id]
 
-    cdef int32_t map_meet(self, int32_t a, int32_t b) except -1:
+    cdef MapId map_meet(self, MapId a, MapId b) except -1:
         """Return the coarsest partition that refines both."""
         cdef uint64_t key
         cdef int32_t found, i, width, pair
@@ -262,7 +236,7 @@ cdef class TermTable:
         found = map_get(index, key)
         if found != NO_VALUE:
             return found
-        # pairs of classes are numbered densely: few lines of memory for few classes
+        # pairs of classes are numbered densely: where there are few, little memory is touched
         x = &self.maps[a]
         y = &self.maps[b]
         width = y.count
@@ -292,7 +266,7 @@ cdef class TermTable:
 
     # -- guards ------------------------------------------------------------------------------------
 
-    cdef int32_t guard_of_set(self, int32_t set_id) except -1:
+    cdef GuardId guard_of_set(self, SetId set_id) except -1:
         cdef size_t i
         for i in range(self.guard_sets.size()):
             if self.guard_sets[i] == set_id:
@@ -303,7 +277,7 @@ cdef class TermTable:
         self.guard_sets.push_back(set_id)
         return <int32_t>(self.guard_sets.size() - 1)
 
-    cdef int32_t guard_and(self, int32_t g, int32_t h) except -1:
+    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1:
         cdef uint64_t words[4]
         cdef int i
         if g == ANY_BYTE or g == h:
@@ -314,7 +288,7 @@ cdef class TermTable:
             words[i] = self.sets[4 * self.guard_sets[g] + i] & self.sets[4 * self.guard_sets[h] + i]
         return self.guard_of_set(self.intern_set(words))
 
-    cdef int32_t guard_or(self, int32_t g, int32_t h) except -1:
+    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1:
         cdef uint64_t words[4]
         cdef int i
         if g == ANY_BYTE or h == ANY_BYTE:

@@ -13,7 +13,7 @@ byte at few places, which are found from there upwards. Of the most frequent let
 cimport cython
 from libcpp.unordered_map cimport unordered_map
 
-from stackmask.pda.vocabulary.subtree_summary cimport UTF8_STATES, utf8_step, utf8_steps
+from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_step, utf8_steps
 from stackmask.pda.memory.checked_vectors cimport enter, look_up
 
 cdef enum:

@@ -1,5 +1,5 @@
 # What the texts below the nodes of a trie are made of. See subtree_summary.pyx.
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint16_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 from libcpp.vector cimport vector
 
 
@@ -12,12 +12,6 @@ cdef struct Below:
     int32_t height          # from the node to the end of the token with the most; a part of one counts
 
 
-cdef enum:
-    UTF8_STATES = 8
-
-
-cdef const int8_t* utf8_steps() noexcept nogil
-cdef int32_t utf8_step(int32_t state, uint8_t byte) noexcept nogil
 cdef int look_below(
     int32_t nodes,
     const int32_t* parent,

@@ -6,53 +6,11 @@ Where that is all of one kind, tokens need not be looked at one by one: see ``ru
 
 from libc.stdint cimport int8_t
 
+from stackmask.pda.text.utf8 cimport utf8_step
+
 cdef enum:
     WORTH_A_LOOK = 4        # nodes; what is below smaller subtrees is not kept
     MANY_CHARACTERS = 0xFFFF
-
-
-cdef int32_t utf8_step(int32_t state, uint8_t byte) noexcept nogil:
-    """Return the state after a byte, or -1; 0 is between characters, others are what may still come."""
-    if state == 0:
-        if byte < 0x80:
-            return 0
-        if byte < 0xC2 or byte > 0xF4:
-            return -1
-        if byte < 0xE0:
-            return 1
-        if byte < 0xF0:
-            return 4 if byte == 0xE0 else 5 if byte == 0xED else 2
-        return 6 if byte == 0xF0 else 7 if byte == 0xF4 else 3
-    if byte < 0x80 or byte > 0xBF:
-        return -1
-    if state <= 3:
-        return state - 1
-    if state == 4:
-        return 1 if byte >= 0xA0 else -1
-    if state == 5:
-        return 1 if byte < 0xA0 else -1
-    if state == 6:
-        return 2 if byte >= 0x90 else -1
-    return 2 if byte < 0x90 else -1
-
-
-cdef int8_t[2048] STEPS      # utf8_step by state and byte
-
-
-cdef int make_steps() except -1:
-    cdef int32_t state, byte
-    for state in range(UTF8_STATES):
-        for byte in range(256):
-            STEPS[256 * state + byte] = <int8_t>utf8_step(state, <uint8_t>byte)
-    return 0
-
-
-make_steps()
-
-
-cdef const int8_t* utf8_steps() noexcept nogil:
-    """Return ``utf8_step`` as a table: [256 * state + byte]."""
-    return STEPS
 
 
 cdef int look_below(

@@ -26,8 +26,17 @@ from stackmask.pda.terms.term_table cimport (
     Term,
 )
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, MORE_TEXTS, TEST_SLOT
-from stackmask.pda.masks.arena cimport NO_FILTER, NO_PENDING, NO_RUN, NO_TOKENS, Group, Include, Mask, leads_nowhere
-from stackmask.pda.ahead.reachable_states cimport ACTION_BACK
+from stackmask.pda.masks.arena cimport (
+    NO_FILTER,
+    NO_PENDING,
+    NO_RUN,
+    NO_TOKENS,
+    Group,
+    Include,
+    Mask,
+    leads_nowhere,
+)
+from stackmask.pda.terms.ids cimport ACTION_BACK
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.masks.walk.known_stack_walks cimport NOT_JOINT
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE

@@ -20,7 +20,8 @@ from libc.stdint cimport int8_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 
-from stackmask.pda.vocabulary.subtree_summary cimport UTF8_STATES, Below, utf8_steps
+from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_steps
+from stackmask.pda.vocabulary.subtree_summary cimport Below
 from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_BOOL, F_IMPURE, ClassMap
 from stackmask.pda.vocabulary.character_groups cimport Kinds, may_be
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes

@@ -12,7 +12,8 @@ from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
 from stackmask.pda.masks.part cimport MaskContext, MaskPart
-from stackmask.pda.vocabulary.subtree_summary cimport Below, utf8_step
+from stackmask.pda.text.utf8 cimport utf8_step
+from stackmask.pda.vocabulary.subtree_summary cimport Below
 from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN, Config, Member
 from stackmask.pda.terms.term_table cimport ANY_BYTE
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes

@@ -1,0 +1,285 @@
+# distutils: language = c++
+"""Terms of expressions.
+
+What holds no reference is *pure*: its term is remembered under the object itself, as front ends share such
+objects between grammars.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, int64_t
+from libcpp.vector cimport vector
+
+from stackmask.grammar.ir.expressions cimport (
+    BYTES,
+    CAPTURE,
+    CHARS,
+    CHOICE,
+    COMPLEMENT,
+    FOLLOW,
+    INTERSECTION,
+    KEY_TEST,
+    KEYED,
+    LITERAL,
+    REFERENCE,
+    REPEAT,
+    RESTRICTS,
+    SCOPE,
+    SEQUENCE,
+    SLOT,
+    TOKEN,
+    ByteClass,
+    Capture,
+    CharClass,
+    Choice,
+    Dynamic,
+    Expression,
+    Keyed,
+    KeyTest,
+    Literal,
+    NotFollowedBy,
+    Repeat,
+    RuleRef,
+    Sequence,
+    Slot,
+    item_of,
+    items_of,
+)
+from stackmask.pda.lowering.rule_facts cimport MAX_DEPTH, next_number
+from stackmask.pda.terms.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE, TEST_RULE, TermId
+from stackmask.pda.terms.literal_trie cimport literal_trie
+from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_IMPURE, K_GUARD, K_SEQ
+
+from stackmask.grammar import ir
+from stackmask.pda.errors import BudgetError
+from stackmask.pda.terms.character_classes import class_term
+
+TEST_KINDS = ("close", "continue", "undeclared")  # then the slots
+cdef object ALL_BYTES = (1 << 256) - 1
+cdef Expression ANY_TEXT = ir.ANY_TEXT
+
+
+@cython.final
+cdef class TermMaker:
+    """Makes the terms of the expressions of one grammar. Owner: its lowering.
+
+    What expressions refer to must have its number in the facts; what they use of the shared tables is noted
+    there.
+    """
+
+    def __cinit__(self, tables, RuleFacts rules not None):
+        self.tables = tables
+        self.tag = tables.tag
+        self.terms = tables.terms
+        self.semantics = tables.semantics
+        self.pure = tables.pure
+        self.calls = tables.calls
+        self.rules = rules
+        self.known = {}
+        self.run_number = next_number()
+
+    cdef TermId term(self, Expression expr) except -1:
+        """Return the term of an expression.
+
+        A pure node knows its term in the newest tables that asked; older tables look it up.
+        """
+        cdef TermId made
+        if not expr.flags:
+            if self.tag and expr.owner == self.tag:
+                return expr.term
+            if expr.kind == LITERAL:
+                made = self.terms.literal((<Literal>expr).data)
+            elif self.tag <= expr.owner or not self.tag:
+                found = self.pure.get(id(expr))
+                if found is not None:
+                    return found[1]
+                made = self.make(expr)
+                if self.terms.terms[made].flags & F_IMPURE:
+                    return made
+                self.pure[id(expr)] = (expr, made)
+                return made
+            else:
+                made = self.make(expr)
+                if self.terms.terms[made].flags & F_IMPURE:
+                    return made
+            if self.tag > expr.owner:
+                expr.term = made
+                expr.owner = self.tag
+            return made
+        if expr.lowered_by == self.run_number:
+            return expr.term_here
+        made = self.make(expr)
+        if expr.kind <= REFERENCE:
+            expr.term_here = made
+            expr.lowered_by = self.run_number
+        return made
+
+    cdef TermId make(self, Expression expr) except -1:
+        """Make the term of an expression that is not known yet."""
+        cdef TermId made = EPS
+        cdef vector[TermId] kids
+        cdef tuple items
+        cdef Py_ssize_t i
+        cdef int kind = expr.kind
+        if expr.depth > MAX_DEPTH:
+            raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
+        if kind == CHARS:
+            found = self.tables.characters.get((<CharClass>expr).ranges)
+            if found is None:
+                found = class_term(self.terms, (<CharClass>expr).ranges)
+                self.tables.characters[(<CharClass>expr).ranges] = found
+            return found
+        if kind == BYTES:
+            return self.terms.byte_set((<ByteClass>expr).mask)
+        if kind == SEQUENCE:
+            items = (<Sequence>expr).items
+            for i in range(len(items) - 1, -1, -1):
+                made = self.before(<Expression?>items[i], made)
+            return made
+        if kind == CHOICE:
+            return self.choice((<Choice>expr).items)
+        if kind == REPEAT:
+            found = (<Repeat>expr).max
+            return self.terms.mk_rep(
+                self.term(item_of(expr)), (<Repeat>expr).min, -1 if found is None else <int32_t>found
+            )
+        if kind == INTERSECTION:
+            for item in items_of(expr):
+                kids.push_back(self.regular(item))
+            return self.terms.make.mk_and(self.terms, kids)
+        if kind == COMPLEMENT:
+            self.terms.make.any_text = self.term(ANY_TEXT)
+            kids.push_back(self.terms.make.any_text)
+            kids.push_back(self.terms.make.mk_not(self.terms, self.regular(item_of(expr))))
+            return self.terms.make.mk_and(self.terms, kids)
+        if kind == REFERENCE:
+            return self.reference((<RuleRef>expr).name, ACTION_NONE, (<RuleRef>expr).nonempty)
+        if kind == TOKEN:
+            ids, number = self.tables.resolve_tokens(expr)
+            self.rules.token_classes[ids] = number
+            return self.terms.token(number)
+        if kind == FOLLOW:
+            return self.terms.guard(ALL_BYTES & ~(<NotFollowedBy>expr).mask)
+        if kind == CAPTURE:
+            self.rules.stacked |= (<Capture>expr).action == "push"
+            action = self.action_number((<Capture>expr).action)
+            return self.reference(self.rules.callee(item_of(expr)), action, True)
+        if kind == SCOPE or kind == KEYED:
+            nonempty = item_of(expr).kind == REFERENCE and (<RuleRef>item_of(expr)).nonempty
+            if kind == SCOPE:
+                return self.reference(self.rules.callee(item_of(expr)), ACTION_SCOPE, nonempty)
+            spec = self.spec_number((<Keyed>expr).spec)
+            rule = self.rules.numbers[self.rules.callee(item_of(expr))]
+            return self.terms.call(self.call(rule, ACTION_KEYED - spec), nonempty)
+        if kind == SLOT:
+            return self.test(len(TEST_KINDS) + (<Slot>expr).index)
+        if kind == KEY_TEST:
+            return self.test(TEST_KINDS.index((<KeyTest>expr).test_kind))
+        resolver = (<Dynamic?>expr).resolver
+        self.rules.stacked |= resolver == "top"
+        return self.terms.call(self.call(-1 - self.semantics.add_resolver(resolver), ACTION_NONE))
+
+    cdef TermId regular(self, Expression expr) except -1:
+        """Return the term of an operand of `&` or `!`. Raises: ValueError if it is not regular."""
+        cdef TermId made = self.term(expr)
+        if self.terms.terms[made].flags & F_IMPURE:
+            raise ValueError("`&` and `!` need regular terms")
+        return made
+
+    cdef TermId before(self, Expression expr, TermId after) except -1:
+        """Return the term of an expression and then ``after``.
+
+        Sequences lean to the right: what is in front of ``after`` is made anew for it, item by item. So no
+        term of a sequence alone, such as a name, is made first. Restrictions apply first to what follows
+        within their sequence, so those are.
+        """
+        cdef tuple items
+        cdef Expression item
+        cdef Py_ssize_t i
+        if expr.kind == SEQUENCE and not expr.flags & RESTRICTS:
+            if after == EPS:  # as it would be alone: what several sequences end with is made once
+                return self.term(expr)
+            items = (<Sequence>expr).items
+            for i in range(len(items) - 1, -1, -1):
+                item = <Expression?>items[i]
+                if item.kind != SEQUENCE and not item.flags and item.owner == self.tag and self.tag:
+                    after = self.joined(item.term, after)  # a character of a name, mostly
+                else:
+                    after = self.before(item, after)
+            return after
+        return self.joined(self.term(expr), after)
+
+    cdef inline TermId joined(self, TermId made, TermId after) except -1:
+        """Return the term ``made`` and then ``after``."""
+        cdef int32_t kind = self.terms.terms[made].kind
+        if kind == K_SEQ or kind == K_GUARD or made == EMPTY or made == EPS or after == EMPTY or after == EPS:
+            return self.terms.mk_seq(made, after)
+        return self.terms.make.intern_seq(self.terms, made, after)
+
+    cdef TermId choice(self, tuple items) except -1:
+        """Return the term of alternatives; those that begin with literals share their prefixes."""
+        cdef dict literals = {}
+        cdef list others = []
+        cdef Py_ssize_t n, size, i
+        cdef TermId tail
+        cdef vector[TermId] kids
+        cdef Expression item
+        cdef tuple parts
+        cdef bytes data
+        for i in range(len(items)):
+            item = <Expression?>items[i]
+            if item.kind == LITERAL:
+                literals.setdefault((<Literal>item).data, []).append(EPS)
+                continue
+            parts = (<Sequence>item).items if item.kind == SEQUENCE else ()
+            if parts and (<Expression>parts[0]).kind == LITERAL:
+                data = (<Literal>parts[0]).data
+                n = 1
+                size = len(parts)
+                while n < size and (<Expression>parts[n]).kind == LITERAL:
+                    data += (<Literal>parts[n]).data
+                    n += 1
+                tail = EPS
+                while size > n:
+                    size -= 1
+                    tail = self.before(<Expression>parts[size], tail)
+                literals.setdefault(data, []).append(tail)
+            else:
+                others.append(self.term(item))
+        if literals:
+            kids.push_back(literal_trie(self.terms, literals))
+        for made in others:
+            kids.push_back(made)
+        return self.terms.make.mk_alt(self.terms, kids, 0)
+
+    cdef TermId reference(self, object name, int32_t action, bint nonempty) except -1:
+        """Return the term that calls a rule, by name."""
+        cdef CallId call = self.call(self.rules.numbers[name], action)
+        return self.terms.call(call, nonempty, name in self.rules.keyed)
+
+    cdef SpecId spec_number(self, object spec) except -1:
+        """Return the number of what the keys of an object must satisfy. The same one is looked up once."""
+        cdef object key = <Py_ssize_t><void*>spec
+        cdef object found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.semantics.keys.add_spec(spec)
+        return found
+
+    cdef ActionId action_number(self, object action) except -1:
+        """Return the number of what a capture does. The same one is looked up once."""
+        cdef object key = <Py_ssize_t><void*>action
+        cdef object found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.semantics.add_action(action)
+        return found
+
+    cdef TermId test(self, int32_t number) except -1:
+        """Return the term that asks the key state: a call that ends where it begins."""
+        return self.terms.call(self.call(TEST_RULE - number, ACTION_NONE), False, True)
+
+    cdef CallId call(self, int32_t rule, int32_t action) except -1:
+        """Return the number of a call, one for all calls with this rule and action."""
+        cdef object key = rule * (<int64_t>1 << 32) + action
+        cdef object found = self.calls.get(key)
+        if found is None:
+            found = self.calls[key] = self.terms.add_call(rule, action)
+        return found

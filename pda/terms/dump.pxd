@@ -1,0 +1,6 @@
+from stackmask.pda.terms.ids cimport SetId, TermId
+from stackmask.pda.terms.term_table cimport TermTable
+
+
+cdef str dump_term(TermTable table, TermId t)
+cdef str dump_set(TermTable table, SetId set_id)

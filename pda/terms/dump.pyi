@@ -1,0 +1,1 @@
+"""Terms as text, for Cython; nothing of it is visible from Python."""

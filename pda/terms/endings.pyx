@@ -1,0 +1,230 @@
+# distutils: language = c++
+"""How terms can end: which guards may be pending there.
+
+A guard is pending where a term ends after it, with no symbol between: what follows the term must satisfy it.
+"""
+
+cimport cython
+from libc.stdint cimport int32_t, uint64_t
+
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.terms.term_table cimport (
+    EMPTY,
+    K_ALT,
+    K_AND,
+    K_CALL,
+    K_EPS,
+    K_GUARD,
+    K_LIT,
+    K_NOT,
+    K_REP,
+    K_SEQ,
+    K_SET,
+    K_TOKEN,
+    TEST_RULE,
+    Term,
+)
+
+
+@cython.final
+cdef class Endings:
+    """The ends of the terms and rules of one table; each call is handed it. Owner: the store of the terms."""
+
+    def __cinit__(self, Constructors make not None, Steps steps not None):
+        self.make = make
+        self.steps = steps
+        self.solving = False
+        self.final = 0
+        map_init(&self.index)
+        map_init(&self.rule_index)
+
+    def __dealloc__(self):
+        map_free(&self.index)
+        map_free(&self.rule_index)
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes are taken beside the table."""
+        cdef size_t pairs = self.found.size() + self.rule_found.size()
+        cdef size_t held = 12 * (self.index.mask + self.rule_index.mask) + sizeof(Ends) * pairs
+        return held + 8 * self.rule_keys.size()
+
+    cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1:
+        """Give the guards that can be pending when t ends, if the next byte must satisfy ``guard``."""
+        cdef uint64_t key = (<uint64_t>t << 6) | <uint64_t>guard
+        cdef int32_t at = map_get(&self.index, key)
+        if at != NO_VALUE:
+            out[0] = self.found[at]
+            return 0
+        self.ends_of(table, t, guard, out)
+        map_put(&self.index, key, <int32_t>self.found.size())
+        self.found.push_back(out[0])
+        return 0
+
+    cdef int ends_of(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1:
+        """Find the guards that can be pending at the end of a term that starts under a guard."""
+        cdef Ends part
+        cdef uint64_t consumed = 0, silent = <uint64_t>1 << guard, next_silent, from_consumed
+        cdef GuardId g
+        cdef TermId first
+        # go along the sequence with the two sets of guards that can be pending so far
+        while True:
+            first = table.terms[t].a if table.terms[t].kind == K_SEQ else t
+            next_silent = 0
+            from_consumed = 0
+            for g in range(<int32_t>table.guard_sets.size()):
+                if not ((consumed | silent) >> g) & 1:
+                    continue
+                if first == t:
+                    self.ends_of_item(table, first, g, &part)
+                else:
+                    self.ends(table, first, g, &part)
+                if (consumed >> g) & 1:
+                    from_consumed |= part.consumed | part.silent
+                if (silent >> g) & 1:
+                    from_consumed |= part.consumed
+                    next_silent |= part.silent
+            consumed = from_consumed
+            silent = next_silent
+            if first == t:
+                break
+            t = table.terms[t].b
+        out.consumed = consumed
+        out.silent = silent
+        return 0
+
+    cdef int ends_of_item(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1:
+        """Find the same for a term that is no sequence."""
+        cdef Term u = table.terms[t]
+        cdef Ends part
+        cdef int32_t k
+        cdef int symbol
+        out.consumed = 0
+        out.silent = 0
+        if u.kind == K_EPS:
+            out.silent = <uint64_t>1 << guard
+        elif u.kind == K_GUARD:
+            out.silent = <uint64_t>1 << table.guard_and(guard, u.a)
+        elif u.kind == K_TOKEN:
+            out.consumed = 1
+        elif u.kind == K_SET or u.kind == K_LIT:
+            if self.make.guard_first(table, guard, t) != EMPTY:
+                out.consumed = 1
+        elif u.kind == K_AND or u.kind == K_NOT:
+            for symbol in range(256):
+                if table.guard_has(guard, symbol) and self.steps.step(table, t, symbol) != EMPTY:
+                    out.consumed = 1
+                    break
+            if u.nu >= 0:
+                out.silent = <uint64_t>1 << guard
+        elif u.kind == K_ALT:
+            for k in range(u.b):
+                self.ends(table, table.kids[u.a + k], guard, &part)
+                out.consumed |= part.consumed
+                out.silent |= part.silent
+        elif u.kind == K_CALL:
+            if table.call_rule[u.a] <= TEST_RULE:
+                out.silent = <uint64_t>1 << guard
+            elif table.call_rule[u.a] < 0:
+                out.consumed = 1
+            else:
+                self.rule_ends(table, table.call_rule[u.a], guard, out)
+            if u.c:
+                out.silent = 0
+        elif u.kind == K_REP:
+            self.ends_of_repeat(table, u, guard, out)
+        return 0
+
+    cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except -1:
+        """Find the same for a repetition; ``out`` is empty so far."""
+        cdef Ends part
+        cdef uint64_t current_c, current_s, before_c, before_s
+        cdef int32_t count
+        cdef GuardId g
+        # after i iterations the pending guards are (current_c, current_s); stop when they repeat
+        current_c = 0
+        current_s = <uint64_t>1 << guard
+        count = 0
+        while True:
+            if count >= u.b:
+                before_c = out.consumed
+                before_s = out.silent
+                out.consumed |= current_c
+                out.silent |= current_s
+                if count > u.b and before_c == out.consumed and before_s == out.silent:
+                    break
+            if u.c >= 0 and count >= u.c:
+                break
+            before_c = current_c
+            before_s = current_s
+            current_c = 0
+            current_s = 0
+            for g in range(<int32_t>table.guard_sets.size()):
+                if ((before_c | before_s) >> g) & 1:
+                    self.ends(table, u.a, g, &part)
+                    if (before_c >> g) & 1:
+                        current_c |= part.consumed | part.silent
+                    if (before_s >> g) & 1:
+                        current_c |= part.consumed
+                        current_s |= part.silent
+            count += 1
+            if current_c == before_c and current_s == before_s and count < u.b:
+                count = u.b
+            if not current_c and not current_s:
+                break
+        return 0
+
+    cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except -1:
+        """Give the same for a rule: the least fixpoint over the rules, extended for each new (rule, guard).
+
+        What an earlier call has found is final, as it depends on nothing newer: each call goes over its own
+        pairs alone.
+        """
+        cdef uint64_t key = (<uint64_t>rule << 6) | <uint64_t>guard
+        cdef int32_t at = map_get(&self.rule_index, key)
+        cdef Ends now
+        cdef size_t i
+        if at == NO_VALUE:
+            now.consumed = 0
+            now.silent = 0
+            at = <int32_t>self.rule_found.size()
+            map_put(&self.rule_index, key, at)
+            self.rule_found.push_back(now)
+            self.rule_keys.push_back(key)
+            self.changed = True
+        if self.solving or <size_t>at < self.final:
+            out[0] = self.rule_found[at]
+            return 0
+        self.solving = 1
+        self.changed = True
+        try:
+            while self.changed:
+                self.changed = False
+                i = self.final
+                while i < self.rule_keys.size():
+                    key = self.rule_keys[i]
+                    self.forget()
+                    self.ends(table, table.rule_body[key >> 6], key & 63, &now)
+                    if (
+                        now.consumed != self.rule_found[i].consumed
+                        or now.silent != self.rule_found[i].silent
+                    ):
+                        self.rule_found[i] = now
+                        self.changed = True
+                    i += 1
+            self.final = self.rule_keys.size()
+        finally:
+            # an interrupted call leaves pairs that are not final; the next one goes over them again
+            self.solving = 0
+            self.forget()
+        out[0] = self.rule_found[at]
+        return 0
+
+    cdef int forget(self) except -1:
+        """Drop what is remembered of terms: it holds for one round. Cost: that of the round."""
+        self.found.clear()
+        if self.index.mask > 8 * self.index.count + 64:
+            map_free(&self.index)
+            map_init(&self.index)
+        else:
+            map_clear(&self.index)
+        return 0

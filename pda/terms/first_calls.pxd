@@ -1,0 +1,14 @@
+from libcpp.vector cimport vector
+
+from stackmask.pda.terms.constructors cimport Constructors
+from stackmask.pda.terms.ids cimport GuardId, TermId
+from stackmask.pda.terms.term_table cimport CallSite, TermTable
+
+
+cdef class FirstCalls:
+    cdef Constructors make
+
+    cdef int find_sites(self, TermTable table, TermId t) except -1
+    cdef int collect_sites(
+        self, TermTable table, TermId t, GuardId guard, TermId rest, vector[CallSite]& out
+    ) except -1

@@ -1,0 +1,91 @@
+# distutils: language = c++
+"""The rules that a state may call before it reads anything."""
+
+cimport cython
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.terms.term_table cimport (
+    ANY_BYTE,
+    EMPTY,
+    EPS,
+    F_CALL,
+    K_ALT,
+    K_CALL,
+    K_REP,
+    K_SEQ,
+    SiteList,
+    Term,
+)
+
+
+@cython.final
+cdef class FirstCalls:
+    """Finds the calls in first position of the terms of one table; each call is handed it.
+
+    Owner: the store of the terms.
+    """
+
+    def __cinit__(self, Constructors make not None):
+        self.make = make
+
+    cdef int find_sites(self, TermTable table, TermId t) except -1:
+        """Find the calls that may start here, once: they are then in site_lists[terms[t].calls]."""
+        cdef vector[CallSite] found
+        cdef SiteList entry
+        cdef size_t i
+        if table.terms[t].calls >= 0:
+            return 0
+        if table.terms[t].flags & F_CALL:
+            self.collect_sites(table, t, ANY_BYTE, EPS, found)
+        if found.empty():
+            table.terms[t].calls = 0
+            return 0
+        entry.first = <int32_t>table.sites.size()
+        entry.count = <int32_t>found.size()
+        for i in range(found.size()):
+            table.sites.push_back(found[i])
+        table.terms[t].calls = <int32_t>table.site_lists.size()
+        table.site_lists.push_back(entry)
+        return 0
+
+    cdef int collect_sites(
+        self, TermTable table, TermId t, GuardId guard, TermId rest, vector[CallSite]& out
+    ) except -1:
+        """Append the calls in first position of a term, with the guard before and what follows each."""
+        cdef Term u
+        cdef CallSite site
+        cdef TermId tail
+        cdef int32_t k, nu, high
+        while table.terms[t].kind == K_SEQ:
+            u = table.terms[t]
+            if table.terms[u.a].flags & F_CALL:
+                self.collect_sites(table, u.a, guard, self.make.mk_seq(table, u.b, rest), out)
+            nu = table.terms[u.a].nu
+            if nu < 0:
+                return 0
+            guard = table.guard_and(guard, nu)
+            t = u.b
+        u = table.terms[t]
+        if not u.flags & F_CALL:
+            return 0
+        if u.kind == K_CALL:
+            if rest != EMPTY:
+                site.call = u.a
+                site.guard = guard
+                site.rest = rest
+                out.push_back(site)
+        elif u.kind == K_ALT:
+            for k in range(u.b):
+                self.collect_sites(table, table.kids[u.a + k], guard, rest, out)
+        elif u.kind == K_REP:
+            high = u.c if u.c < 0 else u.c - 1
+            tail = self.make.mk_rep(table, u.a, u.b - 1 if u.b > 0 else 0, high)
+            self.collect_sites(table, u.a, guard, self.make.mk_seq(table, tail, rest), out)
+            nu = table.terms[u.a].nu
+            if nu > 0 and u.b > 1:
+                # earlier iterations may be empty, under their guard
+                tail = self.make.mk_rep(table, u.a, 0, high)
+                guard = table.guard_and(guard, nu)
+                self.collect_sites(table, u.a, guard, self.make.mk_seq(table, tail, rest), out)
+        return 0

@@ -1,0 +1,42 @@
+# What integers name: an id is an index of one table, and never stands for one of another.
+#
+# A debug build checks it (see ids.h): there each name is a type of its own, and mixing two does not compile.
+# Where a number really is both, write `<TermId><int32_t>number`. Vectors are of one id: `vector[TermId]`.
+from libc.stdint cimport int32_t
+
+cdef extern from "ids.h" nogil:
+    # terms
+    ctypedef int32_t TermId         # a term: a local state of the automaton
+    ctypedef int32_t SetId          # a set of bytes
+    ctypedef int32_t GuardId        # a set of allowed next bytes
+    ctypedef int32_t MapId          # a partition of the bytes
+    ctypedef int32_t CallId         # an entry of the call table
+    ctypedef int32_t RuleId         # a rule
+    # context
+    ctypedef int32_t SemId          # a semantic state
+    ctypedef int32_t ValueId        # the value of one: an object of Python, or a link of a stack
+    ctypedef int32_t TextId         # a captured text
+    ctypedef int32_t ActionId       # what a capture does when it ends
+    ctypedef int32_t ResolverId     # what says which term a dynamic rule is
+    ctypedef int32_t KeysId         # a key state: which keys an object has so far
+    ctypedef int32_t SpecId         # what the keys of an object must satisfy
+    # stack
+    ctypedef int32_t FrameId        # a frame of the graph-structured stack
+    ctypedef int32_t ConfigId       # a configuration
+    # vocabulary
+    ctypedef int32_t TokenId        # a token
+    ctypedef int32_t NodeId         # a node of the trie of tokens
+    ctypedef int32_t GroupId        # a group of characters
+    # masks
+    ctypedef int32_t MaskId         # the tokens that a local state allows
+    ctypedef int32_t RowId          # a bitmask over the vocabulary
+
+
+cdef enum:
+    # what happens when a call returns, where it is not an action of a capture (an ActionId)
+    ACTION_NONE = -1            # nothing
+    ACTION_SCOPE = -2           # the semantic state of the caller comes back
+    ACTION_KEYED = -3           # likewise, for an object with keys; minus the number of the key spec
+    ACTION_BACK = -2147483647   # only the keys of the caller come back; in frames of a search ahead
+    # in place of the rule of a call
+    TEST_RULE = -1073741824     # minus the number of the test: such a call only asks the key state

@@ -1,0 +1,56 @@
+# distutils: language = c++
+"""Steps from state to state: derivatives without what has no string, in few words."""
+
+cimport cython
+from libc.stdint cimport int32_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_BOOL, K_ALT, K_SEQ, Term
+
+
+@cython.final
+cdef class Steps:
+    """The steps between the terms of one table; each call is handed it. Owner: the store of the terms."""
+
+    def __cinit__(
+        self,
+        Constructors make not None,
+        Derivatives derivatives not None,
+        Emptiness emptiness not None,
+        Simplifier simplifier not None,
+    ):
+        self.make = make
+        self.derivatives = derivatives
+        self.emptiness = emptiness
+        self.simplifier = simplifier
+
+    cdef TermId step(self, TermTable table, TermId t, int32_t symbol) except -1:
+        """Return the derivative of a state, EMPTY where no string remains. Cost: a look-up once known."""
+        cdef TermId d = self.derivatives.derive(table, t, symbol), first, simple
+        if table.terms[d].flags & F_BOOL:
+            d = self.prune(table, d)
+        # where a search has found what it wanted, all that is left to say is "any text"
+        first = table.terms[d].a if table.terms[d].kind == K_SEQ else d
+        if table.terms[first].kind >= K_SEQ and table.terms[first].nu == ANY_BYTE:
+            simple = self.simplifier.simplified(table, first)
+            if simple != first:
+                if table.terms[d].kind == K_SEQ:
+                    simple = self.make.mk_seq(table, simple, table.terms[d].b)
+                d = simple
+        return d
+
+    cdef TermId prune(self, TermTable table, TermId t) except -1:
+        """Leave out the alternatives that have no string."""
+        cdef Term u = table.terms[t]
+        cdef vector[TermId] items
+        cdef int32_t k
+        if not self.emptiness.is_live(table, t):
+            return EMPTY
+        if u.kind != K_ALT:
+            return t
+        for k in range(u.b):
+            if self.emptiness.is_live(table, table.kids[u.a + k]):
+                items.push_back(table.kids[u.a + k])
+        if <int32_t>items.size() == u.b:
+            return t
+        return self.make.mk_alt(table, items, 0)
