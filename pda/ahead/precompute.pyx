@@ -54,7 +54,7 @@ cdef class Precomputation:
         self.next = self.expanded = 0
         self.walks_before = self.first_walk = masks.walks
         self.nodes_before = masks.visited_nodes
-        self.steps_before = masks.space.computed
+        self.steps_before = masks.space.steps_computed()
         self.epoch = masks.epoch
         self.walks = self.visits_done = self.passes = 0
         self.stopped = None
@@ -129,7 +129,7 @@ cdef class Precomputation:
         return <int64_t>(
             masks.walks - self.first_walk
             + nodes // NODES_OF_A_WALK
-            + (masks.space.computed - self.steps_before) // STEPS_OF_A_WALK
+            + (masks.space.steps_computed() - self.steps_before) // STEPS_OF_A_WALK
         )
 
     cdef bint fits(self) except -1:
