@@ -10,7 +10,7 @@ from stackmask.runtime.fsm.dfa cimport NO_STATE
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, open_rows, row_of
 from stackmask.runtime.matching.matcher cimport as_id
-from stackmask.runtime.matching.token_history cimport TokenHistory
+from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 from operator import index
 

@@ -19,18 +19,15 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder
 
 if TYPE_CHECKING:
-    from stackmask.pda.forced.forced_text import ForcedRuns
     from stackmask.pda.vocabulary.token_bytes import TokenBytes
-    from stackmask.runtime.fsm.runs import FsmRuns
-    from stackmask.runtime.matching.matcher import Matcher
-    from stackmask.runtime.matching.token_history import TokenHistory
+    from stackmask.runtime.jump_forward.token_history import TokenHistory
 
 BRANCH, TOKEN, FINAL = 0, 1, 2  # what comes behind a run
 
@@ -84,13 +81,41 @@ class Written(NamedTuple):
     ]  # one more than ids; the first is -1 where the tokenizer has put a blank before the text
 
 
+class ForcedText(Protocol):
+    """What a planner asks of a grammar over a vocabulary: ``ForcedRuns`` and ``FsmRuns`` answer it."""
+
+    def run(self, place: int, /) -> tuple[bytes, int, int, int, int]:
+        """Return (bytes, how many of them are whole characters, what follows, token, next place)."""
+
+    def after(self, place: int, text: bytes, /) -> int:
+        """Return the place after a text; 0 if it may not come."""
+
+    def leads(self, place: int, most: int, /) -> list[int]:
+        """Return the first bytes of what may come, in ascending order: at most ``most`` of them."""
+
+    def crossings(self, text: bytes, place: int, most: int, /) -> list[tuple[int, tuple[int, ...]]]:
+        """Return pairs (n, tokens): tokens that begin with the last n bytes of a text and may go on after it."""
+
+    def is_free(self, text: bytes, place: int, /) -> bool:
+        """Tell whether no token can stand across a place inside a text."""
+
+
+class Follower(Protocol):
+    """What is asked of a matcher where no tokenizer is known."""
+
+    def is_terminated(self) -> bool: ...
+    def is_accepting(self) -> bool: ...
+    def fill_next_token_bitmask(self, mask: Any, /) -> bool: ...
+    def accept_token(self, token: int, /) -> bool: ...
+
+
 class JumpPlanner:
     """Make proposals for one family of configurations, or one automaton. One thread at a time may use it.
 
     ``texts``: the bytes of the vocabulary's tokens. ``strip``: one blank before the text is not part of it.
     """
 
-    def __init__(self, forced: ForcedRuns | FsmRuns, texts: TokenBytes, strip: bool) -> None:
+    def __init__(self, forced: ForcedText, texts: TokenBytes, strip: bool) -> None:
         self.forced = forced
         self._texts = texts
         self._strip = strip
@@ -430,8 +455,8 @@ def _is_cut_short(text: bytes) -> bool:
     return False
 
 
-def lone_tokens(matcher: Matcher, size: int) -> list[int]:
-    """Return the tokens that come one after the other as the only one allowed; moves the matcher.
+def lone_tokens(matcher: Follower, size: int) -> list[int]:
+    """Return the tokens that come one after the other as the only one allowed; advance the matcher.
 
     That needs no tokenizer: nothing else could have been written.
     """

@@ -19,7 +19,7 @@ import torch
 from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_apart, check_masked, has_triton
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
-from stackmask.runtime.matching.bitmask import bitmask_shape
+from stackmask.runtime.kernels.bitmask import bitmask_shape
 from stackmask.runtime.matching.row_references import copy_row, fill_entries
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows
-from stackmask.runtime.matching.token_history cimport TokenHistory
+from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 
 cdef class Matcher(JumpCalls):

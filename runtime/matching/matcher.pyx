@@ -13,7 +13,7 @@ from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_of
-from stackmask.runtime.matching.token_history cimport TokenHistory
+from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 from operator import index
 

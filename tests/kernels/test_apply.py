@@ -12,7 +12,7 @@ from kernels.masks import DENSITIES, FLOATS, SIZES, bits_of, random_logits, rand
 
 from stackmask.runtime.kernels import apply as apply_module
 from stackmask.runtime.kernels.reference import apply_reference
-from stackmask.runtime.matching.bitmask import BitmaskError, apply_token_bitmask_inplace
+from stackmask.runtime.kernels.bitmask import BitmaskError, apply_token_bitmask_inplace
 
 Apply = Callable[..., None]
 WAYS = ["public", "plain", "reference", "triton"]

@@ -12,7 +12,7 @@ import stackmask as sm
 from stackmask.runtime.kernels.mask_table import ENTRY, DeviceMaskTable
 from stackmask.runtime.kernels.output_layer import MaskedOutputLayer
 from stackmask.runtime.kernels.sampling import MaskedSampler, sample_masked
-from stackmask.runtime.matching.bitmask import BitmaskError
+from stackmask.runtime.kernels.bitmask import BitmaskError
 
 pytestmark = [
     pytest.mark.gpu,

@@ -20,7 +20,7 @@ from stackmask.runtime.kernels.mask_table import (
     expand_entries,
 )
 from stackmask.runtime.kernels.sampling import MaskedSampler, sample_masked
-from stackmask.runtime.matching.bitmask import BitmaskError
+from stackmask.runtime.kernels.bitmask import BitmaskError
 from stackmask.runtime.matching.row_references import mask_rows
 
 GRAMMARS = {

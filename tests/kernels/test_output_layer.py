@@ -20,7 +20,7 @@ from stackmask.runtime.kernels.output_layer import (
     count_wanted,
     vocabulary_order,
 )
-from stackmask.runtime.matching.bitmask import BitmaskError
+from stackmask.runtime.kernels.bitmask import BitmaskError
 
 # of sums of 100 products of standard normal numbers, rounded to the type
 TOLERANCE = {torch.float32: 2e-5, torch.float16: 0.02, torch.bfloat16: 0.15}

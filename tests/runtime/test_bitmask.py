@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stackmask.runtime.kernels.reference import apply_reference
-from stackmask.runtime.matching.bitmask import (
+from stackmask.runtime.kernels.bitmask import (
     BitmaskError,
     allocate_token_bitmask,
     apply_token_bitmask_inplace,
@@ -170,7 +170,7 @@ def test_bad_sizes_are_named() -> None:
 def test_numpy_users_do_not_pay_for_torch() -> None:
     code = (
         "import sys, numpy as np\n"
-        "from stackmask.runtime.matching.bitmask import *\n"
+        "from stackmask.runtime.kernels.bitmask import *\n"
         "apply_token_bitmask_inplace(np.zeros((1, 5), np.float32), allocate_token_bitmask(1, 5))\n"
         "assert 'torch' not in sys.modules\n"
     )

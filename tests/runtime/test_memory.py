@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from stackmask.runtime.generation.tensor_peek import has_choice, next_id
-from stackmask.runtime.matching.bitmask import allocate_token_bitmask
+from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 
 
 def test_the_next_id_of_a_row_that_goes_on() -> None:

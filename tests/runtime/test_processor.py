@@ -12,7 +12,7 @@ import torch
 from stackmask.grammar.grammar import Grammar
 from stackmask.runtime.generation import GrammarLogitsProcessor
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.matching.bitmask import allocate_token_bitmask
+from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 

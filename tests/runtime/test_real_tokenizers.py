@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.runtime.matching.bitmask import allocate_token_bitmask
+from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
