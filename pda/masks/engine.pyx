@@ -21,7 +21,7 @@ from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.masks.runs.slices cimport Excluded, Tail
 from stackmask.pda.masks.prefixes.prefix_splitting cimport Cut, Leaf
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
-from stackmask.pda.masks.arena cimport Group, Include, Mask, Pending
+from stackmask.pda.masks.arena cimport NO_FILTER, Group, Include, Mask, Pending
 from stackmask.pda.masks.runs.constrained_runs cimport Without
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE
 from stackmask.pda.memory.bitmask_ops cimport copy_words
@@ -30,7 +30,8 @@ from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE, Exit
 from stackmask.pda.masks.walk.token_partition cimport Length
 from stackmask.pda.masks.walk.subtree_acceptance cimport Stay
 from stackmask.pda.masks.walk.trie_walk cimport Joint
-from stackmask.pda.masks.assembly.mask_cache cimport LISTED, NO_MASK
+from stackmask.pda.masks.assembly.mask_assembly cimport Part
+from stackmask.pda.masks.assembly.mask_cache cimport LISTED, NO_MASK, PATCHED, Patched
 from stackmask.pda.masks.prefixes.literal_table cimport Word
 
 cdef enum:
@@ -249,6 +250,84 @@ cdef class MaskStore(WholeMasks):
         family.configs[config].whole = whole
         family.configs[config].mask_epoch = self.epoch
         return 0
+
+    # -- the facade that the runtime sees ----------------------------------------------------------------
+
+    cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept:
+        """Return what is remembered of the mask of a configuration, stop tokens aside."""
+        cdef MaskRef mask
+        cdef int32_t whole = self.finished(family, config)
+        if whole >= 0:
+            mask.kind = MASK_ROW
+            mask.index = whole
+        elif whole != NO_MASK:
+            mask.kind = MASK_PATCHED
+            mask.index = PATCHED - whole
+        elif family.configs[config].mask_epoch == self.epoch:
+            mask.kind = MASK_OPERANDS
+            mask.index = LISTED - family.configs[config].whole
+        else:
+            mask.kind = MASK_NONE
+            mask.index = 0
+        return mask
+
+    cdef MaskBits bits(self, MaskRef mask) noexcept:
+        """Return where a mask of kind MASK_ROW or MASK_PATCHED lies."""
+        cdef MaskBits bits
+        cdef Patched patched
+        bits.patches = NULL
+        bits.patch_count = 0
+        bits.row_number = mask.index
+        if mask.kind == MASK_PATCHED:
+            patched = self.patched[mask.index]
+            bits.row_number = patched.base
+            bits.patches = self.patches.data() + patched.first
+            bits.patch_count = patched.count
+        bits.row = self.rows[bits.row_number] if bits.row_number >= 0 else NULL
+        return bits
+
+    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1:
+        """Write a mask of kind MASK_ROW or MASK_PATCHED."""
+        cdef MaskBits bits = self.bits(mask)
+        write_bits(&bits, self.width, words)
+        return 0
+
+    cdef MaskRef intern_mask(self, ConfigSpace family, int32_t config, const uint32_t* words) except *:
+        """Remember the mask of a configuration, given in full and without stop tokens, as a row."""
+        cdef MaskRef mask
+        mask.kind = MASK_ROW
+        mask.index = self.intern_row(words)
+        family.configs[config].whole = mask.index
+        family.configs[config].mask_epoch = self.epoch
+        return mask
+
+    cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1:
+        """List the rows among the operands of a mask of kind MASK_OPERANDS, each once, in their order.
+
+        Operands that are no row, or are cut down to some tokens, are left out.
+        """
+        cdef Part* operand
+        cdef int32_t k, row
+        cdef size_t i
+        cdef bint is_new
+        out.clear()
+        for k in range(self.joined[mask.index].count):
+            operand = &self.joined_parts[self.joined[mask.index].first + k]
+            if operand.mask < 0 or operand.filter != NO_FILTER:
+                continue
+            row = self.masks[operand.mask].dense
+            is_new = row >= 0
+            for i in range(out.size()):
+                is_new = is_new and out[i] != row
+            if is_new:
+                out.push_back(row)
+        return 0
+
+    cdef const uint32_t* row_words(self, int32_t number) noexcept:
+        """Return the words of a row of this epoch."""
+        return self.rows[number]
+
+    # ----------------------------------------------------------------------------------------------------
 
     def counts(self):
         """Return sizes: masks, walks, hits, bytes held by masks."""

@@ -43,7 +43,6 @@ cdef class Matcher(JumpCalls):
     cdef tuple expected_at(self, int32_t config)
     cdef bint is_stop(self, int32_t token)
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3
-    cdef void add_stops(self, uint32_t* words) noexcept
     cdef list fill_tree(self, tokens, parents, Rows* rows)
 
 

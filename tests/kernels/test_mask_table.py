@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import stackmask as sm
+from stackmask.runtime.kernels.bitmask import BitmaskError
 from stackmask.runtime.kernels.mask_table import (
     ENTRY,
     ENTRY_TOKENS,
@@ -20,8 +21,6 @@ from stackmask.runtime.kernels.mask_table import (
     expand_entries,
 )
 from stackmask.runtime.kernels.sampling import MaskedSampler, sample_masked
-from stackmask.runtime.kernels.bitmask import BitmaskError
-from stackmask.runtime.matching.row_references import mask_rows
 
 GRAMMARS = {
     "json": sm.Grammar.bundled("json"),
@@ -78,7 +77,7 @@ def walk(matchers: list[Any], size: int, steps: int, seed: int) -> Iterator[int]
 
 def unfolded(mask: Any, source: Any) -> Any:
     """Return the words that ``MaskRows`` stands for, with the rows copied out of the engine."""
-    from stackmask.runtime.matching.row_references import copy_row
+    from stackmask.runtime.matching.table_entries import copy_row
 
     if mask.words is not None:
         return np.frombuffer(mask.words, dtype=np.int32)
@@ -104,7 +103,7 @@ def test_what_is_named_is_the_mask(
     for _ in walk(matchers, size, 40, seed=most_rows):
         wanted = bitmap(matchers, size).numpy()
         for row, matcher in enumerate(matchers):
-            mask = mask_rows(matcher, most_rows, most_tokens)
+            mask = matcher.mask_rows(most_rows, most_tokens)
             assert len(mask.rows) <= most_rows and len(mask.tokens) <= most_tokens
             assert mask.is_empty() == matcher.is_terminated()
             assert np.array_equal(unfolded(mask, (matcher, wanted.shape[1])), wanted[row])
@@ -119,7 +118,7 @@ def test_rows_of_an_epoch_that_is_over_are_not_copied(vocabulary: sm.Vocabulary)
     table = DeviceMaskTable(vocabulary.size, "cpu", first_rows=8, max_rows=64)
     epochs = set()
     for _ in walk([matcher], vocabulary.size, 150, seed=3):
-        epochs.add(mask_rows(matcher).epoch)
+        epochs.add(matcher.mask_rows().epoch)
         entries = table.entries([matcher])
         assert torch.equal(table.bitmask(entries), bitmap([matcher], vocabulary.size))
     assert len(epochs) > 1

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 import stackmask as sm
-from stackmask.runtime.matching.row_references import MaskRows, copy_row, mask_rows
+from stackmask.runtime.matching.row_references import MaskRows
+from stackmask.runtime.matching.table_entries import copy_row
 
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -94,7 +95,7 @@ def test_masks_are_those_of_every_token(vocabulary: sm.Vocabulary, name: str, ca
             assert np.array_equal(mask[0], wanted) and np.array_equal(mask[2], wanted)
             assert np.array_equal(mask[3], wanted) and (mask[1] == -1).all()
             for limits in ((4, 12), (1, 0), (0, 40), (2, 300)):
-                named = mask_rows(matcher, *limits)
+                named = matcher.mask_rows(*limits)
                 assert np.array_equal(unfolded(named, matcher, mask.shape[1]), wanted)
             allowed = np.flatnonzero(np.unpackbits(wanted.view(np.uint8), bitorder="little"))
             token = int(rng.choice(allowed))
@@ -116,7 +117,7 @@ def test_equal_masks_are_one_row(vocabulary: sm.Vocabulary) -> None:
             assert matcher.accept_string(f"<{a}{b}>text")
             for _ in range(3):
                 matcher.fill_next_token_bitmask(mask)
-            named = mask_rows(matcher, 4, 300)
+            named = matcher.mask_rows(4, 300)
             rows.add(named.rows)
     assert len(rows) <= 2
 
