@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernels.masks import DENSITIES, FLOATS, SIZES, bits_of, random_logits, random_masks
+from kernel_masks import DENSITIES, FLOATS, SIZES, bits_of, random_logits, random_masks
 
 from stackmask.runtime.kernels import apply as apply_module
-from stackmask.runtime.kernels.reference import apply_reference
 from stackmask.runtime.kernels.bitmask import BitmaskError, apply_token_bitmask_inplace
+from stackmask.runtime.kernels.reference import apply_reference
 
 Apply = Callable[..., None]
 WAYS = ["public", "plain", "reference", "triton"]

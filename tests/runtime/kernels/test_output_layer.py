@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from kernels.masks import FLOATS, random_masks
+from kernel_masks import FLOATS, random_masks
 
+from stackmask.runtime.kernels.bitmask import BitmaskError
 from stackmask.runtime.kernels.output_layer import (
     BLOCK,
     FORMS,
@@ -20,7 +21,6 @@ from stackmask.runtime.kernels.output_layer import (
     count_wanted,
     vocabulary_order,
 )
-from stackmask.runtime.kernels.bitmask import BitmaskError
 
 # of sums of 100 products of standard normal numbers, rounded to the type
 TOLERANCE = {torch.float32: 2e-5, torch.float16: 0.02, torch.bfloat16: 0.15}

@@ -9,8 +9,8 @@ from functools import cache
 
 import numpy as np
 import pytest
+from exactness.random_runs import Maker
 from exactness.test_objects import random_object, rules_of
-from exactness.test_runs import Maker
 from exactness.walks import engine_mask
 
 import stackmask

@@ -7,10 +7,10 @@ import re
 import warnings
 
 import pytest
+from both_engines import compile_both, walk_all
 from oracle import random_regexes as randoms
 
 import stackmask as sm
-from fsm.both import compile_both, walk_all
 
 WORDS = random.Random(5)
 TOKENS: list[bytes | None] = [bytes([b]) for b in range(256)]

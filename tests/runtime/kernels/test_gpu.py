@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import torch
-from kernels.masks import random_logits, random_masks
+from kernel_masks import random_logits, random_masks
 
 import stackmask as sm
+from stackmask.runtime.kernels.bitmask import BitmaskError
 from stackmask.runtime.kernels.mask_table import ENTRY, DeviceMaskTable
 from stackmask.runtime.kernels.output_layer import MaskedOutputLayer
 from stackmask.runtime.kernels.sampling import MaskedSampler, sample_masked
-from stackmask.runtime.kernels.bitmask import BitmaskError
 
 pytestmark = [
     pytest.mark.gpu,

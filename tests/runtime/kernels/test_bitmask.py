@@ -13,7 +13,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackmask.runtime.kernels.reference import apply_reference
 from stackmask.runtime.kernels.bitmask import (
     BitmaskError,
     allocate_token_bitmask,
@@ -21,6 +20,7 @@ from stackmask.runtime.kernels.bitmask import (
     bitmask_shape,
     reset_token_bitmask,
 )
+from stackmask.runtime.kernels.reference import apply_reference
 
 NUMPY_FLOATS = (np.float16, np.float32, np.float64)
 TORCH_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)

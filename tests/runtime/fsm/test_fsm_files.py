@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from both_engines import walk_all
 
 import stackmask as sm
-from fsm.both import walk_all
 from stackmask.runtime.fsm import files
 from stackmask.runtime.fsm.dfa import Dfa
 from stackmask.runtime.fsm.index import TokenIndex

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from both_engines import compile_both, walk_all
 from exactness.walks import Case, check_case, random_case, word_case
 
 import stackmask as sm
-from fsm.both import compile_both, walk_all
 
 COMPILER = sm.Compiler(
     sm.Vocabulary(

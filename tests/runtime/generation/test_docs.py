@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "generation.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "generation.md"
 
 
 def test_examples_of_the_generation_page(model: Any, tokenizer: Any) -> None:

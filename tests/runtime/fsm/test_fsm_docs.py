@@ -8,7 +8,7 @@ from typing import Any
 
 import stackmask.fsm
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "fsm.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "fsm.md").read_text(encoding="utf-8")
 
 
 def test_examples() -> None:
