@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Frames: the stack below a local state, as sets of edges (return state, parent frame).
+"""Frames: the stack under a local state, as sets of edges (return state, parent frame).
 
 That is a graph-structured stack (Tomita 1985), hash-consed, so that equal stacks are one id. With follow
 restrictions it can be a dead end to return to a frame: ``exits`` tells.

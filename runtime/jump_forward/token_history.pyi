@@ -14,8 +14,8 @@ class TokenHistory:
     def window(self, size: int) -> tuple[tuple[int, ...], bool]:
         """Return (the last tokens, whether a text begins there), ``size`` bytes if there are so many.
 
-        A text begins with the first token, behind text that was accepted as such, and behind a special token.
-        Otherwise the window begins at a character, and at a blank behind something else unless that takes
+        A text begins with the first token, after text that was accepted as such, and after a special token.
+        Otherwise the window begins at a character, and at a blank after something else unless that takes
         twice the size.
         """
 

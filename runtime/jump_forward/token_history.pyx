@@ -42,7 +42,7 @@ cdef class TokenHistory:
             self.text_calls.pop_back()
 
     cdef size_t first(self) noexcept:
-        """Return where the tokens begin that no text stands behind."""
+        """Return where the tokens begin that come after all text."""
         return self.text_calls.back() + 1 if self.text_calls.size() else 0
 
     def is_empty(self):
@@ -52,8 +52,8 @@ cdef class TokenHistory:
     def window(self, size_t size):
         """Return (the last tokens, whether a text begins there), ``size`` bytes if there are so many.
 
-        A text begins with the first token, behind text that was accepted as such, and behind a special token.
-        Otherwise the window begins at a character, and at a blank behind something else unless that takes
+        A text begins with the first token, after text that was accepted as such, and after a special token.
+        Otherwise the window begins at a character, and at a blank after something else unless that takes
         twice the size.
         """
         cdef size_t i = self.taken.size(), first = self.first(), total = 0, k
