@@ -35,8 +35,8 @@ from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, Stack
 from stackmask.grammar.sql.errors import SQLError
 from stackmask.pda.errors import BudgetError, SpoiledError, VocabularyError
 from stackmask.pda.limits import Limits
+from stackmask.runtime.kernels.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.matching.batch import fill_next_token_bitmask
-from stackmask.runtime.matching.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.matching.matcher import Matcher, MatcherError
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary

@@ -32,7 +32,7 @@ use_checkout()
 from gpu_checks import check_all, masks_of
 from gpu_model import step as modelled
 
-from stackmask.runtime.matching.bitmask import apply_token_bitmask_inplace
+from stackmask.runtime.kernels.bitmask import apply_token_bitmask_inplace
 
 VOCAB = 128_256
 SHARES = {"structure": 0.0005, "half": 0.5, "free text": 0.98}  # of tokens allowed

@@ -26,7 +26,6 @@ from json_grammar import load_tokenizer
 
 import stackmask as sm
 from stackmask.runtime.kernels.mask_table import DeviceMaskTable
-from stackmask.runtime.matching.row_references import mask_rows
 
 BATCH = 32
 DOCUMENTS = 320
@@ -73,7 +72,7 @@ def replay(requests: list[tuple[sm.CompiledGrammar, list[int]]], size: int) -> d
             live.append([compiled.matcher(), ids, 0])
         matchers = [item[0] for item in live]
         for matcher in matchers:
-            mask = mask_rows(matcher)
+            mask = matcher.mask_rows()
             kind = "several rows" if len(mask.rows) > 1 else "one row" if mask.rows else "tokens alone"
             kinds["whole words" if mask.words is not None else kind] += 1
             kinds["with flipped tokens"] += bool(mask.rows and mask.tokens)

@@ -25,8 +25,8 @@ from record import use_checkout, write_result
 
 use_checkout()
 
+from both_engines import walk_all
 from byte_matcher import ByteMatcher
-from fsm.both import walk_all
 from oracle import random_regexes as randoms
 
 import stackmask as sm

@@ -16,11 +16,14 @@ from stackmask.grammar.json_schema.errors import (
 )
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
+from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR
 from stackmask.grammar.json_schema.write.lowering import Lowering
 from stackmask.grammar.json_schema.write.plain_strings import NARROWING as PLAIN
 from stackmask.grammar.json_schema.write.plain_strings import with_plain_texts
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.gc_pause import without_collection
+
+PREPARED_CLASSES = (ANY_STRING_CHAR,)  # nearly every grammar has JSON strings
 
 
 def schema_rules(

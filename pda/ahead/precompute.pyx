@@ -18,7 +18,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport EMPTY, F_LOCAL, TOKENS, ClassMap
-from stackmask.pda.masks.assembly.mask_cache cimport NO_MASK
+from stackmask.pda.masks.mask_ref cimport is_whole
 
 from time import monotonic
 
@@ -53,7 +53,7 @@ cdef class Precomputation:
         self.next = self.expanded = 0
         self.walks_before = self.first_walk = masks.walker.walks
         self.nodes_before = masks.walker.visited_nodes
-        self.steps_before = masks.context.space.computed
+        self.steps_before = masks.context.space.steps_computed()
         self.epoch = masks.epoch
         self.walks = self.visits_done = self.passes = 0
         self.stopped = None
@@ -114,7 +114,7 @@ cdef class Precomputation:
         return <int64_t>(
             masks.walker.walks - self.first_walk
             + nodes // NODES_OF_A_WALK
-            + (masks.context.space.computed - self.steps_before) // STEPS_OF_A_WALK
+            + (masks.context.space.steps_computed() - self.steps_before) // STEPS_OF_A_WALK
         )
 
     cdef bint fits(self) except -1:
@@ -183,7 +183,7 @@ cdef class Precomputation:
             runs = self.masks.simulations
             # what is put together is kept when it has cost enough
             k = 0
-            while k < MOST_FILLS and self.masks.finished(family, c) == NO_MASK:
+            while k < MOST_FILLS and not is_whole(self.masks.reference(family, c)):
                 self.masks.fill(family, c, self.words.data())
                 if not k:
                     self.cost += self.masks.assembler.operand_count()

@@ -17,7 +17,7 @@ frames are its automaton (Bouajjani, Esparza and Maler, "Reachability Analysis o
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
-from stackmask.pda.stack.frames cimport BOTTOM, BOTTOM_REST, Edge, Frame
+from stackmask.pda.stack.frames cimport BOTTOM, BOTTOM_REST, Edge
 from stackmask.pda.terms.term_table cimport (
     ACTION_KEYED,
     ACTION_NONE,
@@ -63,8 +63,7 @@ cdef class Reachable:
         map_init(&self.seen)
         self.terms = terms
         self.semantics = semantics
-        self.family = ConfigSpace(terms, semantics, False)
-        self.family.is_summary = True
+        self.family = ConfigSpace(terms, semantics, False, is_summary=True)
         self.next = 0
         self.places = {}
         self.activations = {}
@@ -142,15 +141,10 @@ cdef class Reachable:
 
     cdef int32_t activation(self, int32_t body, int32_t sem, bint keys_forbid, bint action_forbids) except -1:
         """Return the frame of a body that is entered in a semantic state. Its edges come last."""
-        cdef Frame frame
         key = (body, sem, keys_forbid, action_forbids)
         found = self.activations.get(key)
         if found is None:
-            found = self.activations[key] = self.family.frames.size()
-            frame.first = frame.count = 0
-            frame.keys_forbid = keys_forbid
-            frame.action_forbids = action_forbids
-            self.family.frames.push_back(frame)
+            found = self.activations[key] = self.family.graph.add_summary_frame(keys_forbid, action_forbids)
             self.callers.append(set())
             self.exits.append(set())
             self.own.append(set())
@@ -236,7 +230,7 @@ cdef class Reachable:
         Each edge is passed on once from each frame that it comes to. Return whether all are there.
         """
         cdef Edge edge
-        cdef Frame* at
+        cdef vector[Edge] edges
         cdef int32_t rest, place, action, frame
         while self.begun < <int32_t>len(self.callers) and self.work < until:
             frame = self.begun
@@ -268,11 +262,10 @@ cdef class Reachable:
             self.work += 1 + len(self.own[frame])
             if not frame:
                 continue
-            at = &self.family.frames[frame]
-            at.first = <int32_t>self.family.edges.size()
-            at.count = <int32_t>len(self.own[frame])
+            edges.clear()
             for edge.rest, edge.parent, edge.action, edge.saved in self.own[frame]:
-                self.family.edges.push_back(edge)
+                edges.push_back(edge)
+            self.family.graph.set_summary_edges(frame, edges)
         return self.joined == <int32_t>len(self.own)
 
     cdef int pass_on(self, int32_t frame, tuple edge) except -1:

@@ -1,5 +1,6 @@
 # The masks of configurations, put together from those of local states. See engine.pyx.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libcpp.vector cimport vector
 
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.masks.arena cimport MaskArena
@@ -8,6 +9,7 @@ from stackmask.pda.masks.assembly.mask_cache cimport MaskCache
 from stackmask.pda.masks.assembly.place_trials cimport PlaceTrials
 from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
 from stackmask.pda.masks.assembly.undeclared_keys cimport UndeclaredKeys
+from stackmask.pda.masks.mask_ref cimport MaskBits, MaskRef
 from stackmask.pda.masks.part cimport MaskContext
 from stackmask.pda.masks.prefixes.literal_masks cimport LiteralMasks
 from stackmask.pda.masks.runs.constrained_runs cimport ConstrainedRuns
@@ -53,11 +55,18 @@ cdef class MaskStore:
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
 
-    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef int fill_again(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef int32_t join(self, uint32_t* words, int32_t* likely_base) except? -3
-    cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef int32_t finished(self, ConfigSpace family, int32_t config) noexcept
+    cdef int fill_again(self, ConfigSpace family, int32_t config, MaskRef mask, uint32_t* words) except -1
+    cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1
+    cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
+    # -- the facade that the runtime sees
+    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
+    cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept
+    cdef MaskBits bits(self, MaskRef mask) noexcept
+    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1
+    cdef MaskRef intern_mask(self, ConfigSpace family, int32_t config, const uint32_t* words) except *
+    cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1
+    cdef const uint32_t* row_words(self, int32_t number) noexcept
+    # --
     cdef uint64_t changes_made(self) noexcept
     cdef int weigh(self) except -1
     cdef int drop(self) except -1

@@ -15,8 +15,17 @@ up; and a configuration remembers its list, later its whole mask (``whole_masks`
 
 cimport cython
 
-from stackmask.pda.masks.arena cimport MaskArena
-from stackmask.pda.masks.assembly.mask_cache cimport LISTED, NO_MASK
+from stackmask.pda.masks.arena cimport NO_ROW, MaskArena
+from stackmask.pda.masks.mask_ref cimport (
+    MASK_NONE,
+    MASK_OPERANDS,
+    MASK_ROW,
+    is_whole,
+    mask_of,
+    mask_ref,
+    remember,
+    write_bits,
+)
 from stackmask.pda.masks.part cimport MaskContext, MaskPart
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
 from stackmask.pda.memory.bitmask_ops cimport copy_words
@@ -125,52 +134,51 @@ cdef class MaskStore:
 
     # -- one mask --------------------------------------------------------------------------------------
 
-    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
         """Write the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""
-        cdef int32_t whole, likely_base = -1
+        cdef MaskRef mask
+        cdef int32_t likely_base = NO_ROW
         self.fills += 1
         if self.changes_made() != self.weighed:
             self.weigh()
-        if family.configs[config].mask_epoch == self.epoch:
-            return self.fill_again(family, config, words)
+        mask = mask_of(family.configs[config], self.epoch)
+        if mask.kind != MASK_NONE:
+            return self.fill_again(family, config, mask, words)
         self.assembler.collect(family, config)
-        whole = self.join(words, &likely_base)
+        self.join(words, &mask, &likely_base)
         if self.trials.is_needed():
             self.try_rest(family, config, words)
             # what was tried holds for this configuration alone, and the next fill there is a copy
-            whole = self.cache.keep_mask(words, likely_base)
-        family.configs[config].whole = whole
-        family.configs[config].mask_epoch = self.epoch
+            self.cache.keep(words, likely_base, &mask)
+        remember(&family.configs[config], mask, self.epoch)
         return 0
 
-    cdef int fill_again(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+    cdef int fill_again(
+        self, ConfigSpace family, int32_t config, MaskRef mask, uint32_t* words
+    ) except -1:
         """Write the mask of a configuration whose mask, or operands, are remembered."""
-        cdef int32_t likely_base, number, whole = family.configs[config].whole
-        if whole > LISTED:
+        cdef int32_t likely_base
+        if is_whole(mask):
             self.hits += 1
-            self.cache.write(whole, words)
-            return 0
-        number = LISTED - whole
-        self.cache.take_list(number, self.assembler.parts_found)
-        family.configs[config].whole = self.cache.put_list(
-            number, self.assembler.parts_found, words, &likely_base
-        )
+            return self.write_mask(mask, words)
+        self.cache.operands_of(mask.index, self.assembler.parts_found)
+        self.cache.join_list(mask.index, self.assembler.parts_found, words, &mask, &likely_base)
+        remember(&family.configs[config], mask, self.epoch)
         return 0
 
-    cdef int32_t join(self, uint32_t* words, int32_t* likely_base) except? -3:
+    cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1:
         """Write the union of the operands; tokens that an action may forbid are left to trials."""
-        cdef int32_t whole = NO_MASK
         if self.trials.simulate_all:
             copy_words(words, NULL, self.width)
-            return whole
-        whole = self.cache.put_together(self.assembler.parts_found, words, likely_base)
+            return 0
+        self.cache.join(self.assembler.parts_found, words, made, likely_base)
         if self.assembler.parts_unsure.size():
             self.places.try_unsure(words)
         if self.keys_used.any_doubtful():
             self.keys_used.recheck(words)
-        return whole
+        return 0
 
-    cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+    cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
         """Or the tokens that only the real configuration can confirm."""
         self.simulations += 1
         if self.trials.simulate_tokens or self.trials.simulate_all:
@@ -182,20 +190,41 @@ cdef class MaskStore:
             self.trials.try_tokens(family, config, words)
         return 0
 
-    cdef int32_t finished(self, ConfigSpace family, int32_t config) noexcept:
-        """Return the id of the whole mask of a configuration, or NO_MASK if there is none yet.
+    # -- the facade that the runtime sees, with `fill`, `width` and `epoch` ----------------------------
 
-        It stays until the next fill that makes something.
-        """
-        cdef int32_t whole = family.configs[config].whole
-        if family.configs[config].mask_epoch != self.epoch:
-            return NO_MASK
-        if whole <= LISTED:
-            whole = self.cache.joined[LISTED - whole].whole
-        if whole != NO_MASK:
+    cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept:
+        """Return what is remembered of the mask of a configuration, stop tokens aside."""
+        cdef MaskRef mask = mask_of(family.configs[config], self.epoch)
+        if mask.kind == MASK_OPERANDS and self.cache.joined[mask.index].mask.kind != MASK_NONE:
+            mask = self.cache.joined[mask.index].mask
+        if is_whole(mask):
             self.fills += 1
             self.hits += 1
-        return whole
+        return mask
+
+    cdef MaskBits bits(self, MaskRef mask) noexcept:
+        """Return where a mask of kind MASK_ROW or MASK_PATCHED lies."""
+        return self.cache.bits(mask)
+
+    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1:
+        """Write a mask of kind MASK_ROW or MASK_PATCHED."""
+        cdef MaskBits bits = self.cache.bits(mask)
+        write_bits(&bits, self.width, words)
+        return 0
+
+    cdef MaskRef intern_mask(self, ConfigSpace family, int32_t config, const uint32_t* words) except *:
+        """Remember the mask of a configuration, given in full and without stop tokens, as a row."""
+        cdef MaskRef mask = mask_ref(MASK_ROW, self.cache.intern_row(words))
+        remember(&family.configs[config], mask, self.epoch)
+        return mask
+
+    cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1:
+        """List the rows among the operands of a mask of kind MASK_OPERANDS, each once, in their order."""
+        return self.cache.operand_rows(mask.index, out)
+
+    cdef const uint32_t* row_words(self, int32_t number) noexcept:
+        """Return the words of a row of this epoch."""
+        return self.arena.rows[number]
 
     # -- memory ----------------------------------------------------------------------------------------
 

@@ -1,102 +1,88 @@
-# Sets of (local state, frame, semantic state), interned. See configuration_table.pyx.
-from libc.stdint cimport int32_t, uint16_t, uint32_t, uint64_t
+# Configurations by content: sets of (local state, frame, semantic state). See configuration_table.pyx.
+from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 from libcpp cimport bool
 from libcpp.vector cimport vector
 
-from stackmask.pda.stack.frames cimport FrameSpace
+from stackmask.pda.stack.configuration_draft cimport ConfigDraft, Member, Pop
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
+from stackmask.pda.memory.hash_tables cimport IdTable
 from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.terms.term_table cimport TOKENS
 
 cdef enum:
+    # a step leads to the id of a configuration, or to one of these:
     DEAD = 0            # the configuration without members
-    UNKNOWN = -1        # a row or a transition that is not there yet
-    NO_ROW = -2         # the row of a configuration that remembers steps one by one
+    UNKNOWN = -1        # not computed yet; of `Config.row`: there is no row yet
+    READS_STATE = -2    # in a mask walk: the semantic state of the unknown stack decides
+    NO_ROW = -2         # of `Config.row`: steps are remembered one by one
     NO_TOKEN = -1
-    READS_STATE = -2    # a transition that needs the semantic state below, in a mask walk
 
 
-cdef struct Member:
-    int32_t state
-    int32_t frame
-    int32_t sem
+cdef extern from *:
+    """
+    #ifndef STACKMASK_CONFIG
+    #define STACKMASK_CONFIG
+    #include <cstdint>
+    struct StackmaskConfig {    // 64 bytes: a line of the cache
+        int32_t first, count, sure, pop_first, pop_count, row, map, mask, mask_epoch, first_token, first_next;
+        uint16_t first_offset;
+        uint8_t mask_kind;
+        bool accepting : 1, capturing : 1;
+        uint64_t reads, ends;
+    };
+    static_assert(sizeof(StackmaskConfig) == 64, "a configuration is a line of the cache");
+    #endif
+    """
+    ctypedef struct Config "StackmaskConfig":
+        # What the configuration is; never changed.
+        int32_t first       # members[first:first + count], sorted, distinct
+        int32_t count
+        int32_t sure        # so many members are sure; in walks, actions may forbid what led to the others
+        int32_t pop_first   # pops[pop_first:pop_first + pop_count]
+        int32_t pop_count
+        bool accepting
+        bool capturing      # a member has a capture open
+        uint64_t reads      # walks: guards under which what the state decides on was left out; bit 0: any byte
+        uint64_t ends       # walks: guards under which the unknown frame must be alive; else 1
+        # Its transition row, which ByteSteps makes.
+        int32_t row         # offset in rows, UNKNOWN, or NO_ROW
+        int32_t map         # the bytes that one step tells apart
+        # Of the masks, which alone write it; in families. See masks/mask_ref.pxd.
+        uint8_t mask_kind   # what is remembered of the mask,
+        int32_t mask        # ... and its number, if mask_epoch
+        int32_t mask_epoch  # ... is the number of the masks that there are
+        # Of TokenSteps, which alone writes it; in families: the token that first went on from here
+        int32_t first_token     # or NO_TOKEN,
+        int32_t first_next      # ... where it led
+        uint16_t first_offset   # ... and how many of its bytes were consumed before this configuration
 
 
-cdef struct Way:
-    # a member on the way of some bytes: so many of its state's literal are behind it
-    Member member
-    int32_t spent
-
-
-cdef struct Pop:
-    # a return to the unknown frame below a walk
-    int32_t guard       # still pending
-    int32_t sem
-
-
-cdef struct Config:
-    int32_t first       # members[first:first + count], sorted, distinct
-    int32_t count
-    int32_t sure        # so many members are sure; in walks, actions may forbid what led to the others
-    int32_t pop_first
-    int32_t pop_count
-    int32_t row         # offset in rows, -1, or NO_ROW
-    int32_t map         # the bytes that one step tells apart
-    int32_t whole       # families: the whole mask or the list of its parts (see whole_masks.pxd),
-    int32_t mask_epoch  # ... if this is the number of the masks that there are
-    int32_t token       # families: the token that first led on from here, or NO_TOKEN,
-    int32_t after_token  # ... and where to
-    uint16_t token_at   # ... with so many of its bytes behind it
-    bool accepting
-    bool capturing      # a member has a capture open
-    uint64_t reads      # walks: guards under which what the state decides on was left out; bit 0: any byte
-    uint64_t ends       # walks: guards under which the frame below must be alive; else 1
-
-
-cdef struct TokenStep:
-    # families: a token that was stepped by its bytes, and where it led; all 0 if there is none
-    int32_t config
-    int32_t token
-    int32_t next
-    int32_t unused      # four to a line of the cache
-
-
-cdef inline bint member_less(const Member& x, const Member& y) noexcept nogil:
-    if x.state != y.state:
-        return x.state < y.state
-    if x.frame != y.frame:
-        return x.frame < y.frame
-    return x.sem < y.sem
-
-
-cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
-    if x.guard != y.guard:
-        return x.guard < y.guard
-    return x.sem < y.sem
-
-
-cdef class ConfigTable(FrameSpace):
-    cdef Growing[Member] members
-    cdef vector[Pop] pops
+cdef class ConfigTable:
+    # owner: ConfigSpace. Append-only; ids are never given anew
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef bint is_walk
     cdef Growing[Config] configs
-    cdef Growing[int32_t] rows
-    cdef vector[TokenStep] token_steps      # by a hash of both, the last one; a power of two, or empty
-    cdef size_t steps_noted                 # since that grew
+    cdef Growing[Member] members
+    cdef Growing[Pop] pops
+    cdef Growing[int32_t] rows          # transition rows: byte class -> configuration, or a code of a step
     cdef IdTable config_index
-    cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
     cdef uint64_t max_configurations
-    cdef uint64_t max_members
-    # scratch: the configuration in the making
-    cdef vector[Member] work
-    cdef vector[Pop] found_pops
-    cdef bint found_accepting
-    cdef uint64_t found_reads
-    cdef KeyMap seen                    # members in `work`, once they are many
+    cdef ConfigDraft draft              # of raw, of_members and union_of
 
-    cdef int32_t intern_config(self, uint64_t ends) except -3
-    cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef int32_t intern(self, ConfigDraft draft, uint64_t ends) except -3
+    cdef bint is_same(self, int32_t config, ConfigDraft draft, uint64_t ends) noexcept
+    cdef int32_t append(self, ConfigDraft draft, uint64_t ends) except -3
     cdef int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3
     cdef int32_t of_members(self, vector[Member]& members) except -3
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3
+    cdef int copy_members(self, int32_t config) except -1
     cdef size_t nbytes(self) noexcept
+
+    cdef inline int32_t known_step(self, int32_t config, int32_t symbol) noexcept nogil:
+        # the configuration after one more byte, or UNKNOWN; `symbol` may be a token class, which is in no row
+        cdef Config* c = &self.configs[config]
+        if c.row >= 0 and symbol < TOKENS:
+            return self.rows[<size_t>c.row + self.terms.maps[c.map].of[symbol]]
+        return UNKNOWN

@@ -1,11 +1,13 @@
+from typing import final
+
 from typing_extensions import Self
 
 from stackmask.pda.context.semantic_states import Semantics
-from stackmask.pda.stack.frames import FrameSpace
 from stackmask.pda.terms.term_store import TermStore
 
-class ConfigTable(FrameSpace):
-    """The configurations over the frames of one space.
+@final
+class ConfigTable:
+    """The configurations over the frames of one space, each once, and their transition rows; for Cython.
 
     Raises: BudgetError where a limit is met.
     """
@@ -15,8 +17,6 @@ class ConfigTable(FrameSpace):
         terms: TermStore,
         semantics: Semantics,
         is_walk: bool,
-        max_configurations: int = ...,
-        max_members: int = ...,
+        max_configurations: int,
+        max_members: int,
     ) -> Self: ...
-    def nbytes_held(self) -> int:
-        """Return about how many bytes frames and configurations take."""

@@ -1,5 +1,5 @@
 # Frames: the graph-structured stack. See frames.pyx.
-from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
@@ -22,21 +22,25 @@ cdef struct Edge:
 cdef struct Frame:
     int32_t first       # edges[first:first + count], sorted, distinct
     int32_t count
-    bint keys_forbid    # a return from here or from below may be forbidden by the keys of an object
-    bint action_forbids     # ... by an action
+    bint keys_forbid    # the keys of an object may forbid a return from here or from a frame further down
+    bint action_forbids     # ... or an action may
 
 
-cdef class FrameSpace:
+cdef class FrameGraph:
+    # owner: the configurations whose members stand on these frames
     cdef TermStore terms
     cdef Semantics semantics
     cdef bint is_walk
+    cdef bint is_summary                # a frame stands for many, and may lead back to itself
     cdef Growing[Edge] edges
     cdef Growing[Frame] frames
     cdef IdTable frame_index
-    cdef KeyMap exits_index             # frame * 64 + guard -> index in exits_value
+    cdef KeyMap exits_index             # frame << 6 | guard -> index in exits_value
     cdef vector[uint64_t] exits_value
-    cdef bint is_summary                # a frame stands for many, and may lead back to itself: reachable.pyx
 
     cdef int32_t intern_frame(self, vector[Edge]& items) except -3
+    cdef int32_t add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3
+    cdef int set_summary_edges(self, int32_t frame, vector[Edge]& items) except -3
     cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555
     cdef uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555
+    cdef size_t nbytes(self) noexcept

@@ -1,10 +1,12 @@
 # distutils: language = c++
-"""Frames: the stack below a local state, as sets of edges (return state, parent frame).
+"""Frames: the stack under a local state, as sets of edges (return state, parent frame).
 
 That is a graph-structured stack (Tomita 1985), hash-consed, so that equal stacks are one id. With follow
 restrictions it can be a dead end to return to a frame: ``exits`` tells.
 """
 
+cimport cython
+from libc.stdint cimport uint32_t
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.terms.term_table cimport ACTION_NONE, ANY_BYTE, Ends
@@ -34,16 +36,23 @@ cdef bint edge_less(const Edge& x, const Edge& y) noexcept nogil:
     return x.saved < y.saved
 
 
-cdef class FrameSpace:
-    """The frames of one family of matchers, or of the mask walks of one store."""
+@cython.final
+cdef class FrameGraph:
+    """The frames of one family of matchers, or of the mask walks of one store.
 
-    def __cinit__(self, TermStore terms, Semantics semantics, bint is_walk, *_, **__):
+    ``is_walk``: the bottom frame stands for a stack that is not known. ``is_summary``: each frame but the
+    bottom stands for all activations of a rule that are alike; its edges are set once all are known.
+    """
+
+    def __cinit__(
+        self, TermStore terms not None, Semantics semantics not None, bint is_walk, bint is_summary=False
+    ):
         cdef Edge edge
         cdef vector[Edge] bottom
         self.terms = terms
         self.semantics = semantics
         self.is_walk = is_walk
-        self.is_summary = False
+        self.is_summary = is_summary
         ids_init(&self.frame_index)
         map_init(&self.exits_index)
         edge.rest = BOTTOM_REST
@@ -110,6 +119,27 @@ cdef class FrameSpace:
         self.frames.push_back(frame)
         ids_put(&self.frame_index, &probe, id)
         return id
+
+    cdef int32_t add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3:
+        """Return a new frame that stands for many. It has no edges until ``set_summary_edges``."""
+        cdef Frame frame
+        frame.first = frame.count = 0
+        frame.keys_forbid = keys_forbid
+        frame.action_forbids = action_forbids
+        self.frames.push_back(frame)
+        return <int32_t>self.frames.size() - 1
+
+    cdef int set_summary_edges(self, int32_t frame, vector[Edge]& items) except -3:
+        """Give a frame of ``add_summary_frame`` its edges, in the order given."""
+        self.frames[frame].first = <int32_t>self.edges.size()
+        self.frames[frame].count = <int32_t>items.size()
+        self.edges.append(items.begin(), items.end())
+        return 0
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes the frames take."""
+        cdef size_t held = sizeof(Edge) * self.edges.size() + sizeof(Frame) * self.frames.size()
+        return held + 8 * self.frame_index.mask + 12 * self.exits_index.mask
 
     # -- liveness under pending restrictions ---------------------------------------------------------
 

@@ -14,7 +14,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.stack.frames cimport BOTTOM
-from stackmask.pda.terms.term_table cimport MAP_ONE
+from stackmask.pda.terms.term_table cimport MAP_ONE, TOKENS
 from stackmask.runtime.fsm.dfa cimport NO_STATE, Dfa
 from stackmask.runtime.fsm.partition cimport Partition, merge_states
 
@@ -98,7 +98,7 @@ cdef class Exploration:
             for classes in symbols:
                 next = DEAD
                 for k in classes:
-                    other = self.space.step(config, 256 + k)
+                    other = self.space.step(config, TOKENS + k)
                     next = self.space.union_of(next, other)
                 self.targets.push_back(self.state_of(next))
             done += 1
@@ -224,7 +224,7 @@ cdef class Exploration:
             refill(row, count + specials, NO_STATE)
             for i in range(first[t], first[t + 1]):
                 row[label[i]] = head[i]
-            for byte in range(256):
+            for byte in range(TOKENS):
                 self.name_target(row, self.space.terms.maps[shared].of[byte], blocks, number, order)
                 t = row[self.space.terms.maps[shared].of[byte]]
                 if t == NO_STATE:

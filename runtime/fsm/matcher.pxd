@@ -7,7 +7,7 @@ from stackmask.runtime.fsm.index cimport TokenIndex
 from stackmask.runtime.fsm.runs cimport FsmRuns
 from stackmask.runtime.matching.matcher cimport Rows
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
-from stackmask.runtime.matching.token_history cimport TokenHistory
+from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 
 cdef class FsmMatcher(JumpCalls):

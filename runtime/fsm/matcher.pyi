@@ -89,7 +89,7 @@ class FsmMatcher(JumpCalls):
         """Return the current state as text, for debugging."""
 
     def mask_rows(self, max_rows: int = 4, max_tokens: int = 12) -> MaskRows:
-        """Return the mask whole: the rows of an index are not kept as bits. See ``runtime.mask_rows``."""
+        """Return the mask whole: the rows of an index are not kept as bits. See ``MaskRows``."""
 
     def must_stop(self) -> bool:
         """Tell whether the text is complete and cannot go on: nothing but a stop token may come."""

@@ -10,7 +10,7 @@ from stackmask.runtime.fsm.dfa cimport NO_STATE
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, open_rows, row_of
 from stackmask.runtime.matching.matcher cimport as_id
-from stackmask.runtime.matching.token_history cimport TokenHistory
+from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 from operator import index
 
@@ -19,6 +19,7 @@ import numpy as np
 from stackmask.runtime.jump_forward.jump_forward import FINAL, NOTHING, Plan
 from stackmask.runtime.matching.matcher import MatcherError
 from stackmask.runtime.matching.refusal import describe_refusal
+from stackmask.runtime.matching.row_references import MaskRows
 
 
 @cython.final
@@ -277,9 +278,7 @@ cdef class FsmMatcher(JumpCalls):
         return accepted
 
     def mask_rows(self, max_rows=4, max_tokens=12):
-        """Return the mask whole: the rows of an index are not kept as bits. See ``runtime.mask_rows``."""
-        from stackmask.runtime.matching.row_references import MaskRows
-
+        """Return the mask whole: the rows of an index are not kept as bits. See ``MaskRows``."""
         row = np.zeros(self.index.width, dtype=np.int32)
         self.fill_next_token_bitmask(row)
         return MaskRows(self.index, 0, (), (), row.tobytes() if row.any() else None)

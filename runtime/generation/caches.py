@@ -44,7 +44,7 @@ class CacheView:
             self.cache.crop(-count)
             return
         for layer in self.cache.layers:
-            # what lies behind the length is never read, and is overwritten
+            # what lies after the length is never read, and is overwritten
             layer.cumulative_length.sub_(count)
 
 

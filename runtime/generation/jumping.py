@@ -29,8 +29,8 @@ from stackmask.runtime.generation.processor import (
     stuck_rows,
 )
 from stackmask.runtime.generation.text import TokenStreamer
+from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.batch import fill_next_token_bitmask
-from stackmask.runtime.matching.bitmask import allocate_token_bitmask
 
 if TYPE_CHECKING:
     from stackmask.runtime.generation.result import JumpReport

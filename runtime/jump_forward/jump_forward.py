@@ -8,7 +8,7 @@ token is proposed only if its end stays where it is whatever may follow. Let N b
   encodings begin with in common is what stays. That is exact for tokenizers whose encoding of a text up to one of its
   token boundaries does not depend on what follows: merges by rank, unigrams, longest matches.
 - Pre-tokenizers look ahead as well: blanks before a word, contractions, digits. Where all of the text would be
-  proposed, it is encoded with one character of each kind that may follow, and only what stays is proposed.
+  proposed, it is encoded with one character of each group that may follow, and only what does not change is proposed.
 
 Tokens that were written before are kept up to the last boundary that the new encoding shares with them.
 """
@@ -19,20 +19,17 @@ import unicodedata
 from collections.abc import Sequence
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder
 
 if TYPE_CHECKING:
-    from stackmask.pda.forced.forced_text import ForcedRuns
     from stackmask.pda.vocabulary.token_bytes import TokenBytes
-    from stackmask.runtime.fsm.runs import FsmRuns
-    from stackmask.runtime.matching.matcher import Matcher
-    from stackmask.runtime.matching.token_history import TokenHistory
+    from stackmask.runtime.jump_forward.token_history import TokenHistory
 
-BRANCH, TOKEN, FINAL = 0, 1, 2  # what comes behind a run
+BRANCH, TOKEN, FINAL = 0, 1, 2  # what comes after forced text
 
 WINDOW = 64  # bytes before the forced text that are encoded with it, at least, if there are so many
 WIDER = 8  # how much wider a window gets that was not enough
@@ -49,14 +46,14 @@ FEW = 8  # first bytes of which all are tried
 DIGITS = 3  # in a row that a tokenizer may take together
 FOLLOWERS = 1024  # places whose possible next characters are remembered
 
-# one character of each kind that pre-tokenizers tell apart; the first of each that may come is tried
-_KINDS = (
+# the groups of characters that pre-tokenizers tell apart; the first of each that may come is tried
+_CHARACTER_GROUPS = (
     *("tsrmdlv" + "abcefghijknopquwxyz", "TSRMDLV" + "ABCEFGHIJKNOPQUWXYZ", "0123456789"),
     *(" ", "\n", "\r", "\t", "'", '"{}[](),:;.!?-+*/=<>_\\#@&|%$^~`'),
     *("é", "中", "\u0301", "\u00a0", "٣", "—", "€😀"),
 )
-# the kinds that are tried behind a mark: there others split as one of these does
-_BEHIND_MARKS = tuple(_KINDS[i] for i in (0, 1, 2, 3, 4, 7, 8, 10))
+# the groups that are tried after a mark: there others split as one of these does
+_GROUPS_AFTER_MARKS = tuple(_CHARACTER_GROUPS[i] for i in (0, 1, 2, 3, 4, 7, 8, 10))
 _ENDINGS = ("ll", "re", "ve")  # contractions of two letters
 
 
@@ -84,13 +81,41 @@ class Written(NamedTuple):
     ]  # one more than ids; the first is -1 where the tokenizer has put a blank before the text
 
 
+class ForcedText(Protocol):
+    """What a planner asks of a grammar over a vocabulary: ``ForcedRuns`` and ``FsmRuns`` answer it."""
+
+    def run(self, place: int, /) -> tuple[bytes, int, int, int, int]:
+        """Return (bytes, how many of them are whole characters, what follows, token, next place)."""
+
+    def after(self, place: int, text: bytes, /) -> int:
+        """Return the place after a text; 0 if it may not come."""
+
+    def leads(self, place: int, most: int, /) -> list[int]:
+        """Return the first bytes of what may come, in ascending order: at most ``most`` of them."""
+
+    def crossings(self, text: bytes, place: int, most: int, /) -> list[tuple[int, tuple[int, ...]]]:
+        """Return pairs (n, tokens): tokens that begin with the last n bytes of a text and may go on after it."""
+
+    def is_free(self, text: bytes, place: int, /) -> bool:
+        """Tell whether no token can stand across a place inside a text."""
+
+
+class Follower(Protocol):
+    """What is asked of a matcher where no tokenizer is known."""
+
+    def is_terminated(self) -> bool: ...
+    def is_accepting(self) -> bool: ...
+    def fill_next_token_bitmask(self, mask: Any, /) -> bool: ...
+    def accept_token(self, token: int, /) -> bool: ...
+
+
 class JumpPlanner:
     """Make proposals for one family of configurations, or one automaton. One thread at a time may use it.
 
     ``texts``: the bytes of the vocabulary's tokens. ``strip``: one blank before the text is not part of it.
     """
 
-    def __init__(self, forced: ForcedRuns | FsmRuns, texts: TokenBytes, strip: bool) -> None:
+    def __init__(self, forced: ForcedText, texts: TokenBytes, strip: bool) -> None:
         self.forced = forced
         self._texts = texts
         self._strip = strip
@@ -125,8 +150,8 @@ class JumpPlanner:
             if not begin:
                 return NOTHING
             blank = b" "
-        text, _, kind, _, _ = self.forced.run(begin)
-        if not text and kind != TOKEN:
+        text, _, what_follows, _, _ = self.forced.run(begin)
+        if not text and what_follows != TOKEN:
             return NOTHING
         if blank and prompted:
             return FIRST_TOKEN
@@ -152,7 +177,7 @@ class JumpPlanner:
         before = b"".join(parts)
         cut = self._last_word(before, bounds, len(before) - NEAR)
         if cut:
-            # no token stands across it: the same tokens are before it, whatever is written behind
+            # no token stands across it: the same tokens are before it, whatever is written after
             before, begins = before[cut:], True
             bounds = [bound - cut for bound in bounds[bounds.index(cut) :]]
         plan = self._segment(config, blank, before, bounds, begins)
@@ -162,7 +187,7 @@ class JumpPlanner:
         for _ in range(MAX_SEGMENTS):
             if after is None:
                 break
-            # a special token was forced: the text behind it is encoded by itself
+            # a special token was forced: the text after it is encoded by itself
             following = self._segment(after, b"", b"", [0], True)
             if following is None or isinstance(following, Plan):
                 break
@@ -174,13 +199,13 @@ class JumpPlanner:
         self, config: int, blank: bytes, before: bytes, bounds: list[int], begins: bool
     ) -> tuple[int, list[int], int | None] | Plan | None:
         """Return (rollback, tokens, configuration after a forced special token) up to the end of a run."""
-        run, whole, kind, token, end = self.forced.run(config)
+        run, whole, what_follows, token, end = self.forced.run(config)
         special: list[int] = []
-        if kind == TOKEN:
+        if what_follows == TOKEN:
             special = [token]
             if not run:
                 return 0, special, end
-        closed = kind in (TOKEN, FINAL)
+        closed = what_follows in (TOKEN, FINAL)
         if closed and whole < len(run):
             return UNENCODABLE
         text = before + blank + run[:whole]
@@ -201,7 +226,7 @@ class JumpPlanner:
             return None
         first, at = common
         last = made.bounds.index(stable)
-        return at, made.ids[first:last] + special, end if kind == TOKEN else None
+        return at, made.ids[first:last] + special, end if what_follows == TOKEN else None
 
     def _stable(self, text: bytes, made: Written, here: int, config: int) -> int:
         """Return the last boundary of an encoding that no legal next text moves; 0 if that is not beyond ``here``."""
@@ -231,8 +256,8 @@ class JumpPlanner:
             stable = min(stable, self._agreed(end, text[:place], place))
             if stable <= here:
                 return 0
-        kinds = _BEHIND_MARKS if text[-1] in MARKS else _KINDS
-        for follower in self._followers_at(config, kinds):
+        groups = _GROUPS_AFTER_MARKS if text[-1] in MARKS else _CHARACTER_GROUPS
+        for follower in self._followers_at(config, groups):
             if len(follower) == 2 and follower.isalpha() and text[-1:] != b"'":
                 continue
             if mark and _is_mark(follower):
@@ -321,7 +346,7 @@ class JumpPlanner:
         try:
             encode = self._encode_short if len(text) <= SHORT else self._encode
             return list(encode(text.decode()))
-        except Exception as error:  # noqa: BLE001  # of whatever kind tokenizers raise where they have no token
+        except Exception as error:  # noqa: BLE001  # whatever tokenizers raise where they have no token
             if not isinstance(error, UnicodeDecodeError):
                 self._problem = f"{type(error).__name__}: {error}"
             return [-1]
@@ -332,20 +357,20 @@ class JumpPlanner:
         size = len(self._texts)
         return b"".join([self._texts[i] or b"" for i in ids if 0 <= i < size]) == b" a"
 
-    def _followers_at(self, config: int, kinds: tuple[str, ...]) -> list[bytes]:
-        """Return what may come next, for tokenizers that look ahead: a character of each kind, or of each first byte
+    def _followers_at(self, config: int, groups: tuple[str, ...]) -> list[bytes]:
+        """Return what may come next, for tokenizers that look ahead: a character of each group, or of each first byte
         where these are few; digits also by two and three, since some tokenizers count them from the right."""
-        found = self._followers.get((config, kinds is _KINDS))
+        found = self._followers.get((config, groups is _CHARACTER_GROUPS))
         if found is None:
             after = self.forced.after
             leads = self.forced.leads(config, FEW + 1)
             if len(leads) <= FEW:
                 found = [self._character(config, bytes([lead])) for lead in leads]
             else:
-                found = [first for kind in kinds if (first := self._first_of(config, kind))]
+                found = [first for group in groups if (first := self._first_of(config, group))]
             digits = next((made for made in found if made.isdigit()), b"")
             while digits and len(digits) < DIGITS:
-                more = self._first_of(after(config, digits), _KINDS[2])
+                more = self._first_of(after(config, digits), _CHARACTER_GROUPS[2])
                 if not more:
                     break
                 digits += more
@@ -353,7 +378,7 @@ class JumpPlanner:
             found += [ending.encode() for ending in _ENDINGS if after(config, ending.encode())]
             if len(self._followers) >= FOLLOWERS:
                 self._followers.clear()
-            self._followers[config, kinds is _KINDS] = found
+            self._followers[config, groups is _CHARACTER_GROUPS] = found
         return found
 
     def _first_of(self, config: int, characters: str) -> bytes:
@@ -430,8 +455,8 @@ def _is_cut_short(text: bytes) -> bool:
     return False
 
 
-def lone_tokens(matcher: Matcher, size: int) -> list[int]:
-    """Return the tokens that come one after the other as the only one allowed; moves the matcher.
+def lone_tokens(matcher: Follower, size: int) -> list[int]:
+    """Return the tokens that come one after the other as the only one allowed; advance the matcher.
 
     That needs no tokenizer: nothing else could have been written.
     """

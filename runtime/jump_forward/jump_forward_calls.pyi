@@ -10,7 +10,7 @@ class JumpCalls:
     def find_jump_forward_string(self) -> str:
         """Return the text that must come next, up to the next branch or end, in whole characters.
 
-        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
+        Empty inside a character; ``find_jump_forward_bytes`` has those bytes, and what is cut off.
         """
 
     def find_jump_forward_tokens(

@@ -13,7 +13,7 @@ cdef class JumpCalls:
     def find_jump_forward_string(self):
         """Return the text that must come next, up to the next branch or end, in whole characters.
 
-        Empty inside a character; ``find_jump_forward_bytes`` has its rest, and what is cut off at the end.
+        Empty inside a character; ``find_jump_forward_bytes`` has those bytes, and what is cut off.
         """
         text, _ = self.find_jump_forward_bytes()
         try:

@@ -17,10 +17,10 @@ import numpy as np
 import torch
 
 from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_apart, check_masked, has_triton
+from stackmask.runtime.kernels.bitmask import bitmask_shape
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
-from stackmask.runtime.matching.bitmask import bitmask_shape
-from stackmask.runtime.matching.row_references import copy_row, fill_entries
+from stackmask.runtime.matching.table_entries import copy_row, fill_entries
 
 if TYPE_CHECKING:
     from stackmask.runtime.matching.matcher import Matcher

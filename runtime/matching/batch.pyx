@@ -9,9 +9,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.engine cimport MaskStore
-from stackmask.pda.memory.bitmask_ops cimport copy_words
-from stackmask.pda.masks.assembly.mask_cache cimport NO_MASK, PATCHED, Patch, Patched
+from stackmask.pda.masks.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_at, row_of
 from stackmask.runtime.matching.matcher cimport Matcher
 from stackmask.runtime.matching.row_threads cimport RowThreads, row_threads
@@ -28,10 +26,8 @@ cdef enum:
 
 cdef struct Copy:
     # a finished mask, and where it goes
-    const uint32_t* row         # or NULL: nothing
-    const Patch* patches        # words that differ from it
+    MaskBits bits
     const int32_t* stops        # tokens to be added
-    int32_t patch_count
     int32_t stop_count
     uint32_t* words
     bint all_allowed            # found when it was written
@@ -51,9 +47,7 @@ cdef void write_copies(void* context, size_t first, size_t last) noexcept nogil:
     cdef size_t i
     for i in range(first, last):
         copy = &copies.items[i]
-        copy_words(copy.words, copy.row, copies.width)
-        for k in range(copy.patch_count):
-            copy.words[copy.patches[k].word] = copy.patches[k].bits
+        write_bits(&copy.bits, copies.width, copy.words)
         for k in range(copy.stop_count):
             token = copy.stops[k]
             copy.words[token >> 5] |= <uint32_t>1 << (token & 31)
@@ -90,24 +84,16 @@ cdef bint write_all(vector[Copy]& copies, Matcher matcher, int threads) except -
 
 cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
     """Note where the mask of a matcher is copied from. Return False if it is not finished."""
-    cdef MaskStore masks = matcher.masks
-    cdef int32_t config = matcher.history.back(), whole
-    cdef Patched patched
+    cdef int32_t config = matcher.history.back()
+    cdef MaskRef mask
     if matcher.terminated:
         return False
-    whole = masks.finished(matcher.family, config)
-    if whole == NO_MASK:
+    mask = matcher.masks.reference(matcher.family, config)
+    if mask.kind != MASK_ROW and mask.kind != MASK_PATCHED:
         return False
-    copy.patches = NULL
-    copy.patch_count = copy.stop_count = 0
+    copy.bits = matcher.masks.bits(mask)
+    copy.stop_count = 0
     copy.stops = matcher.stops.data()
-    if whole >= 0:
-        copy.row = masks.arena.rows[whole]
-    else:
-        patched = masks.cache.patched[PATCHED - whole]
-        copy.row = masks.arena.rows[patched.base] if patched.base >= 0 else NULL
-        copy.patches = masks.cache.patches.data() + patched.first
-        copy.patch_count = patched.count
     if matcher.family.configs[config].accepting:
         copy.stop_count = <int32_t>matcher.stops.size()
     return True

@@ -8,6 +8,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
+from stackmask.grammar.front_ends import classes_worth_preparing
 from stackmask.pda.ahead.precompute import Precomputation
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.errors import BudgetError
@@ -171,16 +172,9 @@ class Compiler:
 
     def _open_store(self) -> Store:
         if self._store is None or self._store.is_spent():
-            # nearly every grammar has JSON strings. Imported here because it takes a while, with the reader of
-            # schemas, for which the first request would wait otherwise
-            from stackmask.grammar.ir import ANY_CHAR
-            from stackmask.grammar.json_schema import frontend  # noqa: F401
-            from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR
-
             # the old one goes with the last matcher that uses it
             store = Store(self._info, self.limits, self.cache_bytes)
-            # and many patterns look for a match anywhere in a text
-            store.prepare([ANY_STRING_CHAR, ANY_CHAR])
+            store.prepare(classes_worth_preparing())
             self._compiled = WeakValueDictionary()
             self._families.clear()
             self.generation += 1

@@ -1,6 +1,7 @@
 # distutils: language = c++
 """Where the rows of a bitmask are, whatever holds them: a NumPy array, a tensor, or a buffer."""
 
+cimport numpy as cnumpy
 from cpython.buffer cimport (
     PyBUF_CONTIG,
     PyBUF_FORMAT,
@@ -18,32 +19,9 @@ import numpy as np
 
 from stackmask.grammar.source.diagnostics import StackmaskError
 
-cdef extern from *:
-    """
-    // The beginning of a NumPy array, as its headers have it for all extensions, of NumPy 1 and 2: to ask for
-    // a buffer takes longer than to look up a mask that is finished. Checked when this is imported.
-    typedef struct {
-        PyObject_HEAD
-        char* data;
-        int dimensions;
-        Py_ssize_t* shape;
-        Py_ssize_t* strides;
-        PyObject* base;
-        PyObject* dtype;
-        int flags;
-    } StackmaskArray;
-    """
-    ctypedef struct Array "StackmaskArray":
-        char* data
-        int dimensions
-        Py_ssize_t* shape
-        Py_ssize_t* strides
-        PyObject* dtype
-        int flags
-
 cdef enum:
-    PLAIN = 0x1 | 0x100 | 0x400         # C-contiguous, aligned and writable
-    WARNS = -2147483648                 # who writes must be told something first
+    WRITABLE_ROWS = cnumpy.NPY_ARRAY_C_CONTIGUOUS | cnumpy.NPY_ARRAY_ALIGNED | cnumpy.NPY_ARRAY_WRITEABLE
+    WARN_ON_WRITE = -2147483648         # NumPy has a warning for who writes; a flag in no public header
 
 
 class MatcherError(StackmaskError):
@@ -53,43 +31,30 @@ class MatcherError(StackmaskError):
 cdef object ndarray = np.ndarray
 cdef object INT32 = np.dtype(np.int32)
 cdef object torch_int32 = None          # the one object of that type, once a tensor of it was seen
-cdef bint arrays_known = are_as_thought()
 
 
-cdef bint are_as_thought() except -1:
-    """Tell whether arrays of this NumPy look as ``Array`` says."""
-    cdef Array* array
-    made = np.zeros((3, 5), np.int32)
-    for view, plain in [(made, True), (made[1], True), (made[:, 1:], False), (made.T, False)]:
-        array = <Array*><PyObject*>view
-        if (
-            <uintptr_t>array.data != view.ctypes.data
-            or array.dimensions != view.ndim
-            or <object>array.dtype is not INT32
-            or [array.shape[i] for i in range(view.ndim)] != list(view.shape)
-            or [array.strides[i] for i in range(view.ndim)] != list(view.strides)
-            or ((array.flags & PLAIN) == PLAIN) != plain
-        ):
-            return False
-    made.flags.writeable = False
-    array = <Array*><PyObject*>made
-    return (array.flags & PLAIN) != PLAIN and not array.flags & WARNS
+cdef inline bint open_array(object mask, Rows* out) noexcept:
+    """Look up where the rows of a plain array are. Return False if it is none, or something is to be said.
 
-
-cdef inline bint open_plain(object mask, Rows* out) noexcept:
-    """Look up where the rows of a plain array are. Return False if it is none, or something is to be said."""
-    cdef Array* array = <Array*><PyObject*>mask
-    if not (
-        arrays_known
-        and type(mask) is ndarray
-        and array.dtype == <PyObject*>INT32
-        and (array.flags & (PLAIN | WARNS)) == PLAIN
-        and 1 <= array.dimensions <= 2
+    To ask an array for a buffer takes longer than to look up a mask that is finished.
+    """
+    cdef cnumpy.ndarray array
+    cdef int flags, dimensions
+    if type(mask) is not ndarray:
+        return False
+    array = <cnumpy.ndarray>mask
+    flags = cnumpy.PyArray_FLAGS(array)
+    dimensions = cnumpy.PyArray_NDIM(array)
+    if (
+        <PyObject*>cnumpy.PyArray_DESCR(array) != <PyObject*>INT32
+        or flags & WRITABLE_ROWS != WRITABLE_ROWS
+        or flags & WARN_ON_WRITE
+        or not 1 <= dimensions <= 2
     ):
         return False
-    out.base = <uint32_t*>array.data
-    out.rows = array.shape[0] if array.dimensions == 2 else 1
-    out.width = array.shape[array.dimensions - 1]
+    out.base = <uint32_t*>cnumpy.PyArray_DATA(array)
+    out.rows = cnumpy.PyArray_DIM(array, 0) if dimensions == 2 else 1
+    out.width = cnumpy.PyArray_DIM(array, dimensions - 1)
     return True
 
 
@@ -100,7 +65,7 @@ cdef int open_rows(object mask, Rows* out) except -1:
     """
     cdef int flags = PyBUF_CONTIG
     out.has_view = False
-    if open_plain(mask, out):
+    if open_array(mask, out):
         return 0
     if type(mask) is not ndarray and not PyObject_CheckBuffer(mask) and hasattr(mask, "data_ptr"):
         return open_tensor(mask, out)

@@ -9,7 +9,7 @@ from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows
-from stackmask.runtime.matching.token_history cimport TokenHistory
+from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 
 cdef class Matcher(JumpCalls):
@@ -43,7 +43,6 @@ cdef class Matcher(JumpCalls):
     cdef tuple expected_at(self, int32_t config)
     cdef bint is_stop(self, int32_t token)
     cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3
-    cdef void add_stops(self, uint32_t* words) noexcept
     cdef list fill_tree(self, tokens, parents, Rows* rows)
 
 

@@ -11,15 +11,18 @@ from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_of
-from stackmask.runtime.matching.token_history cimport TokenHistory
+from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
+from stackmask.runtime.jump_forward.token_history cimport TokenHistory
 
 from operator import index
 
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.matching.mask_buffer import MatcherError
 from stackmask.runtime.matching.refusal import describe_refusal
+from stackmask.runtime.matching.row_references import MaskRows
 
 cdef enum:
     NO_CONFIG = -1
@@ -120,7 +123,7 @@ cdef class Matcher(JumpCalls):
             next = self.family.step_token(config, token, self.texts.blob + self.texts.start[token], length)
         if self.has_classes:
             for k in self.classes_of_token.get(token, ()):
-                other = self.family.step(config, 256 + <int32_t>k)
+                other = self.family.step(config, TOKENS + <int32_t>k)
                 next = self.family.union_of(next, other)
         return next
 
@@ -279,11 +282,11 @@ cdef class Matcher(JumpCalls):
         allowed = set()
         tokens = set()
         if not self.terminated:
-            for byte in range(256):
+            for byte in range(TOKENS):
                 if self.family.step(config, byte) != DEAD:
                     allowed.add(byte)
             for ids, k in self.automaton.lowered.token_classes.items():
-                if self.family.step(config, 256 + k) != DEAD:
+                if self.family.step(config, TOKENS + k) != DEAD:
                     tokens.update(ids)
         return allowed, tokens, bool(self.family.configs[config].accepting)
 
@@ -301,15 +304,7 @@ cdef class Matcher(JumpCalls):
         if terminated or config == DEAD:
             memset(words, 0, 4 * <size_t>self.masks.width)
             return 0
-        self.masks.fill(self.family, config, words)
-        if self.family.configs[config].accepting:
-            self.add_stops(words)
-        return 0
-
-    cdef void add_stops(self, uint32_t* words) noexcept:
-        cdef size_t i
-        for i in range(self.stops.size()):
-            words[self.stops[i] >> 5] |= <uint32_t>1 << (self.stops[i] & 31)
+        return fill_with_stops(self.masks, self.family, config, self.stops, words)
 
     def fill_next_token_bitmask(self, mask, row=0):
         """Write the tokens that may come next into a row of the mask.
@@ -336,11 +331,25 @@ cdef class Matcher(JumpCalls):
         finally:
             close_rows(&rows)
 
-    def mask_rows(self, max_rows=4, max_tokens=12):
-        """Return the mask as rows that the engine keeps and tokens to flip: see ``runtime.mask_rows``."""
-        from stackmask.runtime.matching.row_references import mask_rows
+    def mask_rows(self, Py_ssize_t max_rows=4, Py_ssize_t max_tokens=12):
+        """Return the mask as at most so many rows that the engine keeps and tokens to flip: see ``MaskRows``.
 
-        return mask_rows(self, max_rows, max_tokens)
+        Cost: where the engine has the row of the whole mask, a look-up; else that of filling it, and a pass
+        over each row that it is put together from.
+        """
+        cdef bint done = False
+        self.lock.take()
+        try:
+            if self.terminated:
+                found = MaskRows(self.masks, self.masks.epoch, (), ())
+            else:
+                found = name_rows(
+                    self.masks, self.family, self.history.back(), self.stops, max_rows, max_tokens
+                )
+            done = True
+        finally:
+            self.lock.give(done)
+        return found
 
     def fill_draft_bitmask(self, tokens, parents, mask):
         """Write the masks along a tree of draft tokens, without moving.

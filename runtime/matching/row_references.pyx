@@ -2,19 +2,12 @@
 """Masks named by the rows that the engine keeps, for tables of rows that live elsewhere (on a GPU).
 
 Most masks are a row that the engine has already, or a few of them or-ed, give or take a few tokens: those
-that are run on the real configuration, and stop tokens. The difference is taken from the finished mask, so
+that were tried on the real configuration, and stop tokens. The difference is taken from the finished mask, so
 what is named is the mask, bit for bit.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uintptr_t
-from libc.string cimport memcpy
-from libcpp.vector cimport vector
-
-from stackmask.pda.masks.arena cimport NO_FILTER
+from stackmask.pda.masks.mask_ref cimport MASK_OPERANDS, MASK_PATCHED, MASK_ROW, MaskBits, MaskRef
 from stackmask.pda.memory.byte_sets cimport lowest_bit
-from stackmask.pda.masks.engine cimport MaskStore
-from stackmask.pda.masks.assembly.mask_cache cimport NO_MASK, PATCHED, Patch, Patched
-from stackmask.runtime.matching.matcher cimport Matcher
 
 
 cdef extern from *:
@@ -49,52 +42,127 @@ class MaskRows:
         return not self.rows and not self.tokens and self.words is None
 
 
-def mask_rows(Matcher matcher not None, Py_ssize_t max_rows=4, Py_ssize_t max_tokens=12):
-    """Return the mask at the matcher's place as ``MaskRows`` of at most so many rows and tokens.
+cdef object name_rows(
+    MaskStore store,
+    ConfigSpace family,
+    int32_t config,
+    const vector[int32_t]& stops,
+    Py_ssize_t max_rows,
+    Py_ssize_t max_tokens,
+):
+    """Return the mask of a configuration as ``MaskRows`` of at most so many rows and tokens.
 
+    ``stops``: the tokens that are allowed where the text may end. Hold the lock of the store.
     Cost: where the engine has the row of the whole mask, a look-up; else that of filling it, and a pass over
     each row that it is put together from.
     """
-    cdef bint done = False
-    matcher.lock.take()
-    try:
-        found = rows_at(matcher, max_rows, max_tokens)
-        done = True
-    finally:
-        matcher.lock.give(done)
-    return found
+    cdef vector[uint32_t] words
+    cdef MaskRef mask = store.reference(family, config)
+    if mask.kind != MASK_ROW and mask.kind != MASK_PATCHED:
+        words.resize(store.width)
+        fill_with_stops(store, family, config, stops, words.data())
+        mask = store.reference(family, config)
+        if mask.kind == MASK_OPERANDS:
+            return name_union(store, mask, words, max_rows, max_tokens)
+    found = name_one(store, family, config, mask, stops, max_rows, max_tokens)
+    if found is None and max_rows and mask.kind == MASK_PATCHED and store.bits(mask).row != NULL:
+        # it is named again and again, and a row is sent once
+        words.resize(store.width)
+        store.write_mask(mask, words.data())
+        mask = store.intern_mask(family, config, words.data())
+        found = name_one(store, family, config, mask, stops, max_rows, max_tokens)
+    if found is not None:
+        return found
+    words.resize(store.width)
+    fill_with_stops(store, family, config, stops, words.data())
+    return MaskRows(store, store.epoch, (), (), copied(words))
 
 
-cdef bint find_flips(Matcher m, int32_t whole, Py_ssize_t most, vector[int32_t]& tokens) except -1:
-    """Note the tokens in which the mask of a matcher's place, whose id is given, is not its row.
+cdef object name_one(
+    MaskStore store,
+    ConfigSpace family,
+    int32_t config,
+    MaskRef mask,
+    const vector[int32_t]& stops,
+    Py_ssize_t max_rows,
+    Py_ssize_t max_tokens,
+):
+    """Return a mask as one row at most, or None if that takes too many rows and tokens."""
+    cdef vector[int32_t] flips
+    cdef MaskBits bits = store.bits(mask)
+    if bits.row != NULL and not max_rows:
+        return None
+    if not find_flips(bits, family.configs[config].accepting, stops, max_tokens, flips):
+        return None
+    return MaskRows(store, store.epoch, (bits.row_number,) if bits.row != NULL else (), tuple(flips))
 
-    Return False if they are more than ``most``. The row is ``row_under`` the mask.
+
+cdef object name_union(
+    MaskStore store, MaskRef mask, vector[uint32_t]& exact, Py_ssize_t max_rows, Py_ssize_t max_tokens
+):
+    """Return a mask as the largest rows among its operands. ``exact``: its words, stop tokens included."""
+    cdef int32_t width = store.width, count, k
+    cdef size_t i, largest
+    cdef uint32_t left
+    cdef const uint32_t* words
+    cdef vector[uint32_t] joined
+    cdef vector[int32_t] candidates, sizes
+    cdef list tokens = []
+    cdef list rows = []
+    store.operand_rows(mask, candidates)
+    for i in range(candidates.size()):
+        words = store.row_words(candidates[i])
+        count = 0
+        for k in range(width):
+            count += ones(words[k])
+        sizes.push_back(count)
+    joined.resize(width, 0)
+    while <Py_ssize_t>len(rows) < max_rows and <size_t>len(rows) < candidates.size():
+        largest = 0
+        for i in range(sizes.size()):
+            if sizes[i] > sizes[largest]:
+                largest = i
+        sizes[largest] = -1
+        rows.append(candidates[largest])
+        words = store.row_words(candidates[largest])
+        for k in range(width):
+            joined[k] |= words[k]
+    for k in range(width):
+        left = joined[k] ^ exact[k]
+        while left:
+            if <Py_ssize_t>len(tokens) == max_tokens:
+                return MaskRows(store, store.epoch, (), (), copied(exact))
+            tokens.append(32 * k + lowest_bit(left))
+            left &= left - 1
+    return MaskRows(store, store.epoch, tuple(rows), tuple(tokens))
+
+
+cdef bint find_flips(
+    MaskBits mask, bint accepting, const vector[int32_t]& stops, Py_ssize_t most, vector[int32_t]& tokens
+) except -1:
+    """Note the tokens in which a mask, with stop tokens if ``accepting``, is not its row.
+
+    Return False if they are more than ``most``.
     """
-    cdef MaskStore store = m.masks
-    cdef Patched p
-    cdef Patch patch
-    cdef int32_t i, token, row = row_under(store, whole)
+    cdef int32_t i, word, token
     cdef uint32_t left, bits
     cdef size_t k
     tokens.clear()
-    if whole < 0:
-        p = store.cache.patched[PATCHED - whole]
-        for i in range(p.first, p.first + p.count):
-            patch = store.cache.patches[i]
-            left = patch.bits ^ (store.arena.rows[row][patch.word] if row >= 0 else 0)
-            while left:
-                if <Py_ssize_t>tokens.size() == most:
-                    return False
-                tokens.push_back(32 * patch.word + lowest_bit(left))
-                left &= left - 1
-    if m.family.configs[m.history.back()].accepting:
-        for k in range(m.stops.size()):
-            token = m.stops[k]
-            bits = store.arena.rows[row][token >> 5] if row >= 0 else 0
-            if whole < 0:
-                for i in range(p.first, p.first + p.count):
-                    if store.cache.patches[i].word == token >> 5:
-                        bits = store.cache.patches[i].bits
+    for i in range(mask.patch_count):
+        word = mask.patches[i].word
+        left = mask.patches[i].bits ^ (mask.row[word] if mask.row != NULL else 0)
+        while left:
+            if <Py_ssize_t>tokens.size() == most:
+                return False
+            tokens.push_back(32 * word + lowest_bit(left))
+            left &= left - 1
+    if accepting:
+        for k in range(stops.size()):
+            token = stops[k]
+            bits = mask.row[token >> 5] if mask.row != NULL else 0
+            for i in range(mask.patch_count):
+                if mask.patches[i].word == token >> 5:
+                    bits = mask.patches[i].bits
             if (bits >> (token & 31)) & 1:
                 continue
             # no token is flipped twice: what is patched in another way is a flip already
@@ -115,152 +183,5 @@ cdef bint drop_token(vector[int32_t]& tokens, int32_t token) noexcept:
     return False
 
 
-cdef int32_t row_under(MaskStore store, int32_t whole) noexcept:
-    """Return the row that a whole mask is much like, or -1."""
-    return whole if whole >= 0 else store.cache.patched[PATCHED - whole].base
-
-
-cdef object named(Matcher m, int32_t whole, Py_ssize_t max_rows, Py_ssize_t max_tokens):
-    """Return a mask that has an id, or None if that takes too many rows and tokens."""
-    cdef vector[int32_t] flips
-    cdef int32_t row = row_under(m.masks, whole)
-    if (row >= 0 and not max_rows) or not find_flips(m, whole, max_tokens, flips):
-        return None
-    return MaskRows(m.masks, m.masks.epoch, (row,) if row >= 0 else (), tuple(flips))
-
-
-cdef object rows_at(Matcher m, Py_ssize_t max_rows, Py_ssize_t max_tokens):
-    cdef MaskStore store = m.masks
-    cdef int32_t config = m.history.back(), k, row, whole, width = store.width, best
-    cdef bint is_new
-    cdef size_t i, j
-    cdef uint32_t left
-    cdef vector[uint32_t] exact, joined
-    cdef vector[int32_t] candidates, sizes
-    cdef list tokens = []
-    if m.terminated:
-        return MaskRows(store, store.epoch, (), ())
-    whole = store.finished(m.family, config)
-    if whole == NO_MASK:
-        exact.resize(width)
-        m.fill_row(config, False, exact.data())
-        whole = store.finished(m.family, config)
-    if whole != NO_MASK:
-        found = named(m, whole, max_rows, max_tokens)
-        if found is None and max_rows and row_under(store, whole) >= 0 and whole < 0:
-            # it is named again and again, and a row is sent once
-            exact.resize(width)
-            store.cache.write(whole, exact.data())
-            whole = m.family.configs[config].whole = store.cache.intern_row(exact.data())
-            found = named(m, whole, max_rows, max_tokens)
-        if found is not None:
-            return found
-        exact.resize(width)
-        m.fill_row(config, False, exact.data())
-        return MaskRows(store, store.epoch, (), (), copied(exact))
-    # the largest of the rows that the fill has just put together
-    for i in range(store.assembler.parts_found.size()):
-        if store.assembler.parts_found[i].pending >= 0 or store.assembler.parts_found[i].filter != NO_FILTER:
-            continue
-        row = store.arena.masks[store.assembler.parts_found[i].mask].dense
-        is_new = row >= 0
-        for j in range(candidates.size()):
-            is_new = is_new and candidates[j] != row
-        if is_new:
-            candidates.push_back(row)
-            best = 0
-            for k in range(width):
-                best += ones(store.arena.rows[row][k])
-            sizes.push_back(best)
-    joined.resize(width, 0)
-    rows = []
-    while <Py_ssize_t>len(rows) < max_rows and <size_t>len(rows) < candidates.size():
-        best = 0
-        for i in range(sizes.size()):
-            if sizes[i] > sizes[best]:
-                best = <int32_t>i
-        row = candidates[best]
-        sizes[best] = -1
-        rows.append(row)
-        for k in range(width):
-            joined[k] |= store.arena.rows[row][k]
-    for k in range(width):
-        left = joined[k] ^ exact[k]
-        while left:
-            if <Py_ssize_t>len(tokens) == max_tokens:
-                return MaskRows(store, store.epoch, (), (), copied(exact))
-            tokens.append(32 * k + lowest_bit(left))
-            left &= left - 1
-    return MaskRows(store, store.epoch, tuple(rows), tuple(tokens))
-
-
 cdef bytes copied(vector[uint32_t]& words):
     return (<const char*>words.data())[:4 * words.size()]
-
-
-def copy_row(Matcher matcher not None, epoch, row, target):
-    """Copy a row of the matcher's store to the address ``target``; False if its epoch is over."""
-    cdef MaskStore store = matcher.masks
-    cdef uintptr_t address = target
-    cdef int32_t number = row
-    cdef bint done = False, found
-    matcher.lock.take()
-    try:
-        found = epoch == store.epoch
-        if found:
-            memcpy(<void*>address, store.arena.rows[number], 4 * <size_t>store.width)
-        done = True
-    finally:
-        matcher.lock.give(done)
-    return found
-
-
-def fill_entries(
-    matchers, dict slots, int32_t[:, ::1] entries, int64_t[::1] used_at, int64_t step, Py_ssize_t max_rows=4
-):
-    """Write the entries of matchers whose mask is one row that ``slots`` has; return the other numbers.
-
-    ``slots`` maps (id of the store, epoch, row) to a row of the table; ``used_at`` takes the step of its last
-    use. Entries are rows, then from ``max_rows`` on tokens, and hold -1 before. A matcher that is None has
-    row 0.
-    Cost: some look-ups a matcher; nothing of the mask is read.
-    """
-    cdef Matcher matcher
-    cdef MaskStore store
-    cdef vector[int32_t] flips
-    cdef Py_ssize_t i, k, width = entries.shape[1]
-    cdef int32_t slot, whole, row
-    cdef list left = []
-    cdef bint done
-    for i in range(len(matchers)):
-        if matchers[i] is None:
-            entries[i, 0] = 0
-            continue
-        if not isinstance(matchers[i], Matcher):
-            left.append(i)
-            continue
-        matcher = matchers[i]
-        store = matcher.masks
-        found = None
-        done = False
-        matcher.lock.take()
-        try:
-            whole = NO_MASK
-            if not matcher.terminated:
-                whole = store.finished(matcher.family, matcher.history.back())
-            if whole != NO_MASK:
-                row = row_under(store, whole)
-                if row >= 0 and find_flips(matcher, whole, width - max_rows, flips):
-                    found = slots.get((<uintptr_t><void*>store, store.epoch, row))
-            done = True
-        finally:
-            matcher.lock.give(done)
-        if found is None:
-            left.append(i)
-            continue
-        slot = found
-        entries[i, 0] = slot
-        for k in range(<Py_ssize_t>flips.size()):
-            entries[i, max_rows + k] = flips[k]
-        used_at[slot] = step
-    return left

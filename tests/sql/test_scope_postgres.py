@@ -13,7 +13,7 @@ from postgres_server import NoServer, postgres_server
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table
-from stackmask.runtime.matching.bitmask import allocate_token_bitmask
+from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 

@@ -7,26 +7,14 @@ from stackmask.pda.masks.arena cimport MaskArena
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.masks.assembly.mask_assembly cimport Part
-from stackmask.pda.memory.bitmask_ops cimport copy_words
+from stackmask.pda.masks.mask_ref cimport MASK_PATCHED, MaskBits, MaskRef, Patch
 from stackmask.pda.memory.hash_tables cimport IdTable
-
-cdef enum:
-    NO_MASK = -1        # in place of a mask id: not remembered yet
-    PATCHED = -2        # mask ids from here down are patched masks: PATCHED - number
-    WORTH_A_MASK = 4    # what a list of parts costs before its mask is remembered: each time 2 and its rows
-    LISTED = -(1 << 30)     # from here down: no mask id yet, but a list of parts: LISTED - number
-
 
 cdef struct Joined:
     int32_t first       # joined_parts[first:first + count]
     int32_t count
-    int32_t whole       # its mask id, or NO_MASK
+    MaskRef mask        # MASK_NONE until it is remembered
     int32_t spent       # what putting it together has cost so far, in rows
-
-
-cdef struct Patch:
-    int32_t word        # number of a word of 32 bits
-    uint32_t bits       # what it is
 
 
 cdef struct Patched:
@@ -52,27 +40,33 @@ cdef class MaskCache(MaskPart):
     cdef int apply(self, const Part& part, uint32_t* words) noexcept
     cdef int apply_row(self, const Part& part, int32_t row, uint32_t* words) noexcept
     cdef int32_t row_for(self, int32_t mask) except? -3
-    cdef int32_t put_together(
-        self, vector[Part]& operands, uint32_t* words, int32_t* likely_base
-    ) except? -3
-    cdef int32_t put_list(
-        self, int32_t number, vector[Part]& operands, uint32_t* words, int32_t* likely_base
-    ) except? -3
-    cdef int take_list(self, int32_t number, vector[Part]& operands) except -1
+    cdef int join(
+        self, vector[Part]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+    ) except -1
+    cdef int join_list(
+        self, int32_t number, vector[Part]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+    ) except -1
+    cdef int operands_of(self, int32_t number, vector[Part]& operands) except -1
     cdef int32_t list_of(self, vector[Part]& operands) except -1
     cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1
-    cdef int32_t keep_mask(self, const uint32_t* words, int32_t base) except? -3
-    cdef int32_t intern_row(self, const uint32_t* words) except -3
-    cdef int32_t intern_patched(self, int32_t base) except? -3
+    cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1
+    cdef int32_t intern_row(self, const uint32_t* words) except -1
+    cdef int32_t intern_patched(self, int32_t base) except -1
+    cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1
 
-    cdef inline void write(self, int32_t whole, uint32_t* words) noexcept nogil:
-        """Write a remembered mask."""
-        cdef Patched p
-        cdef int32_t i
-        if whole >= 0:
-            copy_words(words, self.arena.rows[whole], self.width)
-            return
-        p = self.patched[PATCHED - whole]
-        copy_words(words, self.arena.rows[p.base] if p.base >= 0 else NULL, self.width)
-        for i in range(p.first, p.first + p.count):
-            words[self.patches[i].word] = self.patches[i].bits
+    cdef inline MaskBits bits(self, MaskRef mask) noexcept nogil:
+        # where a mask of kind MASK_ROW or MASK_PATCHED lies
+        cdef MaskBits bits
+        cdef Patched patched
+        bits.patches = NULL
+        bits.patch_count = 0
+        bits.row_number = mask.index
+        if mask.kind == MASK_PATCHED:
+            patched = self.patched[mask.index]
+            bits.row_number = patched.base
+            bits.patches = self.patches.data() + patched.first
+            bits.patch_count = patched.count
+        bits.row = NULL
+        if bits.row_number >= 0:
+            bits.row = self.arena.rows[bits.row_number]
+        return bits

@@ -9,8 +9,6 @@ Most masks are some row give or take a few tokens: the run of a string, and what
 So a whole mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs. Rows are
 few then and stay in the processor's cache, where a copy costs a fraction of one from memory; a patched mask
 takes hundreds of bytes instead of a row of fresh memory. Both are interned by content.
-
-A mask id is the number of a row, or ``PATCHED`` minus the number of a patched mask.
 """
 
 cimport cython
@@ -31,12 +29,23 @@ from stackmask.pda.memory.hash_tables cimport (
 from stackmask.pda.masks.runs.slices cimport Filter
 from stackmask.pda.masks.arena cimport NO_FILTER, NO_PENDING, NO_ROW, Mask
 from stackmask.pda.masks.assembly.mask_assembly cimport same_operand
+from stackmask.pda.masks.mask_ref cimport (
+    MASK_NONE,
+    MASK_OPERANDS,
+    MASK_PATCHED,
+    MASK_ROW,
+    MaskBits,
+    MaskRef,
+    mask_ref,
+    write_bits,
+)
 from stackmask.pda.memory.bitmask_ops cimport BLOCK, copy_words, differences, hash_words, or_words
 
 cdef enum:
     MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
     BULKY = 128          # so many are worth a row to begin with, if they are asked for often:
     WORTH_A_ROW = 1 << 14       # when so many of them were entered one by one
+    WORTH_A_MASK = 4    # what a list of operands costs before its mask is remembered: each time 2 and its rows
     MOST = 1 << 30       # tokens: more than any sparse mask has
     FEW_CHANGES = 32     # words patched into a row: more cost as much as another row that is in cache
     FEW_WORDS = 256      # words patched into nothing, which is written twice as fast as a row
@@ -153,17 +162,17 @@ cdef class MaskCache(MaskPart):
         self.arena.masks[mask].sparse_row = row
         return row
 
-    cdef int32_t put_together(
-        self, vector[Part]& operands, uint32_t* words, int32_t* likely_base
-    ) except? -3:
-        """Write the union of some operands. Return what is to be remembered of it: a mask id or a list."""
+    cdef int join(
+        self, vector[Part]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+    ) except -1:
+        """Write the union of some operands. ``made`` becomes what is to be remembered of it."""
         cdef size_t i
-        if not self.layers.operand_lists:
-            copy_words(words, NULL, self.width)
-            for i in range(operands.size()):
-                self.apply(operands[i], words)
-            return self.keep_mask(words, -1)
-        return self.put_list(self.list_of(operands), operands, words, likely_base)
+        if self.layers.operand_lists:
+            return self.join_list(self.list_of(operands), operands, words, made, likely_base)
+        copy_words(words, NULL, self.width)
+        for i in range(operands.size()):
+            self.apply(operands[i], words)
+        return self.keep(words, NO_ROW, made)
 
     cdef int32_t list_of(self, vector[Part]& operands) except -1:
         """Return the number of a list of operands."""
@@ -195,7 +204,7 @@ cdef class MaskCache(MaskPart):
             id = ids_next(&self.joined_index, &probe)
         entry.first = <int32_t>self.joined_parts.size()
         entry.count = <int32_t>n
-        entry.whole = NO_MASK
+        entry.mask = mask_ref(MASK_NONE, 0)
         entry.spent = 0
         self.joined_parts.append(operands.begin(), operands.end())
         id = <int32_t>self.joined.size()
@@ -203,29 +212,31 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.joined_index, &probe, id)
         return id
 
-    cdef int take_list(self, int32_t number, vector[Part]& operands) except -1:
+    cdef int operands_of(self, int32_t number, vector[Part]& operands) except -1:
         """Give the operands of a list."""
         cdef Joined entry = self.joined[number]
         cdef Part* first = self.joined_parts.data() + entry.first
         operands.assign(first, first + entry.count)
         return 0
 
-    cdef int32_t put_list(
-        self, int32_t number, vector[Part]& operands, uint32_t* words, int32_t* likely_base
-    ) except? -3:
+    cdef int join_list(
+        self, int32_t number, vector[Part]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+    ) except -1:
         """Write the union of some operands, which are those of a list.
 
-        Return its mask id if it is remembered, else LISTED minus the number. ``likely_base`` becomes a row
-        that the mask is much like, or -1.
+        ``made`` becomes its mask if that is remembered, else the list. ``likely_base`` becomes a row that the
+        mask is much like, or NO_ROW.
         """
         cdef size_t i, begun, n = operands.size()
-        cdef int32_t rows = 2, light = 0, base = -1, most = BULKY, count, row
-        cdef int32_t whole = self.joined[number].whole
+        cdef int32_t rows = 2, light = 0, base = NO_ROW, most = BULKY, count, row
+        cdef MaskBits bits
         cdef Part part
-        if whole != NO_MASK:
-            likely_base[0] = whole if whole >= 0 else self.patched[PATCHED - whole].base
-            self.write(whole, words)
-            return whole
+        made[0] = self.joined[number].mask
+        if made.kind != MASK_NONE:
+            bits = self.bits(made[0])
+            likely_base[0] = bits.row_number
+            write_bits(&bits, self.width, words)
+            return 0
         begun = n
         for i in range(n):
             part = operands[i]
@@ -249,17 +260,18 @@ cdef class MaskCache(MaskPart):
         likely_base[0] = base
         copy_words(words, self.arena.rows[base] if base >= 0 else NULL, self.width)
         if n == 1 and base >= 0:
-            self.joined[number].whole = base
-            return base
+            made[0] = self.joined[number].mask = mask_ref(MASK_ROW, base)
+            return 0
         for i in range(n):
             if i != begun:
                 self.apply(operands[i], words)
         if self.joined[number].spent < WORTH_A_MASK:
             self.joined[number].spent += rows + light // MANY_TOKENS
-            return LISTED - number
-        whole = self.keep_mask(words, base)
-        self.joined[number].whole = whole
-        return whole
+            made[0] = mask_ref(MASK_OPERANDS, number)
+            return 0
+        self.keep(words, base, made)
+        self.joined[number].mask = made[0]
+        return 0
 
     # -- masks by content ------------------------------------------------------------------------------
 
@@ -277,21 +289,24 @@ cdef class MaskCache(MaskPart):
             self.changes[i].bits = words[where[i]]
         return True
 
-    cdef int32_t keep_mask(self, const uint32_t* words, int32_t base) except? -3:
-        """Remember a mask and return its id. ``base``: a row that it may be much like, or -1.
+    cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1:
+        """Remember a mask. ``base``: a row that it may be much like, or NO_ROW.
 
         Cost: one or two passes over the words; a row of fresh memory only if no row is much like it.
         """
         self.joins += 1
         if self.find_changes(words, base):
             if self.changes.empty() and base >= 0:
-                return base
-            return self.intern_patched(base)
-        if base >= 0 and self.find_changes(words, -1):
-            return self.intern_patched(-1)
-        return self.intern_row(words)
+                made[0] = mask_ref(MASK_ROW, base)
+            else:
+                made[0] = mask_ref(MASK_PATCHED, self.intern_patched(base))
+        elif base >= 0 and self.find_changes(words, NO_ROW):
+            made[0] = mask_ref(MASK_PATCHED, self.intern_patched(NO_ROW))
+        else:
+            made[0] = mask_ref(MASK_ROW, self.intern_row(words))
+        return 0
 
-    cdef int32_t intern_row(self, const uint32_t* words) except -3:
+    cdef int32_t intern_row(self, const uint32_t* words) except -1:
         cdef size_t size = 4 * <size_t>self.width
         cdef uint64_t h = hash_words(words, self.width)
         cdef Probe probe = ids_probe(&self.row_index, h)
@@ -305,8 +320,8 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.row_index, &probe, row)
         return row
 
-    cdef int32_t intern_patched(self, int32_t base) except? -3:
-        """Return the id of the mask that has ``changes`` from a row."""
+    cdef int32_t intern_patched(self, int32_t base) except -1:
+        """Return the number of the patched mask that has ``changes`` from a row."""
         cdef size_t n = self.changes.size()
         cdef int32_t id
         cdef Patched entry
@@ -320,7 +335,7 @@ cdef class MaskCache(MaskPart):
             if entry.base == base and entry.count == <int32_t>n and (
                 not n or not memcmp(&self.patches[entry.first], &self.changes[0], n * sizeof(Patch))
             ):
-                return PATCHED - id
+                return id
             id = ids_next(&self.patched_index, &probe)
         entry.base = base
         entry.first = <int32_t>self.patches.size()
@@ -329,4 +344,26 @@ cdef class MaskCache(MaskPart):
         id = <int32_t>self.patched.size()
         self.patched.push_back(entry)
         ids_put(&self.patched_index, &probe, id)
-        return PATCHED - id
+        return id
+
+    cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1:
+        """List the rows among the operands of a list, each once, in their order.
+
+        Operands that are no row, or are cut down to some tokens, are left out.
+        """
+        cdef Part* operand
+        cdef int32_t k, row
+        cdef size_t i
+        cdef bint is_new
+        out.clear()
+        for k in range(self.joined[number].count):
+            operand = &self.joined_parts[self.joined[number].first + k]
+            if operand.pending != NO_PENDING or operand.filter != NO_FILTER:
+                continue
+            row = self.arena.masks[operand.mask].dense
+            is_new = row >= 0
+            for i in range(out.size()):
+                is_new = is_new and out[i] != row
+            if is_new:
+                out.push_back(row)
+        return 0

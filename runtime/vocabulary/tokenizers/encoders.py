@@ -1,4 +1,4 @@
-"""Encoders: what turns text into token ids, for jump-forward, whatever tokenizer is behind it."""
+"""Encoders: what turns text into token ids, for jump-forward, whatever the tokenizer."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Encoder:
     """``encode(text)`` returns the ids of a text by itself, without any special token put around it.
 
     ``composes``: the tokenizer may join the last character of a text with what follows (NFC and its like).
-    ``looks_around``: whether it writes a token may depend on the character behind it (whole words only).
+    ``looks_around``: whether it writes a token may depend on the character after it (whole words only).
     """
 
     encode: Encode

@@ -1,0 +1,17 @@
+"""What the front ends ask of an engine before the first grammar comes."""
+
+from __future__ import annotations
+
+from stackmask.grammar.ir import ANY_CHAR, Expr
+
+
+def classes_worth_preparing() -> tuple[Expr, ...]:
+    """Return the character classes that most grammars repeat, each front end's own first.
+
+    A new front end adds its ``PREPARED_CLASSES`` here. Readers that take a while to import are imported by this
+    call, or the first request would wait for them.
+    """
+    from stackmask.grammar.json_schema.frontend import PREPARED_CLASSES
+
+    # many patterns look for a match anywhere in a text
+    return (*PREPARED_CLASSES, ANY_CHAR)

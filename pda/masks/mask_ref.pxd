@@ -1,0 +1,64 @@
+# A remembered mask as a value.
+from libc.stdint cimport int32_t, uint8_t, uint32_t
+
+from stackmask.pda.memory.bitmask_ops cimport copy_words
+from stackmask.pda.stack.configuration_table cimport Config
+
+
+cdef enum MaskKind:
+    MASK_NONE           # nothing is remembered
+    MASK_ROW            # index: a row
+    MASK_PATCHED        # index: a patched mask: a row or nothing, and the words in which it differs
+    MASK_OPERANDS       # index: a list of masks whose union is not remembered yet
+
+
+cdef struct MaskRef:
+    # valid until a fill that makes something, under the lock of the store
+    MaskKind kind
+    int32_t index
+
+
+cdef struct Patch:
+    int32_t word        # number of a word of 32 bits
+    uint32_t bits       # what it is
+
+
+cdef struct MaskBits:
+    # the memory of a mask of kind MASK_ROW or MASK_PATCHED; valid as long as its reference
+    const uint32_t* row     # or NULL: nothing is allowed but what is patched
+    int32_t row_number      # the number of that row, which names it as long as `epoch` stays; or -1
+    int32_t patch_count
+    const Patch* patches    # words in which the mask differs from the row
+
+
+cdef inline MaskRef mask_ref(MaskKind kind, int32_t index) noexcept nogil:
+    cdef MaskRef mask
+    mask.kind = kind
+    mask.index = index
+    return mask
+
+
+cdef inline bint is_whole(MaskRef mask) noexcept nogil:
+    # whether the mask is there as bits
+    return mask.kind == MASK_ROW or mask.kind == MASK_PATCHED
+
+
+cdef inline MaskRef mask_of(const Config& config, int32_t epoch) noexcept nogil:
+    # what a configuration remembers
+    if config.mask_epoch != epoch:
+        return mask_ref(MASK_NONE, 0)
+    return mask_ref(<MaskKind>config.mask_kind, config.mask)
+
+
+cdef inline void remember(Config* config, MaskRef mask, int32_t epoch) noexcept nogil:
+    config.mask_kind = <uint8_t>mask.kind
+    config.mask = mask.index
+    config.mask_epoch = epoch
+
+
+cdef inline void write_bits(const MaskBits* bits, int32_t width, uint32_t* words) noexcept nogil:
+    # write a mask of `width` words
+    cdef int32_t i
+    copy_words(words, bits.row, width)
+    for i in range(bits.patch_count):
+        words[bits.patches[i].word] = bits.patches[i].bits

@@ -1,0 +1,84 @@
+# distutils: language = c++
+"""The configuration after one more byte, or one more token of a class of special tokens.
+
+A configuration gets a transition row with its first step: an entry for each class of bytes that it tells
+apart. Inside a capture the very byte is kept, so steps are remembered one by one.
+"""
+
+cimport cython
+from libc.stdint cimport uint8_t
+
+from stackmask.pda.stack.configuration_draft cimport Member
+from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN, Config
+from stackmask.pda.terms.term_table cimport EMPTY, MAP_EACH, MAP_ONE, TOKENS
+from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
+
+
+@cython.final
+cdef class ByteSteps:
+    """Compute steps, and remember them in transition rows. ``ConfigTable.known_step`` reads those."""
+
+    def __cinit__(self, ConfigTable table not None, Closure closure not None):
+        self.terms = table.terms
+        self.semantics = table.semantics
+        self.table = table
+        self.closure = closure
+        self.computed = 0
+        map_init(&self.single_steps)
+
+    def __dealloc__(self):
+        map_free(&self.single_steps)
+
+    cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3:
+        """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
+        cdef Config c = self.table.configs[config]
+        cdef int32_t i, d, next
+        cdef uint64_t key = (<uint64_t>config << 32) | <uint64_t>symbol
+        cdef Member m
+        if symbol < TOKENS and c.row == UNKNOWN:
+            c.row = self.make_row(config)
+        if symbol >= TOKENS or c.row == NO_ROW:
+            next = map_get(&self.single_steps, key)
+            if next != NO_VALUE:
+                return next
+        self.count_step()
+        self.closure.draft.members.clear()
+        for i in range(c.first, c.first + c.count):
+            m = self.table.members[i]
+            d = self.terms.step(m.state, symbol)
+            if d == EMPTY:
+                continue
+            if m.sem > SEM_SYMBOL and symbol < TOKENS and self.semantics.in_capture(m.sem):
+                m.sem = self.semantics.append(m.sem, <uint8_t>symbol)
+            self.closure.draft.add_member(d, m.frame, m.sem)
+        next = DEAD if self.closure.draft.members.empty() else self.closure.close()
+        if symbol >= TOKENS or c.row == NO_ROW:
+            map_put(&self.single_steps, key, next)
+        else:
+            self.table.rows[<size_t>c.row + self.terms.maps[self.table.configs[config].map].of[symbol]] = next
+        return next
+
+    cdef int32_t make_row(self, int32_t config) except -3:
+        """Find the byte classes of a configuration and make its transition row.
+
+        A capture keeps the very byte, so what follows is seldom met twice: then NO_ROW.
+        """
+        cdef Config c = self.table.configs[config]
+        cdef int32_t i, sem, map = MAP_ONE
+        for i in range(c.first, c.first + c.count):
+            sem = self.table.members[i].sem
+            if sem > SEM_SYMBOL and self.semantics.keeps_bytes(sem):
+                self.table.configs[config].row = NO_ROW
+                self.table.configs[config].map = MAP_EACH
+                return NO_ROW
+            map = self.terms.map_meet(map, self.terms.classes_of(self.table.members[i].state))
+        c.row = <int32_t>self.table.rows.size()
+        self.table.configs[config].row = c.row
+        self.table.configs[config].map = map
+        self.table.rows.resize(self.table.rows.size() + self.terms.maps[map].count, UNKNOWN)
+        return c.row
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes the steps take that are in no row."""
+        return 12 * self.single_steps.mask

@@ -1,0 +1,65 @@
+# The closure of configurations: returns and calls. See closure.pyx.
+from libc.stdint cimport int32_t, uint64_t
+from libcpp.pair cimport pair
+from libcpp.vector cimport vector
+
+from stackmask.pda.context.semantic_states cimport Semantics
+from stackmask.pda.memory.checked_vectors cimport priority_queue
+from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.stack.configuration_draft cimport ConfigDraft, Member
+from stackmask.pda.stack.configuration_table cimport ConfigTable
+from stackmask.pda.stack.frames cimport Edge, FrameGraph
+from stackmask.pda.terms.term_store cimport TermStore
+from stackmask.pda.terms.term_table cimport CallSite
+
+
+cdef struct CallNode:
+    # the callers of one rule at this position, with equal guard and semantic state
+    int32_t call
+    int32_t guard
+    int32_t sem
+    int32_t last        # the first of its list in `links`, which was entered last; or NO_LINK
+
+
+cdef struct Link:
+    Edge edge
+    int32_t next
+
+
+cdef class Closure:
+    # owner: ConfigSpace
+    cdef TermStore terms
+    cdef Semantics semantics
+    cdef FrameGraph graph
+    cdef ConfigTable table
+    cdef ConfigDraft draft              # the members to close, and what comes of them
+    cdef bint is_walk
+    cdef uint64_t ends                  # of the draft, as in Config
+    # scratch of one closure
+    cdef vector[CallNode] nodes
+    cdef vector[Link] links
+    cdef vector[Edge] callers
+    cdef KeyMap node_seen
+    cdef KeyMap tail_seen               # node << 32 | frame: edges already taken over by a tail call
+    cdef priority_queue[pair[int32_t, int32_t]] queue
+
+    cdef int return_from(self, Member m, int32_t guard) except -3
+    cdef int return_to_bottom(self, Member m, int32_t guard) except -3
+    cdef int call_from(self, Member m) except -3
+    cdef int collect_caller(self, Member m, CallSite site) except -3
+    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3
+    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3
+    cdef int returns_alive(self, Member m, CallSite site) except -3
+    cdef int add_link(self, int32_t node, Edge edge) except -3
+    cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3
+    cdef int32_t state_after_call(self, int32_t call, int32_t sem) except -3
+    cdef int open_calls(self) except -3
+    cdef int begin(self) except -3
+    cdef int drop_dead_ends(self) except -3
+    cdef int call_all(self) except -3
+    cdef int drop_nonlocal(self) except -3
+    cdef bint knows_nothing(self) noexcept
+    cdef int complete(self) except -3
+    cdef int32_t close(self) except -3
+    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef size_t nbytes(self) noexcept

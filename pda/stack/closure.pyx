@@ -1,0 +1,425 @@
+# distutils: language = c++
+"""The closure: all that a configuration can be in without another byte.
+
+Frames are the stack (``frames``); several callers of a rule at one position share one. A configuration is
+closed: the bodies of called rules and the states after immediate returns are members too. Members that
+can consume nothing by themselves are left out.
+
+The closure works in two passes. First all returns, from the members that consumed the last symbol. Then
+the calls: callers of one rule (with equal guard and semantic state) are collected before its frame is built,
+which is possible because the left-call order has no cycle; so callers come first. The body of a called
+rule never returns at the position where it was called: a rule that can be empty is passed over by its
+caller's local state instead. A tail call pushes nothing.
+"""
+
+cimport cython
+from libc.stdint cimport uint32_t
+
+from stackmask.pda.stack.configuration_draft cimport Pop
+from stackmask.pda.stack.configuration_table cimport READS_STATE
+from stackmask.pda.stack.frames cimport BOTTOM_REST
+from stackmask.pda.terms.term_table cimport (
+    ACTION_KEYED,
+    ACTION_NONE,
+    ACTION_SCOPE,
+    ANY_BYTE,
+    EMPTY,
+    EPS,
+    F_CALL,
+    F_KEYS,
+    F_LOCAL,
+    TEST_RULE,
+    SiteList,
+)
+from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+
+cdef enum:
+    LOWEST = -1         # before every rule: what a resolver answers calls no rule
+    NO_LINK = -1
+
+
+@cython.final
+cdef class Closure:
+    """Close the members of its draft, over the frames and configurations of one space.
+
+    Put members into ``draft``, then ask ``close`` for the id, or ``complete`` for what the draft becomes.
+    """
+
+    def __cinit__(self, FrameGraph graph not None, ConfigTable table not None, uint64_t max_members):
+        self.terms = table.terms
+        self.semantics = table.semantics
+        self.is_walk = table.is_walk
+        self.graph = graph
+        self.table = table
+        self.draft = ConfigDraft(max_members)
+        self.ends = 1
+        map_init(&self.node_seen)
+        map_init(&self.tail_seen)
+
+    def __dealloc__(self):
+        map_free(&self.node_seen)
+        map_free(&self.tail_seen)
+
+    # -- returns -----------------------------------------------------------------------------------
+
+    cdef int return_from(self, Member m, int32_t guard) except -3:
+        """Add what follows the return of a member that may end here.
+
+        In a walk, what follows an action that must know more, or returns unsure, is left out; ``reads``
+        says under which guards it would go on.
+        """
+        cdef int32_t e, rest, sem, first = self.graph.frames[m.frame].first
+        cdef Edge edge
+        for e in range(first, first + self.graph.frames[m.frame].count):
+            edge = self.graph.edges[e]
+            if edge.rest == BOTTOM_REST:
+                self.return_to_bottom(m, guard)
+                continue
+            rest = edge.rest
+            if guard != ANY_BYTE:
+                rest = self.terms.mk_seq(self.terms.mk_guard(guard), rest)
+                if rest == EMPTY:
+                    continue
+            sem = m.sem
+            if edge.action >= 0:
+                sem = self.semantics.end(sem, edge.action)
+                if sem == NEEDS_STATE:
+                    self.draft.reads |= <uint64_t>1 << guard
+                    continue
+                if sem == FORBIDDEN:
+                    continue
+            elif edge.action <= ACTION_SCOPE:
+                if self.is_walk and self.semantics.is_unsure(sem):
+                    self.draft.reads |= <uint64_t>1 << guard
+                    continue
+                sem = self.semantics.with_root(sem, edge.saved)
+            if self.terms.guard_sets.size() > 1 and not self.graph.member_ends(rest, edge.parent):
+                continue
+            self.draft.add_member(rest, edge.parent, sem)
+        return 0
+
+    cdef int return_to_bottom(self, Member m, int32_t guard) except -3:
+        """Note a return to the bottom frame: the grammar's end, or the unknown stack of a walk."""
+        cdef Pop pop
+        if not self.is_walk:
+            self.draft.accepting = True
+        elif self.semantics.is_unsure(m.sem):
+            self.draft.reads |= <uint64_t>1 << guard
+        else:
+            pop.guard = guard
+            pop.sem = m.sem
+            self.draft.pops.push_back(pop)
+        return 0
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    cdef int call_from(self, Member m) except -3:
+        """Enter the calls in first position of a member into the nodes of this position.
+
+        Tests of object keys are decided at once; what follows those that hold is a member too, and asked for
+        its calls in turn. Return NEEDS_STATE if a test must know more.
+        """
+        cdef int32_t s, alive, rule
+        cdef SiteList calls
+        cdef size_t next = self.draft.members.size()
+        cdef CallSite site
+        while True:
+            self.terms.find_sites(m.state)
+            calls = self.terms.site_lists[self.terms.terms[m.state].calls]
+            for s in range(calls.first, calls.first + calls.count):
+                site = self.terms.sites[s]
+                rule = self.terms.call_rule[site.call]
+                if rule <= TEST_RULE:
+                    if self.pass_test(m, site, TEST_RULE - rule) == NEEDS_STATE:
+                        return NEEDS_STATE
+                    continue
+                if self.terms.terms[site.rest].flags & F_KEYS:
+                    alive = self.returns_alive(m, site)
+                    if alive == NEEDS_STATE:
+                        return NEEDS_STATE
+                    if not alive:
+                        continue
+                self.collect_caller(m, site)
+            while (
+                next < self.draft.members.size()
+                and not self.terms.terms[self.draft.members[next].state].flags & F_CALL
+            ):
+                next += 1
+            if next == self.draft.members.size():
+                return 0
+            m = self.draft.members[next]
+            next += 1
+
+    cdef int collect_caller(self, Member m, CallSite site) except -3:
+        """Enter a member into the node of the rule that it calls; for a tail call, its own callers."""
+        cdef Edge edge
+        cdef int32_t e, n = self.node_of(site, m.sem)
+        cdef uint64_t key
+        edge.action = self.terms.call_action[site.call]
+        edge.rest = site.rest
+        if edge.action != ACTION_NONE or edge.rest != EPS:
+            edge.parent = m.frame
+            edge.saved = self.semantics.root(m.sem) if edge.action <= ACTION_SCOPE else 0
+            return self.add_link(n, edge)
+        key = (<uint64_t>n << 32) | <uint64_t>m.frame
+        if map_get(&self.tail_seen, key) == NO_VALUE:
+            map_put(&self.tail_seen, key, 1)
+            for e in range(self.graph.frames[m.frame].count):
+                self.add_link(n, self.graph.edges[self.graph.frames[m.frame].first + e])
+        return 0
+
+    cdef int add_link(self, int32_t node, Edge edge) except -3:
+        """Enter one more caller into a node."""
+        cdef Link link
+        link.edge = edge
+        link.next = self.nodes[node].last
+        self.nodes[node].last = <int32_t>self.links.size()
+        self.links.push_back(link)
+        return 0
+
+    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3:
+        """Return the node that collects the callers of a rule in a state at this position."""
+        cdef CallNode node
+        cdef pair[int32_t, int32_t] entry
+        # call and guard fit in 32 bits together, so the key is exact
+        cdef uint64_t key = <uint64_t>(<uint32_t>site.call * <uint32_t>64 + <uint32_t>site.guard) << 32
+        cdef int32_t rule, n
+        key |= <uint32_t>sem
+        n = map_get(&self.node_seen, key)
+        if n == NO_VALUE:
+            n = <int32_t>self.nodes.size()
+            node.call = site.call
+            node.guard = site.guard
+            node.sem = sem
+            node.last = NO_LINK
+            self.nodes.push_back(node)
+            map_put(&self.node_seen, key, n)
+            rule = self.terms.call_rule[site.call]
+            entry.first = self.terms.rule_height[rule] if rule >= 0 else LOWEST
+            entry.second = n
+            self.queue.push(entry)
+        return n
+
+    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3:
+        """Add what follows a test of an object key, if the test holds and that can go on."""
+        cdef int alive
+        m.sem = self.semantics.test(m.sem, test)
+        if m.sem == NEEDS_STATE:
+            return NEEDS_STATE
+        if m.sem == FORBIDDEN:
+            return 0
+        m.state = site.rest
+        if site.guard != ANY_BYTE:
+            m.state = self.terms.mk_seq(self.terms.mk_guard(site.guard), site.rest)
+        if m.state == EMPTY:
+            return 0
+        if self.terms.guard_sets.size() > 1 and not self.graph.member_ends(m.state, m.frame):
+            return 0
+        alive = self.semantics.lives(m.sem, m.state)
+        if alive == 1:
+            self.draft.add_member(m.state, m.frame, m.sem)
+        return alive
+
+    cdef int returns_alive(self, Member m, CallSite site) except -3:
+        """Tell (1 or 0) whether what follows a call can go on, or NEEDS_STATE.
+
+        If the rule itself tests keys of this object, its own members are asked instead.
+        """
+        cdef int32_t rule = self.terms.call_rule[site.call]
+        if rule >= 0 and self.terms.call_action[site.call] > ACTION_KEYED:
+            if self.terms.terms[self.terms.rule_body[rule]].flags & F_KEYS:
+                return 1
+        return self.semantics.lives(m.sem, site.rest)
+
+    cdef int open_calls(self) except -3:
+        """Build the frames of the collected calls, callers first, and add the bodies of the rules.
+
+        Return NEEDS_STATE if a key must be known for it.
+        """
+        cdef CallNode node
+        cdef Member m
+        cdef int32_t link, alive
+        while not self.queue.empty():
+            node = self.nodes[self.queue.top().second]
+            self.queue.pop()
+            self.callers.clear()
+            link = node.last
+            while link != NO_LINK:
+                self.callers.push_back(self.links[link].edge)
+                link = self.links[link].next
+            m.frame = self.graph.intern_frame(self.callers)
+            if self.terms.guard_sets.size() > 1 and not self.graph.exits(m.frame, ANY_BYTE):
+                continue
+            m.sem = node.sem
+            m.state = self.body_of(node, &m.sem)
+            if m.state == EMPTY:
+                continue
+            m.sem = self.state_after_call(node.call, m.sem)
+            if self.terms.terms[m.state].flags & F_KEYS:
+                alive = self.semantics.lives(m.sem, m.state)
+                if alive == NEEDS_STATE:
+                    return NEEDS_STATE
+                if not alive:
+                    continue
+            if self.terms.guard_sets.size() > 1 and not self.graph.member_ends(m.state, m.frame):
+                continue
+            self.draft.check_size()
+            self.draft.members.push_back(m)
+            if self.terms.terms[m.state].flags & F_CALL and self.call_from(m) == NEEDS_STATE:
+                return NEEDS_STATE
+        return 0
+
+    cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3:
+        """Return the body of a rule that is called, or of what a resolver answers; EMPTY if there is none.
+
+        Where a walk does not know the answer, it goes by a bound of all answers, and ``sem`` becomes unsure.
+        """
+        cdef int32_t rule = self.terms.call_rule[node.call], body
+        if rule >= 0:
+            body = self.terms.rule_body[rule]
+        else:
+            body = self.semantics.resolve(sem[0], -1 - rule)
+            if body == NEEDS_STATE:
+                body = self.semantics.bound_of(-1 - rule)
+                if body == NEEDS_STATE:
+                    self.draft.reads |= <uint64_t>1 << node.guard
+                    return EMPTY
+                sem[0] = self.semantics.unsure(sem[0])
+        if node.guard != ANY_BYTE:
+            body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
+        return body
+
+    cdef int32_t state_after_call(self, int32_t call, int32_t sem) except -3:
+        """Return the semantic state in which the body of a call begins."""
+        cdef int32_t action = self.terms.call_action[call]
+        if action >= 0:
+            if self.is_walk and self.semantics.is_key(action):
+                return self.semantics.begin_key(sem)
+            if self.is_walk and self.semantics.is_callable(action):
+                return self.semantics.begin_unknown(sem, action)
+            return self.semantics.begin(sem, action)
+        if action <= ACTION_KEYED:
+            return self.semantics.enter(sem, ACTION_KEYED - action, self.is_walk)
+        return sem
+
+    # -- both passes -------------------------------------------------------------------------------
+
+    cdef int32_t close(self) except -3:
+        """Close the draft and intern it; READS_STATE if a walk can tell nothing."""
+        if self.complete() == READS_STATE:
+            return READS_STATE
+        return self.table.intern(self.draft, self.ends)
+
+    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3:
+        """Return the configuration of one member and all that follows from it."""
+        cdef Member m
+        m.state = state
+        m.frame = frame
+        m.sem = sem
+        self.draft.members.clear()
+        self.draft.members.push_back(m)
+        return self.close()
+
+    cdef int complete(self) except -3:
+        """Close the members of the draft, and sort them; READS_STATE if a walk can tell nothing, else 0."""
+        cdef size_t i = 0
+        cdef Member m
+        cdef int32_t guard
+        self.begin()
+        self.drop_dead_ends()
+        # the list grows meanwhile
+        while i < self.draft.members.size():
+            m = self.draft.members[i]
+            guard = self.terms.terms[m.state].nu
+            if guard >= 0:
+                self.return_from(m, guard)
+            i += 1
+        if self.call_all() == NEEDS_STATE:
+            return READS_STATE
+        self.drop_nonlocal()
+        self.draft.sort_items()
+        return READS_STATE if self.is_walk and self.knows_nothing() else 0
+
+    cdef int begin(self) except -3:
+        """Forget the closure before this one."""
+        self.draft.forget_ends()
+        self.nodes.clear()
+        self.links.clear()
+        if self.node_seen.count:
+            map_clear(&self.node_seen)
+        if self.tail_seen.count:
+            map_clear(&self.tail_seen)
+        while not self.queue.empty():
+            self.queue.pop()
+        return 0
+
+    cdef int drop_dead_ends(self) except -3:
+        """Leave out members from which follow restrictions forbid the way to the bottom; find ``ends``."""
+        cdef size_t i, n = 0
+        cdef Member m
+        cdef uint64_t ends_here
+        self.ends = 1
+        if self.terms.guard_sets.size() <= 1:
+            return 0
+        self.ends = 0
+        for i in range(self.draft.members.size()):
+            m = self.draft.members[i]
+            ends_here = self.graph.member_ends(m.state, m.frame)
+            if ends_here:
+                self.ends |= ends_here
+                self.draft.members[n] = m
+                n += 1
+        self.draft.members.resize(n)
+        return 0
+
+    cdef int call_all(self) except -3:
+        """Add what the members call. Members whose object can have no further key are left out.
+
+        Return NEEDS_STATE if a key must be known for it.
+        """
+        cdef size_t i, n = 0
+        cdef Member m
+        cdef int32_t alive
+        for i in range(self.draft.members.size()):
+            m = self.draft.members[i]
+            if self.terms.terms[m.state].flags & F_KEYS:
+                alive = self.semantics.lives(m.sem, m.state)
+                if alive == NEEDS_STATE:
+                    return NEEDS_STATE
+                if not alive:
+                    continue
+            self.draft.members[n] = m
+            n += 1
+        self.draft.members.resize(n)
+        for i in range(n):
+            m = self.draft.members[i]
+            if self.terms.terms[m.state].flags & F_CALL and self.call_from(m) == NEEDS_STATE:
+                return NEEDS_STATE
+        return self.open_calls()
+
+    cdef int drop_nonlocal(self) except -3:
+        """Leave out members that can consume nothing by themselves: what they lead to is there."""
+        cdef size_t i, n = 0
+        for i in range(self.draft.members.size()):
+            if self.terms.terms[self.draft.members[i].state].flags & F_LOCAL:
+                self.draft.members[n] = self.draft.members[i]
+                n += 1
+        self.draft.members.resize(n)
+        return 0
+
+    cdef bint knows_nothing(self) noexcept:
+        """Tell whether all that a walk has found depends on the semantic state of the unknown stack."""
+        cdef size_t i
+        if self.draft.pops.size() or not (self.draft.reads or self.draft.members.size()):
+            return False
+        for i in range(self.draft.members.size()):
+            if not self.semantics.is_unsure(self.draft.members[i].sem):
+                return False
+        return True
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes of the scratch, which stays as large as it was once."""
+        cdef size_t held = sizeof(CallNode) * self.nodes.capacity() + sizeof(Link) * self.links.capacity()
+        held += sizeof(Edge) * self.callers.capacity() + 12 * (self.node_seen.mask + self.tail_seen.mask)
+        return held + self.draft.nbytes()

@@ -1,0 +1,50 @@
+# The configuration in the making: its members and returns before it has an id. See configuration_draft.pyx.
+from libc.stdint cimport int32_t, uint64_t
+from libcpp cimport bool
+from libcpp.vector cimport vector
+
+from stackmask.pda.memory.hash_tables cimport KeyMap
+
+
+cdef struct Member:
+    int32_t state       # the local state, a term
+    int32_t frame       # the stack
+    int32_t sem         # the semantic state
+
+
+cdef struct Pop:
+    # a return to the unknown frame of a walk
+    int32_t guard       # still pending
+    int32_t sem
+
+
+cdef inline bint member_less(const Member& x, const Member& y) noexcept nogil:
+    if x.state != y.state:
+        return x.state < y.state
+    if x.frame != y.frame:
+        return x.frame < y.frame
+    return x.sem < y.sem
+
+
+cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
+    if x.guard != y.guard:
+        return x.guard < y.guard
+    return x.sem < y.sem
+
+
+cdef class ConfigDraft:
+    # owner: whoever makes configurations; interning reads it and leaves it as it is
+    cdef vector[Member] members
+    cdef vector[Pop] pops
+    cdef bool accepting
+    cdef uint64_t reads                 # as in Config
+    cdef uint64_t max_members
+    cdef KeyMap seen                    # members, once they are many
+
+    cdef void clear(self) noexcept
+    cdef void forget_ends(self) noexcept
+    cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef bint holds(self, Member m, int32_t at) noexcept
+    cdef int check_size(self) except -1
+    cdef int sort_items(self) except -1
+    cdef size_t nbytes(self) noexcept

@@ -1,0 +1,91 @@
+# distutils: language = c++
+"""The tokens that a matcher has accepted, for whoever writes the end of them anew."""
+
+cimport cython
+from libc.stdint cimport uint8_t
+
+from stackmask.pda.memory.checked_vectors cimport copy_items, make_room
+
+cdef enum:
+    TEXT = -1           # not a token, but text
+    CHECKED = 8         # tokens of a context that are compared
+
+
+@cython.final
+cdef class TokenHistory:
+    """What each accept call took: a token, or text of which only the place is known."""
+
+    def __cinit__(self, TokenBytes texts):
+        self.texts = texts
+
+    cdef TokenHistory copy(self):
+        cdef TokenHistory other = TokenHistory.__new__(TokenHistory, self.texts)
+        copy_items(other.taken, self.taken)
+        copy_items(other.text_calls, self.text_calls)
+        return other
+
+    cdef int reserve(self) except -1:
+        """Make room for what one accept call takes, so that adding it cannot fail."""
+        make_room(self.taken)
+        make_room(self.text_calls)
+        return 0
+
+    cdef int push_text(self) except -1:
+        self.text_calls.push_back(self.taken.size())
+        self.taken.push_back(TEXT)
+        return 0
+
+    cdef void keep(self, size_t calls) noexcept:
+        """Forget all but the first accept calls."""
+        self.taken.resize(calls)
+        while self.text_calls.size() and self.text_calls.back() >= calls:
+            self.text_calls.pop_back()
+
+    cdef size_t first(self) noexcept:
+        """Return where the tokens begin that come after all text."""
+        return self.text_calls.back() + 1 if self.text_calls.size() else 0
+
+    def is_empty(self):
+        """Tell whether nothing was accepted."""
+        return self.taken.empty()
+
+    def window(self, size_t size):
+        """Return (the last tokens, whether a text begins there), ``size`` bytes if there are so many.
+
+        A text begins with the first token, after text that was accepted as such, and after a special token.
+        Otherwise the window begins at a character, and at a blank after something else unless that takes
+        twice the size.
+        """
+        cdef size_t i = self.taken.size(), first = self.first(), total = 0, k
+        cdef const uint8_t* data
+        cdef int32_t token, before, length
+        cdef bint begins = True
+        while i > first:
+            token = self.taken[i - 1]
+            if token >= self.texts.size or self.texts.is_absent(token):
+                break
+            i -= 1
+            length = <int32_t>self.texts.length(token)
+            total += length
+            data = self.texts.blob + self.texts.start[token]
+            if total < size or i == first or length == 0 or data[0] & 0xC0 == 0x80:
+                continue
+            before = self.taken[i - 1]
+            if total >= 2 * size or (
+                data[0] == c" " and before < self.texts.size and not self.texts.is_absent(before)
+                and self.texts.length(before) and self.texts.blob[self.texts.start[before + 1] - 1] > c" "
+            ):
+                begins = False
+                break
+        return tuple([self.taken[k] for k in range(i, self.taken.size())]), begins
+
+    def count_before(self, context):
+        """Return how many tokens of a context stand before those accepted; None if it does not end with them.
+
+        The last few tokens are compared.
+        """
+        cdef size_t given = len(context), size = self.taken.size(), first = self.first(), i
+        for i in range(size - min(size - first, <size_t>CHECKED), size):
+            if given + i < size or context[<Py_ssize_t>(given + i - size)] != self.taken[i]:
+                return None
+        return max(0, <Py_ssize_t>given - <Py_ssize_t>size)

@@ -1,0 +1,32 @@
+# Masks named by rows. See row_references.pyx.
+from libc.stdint cimport int32_t, uint32_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.masks.engine cimport MaskStore
+from stackmask.pda.masks.mask_ref cimport MaskBits
+from stackmask.pda.stack.configurations cimport ConfigSpace
+
+
+cdef object name_rows(
+    MaskStore store,
+    ConfigSpace family,
+    int32_t config,
+    const vector[int32_t]& stops,
+    Py_ssize_t max_rows,
+    Py_ssize_t max_tokens,
+)
+cdef bint find_flips(
+    MaskBits mask, bint accepting, const vector[int32_t]& stops, Py_ssize_t most, vector[int32_t]& tokens
+) except -1
+
+
+cdef inline int fill_with_stops(
+    MaskStore store, ConfigSpace family, int32_t config, const vector[int32_t]& stops, uint32_t* words
+) except -3:
+    # write the mask of a configuration, and the stop tokens where the text may end
+    cdef size_t i
+    store.fill(family, config, words)
+    if family.configs[config].accepting:
+        for i in range(stops.size()):
+            words[stops[i] >> 5] |= <uint32_t>1 << (stops[i] & 31)
+    return 0

@@ -1,1 +1,0 @@
-"""The finite-state engine against oracles and against the pushdown engine."""

@@ -1,0 +1,183 @@
+"""What grammars of one compiler share: masks do not depend on what was compiled, dropped or moved before."""
+
+from __future__ import annotations
+
+import itertools
+import random
+import threading
+from functools import cache
+
+import numpy as np
+import pytest
+from exactness.random_runs import Maker
+from exactness.test_objects import random_object, rules_of
+from exactness.walks import engine_mask
+
+import stackmask
+
+ALPHABET = "ab.!"
+SCHEMAS = [
+    {
+        "type": "object",
+        "properties": {"a": {"type": "string", "maxLength": 3}, "b": {"enum": ["ab", "a", 1]}},
+    },
+    {"type": "object", "additionalProperties": {"type": "string", "pattern": "^[ab]+$", "minLength": 2}},
+    {"type": "array", "items": {"type": "string", "not": {"enum": ["a", "ab"]}}, "maxItems": 2},
+    {"type": "object", "properties": {"a": {"anyOf": [{"$ref": "#"}, {"const": 1}]}}, "required": ["a"]},
+]
+TEXTS = [
+    r'root ::= "<" @push([ab]{1,3}) ">" (root | [a-b.]*) "</" @top ">"',
+    r'root ::= ([ab]* & !("a" | "ab" [ab]*)) "." root? "!"',
+    'root ::= item{2,4}\nitem ::= [ab]{1,3} !>>[a] | "(" item ")"',
+]
+
+
+@cache
+def vocabulary() -> stackmask.Vocabulary:
+    words = {"".join(t).encode() for n in range(1, 5) for t in itertools.product(ALPHABET + '"', repeat=n)}
+    rng = random.Random(7)
+    pieces = [
+        '{"a":',
+        '"b":',
+        '"ab"',
+        '","',
+        '"},',
+        "1",
+        " ",
+        "</a>",
+        "<a",
+        "><",
+        '{"a":{',
+        '"}}',
+        "(",
+        ")",
+        "a",
+        "ab",
+    ]
+    words |= {"".join(rng.choices(pieces, k=rng.randint(1, 4))).encode() for _ in range(800)}
+    tokens = [*sorted(words | {bytes([b]) for b in range(256)}), None]
+    return stackmask.Vocabulary(tokens, stop_ids=[len(tokens) - 1])
+
+
+def grammars(seed: int) -> list[stackmask.Grammar]:
+    """Return grammars that share rules, characters and names of rules."""
+    rng = random.Random(f"grammars {seed}")
+    found = [
+        stackmask.Grammar.from_json_schema(rng.choice(SCHEMAS)),
+        stackmask.Grammar.from_ebnf(rng.choice(TEXTS)),
+    ]
+    obj = random_object(rng)
+    found += [stackmask.Grammar(rules_of(obj, style)) for style in ("inline", "member rule")]
+    for _ in range(3):
+        maker = Maker(random.Random(f"{seed // 2} {rng.randint(0, 3)}"), ALPHABET, captures=False)
+        try:
+            grammar = stackmask.Grammar(maker.rule_set())
+            stackmask.Compiler(vocabulary()).compile(grammar)
+            found.append(grammar)
+        except stackmask.GrammarError:
+            pass
+    rng.shuffle(found)
+    return found
+
+
+def reference(grammar: stackmask.Grammar, rng: random.Random, steps: int = 5) -> list[tuple[int, set[int]]]:
+    """Return tokens that a compiler of its own allows one after the other, each with the mask before it."""
+    matcher = stackmask.Compiler(vocabulary()).compile(grammar).matcher()
+    found = []
+    size = vocabulary().size
+    for _ in range(steps):
+        allowed = engine_mask(matcher, size)
+        going_on = sorted(allowed - {size - 1})
+        if not going_on:
+            break
+        token = rng.choice(going_on)
+        found.append((token, allowed))
+        assert matcher.accept_token(token)
+    return found
+
+
+def follow(compiled: stackmask.CompiledGrammar, walk: list[tuple[int, set[int]]], rng: random.Random) -> int:
+    """Check the masks of a walk, before it, forked, rolled back and again."""
+    matcher, size = compiled.matcher(), vocabulary().size
+    for token, allowed in walk:
+        assert engine_mask(matcher, size) == allowed, (compiled.grammar.rules, walk)
+        assert engine_mask(matcher.fork(), size) == allowed
+        assert matcher.accept_token(token)
+    back = rng.randint(0, len(walk))
+    if back:
+        matcher.rollback(back)
+        assert engine_mask(matcher, size) == walk[-back][1]
+    return 2 * len(walk)
+
+
+def judge(seed: int, whole: bool = False) -> int:
+    rng = random.Random(f"store {seed}")
+    pool = grammars(seed)
+    walks = [[reference(g, rng) for _ in range(2)] for g in pool]
+    limits = rng.choice([
+        stackmask.Limits(),
+        stackmask.Limits(max_semantic_states=rng.choice([300, 3000])),
+        stackmask.Limits(max_terms=rng.choice([6000, 20000])),
+    ])  # fmt: skip
+    cache_bytes = rng.choice([1, 100_000, 400_000, 2_000_000, 1 << 29])
+    compiler = stackmask.Compiler(vocabulary(), limits=limits, cache_bytes=cache_bytes)
+    compiled: dict[int, stackmask.CompiledGrammar] = {}
+    masks = refused = 0
+    for _ in range(24):
+        k = rng.randrange(len(pool))
+        try:
+            if k not in compiled or rng.random() < 0.3:
+                compiled[k] = compiler.compile(pool[k])
+            masks += follow(compiled[k], rng.choice(walks[k]), rng)
+        except stackmask.BudgetError as error:
+            assert any(name in str(error) for name in ("max_semantic_states", "max_terms")), error
+            refused += 1
+    return masks
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_one_compiler_for_several_grammars(seed: int) -> None:
+    assert judge(seed) > 20
+
+
+def test_batches_while_masks_are_dropped() -> None:
+    size = vocabulary().size
+    grammar = stackmask.Grammar.from_ebnf('root ::= ([ab]{1,20} "." | "!" [ab.]*){5} "x"')
+    whole = stackmask.Compiler(vocabulary()).compile(grammar)
+    rng = random.Random(5)
+    texts = ["", "a", "ab", "a.", "a.!", "!", "!a.", "a.a.a.", "ababab", "abaabaaba", "!....", "a.!a.a.b"]
+    for cache_bytes in (1000, 120_000, 200_000, 300_000, 500_000):
+        first = stackmask.Compiler(vocabulary(), cache_bytes=cache_bytes).compile(grammar).matcher()
+        for _ in range(15):
+            rng.shuffle(texts)
+            matchers, others = [first.fork() for _ in texts], [whole.matcher() for _ in texts]
+            for text, matcher, other in zip(texts, matchers, others, strict=True):
+                assert matcher.accept_string(text) and other.accept_string(text)
+            got = stackmask.allocate_token_bitmask(len(texts), size)
+            expected = got.copy()
+            stackmask.fill_next_token_bitmask(matchers, got)
+            stackmask.fill_next_token_bitmask(others, expected)
+            assert np.array_equal(got, expected)
+
+
+@pytest.mark.parametrize("cache_bytes", [1, 200_000, 1 << 29])
+def test_threads(cache_bytes: int) -> None:
+    pool = grammars(3)
+    rng = random.Random(11)
+    walks = [[reference(g, rng, 4) for _ in range(2)] for g in pool]
+    compiler = stackmask.Compiler(vocabulary(), cache_bytes=cache_bytes)
+    done: list[int] = []
+
+    def work(number: int) -> None:
+        own = random.Random(number)
+        for _ in range(8):
+            k = own.randrange(len(pool))
+            follow(compiler.compile(pool[k]), own.choice(walks[k]), own)
+        done.append(number)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(done) == list(range(4))  # what failed has been printed
