@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.matching.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
