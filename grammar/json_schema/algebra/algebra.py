@@ -13,26 +13,33 @@ from typing import Any, Final
 from stackmask.grammar.json_schema.algebra import arrays, objects
 from stackmask.grammar.json_schema.algebra.conjunctions import conjunction, kinds, order_members
 from stackmask.grammar.json_schema.algebra.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
-from stackmask.grammar.json_schema.algebra.keywords import read_constant, read_keywords
+from stackmask.grammar.json_schema.algebra.keywords import read_keywords, write_values
 from stackmask.grammar.json_schema.algebra.patterns import format_texts, pattern_texts
 from stackmask.grammar.json_schema.document.drafts import Draft, says_only
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.document.references import Registry, Resource
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.document.schema_size import is_larger
-from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.nodes.literals import Literals
 from stackmask.grammar.json_schema.nodes.nodes import (
     ANY_OF,
     EVERYTHING,
+    ITEM,
+    KEYS,
+    LENGTH,
     NOTHING,
     PART_ALL,
     PART_IF,
     PART_ONE,
     PART_SOME,
+    PROPERTY,
+    REQUIRED,
+    KeySet,
     Node,
+    State,
     in_place,
 )
-from stackmask.grammar.json_schema.nodes.state_values import SIMPLE, State, Value
+from stackmask.grammar.json_schema.nodes.state_values import SIMPLE, Value
 from stackmask.grammar.json_schema.nodes.structural_keys import Contents
 from stackmask.grammar.json_schema.sets.numbers import (
     NO_NUMBERS,
@@ -41,6 +48,7 @@ from stackmask.grammar.json_schema.sets.numbers import (
 from stackmask.grammar.json_schema.sets.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, STRUCTURED, Scalars
 from stackmask.grammar.json_schema.sets.string_sets import NONE, Texts
 from stackmask.grammar.json_schema.sets.values import (
+    ANY,
     ARRAY,
     NUMBER,
     OBJECT,
@@ -206,7 +214,7 @@ class Algebra:
         if found is None:
             found = self._synthetic(where)
             self.constants[key] = found
-            read_constant(self, self.nodes[found], value)
+            _read_constant(self, self.nodes[found], value)
         return found
 
     def _synthetic(self, where: Where) -> int:
@@ -548,3 +556,24 @@ class Algebra:
             return [()]
         atoms = conjunction(self, state, kind)
         return None if atoms is None else [tuple(atoms)]
+
+
+def _read_constant(algebra: Algebra, node: Node, value: Any) -> None:
+    """Write into a node that the value is exactly this array or object."""
+    if isinstance(value, dict):
+        node.mask = OBJECT
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise SchemaError(node.where, "", f"{key!r:.60} is no key of a JSON object")
+            node.objects.append((PROPERTY, key, algebra.constant(item, (node.where, key))))
+            node.objects.append((REQUIRED, key))
+        node.objects.append((KEYS, KeySet(value, (), True), NOTHING))
+        return
+    node.mask = ANY
+    if isinstance(value, list | tuple):
+        node.mask = ARRAY
+        for i, item in enumerate(value):
+            node.arrays.append((ITEM, i, algebra.constant(item, (node.where, i))))
+        node.arrays.append((LENGTH, len(value), len(value)))
+        return
+    write_values(algebra, node, "const", [value])
