@@ -6,9 +6,9 @@ from typing import Final, Literal, TypeAlias, cast
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.regex.assertions.assertion_resolution import TooEntangled
 from stackmask.grammar.regex.assertions.assertions import Assertions
 from stackmask.grammar.regex.assertions.contexts import concat
+from stackmask.grammar.regex.assertions.flat import TooEntangled
 from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.flavours.ecma import FLAGS as ECMA_FLAGS
 from stackmask.grammar.regex.flavours.ecma import EcmaReader

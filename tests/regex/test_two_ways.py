@@ -9,8 +9,8 @@ from oracle import random_regexes as randoms
 
 from stackmask import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Expr, Rule, RuleSet
-from stackmask.grammar.regex.assertions.assertion_resolution import TooEntangled
 from stackmask.grammar.regex.assertions.assertions import Assertions
+from stackmask.grammar.regex.assertions.flat import TooEntangled
 from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.flavours.ecma import EcmaReader
 from stackmask.grammar.regex.pattern.tree import Edge, Look, walk_nodes
