@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Literal, TypeAlias, cast
 
 from stackmask.grammar import ir
@@ -11,11 +12,11 @@ from stackmask.grammar.regex.assertions.contexts import concat
 from stackmask.grammar.regex.assertions.flat import TooEntangled
 from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.flavours.ecma import FLAGS as ECMA_FLAGS
-from stackmask.grammar.regex.flavours.ecma import EcmaReader
+from stackmask.grammar.regex.flavours.ecma import ecma_reader
 from stackmask.grammar.regex.flavours.python import FLAGS as PYTHON_FLAGS
-from stackmask.grammar.regex.flavours.python import PythonReader
+from stackmask.grammar.regex.flavours.python import python_reader
 from stackmask.grammar.regex.flavours.rust import FLAGS as RUST_FLAGS
-from stackmask.grammar.regex.flavours.rust import RustReader
+from stackmask.grammar.regex.flavours.rust import rust_reader
 from stackmask.grammar.regex.pattern.reader import Reader, U
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 
@@ -24,10 +25,10 @@ Flavor: TypeAlias = Literal["ecma", "python", "rust"]
 SOURCE_NAME: Final = "<regex>"
 ANY_BYTES: Final = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
 
-_FLAVORS: Final[dict[str, tuple[type[Reader], dict[str, int], int]]] = {
-    "ecma": (EcmaReader, ECMA_FLAGS, 0),
-    "python": (PythonReader, PYTHON_FLAGS, U),
-    "rust": (RustReader, RUST_FLAGS, U),
+_FLAVORS: Final[dict[str, tuple[Callable[[str, int, bool], Reader], dict[str, int], int]]] = {
+    "ecma": (ecma_reader, ECMA_FLAGS, 0),
+    "python": (python_reader, PYTHON_FLAGS, U),
+    "rust": (rust_reader, RUST_FLAGS, U),
 }
 
 
