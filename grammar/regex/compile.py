@@ -7,7 +7,7 @@ from typing import Final, Literal, TypeAlias, cast
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.regex.assertions.assertions import Assertions
+from stackmask.grammar.regex.assertions.assertions import compile_assertions
 from stackmask.grammar.regex.assertions.contexts import concat
 from stackmask.grammar.regex.assertions.flat import TooEntangled
 from stackmask.grammar.regex.automaton import automaton_expr
@@ -56,7 +56,7 @@ def regex_expr(
         return concat([any_text, expr, any_text]) if search else expr
     try:
         try:
-            return Assertions(as_bytes, any_text).compile(tree, search, reader.asserted)
+            return compile_assertions(tree, search, reader.asserted, as_bytes, any_text)
         except TooEntangled as error:
             entangled = error
         return automaton_expr(tree, search, isinstance(pattern, bytes))

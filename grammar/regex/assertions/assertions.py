@@ -42,14 +42,11 @@ class Assertions:
         self.loops = Loops(self.finder, self.solver, tempered, iterations, self.variants)
         self.lookarounds = Lookarounds(contexts, self.finder, tempered, self.variants)
 
-    def compile(self, root: Node, search: bool, count: int) -> ir.Expr:
-        """Return the whole texts that the tree, with so many assertions, matches (``search``: somewhere).
+    def compile(self, root: Node, search: bool) -> ir.Expr:
+        """Return the whole texts that the tree matches (``search``: somewhere).
 
         Raises: TooEntangled.
         """
-        straight = self.straight(root, search, count)
-        if straight is not None:
-            return straight
         branches: list[Node] = [*root.items] if isinstance(root, ir.Choice) else [root]
         free: list[Node] = [b for b in branches if self.finder.assertion(b) is None]
         results: list[ir.Expr] = []
@@ -64,25 +61,12 @@ class Assertions:
         """Return the expression with any text around it if asked."""
         return concat([self.any_text, expr, self.any_text]) if search else expr
 
-    def straight(self, root: Node, search: bool, count: int) -> ir.Expr | None:
-        """Return the whole texts of the usual case, anchors at the ends and nowhere else; None if it is not."""
-        items: tuple[Node, ...] = root.items if isinstance(root, ir.Sequence) else (root,)
-        first = isinstance(items[0], Edge) and items[0].pairs == START
-        last = isinstance(items[-1], Edge) and items[-1].pairs == END
-        if first + last != count or len(items) == 1:
-            return None
-        plain = cast("list[ir.Expr]", [*items[first : len(items) - last]])
-        if search and not first:
-            plain.insert(0, self.any_text)
-        if search and not last:
-            plain.append(self.any_text)
-        return concat(plain)
-
     def branch(self, branch: Node, search: bool) -> list[ir.Expr]:
         """Return the whole texts of one branch."""
-        straight = self.straight(branch, search, sum(isinstance(n, Edge | Look) for n in walk_nodes(branch)))
-        if straight is not None:
-            return [straight]
+        count = sum(isinstance(n, Edge | Look) for n in walk_nodes(branch))
+        plain = straight(branch, search, count, self.any_text)
+        if plain is not None:
+            return [plain]
         edge: tuple[Node, ...] = (self.any_text,) if search else ()
         return [self.solver.solve((*edge, *flat, *edge), False, False) for flat in self.variants(branch)]
 
@@ -114,3 +98,27 @@ class Assertions:
         if look.ahead:
             return choice(self.solver.solve((*flat, self.any_text), True, False) for flat in flats)
         return choice(self.solver.solve((self.any_text, *flat), False, True) for flat in flats)
+
+
+def straight(root: Node, search: bool, count: int, any_text: ir.Expr) -> ir.Expr | None:
+    """Return the whole texts of the usual case, anchors at the ends and nowhere else; None if it is not."""
+    items: tuple[Node, ...] = root.items if isinstance(root, ir.Sequence) else (root,)
+    first = isinstance(items[0], Edge) and items[0].pairs == START
+    last = isinstance(items[-1], Edge) and items[-1].pairs == END
+    if first + last != count or len(items) == 1:
+        return None
+    plain = cast("list[ir.Expr]", [*items[first : len(items) - last]])
+    if search and not first:
+        plain.insert(0, any_text)
+    if search and not last:
+        plain.append(any_text)
+    return concat(plain)
+
+
+def compile_assertions(root: Node, search: bool, count: int, as_bytes: bool, any_text: ir.Expr) -> ir.Expr:
+    """Return the whole texts that the tree, with so many assertions, matches (``search``: somewhere).
+
+    Raises: TooEntangled.
+    """
+    plain = straight(root, search, count, any_text)
+    return Assertions(as_bytes, any_text).compile(root, search) if plain is None else plain

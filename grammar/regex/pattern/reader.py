@@ -182,7 +182,7 @@ class Reader:
     def read(self) -> Node:
         """Return the tree of the pattern; a best guess where there are problems."""
         text, end = self.text, self.end
-        stack = self.stack
+        stack, flavour = self.stack, self.flavour
         while self.position < end:
             frame, start = stack[-1], self.position
             plain = (PLAIN_SPACED if frame.flags & X else PLAIN).match(text, start)
@@ -191,32 +191,32 @@ class Reader:
                 continue
             char = text[start]
             if char == "\\":
-                self.flavour.escape(frame)
+                flavour.escape(frame)
             elif char == "[":
                 self.bracket(frame)
             elif char == "(":
-                self.flavour.open()
+                flavour.open()
             elif char == ")":
                 self.close()
             elif char in "*+?":
-                self.flavour.quantify(frame, None)
+                flavour.quantify(frame, None)
             elif char == "{":
-                match = self.flavour.quantifier.match(text, start)
+                match = flavour.quantifier.match(text, start)
                 if match:
-                    self.flavour.quantify(frame, match)
+                    flavour.quantify(frame, match)
                 else:
-                    self.flavour.not_quantifier(frame)
+                    flavour.not_quantifier(frame)
             elif char == ".":
                 self.position += 1
-                self.flavour.set(frame, self.flavour.dot(frame.flags), start)
+                flavour.set(frame, flavour.dot(frame.flags), start)
             elif char == "|":
                 self.end_alternative(frame)
                 self.position += 1
             elif char in "^$":
                 self.position += 1
-                self.assertion(frame, self.flavour.anchor(char, frame.flags), start)
+                self.assertion(frame, flavour.anchor(char, frame.flags), start)
             elif char in "]}":
-                self.flavour.stray_bracket(frame, char)
+                flavour.stray_bracket(frame, char)
             elif char == "#":  # spaced out
                 newline = text.find("\n", start)
                 self.position = end if newline < 0 else newline + 1
@@ -274,21 +274,22 @@ class Reader:
     def bracket(self, frame: Frame) -> None:
         """Read a class, or find it among those read before."""
         text, start, flags = self.text, self.position, frame.flags
-        match = self.flavour.class_end.match(text, start)
-        key = (match[0], self.flavour.folding(flags) if flags & I else "", flags & (U | X)) if match else None
-        known = self.flavour.class_cache.get(key) if key else None
+        flavour = self.flavour
+        match = flavour.class_end.match(text, start)
+        key = (match[0], flavour.folding(flags) if flags & I else "", flags & (U | X)) if match else None
+        known = flavour.class_cache.get(key) if key else None
         if known is not None and match:
             self.position = match.end()
-            self.flavour.set(frame, known, start)
+            flavour.set(frame, known, start)
             return
         count = len(self.problems.found)
-        ranges, self.position = self.flavour.read_class(start, flags)
+        ranges, self.position = flavour.read_class(start, flags)
         fits = match is not None and match.end() == self.position
         if key and fits and len(self.problems.found) == count:
-            if len(self.flavour.class_cache) >= sets.MAX_CACHED:
-                self.flavour.class_cache.clear()
-            self.flavour.class_cache[key] = ranges
-        self.flavour.set(frame, ranges, start)
+            if len(flavour.class_cache) >= sets.MAX_CACHED:
+                flavour.class_cache.clear()
+            flavour.class_cache[key] = ranges
+        flavour.set(frame, ranges, start)
 
     def push(self, frame: Frame) -> None:
         """Enter a group."""
