@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
+from stackmask.grammar.json_schema.algebra.patterns import format_texts, pattern_texts
+from stackmask.grammar.json_schema.algebra.scalar_values import name_scalars
 from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED, Draft
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
 from stackmask.grammar.json_schema.nodes.interfaces import NodeReader
@@ -283,7 +285,7 @@ def _max_length(reader: NodeReader, node: Node, schema: dict[str, Any], value: A
 def _pattern(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, str):
         raise SchemaError(node.where, "pattern", f"must be a string, not {shown(value)}")
-    found = reader.pattern(value, node.where, "pattern")
+    found = pattern_texts(reader, value, node.where, "pattern")
     if found is None:
         node.loose = True
     else:
@@ -293,7 +295,7 @@ def _pattern(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any)
 def _format(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, str):
         raise SchemaError(node.where, "format", f"must be a string, not {shown(value)}")
-    _meet_text(node, reader.format(value, node))
+    _meet_text(node, format_texts(reader, value, node))
 
 
 # -- arrays ----------------------------------------------------------------------------------------------
@@ -375,7 +377,7 @@ def _pattern_properties(reader: NodeReader, node: Node, schema: dict[str, Any], 
     place = (node.where, "patternProperties")
     for pattern, item in _mapping(node, "patternProperties", value).items():
         literal = reader.literal(item, node, (place, pattern))
-        if reader.pattern(pattern, place, pattern) is None:
+        if pattern_texts(reader, pattern, place, pattern) is None:
             node.loose = True  # no key is known to match
             continue
         keys = key_set(reader, node, {}, [pattern], False)
@@ -387,7 +389,9 @@ def key_set(reader: NodeReader, node: Node, names: dict[str, Any], patterns: Any
     if not patterns:
         return KeySet(names, (), negated)
     place = (node.where, "patternProperties")
-    found = [reader.pattern(pattern, place, pattern) or ALL for pattern in patterns]  # relaxed: any key may
+    found = [
+        pattern_texts(reader, pattern, place, pattern) or ALL for pattern in patterns
+    ]  # relaxed: any key may
     words = dict.fromkeys(word for texts in found if texts.words is not None for word in texts.words)
     sets = tuple(texts for texts in found if texts.words is None)
     return KeySet({**names, **words}, sets, negated)
@@ -409,7 +413,7 @@ def _additional_properties(reader: NodeReader, node: Node, schema: dict[str, Any
 
 def _property_names(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     literal = reader.literal(value, node, (node.where, "propertyNames"))
-    scalars = reader.names(literal, node.where)
+    scalars = name_scalars(reader, literal, node.where)
     texts = scalars.text
     node.loose = node.loose or scalars.loose
     if texts is ALL:

@@ -11,7 +11,6 @@ from stackmask.grammar.json_schema.document.references import Resource
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.nodes.literals import Literals
 from stackmask.grammar.json_schema.nodes.nodes import Node, State
-from stackmask.grammar.json_schema.sets.scalars import Scalars
 from stackmask.grammar.json_schema.sets.string_sets import Texts
 
 
@@ -22,6 +21,8 @@ class NodeReader(Protocol):
     of_type: bool
     report: Report
     literals: Literals
+    nodes: list[Node]
+    nesting: int
 
     def literal(self, schema: Any, parent: Node, where: Where) -> int:
         """Return the literal of a subschema."""
@@ -38,23 +39,19 @@ class NodeReader(Protocol):
     def node(self, literal: int) -> Node:
         """Return the node of a literal, read."""
 
-    def names(self, literal: int, where: Where) -> Scalars:
-        """Return the scalar values of names."""
-
-    def pattern(self, pattern: Any, where: Where, keyword: str) -> Texts | None:
-        """Return the strings in which a pattern is found; None where that is relaxed."""
-
-    def format(self, name: str, node: Node) -> Texts:
-        """Return the strings of a format."""
-
     def unsupported(self, where: Where, keyword: str, reason: str) -> None:
         """Refuse a keyword, or note that it is relaxed."""
+
+    def where(self, state: State) -> Where:
+        """Return the place of the most telling literal of a state."""
+
+    def check_cycles(self, node: Node) -> None:
+        """Refuse a node whose subschemas for the same value contain it."""
 
 
 class States(NodeReader, Protocol):
     """Knows all nodes, and tells which conjunctions of literals (states) clash."""
 
-    nodes: list[Node]
     singles: dict[int, State]
     constants: dict[Any, int]
     depth: int
@@ -71,12 +68,6 @@ class States(NodeReader, Protocol):
 
     def complement(self, texts: Texts) -> Texts:
         """Return all other strings."""
-
-    def where(self, state: State) -> Where:
-        """Return the place of the most telling literal of a state."""
-
-    def check_cycles(self, node: Node) -> None:
-        """Refuse a node whose subschemas for the same value contain it."""
 
     def without_unevaluated(self, node: Node) -> int:
         """Return the literal of a node but for its unevaluated keywords."""
