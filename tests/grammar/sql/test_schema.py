@@ -341,7 +341,7 @@ def test_the_inspector_reads_what_has_no_reader_of_its_own() -> None:
 
 
 def test_examples_of_the_page() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "sql-database.md"
+    page = Path(__file__).resolve().parents[3] / "docs" / "sql-database.md"
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     assert blocks
