@@ -26,13 +26,13 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.json_schema.errors import (
+from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
     UnsatisfiableSchemaError,
     UnsupportedSchemaError,
 )
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.pda.errors import BudgetError, SpoiledError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace

@@ -22,7 +22,7 @@ import transformers
 
 import stackmask
 from stackmask.runtime.cli.command_sql import make_grammar
-from stackmask.runtime.cli.database import open_database
+from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.prompts import make_embedded_prompt
 from stackmask.runtime.embedded import bundled_database, load_embedded
 from training.evaluate import open_database as open_rows

@@ -2,7 +2,7 @@
 
     python benchmarks/json_schema_random.py --cases 100000 [--seed 1000] [--walks 2000] [--write]
 
-Schemas have at least three keywords that act on one another, of all kinds (``tests/json_schema/random_schemas.py``).
+Schemas have at least three keywords that act on one another, of all kinds (``tests/random_schemas.py``).
 In any order the verdict on an instance must be that of `jsonschema`. A random
 walk takes any token that the mask allows; it must never find nothing allowed, and end in an instance that is valid.
 Exits with 1 at a disagreement.
@@ -31,9 +31,11 @@ def main() -> int:
     options = parser.parse_args()
     use_checkout()
     here = Path(__file__).resolve().parent
-    # the tests of JSON Schema have the name of a program here, which would come first
-    sys.path = [str(here.parent / "tests"), *(path for path in sys.path if Path(path).resolve() != here)]
-    from json_schema.test_random_schemas import dead_ends, disagreements
+    # a helper of the tests may have the name of a program here, which would come first
+    tests = here.parent / "tests"
+    folders = [str(tests), str(tests / "grammar" / "json_schema")]
+    sys.path = [*folders, *(path for path in sys.path if Path(path).resolve() != here)]
+    from test_random_schemas import dead_ends, disagreements
 
     counts: Counter[str] = Counter()
     wrong = []

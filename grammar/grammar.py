@@ -126,7 +126,7 @@ class Grammar:
         Raises: SchemaError for another kind or whitespace.
         Cost: about 20 µs.
         """
-        from stackmask.grammar.json_schema.errors import SchemaError
+        from stackmask.grammar.json_schema.document.errors import SchemaError
 
         if kind not in ("value", "object", "array"):
             raise SchemaError("", "kind", f"{kind!r:.60} is none of value, object, array")

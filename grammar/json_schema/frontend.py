@@ -7,13 +7,13 @@ from typing import Any
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.drafts import BY_NAME
-from stackmask.grammar.json_schema.document.loading import is_type, load_schema
-from stackmask.grammar.json_schema.document.python_types import NARROWING
-from stackmask.grammar.json_schema.document.report import Report
-from stackmask.grammar.json_schema.errors import (
+from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
     UnsupportedSchemaError,
 )
+from stackmask.grammar.json_schema.document.loading import is_type, load_schema
+from stackmask.grammar.json_schema.document.python_types import NARROWING
+from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
 from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR

@@ -16,10 +16,10 @@ from itertools import pairwise
 from typing import Any, Final, TypeAlias, cast
 
 from stackmask.grammar import ir
-from stackmask.grammar.regex.assertions.assertion_resolution import TooEntangled
 from stackmask.grammar.regex.assertions.assertions import Assertions
 from stackmask.grammar.regex.assertions.contexts import NON_ASCII, concat
 from stackmask.grammar.regex.assertions.elimination import TooLarge, expression, one_of
+from stackmask.grammar.regex.assertions.flat import TooEntangled
 from stackmask.grammar.regex.pattern.reader import byte_class
 from stackmask.grammar.regex.pattern.tree import (
     Edge,
@@ -76,18 +76,18 @@ def automaton_expr(root: Node, search: bool, as_bytes: bool) -> ir.Expr:
 def _with_edges(node: Node, assertions: Assertions) -> Node:
     """Return the node with looks at one character as edges, which need no threads and no conditions."""
     match node:
-        case Look(body) if assertions.assertion(body) is None:
-            flats = assertions.look(node)
+        case Look(body) if assertions.finder.assertion(body) is None:
+            flats = assertions.lookarounds.split(node)
             if len(flats) == 1 and len(flats[0]) == 1 and isinstance(edge := flats[0][0], Edge):
                 return edge
             return node
         case Look(body):
             return Look(_with_edges(body, assertions), node.ahead, node.negative, node.offset)
-        case ir.Sequence(items) if assertions.assertion(node) is not None:
+        case ir.Sequence(items) if assertions.finder.assertion(node) is not None:
             return node_sequence(_with_edges(item, assertions) for item in items)
-        case ir.Choice(items) if assertions.assertion(node) is not None:
+        case ir.Choice(items) if assertions.finder.assertion(node) is not None:
             return node_choice(_with_edges(item, assertions) for item in items)
-        case ir.Repeat(item, low, high) if assertions.assertion(node) is not None:
+        case ir.Repeat(item, low, high) if assertions.finder.assertion(node) is not None:
             return node_repeat(_with_edges(item, assertions), low, high)
     return node
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final, Literal, TypeAlias, cast
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.regex.assertions.assertion_resolution import TooEntangled
-from stackmask.grammar.regex.assertions.assertions import Assertions
+from stackmask.grammar.regex.assertions.assertions import compile_assertions
 from stackmask.grammar.regex.assertions.contexts import concat
+from stackmask.grammar.regex.assertions.flat import TooEntangled
 from stackmask.grammar.regex.automaton import automaton_expr
 from stackmask.grammar.regex.flavours.ecma import FLAGS as ECMA_FLAGS
-from stackmask.grammar.regex.flavours.ecma import EcmaReader
+from stackmask.grammar.regex.flavours.ecma import ecma_reader
 from stackmask.grammar.regex.flavours.python import FLAGS as PYTHON_FLAGS
-from stackmask.grammar.regex.flavours.python import PythonReader
+from stackmask.grammar.regex.flavours.python import python_reader
 from stackmask.grammar.regex.flavours.rust import FLAGS as RUST_FLAGS
-from stackmask.grammar.regex.flavours.rust import RustReader
+from stackmask.grammar.regex.flavours.rust import rust_reader
 from stackmask.grammar.regex.pattern.reader import Reader, U
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 
@@ -24,10 +25,10 @@ Flavor: TypeAlias = Literal["ecma", "python", "rust"]
 SOURCE_NAME: Final = "<regex>"
 ANY_BYTES: Final = ir.Repeat(ir.ByteClass((1 << 256) - 1), 0, None)
 
-_FLAVORS: Final[dict[str, tuple[type[Reader], dict[str, int], int]]] = {
-    "ecma": (EcmaReader, ECMA_FLAGS, 0),
-    "python": (PythonReader, PYTHON_FLAGS, U),
-    "rust": (RustReader, RUST_FLAGS, U),
+_FLAVORS: Final[dict[str, tuple[Callable[[str, int, bool], Reader], dict[str, int], int]]] = {
+    "ecma": (ecma_reader, ECMA_FLAGS, 0),
+    "python": (python_reader, PYTHON_FLAGS, U),
+    "rust": (rust_reader, RUST_FLAGS, U),
 }
 
 
@@ -55,7 +56,7 @@ def regex_expr(
         return concat([any_text, expr, any_text]) if search else expr
     try:
         try:
-            return Assertions(as_bytes, any_text).compile(tree, search, reader.asserted)
+            return compile_assertions(tree, search, reader.asserted, as_bytes, any_text)
         except TooEntangled as error:
             entangled = error
         return automaton_expr(tree, search, isinstance(pattern, bytes))

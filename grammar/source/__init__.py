@@ -1,1 +1,1 @@
-"""Source text: files, positions, diagnostics, escapes and character classes. Knows no front end."""
+"""Represent source text: files, positions, diagnostics, escapes and character classes. Knows no front end."""

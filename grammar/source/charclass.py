@@ -63,7 +63,7 @@ CATEGORY_NAMES: Final[dict[str, str]] = {
 }
 CATEGORIES: Final = frozenset(CATEGORY_NAMES.values()) - {""}
 
-# No code point outside these blocks has a case variant (checked by tests/grammar/test_charclass.py);
+# No code point outside these blocks has a case variant (checked by tests/grammar/source/test_charclass.py);
 # leaving out CJK keeps the table cheap to make.
 CASED_BLOCKS: Final = ((0x80, 0x33FF), (0xA640, 0xABFF), (0xFB00, 0xFFFF), (0x10000, 0x1FFFF))
 

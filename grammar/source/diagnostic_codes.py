@@ -1,7 +1,7 @@
 """The one table of grammar diagnostic codes: a title and a short explanation for each.
 
 Codes never change their meaning. G0xx belong to the text of a grammar (syntax and names), G1xx to what the
-rules mean together. Each code has a case under ``tests/diagnostics`` and a line in ``docs/grammar.md``.
+rules mean together. Each code has a case under ``tests/grammar/source`` and a line in ``docs/grammar.md``.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""SQL queries as grammars: the rules of a dialect (``grammars/sqlite.ebnf``, ``postgres.ebnf``), narrowed as asked."""
+"""Make grammars of SQL queries: the rules of a dialect (``grammars/sqlite.ebnf``, ``postgres.ebnf``), narrowed as asked."""

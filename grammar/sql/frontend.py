@@ -13,8 +13,8 @@ from stackmask.grammar.source.files import bundled_path, read_text
 from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules, check_blanks
 from stackmask.grammar.sql.calls.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, names_pattern, safe_functions
-from stackmask.grammar.sql.errors import SQLError
-from stackmask.grammar.sql.schema.schema import read_schema
+from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.sql.schema.read import read_schema
 from stackmask.grammar.sql.scope.rules import scoped_rules
 from stackmask.grammar.sql.scope.shared.relations import read_catalog
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from stackmask.runtime.cli.exit_status import INTERRUPTED, USAGE_ERROR
 from stackmask.runtime.extras import MissingExtraError, require
-
-USAGE_ERROR = 2  # the exit status for bad input: arguments, files, grammars
-INTERRUPTED = 130  # as shells count it: 128 + SIGINT
 
 
 def main() -> None:

@@ -16,11 +16,12 @@ from rich.spinner import Spinner
 from rich.syntax import Syntax
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.cli.checking import compile_for_text, explain, judge
 from stackmask.runtime.cli.console import messages, output, show_error
-from stackmask.runtime.cli.database import Database, QueryError, Rows, open_database
+from stackmask.runtime.cli.database import Database, QueryError, Rows
 from stackmask.runtime.cli.loading import load_model
+from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.prompts import Prompt, make_embedded_prompt, make_prompt
 from stackmask.runtime.cli.tables import Format, show_rows
 from stackmask.runtime.embedded import bundled_database, bundled_names, prompt_for

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError
-from stackmask.runtime.cli import INTERRUPTED, USAGE_ERROR
+from stackmask.runtime.cli.exit_status import INTERRUPTED, USAGE_ERROR
 
 PIPE_COLUMNS = 160
 

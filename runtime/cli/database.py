@@ -1,14 +1,13 @@
-"""Databases that questions are asked of: whatever a model writes, nothing but reading happens."""
+"""Databases that questions are asked of: what each of them offers. Whatever a model writes, it only reads."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.sql.schema.schema import Schema, is_url
+from stackmask.grammar.sql.schema.schema import Schema
 
 TableKey = tuple[str | None, str]  # schema, table
 
@@ -66,22 +65,3 @@ class Database(Protocol):
 
     def close(self) -> None:
         """Let go of the database."""
-
-
-def open_database(source: str | Path) -> Database:
-    """Open a SQLite file, or what a URL names.
-
-    Raises: SQLError if it cannot be opened or has no tables: missing, locked, of another kind, not to be reached,
-    a driver not installed. Messages show no password.
-    """
-    if is_url(source) and not str(source).startswith("sqlite:"):
-        from stackmask.runtime.cli.server_database import ServerDatabase
-
-        return ServerDatabase(str(source))
-    from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
-
-    if is_url(source):
-        from stackmask.grammar.sql.schema.inspect_server import sqlite_path
-
-        return SQLiteDatabase(sqlite_path(str(source)))
-    return SQLiteDatabase(Path(source))

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any, Final
 
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.inspect_server import (
     DRIVER,
     connected,

@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 from typing import Any, Final
 
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.inspect_sqlite import open_file, read_connection
 from stackmask.runtime.cli.database import Keys, QueryError, Reference, Rows, TableKey
 

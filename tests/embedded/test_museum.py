@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import stackmask
-from stackmask.grammar.sql.schema.schema import read_schema
+from stackmask.grammar.sql.schema.read import read_schema
 from stackmask.runtime import embedded
 from stackmask.runtime.embedded import (
     EmbeddedModelError,

@@ -1,1 +1,4 @@
-"""The keywords, and `and`, `or`, `not` over nodes: from a document to the set of values it allows."""
+"""Work out which values a schema allows: keywords write into nodes, and `and`, `or`, `not` of nodes become forms.
+
+Knows nothing of rules. ``keywords`` to ``expansion`` ask for other nodes through ``nodes.interfaces``; ``algebra`` holds them all.
+"""

@@ -13,38 +13,36 @@ from typing import Any, Final
 from stackmask.grammar.json_schema.algebra import arrays, objects
 from stackmask.grammar.json_schema.algebra.conjunctions import conjunction, kinds, order_members
 from stackmask.grammar.json_schema.algebra.expansion import CLASH_DEPTH, MAX_STEPS, Expansion
-from stackmask.grammar.json_schema.algebra.keywords import read_constant, read_keywords
-from stackmask.grammar.json_schema.algebra.patterns import format_texts, pattern_texts
+from stackmask.grammar.json_schema.algebra.keywords import read_keywords, write_values
+from stackmask.grammar.json_schema.algebra.scalar_values import literal_scalars, state_scalars
 from stackmask.grammar.json_schema.document.drafts import Draft, says_only
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.document.references import Registry, Resource
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.document.schema_size import is_larger
-from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where, pointer
 from stackmask.grammar.json_schema.nodes.literals import Literals
 from stackmask.grammar.json_schema.nodes.nodes import (
     ANY_OF,
     EVERYTHING,
+    ITEM,
+    KEYS,
+    LENGTH,
     NOTHING,
-    PART_ALL,
-    PART_IF,
-    PART_ONE,
     PART_SOME,
+    PROPERTY,
+    REQUIRED,
+    KeySet,
     Node,
+    State,
     in_place,
 )
-from stackmask.grammar.json_schema.nodes.state_values import SIMPLE, State, Value
+from stackmask.grammar.json_schema.nodes.state_values import SIMPLE, Value
 from stackmask.grammar.json_schema.nodes.structural_keys import Contents
-from stackmask.grammar.json_schema.sets.numbers import (
-    NO_NUMBERS,
-    UnsupportedNumber,
-)
-from stackmask.grammar.json_schema.sets.scalars import ALL_SCALARS, LOOSE, NO_SCALARS, STRUCTURED, Scalars
 from stackmask.grammar.json_schema.sets.string_sets import NONE, Texts
 from stackmask.grammar.json_schema.sets.values import (
+    ANY,
     ARRAY,
-    NUMBER,
     OBJECT,
-    STRING,
     canonical,
     shown,
 )
@@ -137,11 +135,11 @@ class Algebra:
             if "$ref" not in schema or not (draft.ref_alone or says_only(schema, "$ref", draft)):
                 only = schema.get("allOf")
                 if only and isinstance(only, list) and len(only) == 1 and says_only(schema, "allOf", draft):
-                    seen = self._led_on(schema, seen, where)
+                    seen = _led_on(schema, seen, where)
                     schema, where = only[0], ((where, "allOf"), 0)
                     continue
                 return literals.number(schema, resource, scope, where)
-            seen = self._led_on(schema, seen, where)
+            seen = _led_on(schema, seen, where)
             ref = schema["$ref"]
             if not isinstance(ref, str):
                 raise SchemaError(where, "$ref", f"must be a string, not {shown(ref)}")
@@ -150,19 +148,10 @@ class Algebra:
                 scope = self._entered(target.resource, scope)
             schema, resource, where = target.schema, target.resource, target.where
 
-    def _led_on(self, schema: dict[str, Any], seen: set[int] | None, where: Where) -> set[int]:
-        """Note a schema that only leads to another one. Raises: SchemaError if it was met before."""
-        if seen is None:
-            return {id(schema)}
-        if id(schema) in seen:
-            raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
-        seen.add(id(schema))
-        return seen
-
     def _entered(self, resource: Resource, scope: tuple[Resource, ...]) -> tuple[Resource, ...]:
         """Return the dynamic scope after a resource is entered.
 
-        Of all resources on the way only the outermost one with each dynamic anchor matters.
+        Of all resources passed only the outermost one with each dynamic anchor matters.
         """
         registry = self.registry
         if not scope and resource is not registry.root and registry.has_dynamic_anchors(registry.root):
@@ -206,7 +195,7 @@ class Algebra:
         if found is None:
             found = self._synthetic(where)
             self.constants[key] = found
-            read_constant(self, self.nodes[found], value)
+            _read_constant(self, self.nodes[found], value)
         return found
 
     def _synthetic(self, where: Where) -> int:
@@ -284,15 +273,7 @@ class Algebra:
             open_ids.add(inner.id)
             path.append((inner, in_place(inner)))
 
-    # -- what keywords ask -------------------------------------------------------------------------------
-
-    def pattern(self, pattern: Any, where: Where, keyword: str) -> Texts | None:
-        """Return the strings in which a pattern is found; None where that is relaxed."""
-        return pattern_texts(self, pattern, where, keyword)
-
-    def format(self, name: str, node: Node) -> Texts:
-        """Return the strings of a format."""
-        return format_texts(self, name, node)
+    # -- what keywords and the expansion ask -------------------------------------------------------------------------------
 
     def charge(self, steps: int, state: State = ANY_STATE) -> None:
         """Count steps of working off combinations. Raises: UnsupportedSchemaError beyond the limit."""
@@ -320,97 +301,6 @@ class Algebra:
         if not self.relax:
             raise UnsupportedSchemaError(where, keyword, reason)
         self.report.add("relaxed", where, keyword, reason)
-
-    # -- scalar values -----------------------------------------------------------------------------------
-
-    def scalars(self, state: State) -> Scalars:
-        """Return the scalar values of a state."""
-        result = None
-        # what holds first: against few words, all that does not hold is a look-up
-        for literal in sorted(state, reverse=True) if len(state) > 2 else state:
-            found = self._scalars(literal)
-            try:
-                result = found if result is None else result.meet(found)
-            except UnsupportedNumber as error:
-                self.unsupported(self.where(state), "multipleOf", str(error))
-                return LOOSE
-        return ALL_SCALARS if result is None else result
-
-    def _scalars(self, literal: int) -> Scalars:
-        node = self.nodes[abs(literal)]
-        found = node.scalars
-        if found is None:
-            if not node.ready:
-                self.node(literal)
-            if node.parts:
-                self.check_cycles(node)
-            found = self._own_scalars(node)
-            if node.parts:
-                self.nesting += 1
-                try:
-                    for part in node.parts:
-                        found = found.meet(self._part_scalars(part))
-                except UnsupportedNumber as error:
-                    self.unsupported(node.where, "multipleOf", str(error))
-                    found = LOOSE
-                self.nesting -= 1
-            node.scalars = found
-        scalars: Scalars = found
-        if literal > 0:
-            return scalars
-        if node.opposite is None:
-            try:
-                node.opposite = scalars.complement()
-            except UnsupportedNumber as error:
-                self.unsupported(node.where, "multipleOf", str(error))
-                node.opposite = LOOSE
-        opposite: Scalars = node.opposite
-        return opposite
-
-    def names(self, literal: int, where: Where) -> Scalars:
-        """Return the scalar values of names. Raises: UnsupportedSchemaError if names of names nest too deeply."""
-        if self.nesting > MAX_IN_PLACE:
-            raise UnsupportedSchemaError(where, "propertyNames", "subschemas of names are nested too deeply")
-        self.nesting += 3  # as many calls as for that many subschemas
-        result = self.scalars(frozenset((literal,)))
-        self.nesting -= 3
-        return result
-
-    def _own_scalars(self, node: Node) -> Scalars:
-        mask = node.mask
-        if not mask & (NUMBER | STRING) and not node.whole and not node.loose:
-            return STRUCTURED[mask]
-        number = node.number if mask & NUMBER else NO_NUMBERS
-        text = node.text if mask & STRING else NONE
-        if node.whole:
-            return Scalars(mask, NO_NUMBERS, text, number, node.loose)
-        return Scalars(mask, number, text, None, node.loose)
-
-    def _part_scalars(self, part: tuple[Any, ...]) -> Scalars:
-        kind = part[0]
-        if kind == PART_ALL:
-            result = ALL_SCALARS
-            for literal in part[1]:
-                result = result.meet(self._scalars(literal))
-            return result
-        if kind == PART_SOME:
-            result = NO_SCALARS
-            for literal in part[1]:
-                result = result.join(self._scalars(literal))
-            return result
-        if kind == PART_ONE:
-            none, one = ALL_SCALARS, NO_SCALARS
-            for literal in part[1]:
-                this = self._scalars(literal)
-                other = this.complement()
-                one = one.meet(other).join(none.meet(this))
-                none = none.meet(other)
-            return one
-        if kind == PART_IF:
-            condition = self._scalars(part[1])
-            yes = condition.meet(self._scalars(part[2]))
-            return yes.join(condition.complement().meet(self._scalars(part[3])))
-        return ALL_SCALARS
 
     # -- states ------------------------------------------------------------------------------------------
 
@@ -442,7 +332,7 @@ class Algebra:
             (literal,) = state
             node = self.nodes[abs(literal)]
             scalars = node.scalars if literal > 0 else None
-            found = self.values[state] = Value(state, scalars or self._scalars(literal))
+            found = self.values[state] = Value(state, scalars or literal_scalars(self, literal))
             if literal > 0 and not (node.parts or node.unevaluated_items or node.unevaluated_properties):
                 # one conjunction, nearly always: what `expand` would say
                 if node.mask & ARRAY:
@@ -458,7 +348,7 @@ class Algebra:
                     "",
                     f"the schema needs more than {MAX_STATES} combinations of its parts",
                 )
-            found = self.values[state] = Value(state, self.scalars(state))
+            found = self.values[state] = Value(state, state_scalars(self, state))
         possible = ARRAY | OBJECT
         for literal in state:
             if literal > 0:
@@ -505,7 +395,7 @@ class Algebra:
         """Tell whether a state has no value; None if that takes a look too deep."""
         found = self.values.get(state)
         if found is None:
-            scalars = self.scalars(state)
+            scalars = state_scalars(self, state)
             if (
                 scalars.mask & SIMPLE
                 or scalars.has_numbers()
@@ -548,3 +438,34 @@ class Algebra:
             return [()]
         atoms = conjunction(self, state, kind)
         return None if atoms is None else [tuple(atoms)]
+
+
+def _read_constant(algebra: Algebra, node: Node, value: Any) -> None:
+    """Write into a node that the value is exactly this array or object."""
+    if isinstance(value, dict):
+        node.mask = OBJECT
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise SchemaError(node.where, "", f"{key!r:.60} is no key of a JSON object")
+            node.objects.append((PROPERTY, key, algebra.constant(item, (node.where, key))))
+            node.objects.append((REQUIRED, key))
+        node.objects.append((KEYS, KeySet(value, (), True), NOTHING))
+        return
+    node.mask = ANY
+    if isinstance(value, list | tuple):
+        node.mask = ARRAY
+        for i, item in enumerate(value):
+            node.arrays.append((ITEM, i, algebra.constant(item, (node.where, i))))
+        node.arrays.append((LENGTH, len(value), len(value)))
+        return
+    write_values(algebra, node, "const", [value])
+
+
+def _led_on(schema: dict[str, Any], seen: set[int] | None, where: Where) -> set[int]:
+    """Note a schema that only leads to another one. Raises: SchemaError if it was met before."""
+    if seen is None:
+        return {id(schema)}
+    if id(schema) in seen:
+        raise SchemaError(where, "$ref", "the reference leads back to itself and never to a schema")
+    seen.add(id(schema))
+    return seen

@@ -2,42 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from stackmask.grammar.json_schema.nodes.nodes import CONTAINS, ITEM, LENGTH, REST, UNIQUE
-
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra.algebra import Algebra
-    from stackmask.grammar.json_schema.nodes.state_values import State
-
-Counted = tuple[int, int, int, "int | None"]
-"""From which index on, the literal of what is counted, how many at least and at most."""
-
-
-class ArrayForm:
-    """The arrays that meet one conjunction of atoms.
-
-    ``prefix``: states of the leading items; ``rest``: of all others. ``low``, ``high``: how many items.
-    ``unique``: True if no two are equal, False if two must be, None for no matter.
-    """
-
-    __slots__ = ("contains", "high", "low", "prefix", "rest", "unique")
-
-    def __init__(
-        self,
-        prefix: list[State],
-        rest: State,
-        low: int,
-        high: int | None,
-        contains: list[Counted],
-        unique: bool | None,
-    ) -> None:
-        self.prefix = prefix
-        self.rest = rest
-        self.low = low
-        self.high = high
-        self.contains = contains
-        self.unique = unique
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, Counted
+from stackmask.grammar.json_schema.nodes.interfaces import States
+from stackmask.grammar.json_schema.nodes.nodes import CONTAINS, ITEM, LENGTH, REST, UNIQUE, State
 
 
 def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -59,12 +28,12 @@ def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     return result
 
 
-def is_consistent(algebra: Algebra, atoms: list[tuple[Any, ...]]) -> bool:
+def is_consistent(algebra: States, atoms: list[tuple[Any, ...]]) -> bool:
     """Tell whether no clash is known in the conjunction."""
     return bool(forms(algebra, tuple(atoms)))
 
 
-def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ArrayForm]:
+def forms(algebra: States, atoms: tuple[tuple[Any, ...], ...]) -> list[ArrayForm]:
     """Return the form of a conjunction of atoms, or none if it clashes."""
     if len(atoms) == 1 and atoms[0][0] == REST and not atoms[0][1]:  # nearly always: `items` alone
         rest = algebra.state((atoms[0][2],))

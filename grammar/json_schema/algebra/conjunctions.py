@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from stackmask.grammar.json_schema.nodes.forms import ObjectForm
+from stackmask.grammar.json_schema.nodes.interfaces import States
 from stackmask.grammar.json_schema.nodes.nodes import (
     EVERYTHING,
     PART_ALL,
     PART_ONE,
     PART_SOME,
     PROPERTY,
+    State,
     in_place,
 )
 from stackmask.grammar.json_schema.sets.values import ARRAY, OBJECT
 
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra import objects
-    from stackmask.grammar.json_schema.algebra.algebra import Algebra
-    from stackmask.grammar.json_schema.nodes.state_values import State
 
-
-def kinds(algebra: Algebra, literal: int) -> int:
+def kinds(algebra: States, literal: int) -> int:
     """Return which of arrays and objects a literal may allow, after its scalar values were asked for.
 
     What is left out has no form; it would take a look at every alternative to find that out later.
@@ -49,7 +47,7 @@ def kinds(algebra: Algebra, literal: int) -> int:
     return found
 
 
-def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ...], None] | None:
+def conjunction(algebra: States, state: State, kind: int) -> dict[tuple[Any, ...], None] | None:
     """Return the atoms of a state in which nothing is left to choose, as `allOf` makes them; else None.
 
     What clashes among them, their forms show. Cost: the atoms.
@@ -96,7 +94,7 @@ def conjunction(algebra: Algebra, state: State, kind: int) -> dict[tuple[Any, ..
     return atoms
 
 
-def order_members(algebra: Algebra, state: State, forms: list[objects.ObjectForm]) -> None:
+def order_members(algebra: States, state: State, forms: list[ObjectForm]) -> None:
     """Put declared members into the order of declaration: left to right, through all that is in place."""
     ranks: dict[str, int] = {}
     seen: set[int] = set()

@@ -6,11 +6,12 @@ branches that clash are dropped.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from stackmask.grammar.json_schema.algebra import arrays, objects
 from stackmask.grammar.json_schema.algebra.unevaluated import item_alternatives, property_alternatives
-from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.interfaces import States
 from stackmask.grammar.json_schema.nodes.nodes import (
     EVERYTHING,
     KEYS,
@@ -27,12 +28,9 @@ from stackmask.grammar.json_schema.nodes.nodes import (
     REST,
     KeySet,
     Node,
+    State,
 )
 from stackmask.grammar.json_schema.sets.values import OBJECT
-
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra.algebra import Algebra
-    from stackmask.grammar.json_schema.nodes.state_values import State
 
 MAX_STEPS: Final = 6_000  # of working off disjunctions, for one schema
 MAX_FORMS: Final = 512  # alternatives for one value
@@ -75,7 +73,7 @@ class _Branch:
 class Expansion:
     """Works off the disjunctions of one state for one type."""
 
-    def __init__(self, algebra: Algebra, kind: int) -> None:
+    def __init__(self, algebra: States, kind: int) -> None:
         self.algebra = algebra
         self.kind = kind
         self.negate = objects.negate if kind == OBJECT else arrays.negate

@@ -1,6 +1,6 @@
 """Keywords: one function each, which writes into a node what the keyword says.
 
-A function gets the algebra (for subschemas, formats, notes), the node, the schema object and the keyword's value.
+A function gets a reader (for subschemas, formats, notes), the node, the schema object and the keyword's value.
 Keywords that modify one another (``items`` and ``prefixItems``) are read together by the first of them.
 """
 
@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from stackmask.grammar.json_schema.algebra.patterns import format_texts, pattern_texts
+from stackmask.grammar.json_schema.algebra.scalar_values import name_scalars
 from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED, Draft
-from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.interfaces import NodeReader
 from stackmask.grammar.json_schema.nodes.nodes import (
     CONTAINS,
     COUNT,
@@ -27,7 +30,6 @@ from stackmask.grammar.json_schema.nodes.nodes import (
     PART_ONE,
     PART_SOME,
     PART_VALUES,
-    PROPERTY,
     REQUIRED,
     REST,
     UNIQUE,
@@ -44,7 +46,6 @@ from stackmask.grammar.json_schema.sets.numbers import (
 )
 from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, Texts
 from stackmask.grammar.json_schema.sets.values import (
-    ANY,
     ARRAY,
     NUMBER,
     OBJECT,
@@ -56,20 +57,17 @@ from stackmask.grammar.json_schema.sets.values import (
     type_of,
 )
 
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra.algebra import Algebra
-
 MAX_COUNT: Final = 1_000_000_000  # of items, characters, properties
 
-Handler = Callable[["Algebra", Node, dict[str, Any], Any], None]
+Handler = Callable[[NodeReader, Node, dict[str, Any], Any], None]
 
 
-def _most(algebra: Algebra, node: Node, keyword: str, value: Any) -> int:
+def _most(reader: NodeReader, node: Node, keyword: str, value: Any) -> int:
     """Return an upper bound; one beyond what can be counted is lowered to that, which the report says."""
     if is_number(value) and value > MAX_COUNT:
         exact(value, node.where, keyword)
         node.content = None
-        algebra.report.add("narrowed", node.where, keyword, f"{shown(value)} is read as {MAX_COUNT:,}")
+        reader.report.add("narrowed", node.where, keyword, f"{shown(value)} is read as {MAX_COUNT:,}")
         return MAX_COUNT
     return _count(node, keyword, value)
 
@@ -108,7 +106,7 @@ def _names(node: Node, keyword: str, value: Any) -> list[str]:
 # -- any type --------------------------------------------------------------------------------------------
 
 
-def _type(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _type(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if type(value) is str and value != "integer" and value in TYPE_NAMES:  # nearly always
         node.mask &= TYPE_NAMES[value]
         return
@@ -127,18 +125,19 @@ def _type(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> N
     node.mask &= mask
     if "integer" in names and "number" not in names:
         node.meet_number(INTEGERS)
-        node.whole = node.resource.draft.exclusive_flags or algebra.of_type
+        node.whole = node.resource.draft.exclusive_flags or reader.of_type
 
 
-def _enum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _values(algebra, node, "enum", _list(node, "enum", value))
+def _enum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    write_values(reader, node, "enum", _list(node, "enum", value))
 
 
-def _const(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _values(algebra, node, "const", [value])
+def _const(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    write_values(reader, node, "const", [value])
 
 
-def _values(algebra: Algebra, node: Node, keyword: str, values: list[Any]) -> None:
+def write_values(reader: NodeReader, node: Node, keyword: str, values: list[Any]) -> None:
+    """Write into a node that the value is one of these."""
     mask = 0
     words: dict[str, None] = {}
     numbers: list[Any] = []
@@ -153,7 +152,7 @@ def _values(algebra: Algebra, node: Node, keyword: str, values: list[Any]) -> No
             numbers.append(exact(item, node.where, keyword))
         elif kind & (ARRAY | OBJECT):
             place = (node.where, keyword)
-            structured.append(algebra.constant(item, place if keyword == "const" else (place, i)))
+            structured.append(reader.constant(item, place if keyword == "const" else (place, i)))
     if words:
         mask |= STRING
         node.text = node.text.meet(Texts(words))
@@ -164,12 +163,12 @@ def _values(algebra: Algebra, node: Node, keyword: str, values: list[Any]) -> No
         node.parts.append((PART_VALUES, tuple(structured)))
 
 
-def _all_of(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, _literals(algebra, node, "allOf", value)))
+def _all_of(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, _literals(reader, node, "allOf", value)))
 
 
-def _any_of(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    literals = _literals(algebra, node, "anyOf", value)
+def _any_of(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    literals = _literals(reader, node, "anyOf", value)
     if EVERYTHING not in literals:
         literals = tuple(dict.fromkeys(x for x in literals if x != NOTHING))
         node.parts.append((PART_SOME, literals) if len(literals) > 1 else (PART_ALL, literals or (NOTHING,)))
@@ -177,46 +176,46 @@ def _any_of(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) ->
         node.parts.append((PART_SOME, literals))
 
 
-def _one_of(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    literals = tuple(x for x in _literals(algebra, node, "oneOf", value) if x != NOTHING)
+def _one_of(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    literals = tuple(x for x in _literals(reader, node, "oneOf", value) if x != NOTHING)
     node.parts.append((PART_ONE, literals) if len(literals) > 1 else (PART_ALL, literals or (NOTHING,)))
 
 
-def _literals(algebra: Algebra, node: Node, keyword: str, value: Any) -> tuple[int, ...]:
+def _literals(reader: NodeReader, node: Node, keyword: str, value: Any) -> tuple[int, ...]:
     items = _list(node, keyword, value)
     if not items:
         raise SchemaError(node.where, keyword, "must not be empty")
     place = (node.where, keyword)
-    return tuple(algebra.literal(item, node, (place, i)) for i, item in enumerate(items))
+    return tuple(reader.literal(item, node, (place, i)) for i, item in enumerate(items))
 
 
-def _not(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (-algebra.literal(value, node, (node.where, "not")),)))
+def _not(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, (-reader.literal(value, node, (node.where, "not")),)))
 
 
-def _if(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    condition = algebra.literal(value, node, (node.where, "if"))
+def _if(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    condition = reader.literal(value, node, (node.where, "if"))
     sides = [
-        algebra.literal(schema[side], node, (node.where, side)) if side in schema else EVERYTHING
+        reader.literal(schema[side], node, (node.where, side)) if side in schema else EVERYTHING
         for side in ("then", "else")
     ]
     if sides != [EVERYTHING, EVERYTHING] or condition not in (EVERYTHING, NOTHING):
         node.parts.append((PART_IF, condition, *sides))
 
 
-def _ref(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (algebra.reference(value, node, "$ref"),)))
+def _ref(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, (reader.reference(value, node, "$ref"),)))
 
 
-def _dynamic_ref(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (algebra.reference(value, node, "$dynamicRef"),)))
+def _dynamic_ref(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, (reader.reference(value, node, "$dynamicRef"),)))
 
 
-def _recursive_ref(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.parts.append((PART_ALL, (algebra.reference(value, node, "$recursiveRef"),)))
+def _recursive_ref(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.parts.append((PART_ALL, (reader.reference(value, node, "$recursiveRef"),)))
 
 
-def _identifier(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any, keyword: str) -> None:
+def _identifier(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str) -> None:
     if not isinstance(value, str):
         raise SchemaError(node.where, keyword, f"must be a string, not {shown(value)}")
 
@@ -224,7 +223,9 @@ def _identifier(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any
 # -- numbers ---------------------------------------------------------------------------------------------
 
 
-def _bound(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any, keyword: str, low: bool) -> None:
+def _bound(
+    reader: NodeReader, node: Node, schema: dict[str, Any], value: Any, keyword: str, low: bool
+) -> None:
     number = exact(value, node.where, keyword)
     flag = False
     if node.resource.draft.exclusive_flags or node.resource.draft is UNDECLARED:
@@ -232,12 +233,12 @@ def _bound(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any, key
     node.meet_number(at_least(number, exclusive=flag) if low else at_most(number, exclusive=flag))
 
 
-def _minimum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _bound(algebra, node, schema, value, "minimum", True)
+def _minimum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _bound(reader, node, schema, value, "minimum", True)
 
 
-def _maximum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _bound(algebra, node, schema, value, "maximum", False)
+def _maximum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _bound(reader, node, schema, value, "maximum", False)
 
 
 def _exclusive(node: Node, value: Any, keyword: str, low: bool) -> None:
@@ -250,15 +251,15 @@ def _exclusive(node: Node, value: Any, keyword: str, low: bool) -> None:
     node.meet_number(at_least(number, exclusive=True) if low else at_most(number, exclusive=True))
 
 
-def _exclusive_minimum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _exclusive_minimum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     _exclusive(node, value, "exclusiveMinimum", True)
 
 
-def _exclusive_maximum(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _exclusive_maximum(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     _exclusive(node, value, "exclusiveMaximum", False)
 
 
-def _multiple_of(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _multiple_of(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     number = exact(value, node.where, "multipleOf")
     if number <= 0:
         raise SchemaError(node.where, "multipleOf", f"must be above zero, not {shown(value)}")
@@ -272,40 +273,40 @@ def _meet_text(node: Node, texts: Texts) -> None:
     node.text = node.text.meet(texts)
 
 
-def _min_length(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _min_length(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if low := _count(node, "minLength", value):
         _meet_text(node, Texts(None, low))
 
 
-def _max_length(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _meet_text(node, Texts(None, 0, _most(algebra, node, "maxLength", value)))
+def _max_length(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _meet_text(node, Texts(None, 0, _most(reader, node, "maxLength", value)))
 
 
-def _pattern(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _pattern(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, str):
         raise SchemaError(node.where, "pattern", f"must be a string, not {shown(value)}")
-    found = algebra.pattern(value, node.where, "pattern")
+    found = pattern_texts(reader, value, node.where, "pattern")
     if found is None:
         node.loose = True
     else:
         _meet_text(node, found)
 
 
-def _format(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _format(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, str):
         raise SchemaError(node.where, "format", f"must be a string, not {shown(value)}")
-    _meet_text(node, algebra.format(value, node))
+    _meet_text(node, format_texts(reader, value, node))
 
 
 # -- arrays ----------------------------------------------------------------------------------------------
 
 
-def _items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if isinstance(value, list) and node.resource.draft.prefix_in_items:
-        _prefix(algebra, node, "items", value)
+        _prefix(reader, node, "items", value)
         rest = schema.get("additionalItems") if "additionalItems" in node.resource.draft.keywords else None
         if rest is not None:
-            literal = algebra.literal(rest, node, (node.where, "additionalItems"))
+            literal = reader.literal(rest, node, (node.where, "additionalItems"))
             node.arrays.append((REST, len(value), literal))
         return
     if isinstance(value, list):
@@ -313,104 +314,106 @@ def _items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> 
     start = 0
     if "prefixItems" in node.resource.draft.keywords and isinstance(schema.get("prefixItems"), list):
         start = len(schema["prefixItems"])
-    literal = algebra.literal(value, node, (node.where, "items"))
+    literal = reader.literal(value, node, (node.where, "items"))
     if literal != EVERYTHING:
         node.arrays.append((REST, start, literal))
 
 
-def _prefix_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    _prefix(algebra, node, "prefixItems", _list(node, "prefixItems", value))
+def _prefix_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    _prefix(reader, node, "prefixItems", _list(node, "prefixItems", value))
 
 
-def _prefix(algebra: Algebra, node: Node, keyword: str, items: list[Any]) -> None:
+def _prefix(reader: NodeReader, node: Node, keyword: str, items: list[Any]) -> None:
     place = (node.where, keyword)
     for i, item in enumerate(items):
-        literal = algebra.literal(item, node, (place, i))
+        literal = reader.literal(item, node, (place, i))
         if literal != EVERYTHING:
             node.arrays.append((ITEM, i, literal))
 
 
-def _min_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _min_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     node.arrays.append((LENGTH, _count(node, "minItems", value), None))
 
 
-def _max_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.arrays.append((LENGTH, 0, _most(algebra, node, "maxItems", value)))
+def _max_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.arrays.append((LENGTH, 0, _most(reader, node, "maxItems", value)))
 
 
-def _unique_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _unique_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if not isinstance(value, bool):
         raise SchemaError(node.where, "uniqueItems", f"must be true or false, not {shown(value)}")
     if value:
         node.arrays.append((UNIQUE, True))
 
 
-def _contains(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    literal = algebra.literal(value, node, (node.where, "contains"))
+def _contains(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    literal = reader.literal(value, node, (node.where, "contains"))
     low, high = 1, None
     keywords = node.resource.draft.keywords
     if "minContains" in keywords and "minContains" in schema:
         low = _count(node, "minContains", schema["minContains"])
     if "maxContains" in keywords and "maxContains" in schema:
-        high = _most(algebra, node, "maxContains", schema["maxContains"])
+        high = _most(reader, node, "maxContains", schema["maxContains"])
     if low or high is not None:
         node.arrays.append((CONTAINS, 0, literal, low, high))
 
 
-def _unevaluated_items(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.unevaluated_items = algebra.literal(value, node, (node.where, "unevaluatedItems"))
+def _unevaluated_items(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.unevaluated_items = reader.literal(value, node, (node.where, "unevaluatedItems"))
 
 
 # -- objects ---------------------------------------------------------------------------------------------
 
 
-def _properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     place = (node.where, "properties")
     node.parts_first = bool(node.parts)
     if type(value) is not dict:
         value = dict(_mapping(node, "properties", value))
-    algebra.literals.add_properties(node.objects, value, node.resource, node.scope, place, algebra.literal_in)
+    reader.literals.add_properties(node.objects, value, node.resource, node.scope, place, reader.literal_in)
 
 
-def _pattern_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _pattern_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     place = (node.where, "patternProperties")
     for pattern, item in _mapping(node, "patternProperties", value).items():
-        literal = algebra.literal(item, node, (place, pattern))
-        if algebra.pattern(pattern, place, pattern) is None:
+        literal = reader.literal(item, node, (place, pattern))
+        if pattern_texts(reader, pattern, place, pattern) is None:
             node.loose = True  # no key is known to match
             continue
-        keys = key_set(algebra, node, {}, [pattern], False)
+        keys = key_set(reader, node, {}, [pattern], False)
         node.objects.append((KEYS, keys, literal))
 
 
-def key_set(algebra: Algebra, node: Node, names: dict[str, Any], patterns: Any, negated: bool) -> KeySet:
+def key_set(reader: NodeReader, node: Node, names: dict[str, Any], patterns: Any, negated: bool) -> KeySet:
     """Return the set of keys that are one of the names or match one of the patterns, or its complement."""
     if not patterns:
         return KeySet(names, (), negated)
     place = (node.where, "patternProperties")
-    found = [algebra.pattern(pattern, place, pattern) or ALL for pattern in patterns]  # relaxed: any key may
+    found = [
+        pattern_texts(reader, pattern, place, pattern) or ALL for pattern in patterns
+    ]  # relaxed: any key may
     words = dict.fromkeys(word for texts in found if texts.words is not None for word in texts.words)
     sets = tuple(texts for texts in found if texts.words is None)
     return KeySet({**names, **words}, sets, negated)
 
 
-def _additional_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _additional_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     if value is True:
         return
     literal = NOTHING
     if value is not False:
-        literal = algebra.literal(value, node, (node.where, "additionalProperties"))
+        literal = reader.literal(value, node, (node.where, "additionalProperties"))
         if literal == EVERYTHING:
             return
     names = schema.get("properties", {})
     patterns = schema.get("patternProperties", {})
     if isinstance(names, dict) and isinstance(patterns, dict):  # else their own functions refuse them
-        node.objects.append((KEYS, key_set(algebra, node, names, patterns, True), literal))
+        node.objects.append((KEYS, key_set(reader, node, names, patterns, True), literal))
 
 
-def _property_names(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    literal = algebra.literal(value, node, (node.where, "propertyNames"))
-    scalars = algebra.names(literal, node.where)
+def _property_names(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    literal = reader.literal(value, node, (node.where, "propertyNames"))
+    scalars = name_scalars(reader, literal, node.where)
     texts = scalars.text
     node.loose = node.loose or scalars.loose
     if texts is ALL:
@@ -422,21 +425,21 @@ def _property_names(algebra: Algebra, node: Node, schema: dict[str, Any], value:
     node.objects.append((KEYS, keys, NOTHING))
 
 
-def _required(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _required(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     objects = node.objects
     for name in _names(node, "required", value):
         objects.append((REQUIRED, name))
 
 
-def _min_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _min_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     node.objects.append((COUNT, _count(node, "minProperties", value), None))
 
 
-def _max_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.objects.append((COUNT, 0, _most(algebra, node, "maxProperties", value)))
+def _max_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.objects.append((COUNT, 0, _most(reader, node, "maxProperties", value)))
 
 
-def _dependencies(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _dependencies(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     place = (node.where, "dependencies")
     for name, item in _mapping(node, "dependencies", value).items():
         if isinstance(item, list | tuple):
@@ -444,22 +447,22 @@ def _dependencies(algebra: Algebra, node: Node, schema: dict[str, Any], value: A
         elif isinstance(item, str):  # as draft 3 wrote it
             node.parts.append((PART_NEEDS, name, (item,)))
         else:
-            node.parts.append((PART_NEEDS_SCHEMA, name, algebra.literal(item, node, (place, name))))
+            node.parts.append((PART_NEEDS_SCHEMA, name, reader.literal(item, node, (place, name))))
 
 
-def _dependent_required(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _dependent_required(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     for name, names in _mapping(node, "dependentRequired", value).items():
         node.parts.append((PART_NEEDS, name, tuple(_names(node, "dependentRequired", names))))
 
 
-def _dependent_schemas(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
+def _dependent_schemas(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
     place = (node.where, "dependentSchemas")
     for name, item in _mapping(node, "dependentSchemas", value).items():
-        node.parts.append((PART_NEEDS_SCHEMA, name, algebra.literal(item, node, (place, name))))
+        node.parts.append((PART_NEEDS_SCHEMA, name, reader.literal(item, node, (place, name))))
 
 
-def _unevaluated_properties(algebra: Algebra, node: Node, schema: dict[str, Any], value: Any) -> None:
-    node.unevaluated_properties = algebra.literal(value, node, (node.where, "unevaluatedProperties"))
+def _unevaluated_properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: Any) -> None:
+    node.unevaluated_properties = reader.literal(value, node, (node.where, "unevaluatedProperties"))
 
 
 _FUNCTIONS: Final[dict[str, Handler]] = {
@@ -510,7 +513,7 @@ _TABLES: Final = {
 }
 
 
-def read_keywords(algebra: Algebra, node: Node) -> None:
+def read_keywords(reader: NodeReader, node: Node) -> None:
     """Read a node's schema object. Raises: SchemaError for a keyword with a value of the wrong kind."""
     schema = node.schema
     draft: Draft = node.resource.draft
@@ -522,28 +525,7 @@ def read_keywords(algebra: Algebra, node: Node) -> None:
         handler = table.get(keyword)
         if handler is not None:
             try:
-                handler(algebra, node, schema, value)
+                handler(reader, node, schema, value)
             except UnsupportedNumber as error:
-                algebra.unsupported(node.where, keyword, str(error))
+                reader.unsupported(node.where, keyword, str(error))
                 node.loose = True
-
-
-def read_constant(algebra: Algebra, node: Node, value: Any) -> None:
-    """Write into a node that the value is exactly this array or object."""
-    if isinstance(value, dict):
-        node.mask = OBJECT
-        for key, item in value.items():
-            if not isinstance(key, str):
-                raise SchemaError(node.where, "", f"{key!r:.60} is no key of a JSON object")
-            node.objects.append((PROPERTY, key, algebra.constant(item, (node.where, key))))
-            node.objects.append((REQUIRED, key))
-        node.objects.append((KEYS, KeySet(value, (), True), NOTHING))
-        return
-    node.mask = ANY
-    if isinstance(value, list | tuple):
-        node.mask = ARRAY
-        for i, item in enumerate(value):
-            node.arrays.append((ITEM, i, algebra.constant(item, (node.where, i))))
-        node.arrays.append((LENGTH, len(value), len(value)))
-        return
-    _values(algebra, node, "const", [value])

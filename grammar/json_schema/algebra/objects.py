@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, NO_SETS, KeyClass, ObjectForm
+from stackmask.grammar.json_schema.nodes.interfaces import States
 from stackmask.grammar.json_schema.nodes.nodes import (
     COUNT,
     KEYS,
@@ -17,58 +19,7 @@ from stackmask.grammar.json_schema.nodes.nodes import (
 from stackmask.grammar.json_schema.nodes.object_members import Member, find_members, sort_out
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
 
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra.algebra import Algebra
-    from stackmask.grammar.json_schema.nodes.state_values import State
-
-NO_SETS: Final[frozenset[int]] = frozenset()
-ANY_STATE: Final[State] = frozenset()
 MAX_KEY_SETS: Final = 8  # patterns that may overlap in one object: their combinations are told apart
-
-
-class KeyClass:
-    """The other keys of one kind: ``texts`` (names are to be left out of it), the state of their values.
-
-    ``inside``: which sets of keys (by identity) they, or some of them, lie in: all lie in the same of those that must
-    be found.
-    """
-
-    __slots__ = ("inside", "state", "texts")
-
-    def __init__(self, texts: Texts, state: State, inside: frozenset[int]) -> None:
-        self.texts = texts
-        self.state = state
-        self.inside = inside
-
-
-ANY_KEYS: Final = KeyClass(ALL, ANY_STATE, NO_SETS)
-
-
-class ObjectForm:
-    """The objects that meet one conjunction of atoms.
-
-    ``members``: keys with a name, those declared first, in order; ``names``: all names, also of keys that cannot
-    be there. ``classes``: all other keys, disjoint. ``low``, ``high``: how many keys. ``some``: sets of keys of
-    which one must be there outside of the members, with a value of this literal.
-    """
-
-    __slots__ = ("classes", "high", "low", "members", "names", "some")
-
-    def __init__(
-        self,
-        members: list[Member],
-        names: dict[str, Any],
-        classes: list[KeyClass],
-        low: int,
-        high: int | None,
-        some: list[tuple[KeySet, int]],
-    ) -> None:
-        self.members = members
-        self.names = names
-        self.classes = classes
-        self.low = low
-        self.high = high
-        self.some = some
 
 
 def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -93,12 +44,12 @@ def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     return result
 
 
-def is_consistent(algebra: Algebra, atoms: list[tuple[Any, ...]]) -> bool:
+def is_consistent(algebra: States, atoms: list[tuple[Any, ...]]) -> bool:
     """Tell whether no clash is known in the conjunction."""
     return bool(forms(algebra, tuple(atoms)))
 
 
-def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectForm]:
+def forms(algebra: States, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectForm]:
     """Return the forms of a conjunction of atoms: none if it clashes, more than one where a key must be found.
 
     Raises: UnsupportedSchemaError if more than 8 patterns may overlap.
@@ -129,7 +80,7 @@ def forms(algebra: Algebra, atoms: tuple[tuple[Any, ...], ...]) -> list[ObjectFo
 
 
 def _classes(
-    algebra: Algebra, rules: list[tuple[KeySet, int]], some: list[tuple[KeySet, int]]
+    algebra: States, rules: list[tuple[KeySet, int]], some: list[tuple[KeySet, int]]
 ) -> list[KeyClass]:
     """Return the classes of keys without a name, those with equal values joined."""
     if not some:
@@ -181,7 +132,7 @@ def _classes(
 
 
 def _found(
-    algebra: Algebra,
+    algebra: States,
     atoms: tuple[tuple[Any, ...], ...],
     members: list[Member],
     classes: list[KeyClass],

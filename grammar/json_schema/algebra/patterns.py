@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from stackmask.grammar import ir
+from stackmask.grammar.json_schema.document.errors import SchemaError, Where
 from stackmask.grammar.json_schema.document.python_types import UNKNOWABLE, format_pattern
-from stackmask.grammar.json_schema.errors import SchemaError, Where
 from stackmask.grammar.json_schema.formats import FORMATS, NARROWINGS, Format, formats_of
+from stackmask.grammar.json_schema.nodes.interfaces import NodeReader
 from stackmask.grammar.json_schema.nodes.nodes import Node
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, text_set
 from stackmask.grammar.json_schema.sets.values import shown
 from stackmask.grammar.regex import regex_expr
 from stackmask.grammar.source.diagnostics import GrammarError
 
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra.algebra import Algebra
-
 _CACHED: Final = 2048
 
 
-def pattern_texts(algebra: Algebra, pattern: Any, where: Where, keyword: str) -> Texts | None:
+def pattern_texts(reader: NodeReader, pattern: Any, where: Where, keyword: str) -> Texts | None:
     """Return the strings in which the pattern is found; None where that is relaxed, so that it is not known.
 
     Raises: SchemaError if it is no regular expression; UnsupportedSchemaError if it is more than regular.
@@ -33,7 +31,7 @@ def pattern_texts(algebra: Algebra, pattern: Any, where: Where, keyword: str) ->
         return found
     kind, reason = found
     if kind == "unsupported":
-        algebra.unsupported(where, keyword, reason)
+        reader.unsupported(where, keyword, reason)
         return None
     raise SchemaError(where, keyword, f"no regular expression of ECMA-262: {reason}")
 
@@ -68,30 +66,30 @@ def blank_expr(source: str) -> ir.Expr:
     return expr
 
 
-def format_texts(algebra: Algebra, name: str, node: Node) -> Texts:
+def format_texts(reader: NodeReader, name: str, node: Node) -> Texts:
     """Return the strings of a format: all of them where it is an annotation, which the report then says."""
-    if not algebra.assert_formats:
+    if not reader.assert_formats:
         node.content = None
-        algebra.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
+        reader.report.add("annotation", node.where, "format", f"`{name}` is not asserted, on request")
         return ALL
-    if algebra.of_type:
+    if reader.of_type:
         if name in UNKNOWABLE:
-            algebra.unsupported(node.where, "format", f"`{name}`: {UNKNOWABLE[name]}")
+            reader.unsupported(node.where, "format", f"`{name}`: {UNKNOWABLE[name]}")
             node.loose = True
             return ALL
         pattern = format_pattern(name, node.schema)
         if pattern is not None:
-            return pattern_texts(algebra, pattern, node.where, "format") or ALL
+            return pattern_texts(reader, pattern, node.where, "format") or ALL
     # a format that a later draft defines means the same in an earlier one, which leaves others open
     known = formats_of(node.resource.draft.name)
     make = known.get(name) or FORMATS.get(name)
     if make is None:
         node.content = None
-        algebra.report.add("annotation", node.where, "format", f"`{name}` is no format of the specification")
+        reader.report.add("annotation", node.where, "format", f"`{name}` is no format of the specification")
         return ALL
     if name in NARROWINGS:
         node.content = None
-        algebra.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")
+        reader.report.add("narrowed", node.where, "format", f"`{name}`: {NARROWINGS[name]}")
     return _format(make)
 
 

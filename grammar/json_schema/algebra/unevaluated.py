@@ -7,10 +7,11 @@ not, so that what is left over is known.
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from stackmask.grammar.json_schema.algebra.keywords import key_set
-from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.interfaces import NodeReader
 from stackmask.grammar.json_schema.nodes.nodes import (
     PART_ALL,
     PART_IF,
@@ -22,9 +23,6 @@ from stackmask.grammar.json_schema.nodes.nodes import (
     Node,
 )
 from stackmask.grammar.json_schema.sets.string_sets import Texts
-
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra.algebra import Algebra
 
 MAX_ALTERNATIVES: Final = 512
 
@@ -38,7 +36,7 @@ NO_PROPERTIES: Final[Properties] = ((), {}, (), False)
 NO_ITEMS: Final[Items] = ((), 0, (), False)
 
 
-def property_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> list[Properties]:
+def property_alternatives(reader: NodeReader, node: Node, inner: bool = False) -> list[Properties]:
     """Return all cases of what the subschemas of a node look at.
 
     Raises: UnsupportedSchemaError if there are more than 512.
@@ -49,7 +47,7 @@ def property_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> 
         keywords = node.resource.draft.keywords
         names = schema.get("properties", {}) if "properties" in keywords else {}
         patterns = schema.get("patternProperties", {}) if "patternProperties" in keywords else {}
-        keys = key_set(algebra, node, names, patterns, False)
+        keys = key_set(reader, node, names, patterns, False)
         everything = "additionalProperties" in schema or (inner and node.unevaluated_properties is not None)
         own = ((), dict(keys.names), keys.sets, everything)
 
@@ -61,11 +59,11 @@ def property_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> 
         return bool(case[1] or case[2] or case[3])
 
     return _cases(
-        algebra, node, own, NO_PROPERTIES, property_alternatives, join, looks, "unevaluatedProperties"
+        reader, node, own, NO_PROPERTIES, property_alternatives, join, looks, "unevaluatedProperties"
     )
 
 
-def item_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> list[Items]:
+def item_alternatives(reader: NodeReader, node: Node, inner: bool = False) -> list[Items]:
     """Return all cases of what the subschemas of a node look at.
 
     Raises: UnsupportedSchemaError if there are more than 512.
@@ -84,7 +82,7 @@ def item_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> list
         if "prefixItems" in draft.keywords:
             prefix = max(prefix, len(schema.get("prefixItems", ())))
             if "contains" in schema:
-                contained = (algebra.literal(schema["contains"], node, (node.where, "contains")),)
+                contained = (reader.literal(schema["contains"], node, (node.where, "contains")),)
         own = ((), prefix, contained, everything)
 
     def join(a: Items, b: Items) -> Items:
@@ -93,11 +91,11 @@ def item_alternatives(algebra: Algebra, node: Node, inner: bool = False) -> list
     def looks(case: Items) -> bool:
         return bool(case[1] or case[2] or case[3])
 
-    return _cases(algebra, node, own, NO_ITEMS, item_alternatives, join, looks, "unevaluatedItems")
+    return _cases(reader, node, own, NO_ITEMS, item_alternatives, join, looks, "unevaluatedItems")
 
 
 def _cases(
-    algebra: Algebra,
+    reader: NodeReader,
     node: Node,
     own: Any,
     nothing: Any,
@@ -122,7 +120,7 @@ def _cases(
     def inside(literal: int) -> list[Any]:
         if abs(literal) == 1 or literal < 0:
             return [nothing]
-        return alternatives(algebra, algebra.node(literal), True)  # type: ignore[no-any-return]
+        return alternatives(reader, reader.node(literal), True)  # type: ignore[no-any-return]
 
     for part in node.parts:
         kind = part[0]

@@ -10,8 +10,8 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
+from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.python_types import type_schema
-from stackmask.grammar.json_schema.errors import SchemaError
 
 MAX_EXPONENT: Final = 10_000  # of a number in a schema: beyond it exact arithmetic costs too much
 

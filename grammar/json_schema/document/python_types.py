@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any, Final
 
-from stackmask.grammar.json_schema.errors import SchemaError
+from stackmask.grammar.json_schema.document.errors import SchemaError
 
 NARROWING: Final = (
     "integers are digits alone; dates have no year 0 and times no leap seconds; bounds of dates are whole years; "

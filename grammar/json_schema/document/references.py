@@ -22,7 +22,7 @@ from stackmask.grammar.json_schema.document.drafts import (
     Draft,
     subschema_keys,
 )
-from stackmask.grammar.json_schema.errors import SchemaError, UnsupportedSchemaError, Where
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where
 
 _METASCHEMAS: Final = Path(__file__).with_name("metaschemas.json")
 _PLAIN_URI: Final = re.compile(r"https?://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._/-]*)?")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from stackmask.grammar.json_schema.errors import Where, pointer
+from stackmask.grammar.json_schema.document.errors import Where, pointer
 
 MAX_PLACES: Final = 1000  # at which one note is shown
 

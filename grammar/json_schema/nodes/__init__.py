@@ -1,1 +1,4 @@
-"""The nodes of a schema after reading: sets of values by type, and what is remembered of them."""
+"""Hold what schema objects say: atoms, literals, states, and the forms of arrays and objects.
+
+Records and their interfaces; what works on them is in ``algebra`` and ``write``.
+"""

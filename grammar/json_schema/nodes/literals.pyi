@@ -1,8 +1,8 @@
 from collections.abc import Callable
 from typing import Any
 
+from stackmask.grammar.json_schema.document.errors import Where
 from stackmask.grammar.json_schema.document.references import Resource
-from stackmask.grammar.json_schema.errors import Where
 from stackmask.grammar.json_schema.nodes.nodes import Node
 from stackmask.grammar.json_schema.nodes.structural_keys import Contents
 

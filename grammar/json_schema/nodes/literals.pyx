@@ -2,7 +2,7 @@
 
 cimport cython
 
-from stackmask.grammar.json_schema.errors import SchemaError
+from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.nodes.leaf_cache import MAX_CONTENT, recall
 from stackmask.grammar.json_schema.nodes.nodes import EVERYTHING, NOTHING, PROPERTY, Node
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
+from stackmask.grammar.json_schema.document.errors import Where
 from stackmask.grammar.json_schema.document.references import Resource
-from stackmask.grammar.json_schema.errors import Where
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, NumberSet
 from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
 from stackmask.grammar.json_schema.sets.values import ANY, NUMBER
@@ -46,6 +46,9 @@ PART_VALUES: Final = "values"
 
 EVERYTHING: Final = 1  # the literal of the schema `true`; -1 is `false`
 NOTHING: Final = -1
+
+State = frozenset[int]
+"""A conjunction of literals."""
 
 
 class KeySet:

@@ -1,10 +1,8 @@
 from typing import Any
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.algebra.algebra import Algebra
-from stackmask.grammar.json_schema.nodes.nodes import KeySet
-from stackmask.grammar.json_schema.nodes.state_values import State
-from stackmask.grammar.json_schema.write.lowering import Lowering
+from stackmask.grammar.json_schema.nodes.interfaces import States, StateWriter
+from stackmask.grammar.json_schema.nodes.nodes import KeySet, State
 
 class Member:
     """A key with a name: its value's state, whether it must be there, whether `properties` declares it."""
@@ -40,7 +38,7 @@ def sort_out(
     """
 
 def find_members(
-    algebra: Algebra,
+    algebra: States,
     declared: dict[str, int | list[int]],
     required: dict[str, None],
     rules: list[tuple[KeySet, int]],
@@ -70,12 +68,12 @@ def chain_size(members: list[Member]) -> int:
     """Return how many members a chain writes: each place where it may start has its own tail."""
 
 def write_members(
-    members: list[Member], known: dict[tuple[str, State], ir.Expr], lowering: Lowering, colon: ir.Expr
+    members: list[Member], known: dict[tuple[str, State], ir.Expr], lowering: StateWriter, colon: ir.Expr
 ) -> list[ir.Expr]:
     """Return the members as expressions: key, colon, value. Equal ones are one, out of ``known``."""
 
 def write_slots(
-    members: list[Member], known: dict[tuple[str, State, int], ir.Expr], lowering: Lowering, colon: ir.Expr
+    members: list[Member], known: dict[tuple[str, State, int], ir.Expr], lowering: StateWriter, colon: ir.Expr
 ) -> list[ir.Expr]:
     """Return the members as expressions, each with its slot. Equal ones are one, out of ``known``."""
 

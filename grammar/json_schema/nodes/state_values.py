@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm, ObjectForm
+from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS, NO_NUMBERS, NumberSet
 from stackmask.grammar.json_schema.sets.scalars import Scalars
 from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.algebra import arrays, objects
-
 SIMPLE: Final = NULL | TRUE | FALSE
-
-State = frozenset[int]
-"""A conjunction of literals."""
 
 
 class Value:
@@ -38,8 +34,8 @@ class Value:
                     self.number = INTEGERS
             elif self.number & INTEGERS != digits:
                 self.digits = digits
-        self.arrays: list[arrays.ArrayForm] = []
-        self.objects: list[objects.ObjectForm] = []
+        self.arrays: list[ArrayForm] = []
+        self.objects: list[ObjectForm] = []
 
     def has_scalars(self) -> bool:
         """Tell whether a null, boolean, number or string is a value."""

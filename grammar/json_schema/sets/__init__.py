@@ -1,1 +1,4 @@
-"""Sets of JSON values by type: numbers, strings, keys, constants; intersect, complement, decide."""
+"""Represent sets of JSON values by type (numbers, strings, keys), with intersection, complement and emptiness.
+
+Knows nothing of schemas or rules.
+"""

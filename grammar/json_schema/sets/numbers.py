@@ -4,8 +4,7 @@ A :class:`NumberSet` is cut into pieces of the real line. On each piece it is on
 combination of lattices (``multipleOf q`` is the lattice of the multiples of q, ``integer`` is that of 1).
 The universe is what JSON can write: numbers with finitely many decimals. All arithmetic is exact.
 
-How the values are written is the business of ``decimals`` and ``digits`` (plain spellings) and
-``scientific``; what they leave out is said in :data:`NARROWING`.
+How the values are written is the subject of ``write.numbers``.
 """
 
 from __future__ import annotations
@@ -17,12 +16,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor, isfinite, lcm
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-from stackmask.grammar import ir
-
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.write.numbers.number_spellings import Spelling
+from typing import Final, TypeAlias
 
 Rational: TypeAlias = int | Fraction
 """A number with finitely many decimals; whole ones are always ints, which keeps arithmetic cheap."""
@@ -294,31 +288,6 @@ class NumberSet:
         """Return how many members there are, or None if there are more than ``limit``."""
         values = self.values(limit)
         return None if values is None else len(values)
-
-    def expr(self, *, zero_fractions: bool = True) -> ir.Expr:
-        """Return the spellings of the members as one expression without references.
-
-        ``zero_fractions=False``: if all members are whole, none is written with a point or an exponent, as
-        draft 4 has it for integers.
-        Raises: UnsupportedNumber where only rules can say it: multiples of a number with a factor other than
-            2 and 5, without bounds, or with more than some thousand parts.
-        Cost: 10–100 µs for bounds and decimals, milliseconds for other multiples; remembered.
-        """
-        from stackmask.grammar.json_schema.write.numbers import number_spellings
-
-        return number_spellings.expr(self, zero_fractions=zero_fractions)
-
-    def spelling(self, prefix: str, *, zero_fractions: bool = True) -> Spelling:
-        """Return the spellings of the members as an expression and the rules that it refers to.
-
-        The rules' names begin with ``prefix`` and a dot; the prefix must be the caller's own, one for each
-        set. Most sets need no rules. Rules are right-linear and regular but recursive, so the expression must
-        not stand under `&` or `!`: use the operations of this class instead.
-        Raises: UnsupportedNumber where the multiples need too many states. Cost: as ``expr``.
-        """
-        from stackmask.grammar.json_schema.write.numbers import number_spellings
-
-        return number_spellings.spelling(self, prefix, zero_fractions=zero_fractions)
 
 
 def _segments(pieces: tuple[Piece, ...]) -> Iterator[tuple[Cut, Class]]:

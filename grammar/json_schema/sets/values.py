@@ -8,9 +8,9 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
+from stackmask.grammar.json_schema.document.errors import SchemaError, Where
 from stackmask.grammar.json_schema.document.loading import MAX_EXPONENT
 from stackmask.grammar.json_schema.document.schema_size import MAX_WRITTEN, is_larger
-from stackmask.grammar.json_schema.errors import SchemaError, Where
 
 MAX_VALUE_NESTING: Final = 200  # of `const` and `enum` values
 

@@ -1,1 +1,4 @@
-"""JSON strings as expressions: how characters and strings are spelled."""
+"""Spell JSON strings as expressions, with every escape.
+
+Knows nothing of schemas.
+"""

@@ -61,11 +61,6 @@ _CACHED_TEXTS: Final = 16_384
 _SHORT_TEXT: Final = 64
 
 
-def code_points(value: str) -> ir.Expr:
-    """Return the expression of exactly this text, unlifted. Raises: ValueError for a lone surrogate."""
-    return ir.Literal(value.encode())
-
-
 def string(body: ir.Expr) -> ir.Expr:
     """Return a lifted expression between quotes."""
     if isinstance(body, ir.Sequence):

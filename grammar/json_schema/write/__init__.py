@@ -1,1 +1,1 @@
-"""Rules for a set of JSON values: objects, arrays, whitespace. The last stage of the front end."""
+"""Write rules for the states of an algebra: objects, arrays, scalar values, whitespace. The last stage of the front end."""

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.algebra.arrays import ArrayForm
-from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm
+from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.write.array_expr import array_expr
+from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.prelude import ANY_ARRAY
 from stackmask.grammar.json_schema.write.unique import enough_values, unique_array
-from stackmask.grammar.json_schema.write.whitespace import Whitespace
-
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.nodes.state_values import State
-    from stackmask.grammar.json_schema.write.lowering import Lowering
 
 MAX_COUNTING: Final = 2000  # states of counting items of some kind
 _OPEN: Final = ir.Literal(b"[")
@@ -39,17 +37,17 @@ class Plan:
 class ArrayWriter:
     """Writes arrays for one grammar."""
 
-    def __init__(self, lowering: Lowering) -> None:
-        self.lowering = lowering
+    def __init__(self, writer: ValueWriter) -> None:
+        self.writer = writer
         self.plans: dict[int, tuple[ArrayForm, Plan]] = {}
 
     def children(self, form: ArrayForm) -> Iterable[State]:
         """Return the states of all items."""
-        if form.contains and self.lowering.algebra.relax:
+        if form.contains and self.writer.algebra.relax:
             try:
                 self.plan(form)
             except UnsupportedSchemaError as error:
-                self.lowering.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
+                self.writer.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
                 form.contains = []
         if form.contains:
             return {state for moves in self.plan(form).moves.values() for state, _ in moves}
@@ -59,7 +57,7 @@ class ArrayWriter:
 
     def is_productive(self, form: ArrayForm) -> bool:
         """Tell whether there is such an array, as far as is known of its items."""
-        productive = self.lowering.productive
+        productive = self.writer.productive
         if form.contains:
             return self.find_live(self.plan(form))
         for i in range(min(form.low, len(form.prefix))):
@@ -67,28 +65,28 @@ class ArrayWriter:
                 return False
         if form.low > len(form.prefix) and not productive[form.rest]:
             return False
-        return not form.unique or form.low < 2 or enough_values(self.lowering, form)
+        return not form.unique or form.low < 2 or enough_values(self.writer, form)
 
     def expression(self, form: ArrayForm) -> ir.Expr:
         """Return the expression of an array."""
         if form.unique is False:
-            self.lowering.algebra.unsupported(
-                self.lowering.algebra.where(form.rest), "uniqueItems", "its negation: two items must be equal"
+            self.writer.algebra.unsupported(
+                self.writer.algebra.where(form.rest), "uniqueItems", "its negation: two items must be equal"
             )
         if form.unique:
             try:
-                return unique_array(self.lowering, form)
+                return unique_array(self.writer, form)
             except UnsupportedSchemaError as error:
-                if not self.lowering.algebra.relax:
+                if not self.writer.algebra.relax:
                     raise
-                self.lowering.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
+                self.writer.algebra.report.add("relaxed", error.where, error.keyword, error.reason)
         if form.contains:
             return self.counted(form)
-        productive = self.lowering.productive
+        productive = self.writer.productive
         prefix = form.prefix
         high = form.high
         if not prefix and not form.rest and not form.low and high is None:  # any array
-            self.lowering.uses_prelude = True
+            self.writer.uses_prelude = True
             return ANY_ARRAY
         for i, state in enumerate(prefix):
             if not productive[state]:
@@ -96,11 +94,11 @@ class ArrayWriter:
                 break
         if (high is None or high > len(prefix)) and not productive[form.rest]:
             high = len(prefix)
-        items = [self.lowering.expression(state) for state in prefix]
+        items = [self.writer.expression(state) for state in prefix]
         rest = None
         if high is None or high > len(prefix):
-            rest = self.lowering.expression(form.rest)
-        return array(self.lowering.whitespace, items[:high], rest, form.low, high)
+            rest = self.writer.expression(form.rest)
+        return array_expr(self.writer.whitespace, items[:high], rest, form.low, high)
 
     # -- counting ----------------------------------------------------------------------------------------
 
@@ -112,7 +110,7 @@ class ArrayWriter:
         known = self.plans.get(id(form))
         if known is not None:
             return known[1]
-        algebra = self.lowering.algebra
+        algebra = self.writer.algebra
         plan = Plan()
         cap = max(len(form.prefix), form.low, *(start for start, *_ in form.contains))
         if form.high is not None:
@@ -149,7 +147,7 @@ class ArrayWriter:
         self, form: ArrayForm, item: State, index: int, counts: tuple[int, ...]
     ) -> list[tuple[State, tuple[int, ...]]]:
         """Return the kinds of the next item: its state, and the counts after it."""
-        algebra = self.lowering.algebra
+        algebra = self.writer.algebra
         options: list[list[tuple[int, int]]] = []  # per counted kind: (literal or 1, count)
         for (start, literal, least, most), count in zip(form.contains, counts, strict=True):
             if index < start or (most is None and count >= least):
@@ -169,7 +167,7 @@ class ArrayWriter:
 
     def find_live(self, plan: Plan) -> bool:
         """Find the positions from which the array can end, with items that have values."""
-        productive = self.lowering.productive
+        productive = self.writer.productive
         live = set(plan.accepting)
         changed = True
         while changed:
@@ -185,19 +183,19 @@ class ArrayWriter:
 
     def counted(self, form: ArrayForm) -> ir.Expr:
         """Return an array whose items are counted: a rule per position."""
-        lowering, ws = self.lowering, self.lowering.whitespace
+        writer, ws = self.writer, self.writer.whitespace
         plan = self.plan(form)
         self.find_live(plan)
         start = (0, (0,) * len(form.contains))
-        names = {position: lowering.fresh("items") for position in plan.moves if position in plan.live}
+        names = {position: writer.fresh("items") for position in plan.moves if position in plan.live}
 
         def moves(position: Position, before: ir.Expr) -> list[ir.Expr]:
             joined: dict[Position, list[ir.Expr]] = {}
             for state, target in plan.moves[position]:
-                if target in plan.live and lowering.productive.get(state):
-                    joined.setdefault(target, []).append(lowering.expression(state))
+                if target in plan.live and writer.productive.get(state):
+                    joined.setdefault(target, []).append(writer.expression(state))
             return [
-                ir.Sequence((before, lowering.choice(items), ir.RuleRef(names[target])))
+                ir.Sequence((before, writer.choice(items), ir.RuleRef(names[target])))
                 for target, items in joined.items()
             ]
 
@@ -205,33 +203,8 @@ class ArrayWriter:
             options = moves(position, ws.item)
             if position in plan.accepting:
                 options.append(ir.Sequence((ws.close, _CLOSE)))
-            lowering.rules[name] = ir.Rule(name, lowering.choice(options))
+            writer.rules[name] = ir.Rule(name, writer.choice(options))
         first = moves(start, ws.open)
         if start in plan.accepting:
             first.append(ir.Sequence((ws.empty, _CLOSE)))
-        return ir.Sequence((_OPEN, lowering.choice(first)))
-
-
-def array(ws: Whitespace, prefix: list[ir.Expr], rest: ir.Expr | None, low: int, high: int | None) -> ir.Expr:
-    """Return an array of leading items, then ``rest`` repeated, ``low`` to ``high`` items in all."""
-    empty = ir.Sequence((ws.empty, _CLOSE))
-    end = (ws.close, _CLOSE)
-    if high == 0 or (not prefix and rest is None):
-        return ir.Sequence((_OPEN, ws.empty, _CLOSE))
-    comma = ws.item
-    tail: ir.Expr | None = None  # what may follow the items written so far, from the last one backwards
-    count = len(prefix)
-    if rest is not None:
-        more_high = None if high is None else high - max(count, 1)
-        more_low = max(0, low - max(count, 1))
-        tail = ir.Repeat(ir.Sequence((comma, rest)), more_low, more_high)
-    if not prefix:
-        assert rest is not None and tail is not None
-        some = ir.Sequence((ws.open, rest, tail, *end))
-    else:
-        for i in range(count - 1, 0, -1):
-            item = ir.Sequence((comma, prefix[i])) if tail is None else ir.Sequence((comma, prefix[i], tail))
-            tail = item if low > i else ir.Repeat(item, 0, 1)
-        parts = (prefix[0],) if tail is None else (prefix[0], tail)
-        some = ir.Sequence((ws.open, *parts, *end))
-    return ir.Sequence((_OPEN, some if low > 0 else ir.Choice((some, empty))))
+        return ir.Sequence((_OPEN, writer.choice(first)))

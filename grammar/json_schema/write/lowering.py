@@ -6,10 +6,11 @@ from typing import Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
-from stackmask.grammar.json_schema.errors import UnsatisfiableSchemaError, Where
+from stackmask.grammar.json_schema.document.errors import UnsatisfiableSchemaError, Where
 from stackmask.grammar.json_schema.nodes.leaf_cache import remember
+from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import add_states
-from stackmask.grammar.json_schema.nodes.state_values import State, Value
+from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import (
     ALL_NUMBERS,
     INTEGERS,
@@ -22,15 +23,19 @@ from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
 from stackmask.grammar.json_schema.write.indentation import beside_depth
-from stackmask.grammar.json_schema.write.numbers.number_spellings import NARROWING
+from stackmask.grammar.json_schema.write.numbers.number_spellings import (
+    NARROWING,
+    number_expr,
+    number_spelling,
+)
 from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
 from stackmask.grammar.json_schema.write.prelude import prelude
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
 START: Final = "root"
-ANY_NUMBER: Final = ALL_NUMBERS.expr()
-ANY_INTEGER: Final = INTEGERS.expr()
-ANY_WHOLE: Final = INTEGERS.expr(zero_fractions=False)
+ANY_NUMBER: Final = number_expr(ALL_NUMBERS)
+ANY_INTEGER: Final = number_expr(INTEGERS)
+ANY_WHOLE: Final = number_expr(INTEGERS, zero_fractions=False)
 _WORDS: Final = ((NULL, ir.Literal(b"null")), (TRUE, ir.Literal(b"true")), (FALSE, ir.Literal(b"false")))
 
 
@@ -274,10 +279,12 @@ class Lowering:
         try:
             if value.digits is not None:
                 return _choice(_numbers_and_digits(value.number, value.digits))
-            written = value.number.spelling(f"number{self.counter + 1}", zero_fractions=not value.whole)
+            written = number_spelling(
+                value.number, f"number{self.counter + 1}", zero_fractions=not value.whole
+            )
         except UnsupportedNumber as error:
             algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))
-            return ALL_NUMBERS.expr()
+            return number_expr(ALL_NUMBERS)
         if written.rules:
             self.counter += 1
             self.rules.update((name, ir.Rule(name, body)) for name, body in written.rules.items())
@@ -295,11 +302,11 @@ def _numbers_and_digits(numbers: NumberSet, digits: NumberSet) -> list[ir.Expr]:
     with_fraction = (numbers & INTEGERS) - digits
     options: list[ir.Expr] = []
     if not both.is_empty():
-        options.append(both.expr())
+        options.append(number_expr(both))
     if not alone.is_empty():
-        options.append(alone.expr(zero_fractions=False))
+        options.append(number_expr(alone, zero_fractions=False))
     if not with_fraction.is_empty():
-        options.append(ir.Intersection((with_fraction.expr(), ir.Complement(ANY_WHOLE))))
+        options.append(ir.Intersection((number_expr(with_fraction), ir.Complement(ANY_WHOLE))))
     return options
 
 

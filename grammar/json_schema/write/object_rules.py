@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import product
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.algebra.objects import KeyClass, ObjectForm
-from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.forms import KeyClass, ObjectForm
+from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.object_members import (
     Member,
     by_declaration,
@@ -38,11 +39,8 @@ from stackmask.grammar.json_schema.text.strings import (
     literals,
     string,
 )
+from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.prelude import ANY_OBJECT
-
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.nodes.state_values import State
-    from stackmask.grammar.json_schema.write.lowering import Lowering
 
 MAX_SHARED: Final = 500  # declared members of a chain with rules of its own
 MAX_CHAIN: Final = 48  # members written for all places where a chain may start
@@ -59,9 +57,9 @@ _NO_SLOTS: Final = ir.KeySpec(0, open=True)
 class ObjectWriter:
     """Writes objects for one grammar."""
 
-    def __init__(self, lowering: Lowering) -> None:
-        self.lowering = lowering
-        ws = lowering.whitespace
+    def __init__(self, writer: ValueWriter) -> None:
+        self.writer = writer
+        ws = writer.whitespace
         # how objects end: after members, and with none; where keys are kept account of, if they may
         self.end = ir.Sequence((ws.close, _CLOSE))
         self.empty = ir.Sequence((ws.empty, _CLOSE))
@@ -83,7 +81,7 @@ class ObjectWriter:
         found = [entry.state for entry in form.classes]
         for keys, value in form.some:
             found.extend(
-                self.lowering.algebra.state([*entry.state, value])
+                self.writer.algebra.state([*entry.state, value])
                 for entry in form.classes
                 if keys.covers(entry.inside)
             )
@@ -91,7 +89,7 @@ class ObjectWriter:
 
     def is_productive(self, form: ObjectForm) -> bool:
         """Tell whether there is such an object, as far as is known of its values."""
-        productive = self.lowering.productive
+        productive = self.writer.productive
         count = count_live(form.members, productive)
         if count < 0:
             return False
@@ -99,8 +97,7 @@ class ObjectWriter:
             return False
         for keys, value in form.some:
             if not any(
-                keys.covers(entry.inside)
-                and productive.get(self.lowering.algebra.state([*entry.state, value]))
+                keys.covers(entry.inside) and productive.get(self.writer.algebra.state([*entry.state, value]))
                 for entry in form.classes
             ):
                 return False
@@ -108,11 +105,11 @@ class ObjectWriter:
 
     def expression(self, form: ObjectForm) -> ir.Expr:
         """Return the expression of an object."""
-        productive = self.lowering.productive
+        productive = self.writer.productive
         if not form.names and not form.low and form.high is None and len(form.classes) == 1:
             (only,) = form.classes
             if only.texts is ALL and not only.state and not form.some:  # any object
-                self.lowering.uses_prelude = True
+                self.writer.uses_prelude = True
                 return ANY_OBJECT
         members = live_members(form.members, productive)
         classes = form.classes
@@ -125,7 +122,7 @@ class ObjectWriter:
 
     def running_out(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> ir.Expr:
         """Return an object of which some keys without a name can run out: few are members, others are kept."""
-        algebra = self.lowering.algebra
+        algebra = self.writer.algebra
         kept: list[KeyClass] = []
         count = 0
         for entry in classes:
@@ -152,7 +149,7 @@ class ObjectWriter:
             where = algebra.where(classes[0].state)
             raise UnsupportedSchemaError(where, "minProperties", f"there are only {len(members)} keys")
         if kept and count < MANY:
-            if self.lowering.any_order or not any(member.declared for member in members):
+            if self.writer.any_order or not any(member.declared for member in members):
                 count += len(members)  # in any order, what is left of either may still come
             place = algebra.where(kept[0].state)
             if max(low, sum(member.required for member in members)) > count:
@@ -188,18 +185,18 @@ class ObjectWriter:
         counted = bool(low) or high is not None
         if form.some:
             return self.searched(form, members, classes, low, high)
-        if not counted and not (self.lowering.any_order and len(members) > 1):
+        if not counted and not (self.writer.any_order and len(members) > 1):
             declared, others = by_declaration(members)
             if not classes and len(others) < 2:
                 declared, others = members, []
-            if not self.lowering.any_order and len(others) > 1 and len(declared) <= MAX_SHARED:
+            if not self.writer.any_order and len(others) > 1 and len(declared) <= MAX_SHARED:
                 return self.open_chain(
                     form, declared, others, classes
                 )  # slots would put the others in order too
             if chain_size(declared) <= MAX_CHAIN:
                 if not classes and not others:
                     return self.closed_chain(members)
-                if not self.lowering.any_order or not declared:
+                if not self.writer.any_order or not declared:
                     return self.open_chain(form, declared, others, classes)
         return self.keyed(form, members, classes, low, high)
 
@@ -207,7 +204,7 @@ class ObjectWriter:
 
     def slot_members(self, members: list[Member]) -> list[ir.Expr]:
         """Return members, each with its slot: key, slot, colon, value."""
-        return write_slots(members, self.slots, self.lowering, self.lowering.whitespace.member)
+        return write_slots(members, self.slots, self.writer, self.writer.whitespace.member)
 
     def other_key(self, names: tuple[str, ...]) -> ir.Expr:
         """Return a key that is none of the names, and was not there before."""
@@ -221,7 +218,7 @@ class ObjectWriter:
 
     def class_member(self, form: ObjectForm, entry: KeyClass, state: State) -> ir.Expr:
         """Return a member whose key has no name; it must not have been there before."""
-        lowering = self.lowering
+        writer = self.writer
         texts = entry.texts
         key: ir.Expr
         if not texts.is_endless():
@@ -236,8 +233,8 @@ class ObjectWriter:
             (
                 _UNDECLARED,
                 key,
-                lowering.whitespace.member,
-                lowering.expression(state),
+                writer.whitespace.member,
+                writer.expression(state),
             )
         )
 
@@ -245,8 +242,8 @@ class ObjectWriter:
         """Return the rule of the keys out of an expression that were not used yet."""
         found = self.left_overs.get(expr)
         if found is None:
-            name = self.lowering.fresh("key")
-            self.lowering.rules[name] = ir.Rule(name, left_over_key(expr))
+            name = self.writer.fresh("key")
+            self.writer.rules[name] = ir.Rule(name, left_over_key(expr))
             found = self.left_overs[expr] = ir.RuleRef(name)
         return found
 
@@ -258,8 +255,8 @@ class ObjectWriter:
 
     def chain(self, members: list[Member], rest: list[ir.Expr], rest_alone: list[ir.Expr]) -> ir.Expr:
         """Return the members in order, then ``rest``; ``rest_alone`` where no member came."""
-        lowering, ws = self.lowering, self.lowering.whitespace
-        written = write_members(members, self.members, lowering, ws.member)
+        writer, ws = self.writer, self.writer.whitespace
+        written = write_members(members, self.members, writer, ws.member)
         if chain_size(members) > MAX_CHAIN:
             return self.shared_chain(members, written, rest, rest_alone)
         options = write_chain(members, written, self.items, ws.open, ws.item, rest, rest_alone)
@@ -269,11 +266,11 @@ class ObjectWriter:
         self, members: list[Member], written: list[ir.Expr], rest: list[ir.Expr], rest_alone: list[ir.Expr]
     ) -> ir.Expr:
         """Return what ``chain`` does, with a rule for what may follow each member."""
-        lowering, ws = self.lowering, self.lowering.whitespace
-        names = [lowering.fresh("after") for _ in members]
+        writer, ws = self.writer, self.writer.whitespace
+        names = [writer.fresh("after") for _ in members]
         follows: ir.Expr = ir.Sequence(tuple(rest))
         for member, expr, name in zip(reversed(members), reversed(written), reversed(names), strict=True):
-            lowering.rules[name] = ir.Rule(name, follows)
+            writer.rules[name] = ir.Rule(name, follows)
             follows = ir.Sequence((write_item(member, expr, self.items, ws.item), ir.RuleRef(name)))
         options: list[ir.Expr] = []
         for member, expr, name in zip(members, written, names, strict=True):
@@ -288,7 +285,7 @@ class ObjectWriter:
         self, form: ObjectForm, declared: list[Member], others: list[Member], classes: list[KeyClass]
     ) -> ir.Expr:
         """Return an object of declared members in order, then other members in any order."""
-        ws = self.lowering.whitespace
+        ws = self.writer.whitespace
         spec = _NO_SLOTS
         options: list[ir.Expr] = []
         if others or not classes:
@@ -307,11 +304,11 @@ class ObjectWriter:
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
         """Return an object whose keys are kept account of: in any order, or counted."""
-        ws = self.lowering.whitespace
+        ws = self.writer.whitespace
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
-            ordered=not self.lowering.any_order and any(member.declared for member in members),
+            ordered=not self.writer.any_order and any(member.declared for member in members),
             min_count=low,
             max_count=high,
             open=bool(classes),
@@ -337,8 +334,8 @@ class ObjectWriter:
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
     ) -> ir.Expr:
         """Return an object in which keys without a name must be found: a rule per set of those found."""
-        lowering, ws = self.lowering, self.lowering.whitespace
-        algebra = lowering.algebra
+        writer, ws = self.writer, self.writer.whitespace
+        algebra = writer.algebra
         count = len(form.some)
         required = sum(member.required for member in members)
         if high is not None and high == required + 1 and count == 1:  # nothing else fits
@@ -357,11 +354,11 @@ class ObjectWriter:
         spec = ir.KeySpec(
             len(members),
             frozenset(i for i, member in enumerate(members) if member.required),
-            ordered=not lowering.any_order,
+            ordered=not writer.any_order,
             min_count=low,
             open=True,
         )
-        names = [lowering.fresh("found") for _ in range(1 << count)]
+        names = [writer.fresh("found") for _ in range(1 << count)]
         full = (1 << count) - 1
         named = self.slot_members(members)
         moves: dict[int, list[ir.Expr]] = {0: named}
@@ -373,7 +370,7 @@ class ObjectWriter:
                     continue
                 found = [form.some[i][1] for i, mark in enumerate(marks) if mark]
                 state = algebra.state([*entry.state, *found])
-                if not lowering.is_live(state):
+                if not writer.is_live(state):
                     continue
                 bits = sum(1 << i for i, mark in enumerate(marks) if mark)
                 moves.setdefault(bits, []).append(self.class_member(form, entry, state))
@@ -385,7 +382,7 @@ class ObjectWriter:
                 if choices and not bits & have:
                     member = choices[0] if len(choices) == 1 else ir.Choice(tuple(choices))
                     options.append(ir.Sequence((_MAY_GO_ON, ws.item, member, ir.RuleRef(names[have | bits]))))
-            lowering.rules[name] = ir.Rule(name, ir.Choice(tuple(options)))
+            writer.rules[name] = ir.Rule(name, ir.Choice(tuple(options)))
         first = [
             ir.Sequence((ws.open, *choices, ir.RuleRef(names[bits])))
             for bits, options in moves.items()

@@ -8,6 +8,7 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS
 from stackmask.grammar.json_schema.text.strings import ANY_STRING
+from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 
 VALUE: Final = ir.RuleRef("json")
@@ -37,7 +38,7 @@ def prelude(whitespace: Whitespace) -> dict[str, ir.Rule]:
                 ir.RuleRef("json.object"),
                 ir.RuleRef("json.array"),
                 _STRING,
-                ALL_NUMBERS.expr(),
+                number_expr(ALL_NUMBERS),
                 ir.Literal(b"true"),
                 ir.Literal(b"false"),
                 ir.Literal(b"null"),

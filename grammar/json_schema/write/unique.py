@@ -11,19 +11,20 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.algebra.arrays import ArrayForm
-from stackmask.grammar.json_schema.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.document.errors import UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.forms import ArrayForm
+from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import INTEGERS, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words, text_expr
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, canonical
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
-
-if TYPE_CHECKING:
-    from stackmask.grammar.json_schema.nodes.state_values import State, Value
-    from stackmask.grammar.json_schema.write.lowering import Lowering
+from stackmask.grammar.json_schema.write.array_expr import array_expr
+from stackmask.grammar.json_schema.write.interfaces import ValueWriter
+from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr
 
 MAX_VALUES: Final = 512  # values of items that are told apart by slots
 MAX_SINGLE: Final = 4  # values that may come once among items without end: rules double with each
@@ -74,12 +75,12 @@ def add_left_over(used: Hashable, text: bytes) -> Hashable | None:
     return add_value(used, text)
 
 
-def unique_array(lowering: Lowering, form: ArrayForm) -> ir.Expr:
+def unique_array(writer: ValueWriter, form: ArrayForm) -> ir.Expr:
     """Return the expression of an array of unequal items.
 
     Raises: UnsupportedSchemaError where that cannot be done without dead ends.
     """
-    algebra = lowering.algebra
+    algebra = writer.algebra
     place = algebra.where(form.rest if form.rest else (form.prefix[0] if form.prefix else form.rest))
 
     def refuse(reason: str) -> UnsupportedSchemaError:
@@ -87,32 +88,32 @@ def unique_array(lowering: Lowering, form: ArrayForm) -> ir.Expr:
 
     if form.contains:
         raise refuse("together with `contains`")
-    if any(state and lowering.algebra.value(state).digits is not None for state in (*form.prefix, form.rest)):
+    if any(state and writer.algebra.value(state).digits is not None for state in (*form.prefix, form.rest)):
         raise refuse("integers of draft 4 beside other numbers")
-    ws = lowering.whitespace
-    live = [lowering.is_live(state) for state in form.prefix]
+    ws = writer.whitespace
+    live = [writer.is_live(state) for state in form.prefix]
     if form.prefix:
-        return _prefixed(lowering, form, live, refuse)
-    if not lowering.is_live(form.rest):
+        return _prefixed(writer, form, live, refuse)
+    if not writer.is_live(form.rest):
         return ir.Sequence((_OPEN, ws.empty, _CLOSE))
-    parts = _parts(lowering, form.rest)
+    parts = _parts(writer, form.rest)
     if parts is None and form.rest:
-        value = lowering.algebra.value(form.rest)
-        if _is_endless(lowering, form.rest):
-            return _left_over(lowering, form, value)
+        value = writer.algebra.value(form.rest)
+        if _is_endless(writer, form.rest):
+            return _left_over(writer, form, value)
     if parts is None:
         raise refuse("items of which some beginnings have only a few values")
     singles, strings, endless = parts
     if endless is None:
-        return _slots(lowering, form, singles, strings)
+        return _slots(writer, form, singles, strings)
     if len(singles) > MAX_SINGLE:
         raise refuse(f"more than {MAX_SINGLE} single values beside items of other types")
     options = [option for option in (strings, endless) if option is not None]
-    item = ir.Capture(lowering.choice(options), add_value)
-    return _captured(lowering, singles, item, form.low, form.high)
+    item = ir.Capture(writer.choice(options), add_value)
+    return _captured(writer, singles, item, form.low, form.high)
 
 
-def enough_values(lowering: Lowering, form: ArrayForm) -> bool:
+def enough_values(writer: ValueWriter, form: ArrayForm) -> bool:
     """Tell whether as many unequal items as the array must have can be found, one for each place.
 
     Places whose items have few values are matched to values (augmenting paths); others never run out.
@@ -120,7 +121,7 @@ def enough_values(lowering: Lowering, form: ArrayForm) -> bool:
     few: list[list[Hashable]] = []
     for index in range(form.low):
         state = form.prefix[index] if index < len(form.prefix) else form.rest
-        values = _values(lowering, state)
+        values = _values(writer, state)
         if values is None:
             if index >= len(form.prefix):
                 break
@@ -151,28 +152,28 @@ def enough_values(lowering: Lowering, form: ArrayForm) -> bool:
     return all(map(place, range(len(few))))
 
 
-def _is_endless(lowering: Lowering, state: State) -> bool:
+def _is_endless(writer: ValueWriter, state: State) -> bool:
     """Tell whether every beginning of an array or object of the state has endless completions.
 
     It has if more keys or items can always come.
     """
     if not state:
         return True
-    value = lowering.algebra.value(state)
+    value = writer.algebra.value(state)
     for array in value.arrays:
         counted = any(most is not None for *_, most in array.contains)
-        if array.high is not None or counted or array.unique or not lowering.is_live(array.rest):
+        if array.high is not None or counted or array.unique or not writer.is_live(array.rest):
             return False
     return all(
         form.high is None
-        and any(lowering.is_live(entry.state) and entry.texts.is_endless() for entry in form.classes)
+        and any(writer.is_live(entry.state) and entry.texts.is_endless() for entry in form.classes)
         for form in value.objects
     )
 
 
-def _slots(lowering: Lowering, form: ArrayForm, singles: list[ir.Expr], strings: ir.Expr | None) -> ir.Expr:
+def _slots(writer: ValueWriter, form: ArrayForm, singles: list[ir.Expr], strings: ir.Expr | None) -> ir.Expr:
     """Return an array of values by slot, and of strings without end."""
-    ws = lowering.whitespace
+    ws = writer.whitespace
     high = form.high
     if strings is None and (high is None or high >= len(singles)):
         high = None
@@ -236,45 +237,49 @@ class LeftOver:
         """Return the spellings of numbers: those of the schema but for the ones ``taken``."""
         zeros = not self.value.whole
         try:
-            return numbers.expr(zero_fractions=zeros)
+            return number_expr(numbers, zero_fractions=zeros)
         except (
             UnsupportedNumber
         ):  # with these left out it is too large for one expression: leave their texts out
-            texts = finite(taken).expr()
-            return ir.Intersection((self.value.number.expr(zero_fractions=zeros), ir.Complement(texts)))
+            texts = number_expr(finite(taken))
+            return ir.Intersection(
+                (number_expr(self.value.number, zero_fractions=zeros), ir.Complement(texts))
+            )
 
 
-def _left_over(lowering: Lowering, form: ArrayForm, value: Value) -> ir.Expr:
+def _left_over(writer: ValueWriter, form: ArrayForm, value: Value) -> ir.Expr:
     """Return an array of which some beginnings of scalar items have only a few values.
 
     What was used is left out of the language of the next item, so nothing leads into a dead end while there are
     more values than items.
     """
     try:
-        value.number.expr(zero_fractions=not value.whole)  # refuse now what could only be refused later
+        number_expr(
+            value.number, zero_fractions=not value.whole
+        )  # refuse now what could only be refused later
     except UnsupportedNumber as error:
-        raise UnsupportedSchemaError(lowering.algebra.where(form.rest), "uniqueItems", str(error)) from None
+        raise UnsupportedSchemaError(writer.algebra.where(form.rest), "uniqueItems", str(error)) from None
     high = form.high
     if high is None or high > MAX_VALUES:
         # there are more values than this: fewer would have been told apart one by one
         high = max(form.low, MAX_VALUES)
-        lowering.algebra.report.add(
-            "narrowed", lowering.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
+        writer.algebra.report.add(
+            "narrowed", writer.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
         )
     item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value)), add_left_over)
     if value.arrays or value.objects:
-        item = ir.Choice((item, ir.Capture(lowering.structured(form.rest), add_value)))
-    return _captured(lowering, [], item, form.low, high)
+        item = ir.Choice((item, ir.Capture(writer.structured(form.rest), add_value)))
+    return _captured(writer, [], item, form.low, high)
 
 
 def _captured(
-    lowering: Lowering, singles: list[ir.Expr], item: ir.Expr, low: int, high: int | None
+    writer: ValueWriter, singles: list[ir.Expr], item: ir.Expr, low: int, high: int | None
 ) -> ir.Expr:
     """Return an array of captured items, among which each of the single values may come once.
 
     Without single values a repetition counts; with them there is a rule for each set of those that are left.
     """
-    ws = lowering.whitespace
+    ws = writer.whitespace
     begin = ir.Capture(_OPEN, begin_set)
     end = ir.Sequence((ws.close, _CLOSE))
     empty = ir.Sequence((ws.empty, _CLOSE))
@@ -296,7 +301,7 @@ def _captured(
         for expr, rest in moves:
             key = (rest, after)
             if key not in names:
-                names[key] = lowering.fresh("unique")
+                names[key] = writer.fresh("unique")
                 todo.append(key)
             found.append(ir.Sequence((before, expr, ir.RuleRef(names[key]))))
         return found
@@ -311,28 +316,26 @@ def _captured(
         if count >= low:
             options.append(end)
         name = names[left, count]
-        lowering.rules[name] = ir.Rule(name, lowering.choice(options))
-    return ir.Scope(ir.Sequence((begin, lowering.choice(first))))
+        writer.rules[name] = ir.Rule(name, writer.choice(options))
+    return ir.Scope(ir.Sequence((begin, writer.choice(first))))
 
 
-def _prefixed(lowering: Lowering, form: ArrayForm, live: list[bool], refuse: Any) -> ir.Expr:
+def _prefixed(writer: ValueWriter, form: ArrayForm, live: list[bool], refuse: Any) -> ir.Expr:
     """Return an array with leading items of their own, all without end."""
-    from stackmask.grammar.json_schema.write.array_rules import array
-
     states = form.prefix
     high = form.high
     if False in live:
         high = min(live.index(False), len(states) if high is None else high)
         states = states[:high]
     if high is None or high > len(states):
-        if lowering.is_live(form.rest):
+        if writer.is_live(form.rest):
             states = [*states, form.rest]
         else:
             high = len(states)
     items: dict[State, ir.Expr] = {}
     few: list[State] = []
     for state in states:
-        parts = _parts(lowering, state)
+        parts = _parts(writer, state)
         if parts is None:
             raise refuse("items of which some beginnings have only a few values")
         singles, strings, endless = parts
@@ -340,25 +343,25 @@ def _prefixed(lowering: Lowering, form: ArrayForm, live: list[bool], refuse: Any
             few.append(state)
         options = [option for option in (strings, endless) if option is not None]
         if options:
-            items[state] = ir.Capture(lowering.choice(options), add_value)
+            items[state] = ir.Capture(writer.choice(options), add_value)
     if few:
-        return _few_prefixed(lowering, form, states, high, refuse)
+        return _few_prefixed(writer, form, states, high, refuse)
     rest = None if high is not None and high <= len(form.prefix) else items[form.rest]
     prefix = [items[state] for state in form.prefix[:high]]
-    body = array(lowering.whitespace, prefix, rest, form.low, high)
+    body = array_expr(writer.whitespace, prefix, rest, form.low, high)
     assert isinstance(body, ir.Sequence)
     return ir.Scope(ir.Sequence((ir.Capture(_OPEN, begin_set), *body.items[1:])))
 
 
 def _few_prefixed(
-    lowering: Lowering, form: ArrayForm, states: list[State], high: int | None, refuse: Any
+    writer: ValueWriter, form: ArrayForm, states: list[State], high: int | None, refuse: Any
 ) -> ir.Expr:
     """Return an array where leading items have few values: all choices of values are told apart by rules."""
-    ws = lowering.whitespace
+    ws = writer.whitespace
     length = len(form.prefix) if high is None else min(high, len(form.prefix))
-    sets: list[dict[Hashable, ir.Expr] | None] = [_values(lowering, state) for state in form.prefix[:length]]
+    sets: list[dict[Hashable, ir.Expr] | None] = [_values(writer, state) for state in form.prefix[:length]]
     rest_state = form.rest if high is None or high > length else None
-    rest = None if rest_state is None else _values(lowering, rest_state)
+    rest = None if rest_state is None else _values(writer, rest_state)
     rest_item: ir.Expr | None = None
     if any(values is None for values in sets) or (rest_state is not None and rest is None):
         # a mixture: values of the few are left out of nothing else only if the others cannot have them
@@ -401,11 +404,11 @@ def _few_prefixed(
         if name is None:
             if len(names) > MAX_VALUES:
                 raise refuse("too many choices of values in the leading items")
-            name = names[key] = lowering.fresh("unique")
+            name = names[key] = writer.fresh("unique")
             options = moves(index, used, ws.item)
             if index >= form.low:
                 options.append(ir.Sequence((ws.close, _CLOSE)))
-            lowering.rules[name] = ir.Rule(name, lowering.choice(options))
+            writer.rules[name] = ir.Rule(name, writer.choice(options))
         return name
 
     assert rest_item is None
@@ -414,14 +417,14 @@ def _few_prefixed(
         first.append(ir.Sequence((ws.empty, _CLOSE)))
     if not first:
         return ir.NOTHING
-    return ir.Sequence((_OPEN, lowering.choice(first)))
+    return ir.Sequence((_OPEN, writer.choice(first)))
 
 
-def _values(lowering: Lowering, state: State) -> dict[Hashable, ir.Expr] | None:
+def _values(writer: ValueWriter, state: State) -> dict[Hashable, ir.Expr] | None:
     """Return the spellings of all values of a state by value, or None if they are not few scalars."""
     if not state:
         return None
-    value = lowering.algebra.value(state)
+    value = writer.algebra.value(state)
     if value.arrays or value.objects:
         return None
     found: dict[Hashable, ir.Expr] = {
@@ -432,7 +435,7 @@ def _values(lowering: Lowering, state: State) -> dict[Hashable, ir.Expr] | None:
     if numbers is None or words is None:
         return None
     zeros = not value.whole
-    found.update((number, finite([number]).expr(zero_fractions=zeros)) for number in numbers)
+    found.update((number, number_expr(finite([number]), zero_fractions=zeros)) for number in numbers)
     found.update((word, string(literal(word))) for word in words)
     return found if len(found) <= MAX_VALUES else None
 
@@ -447,18 +450,18 @@ def _words(value: Value) -> list[str] | None:
     return finite_words(value.text.expr(), MAX_VALUES)
 
 
-def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | None, ir.Expr | None] | None:
+def _parts(writer: ValueWriter, state: State) -> tuple[list[ir.Expr], ir.Expr | None, ir.Expr | None] | None:
     """Split a state into single values, strings without end, and other items without end.
 
     Returns None if some beginning of an item can be completed to finitely many values only.
     """
     singles: list[ir.Expr] = []
     if state:
-        value = lowering.algebra.value(state)
+        value = writer.algebra.value(state)
         mask, number, text = value.mask, value.number, value.text
         structured = bool(value.arrays or value.objects)
     else:
-        mask, number, text, structured = NULL | TRUE | FALSE, lowering.all_numbers, ALL, True
+        mask, number, text, structured = NULL | TRUE | FALSE, writer.all_numbers, ALL, True
         value = None
     singles.extend(ir.Literal(word) for bit, word in _CONSTANTS if mask & bit)
     endless: list[ir.Expr] = []
@@ -466,7 +469,7 @@ def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | N
         numbers = number.values(MAX_VALUES)
         if numbers is not None:
             zeros = value is None or not value.whole
-            singles.extend(finite([n]).expr(zero_fractions=zeros) for n in numbers)
+            singles.extend(number_expr(finite([n]), zero_fractions=zeros) for n in numbers)
         else:
             spelled = _endless_numbers(number)
             if spelled is None:
@@ -475,7 +478,7 @@ def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | N
             if zero is not None:
                 singles.append(zero)
             endless.append(others)
-            algebra = lowering.algebra
+            algebra = writer.algebra
             algebra.report.add("narrowed", algebra.where(state), "uniqueItems", _PLAIN)
     strings: ir.Expr | None = None
     if not text.is_empty():
@@ -487,12 +490,12 @@ def _parts(lowering: Lowering, state: State) -> tuple[list[ir.Expr], ir.Expr | N
         else:
             strings = text_expr(text)
     if structured:
-        if not _is_endless(lowering, state):
+        if not _is_endless(writer, state):
             return None
-        endless.append(lowering.structured(state))
+        endless.append(writer.structured(state))
     if len(singles) > MAX_VALUES:
         return None
-    return singles, strings, (lowering.choice(endless) if endless else None)
+    return singles, strings, (writer.choice(endless) if endless else None)
 
 
 def _endless_numbers(number: Any) -> tuple[ir.Expr | None, ir.Expr] | None:
@@ -500,7 +503,7 @@ def _endless_numbers(number: Any) -> tuple[ir.Expr | None, ir.Expr] | None:
     digits = ir.Repeat(ir.CharClass(((0x30, 0x39),)), 0, None)
     whole = ir.Sequence((ir.CharClass(((0x31, 0x39),)), digits))
     minus = ir.Literal(b"-")
-    zero = finite([0]).expr() if 0 in number else None
+    zero = number_expr(finite([0])) if 0 in number else None
     if number == INTEGERS:
         return zero, ir.Sequence((ir.Repeat(minus, 0, 1), whole))
     from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, at_least

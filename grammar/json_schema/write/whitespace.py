@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from typing import Any, Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.json_schema.errors import SchemaError
+from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.write.indentation import Deeper, LineBreak
 
 DEFAULT_MAX: Final = 40  # a line break and the indentation of ten levels

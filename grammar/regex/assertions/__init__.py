@@ -1,1 +1,1 @@
-"""Rewrites a regex with anchors and look-around into one without them."""
+"""Rewrite a regex with anchors and lookarounds into an expression without them, where it comes apart into flat sequences."""

@@ -1,4 +1,4 @@
-"""Resolve a flat sequence of parts and assertions: first and last characters, and what looks ahead or behind.
+"""Resolve a flat sequence of parts and assertions: first and last characters, and lookarounds.
 
 What an assertion asks of the characters beside it restricts the first or last character of the parts there. A part
 that can be empty counts twice, once not empty and once left out, when the places on both sides of it are one. What
@@ -8,67 +8,39 @@ stands before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, final
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, is_nothing
-from stackmask.grammar.regex.assertions.contexts import CannotSplit, Contexts, concat, nullable
-from stackmask.grammar.regex.pattern.tree import ANYTHING, Edge, Look, Node, Pairs, Side
-from stackmask.grammar.regex.unicode import sets
-from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.regex.assertions.contexts import Contexts, concat, nullable
+from stackmask.grammar.regex.assertions.flat import TRIVIAL, Flat, LookStrings, TooEntangled, both, restricted
+from stackmask.grammar.regex.assertions.tempered import TemperedLoops
+from stackmask.grammar.regex.pattern.tree import ANYTHING, Edge, Look, Pairs, Side
 
 MAX_SPLITS: Final = 512  # restrictions of one flat sequence
 
-TRIVIAL: Final[Pairs] = ((ANYTHING, ANYTHING),)
-
-
-class TooEntangled(Exception):
-    """Assertions that do not come apart; ``node`` is one of them."""
-
-    def __init__(self, node: Edge | Look | None = None) -> None:
-        super().__init__()
-        self.node = node
-
-
-@dataclass(frozen=True, slots=True)
-class Tempered:
-    """A loop over one character with lookaheads in every round: before its character, or behind it."""
-
-    ranges: Ranges
-    low: int
-    high: int | None
-    looks: tuple[Look, ...]
-    before: bool
-
-
-Flat: TypeAlias = "tuple[Node | Tempered, ...]"
 Joint: TypeAlias = "tuple[Pairs, tuple[Look, ...]]"
 Parts: TypeAlias = "list[ir.Expr | None]"  # None: the edge of the text, in place of the first or last part
 
 
-class Joints:
-    """Resolves flat sequences; subclasses say what texts a look allows, and write out loops."""
+@final
+class JointSolver:
+    """Resolves flat sequences."""
 
-    def __init__(self, as_bytes: bool, any_text: ir.Expr) -> None:
-        self.contexts = Contexts(as_bytes)
-        self.as_bytes = as_bytes
+    def __init__(
+        self, contexts: Contexts, any_text: ir.Expr, tempered: TemperedLoops, look_strings: LookStrings
+    ) -> None:
+        self.contexts = contexts
         self.any_text = any_text
-
-    def look_texts(self, look: Look) -> ir.Expr:
-        """Return the texts, from here on or up to here, in which the body of a look is found."""
-        raise AssertionError
-
-    def untempered(self, flat: Flat, right_open: bool) -> tuple[Node, ...]:
-        """Return the flat sequence with its tempered loops written as plain ones."""
-        raise AssertionError
+        self.tempered = tempered
+        self.look_strings = look_strings
 
     def solve(self, flat: Flat, left_open: bool, right_open: bool) -> ir.Expr:
         """Return the strings of a flat sequence; an open side is not the edge of the text.
 
         Raises: TooEntangled.
         """
-        flat = self.untempered(flat, right_open)
+        flat = self.tempered.written_out(flat, right_open)
         parts: Parts = []
         joints: list[Joint] = []
         pending: list[ir.Expr] = []
@@ -121,13 +93,13 @@ class Joints:
                 return []
             left, right = parts[i], parts[i + 1]
             if i == 0 and (left is None or left == ir.EPSILON):
-                settled = self.at_edge(pairs, 0, left_open, some)
-                if settled != pairs or left is not None:
-                    return [([None, *parts[1:]], [(settled, looks), *joints[1:]])]
+                reduced = self.at_edge(pairs, 0, left_open, some)
+                if reduced != pairs or left is not None:
+                    return [([None, *parts[1:]], [(reduced, looks), *joints[1:]])]
             if i + 1 == last and (right is None or right == ir.EPSILON):
-                settled = self.at_edge(pairs, 1, right_open, some)
-                if settled != pairs or right is not None:
-                    return [([*parts[:-1], None], [*joints[:-1], (settled, looks)])]
+                reduced = self.at_edge(pairs, 1, right_open, some)
+                if reduced != pairs or right is not None:
+                    return [([*parts[:-1], None], [*joints[:-1], (reduced, looks)])]
             if pairs == TRIVIAL:
                 continue
             for at, part in ((i, left), (i + 1, right)):
@@ -143,10 +115,12 @@ class Joints:
                 # restricting leaves the empty string out
                 new_left, new_right = left, right
                 if left is not None and before != ANYTHING:
-                    new_left = self.restricted(left, before[0], False, some, i == 0 and not left_open)
+                    new_left = restricted(
+                        self.contexts, left, before[0], False, some, i == 0 and not left_open
+                    )
                 if right is not None and after != ANYTHING:
                     outer = i + 1 == last and not right_open
-                    new_right = self.restricted(right, after[0], True, some, outer)
+                    new_right = restricted(self.contexts, right, after[0], True, some, outer)
                 if any(part is not None and is_nothing(part) for part in (new_left, new_right)):
                     continue
                 case = (
@@ -163,18 +137,6 @@ class Joints:
                     raise TooEntangled(look)  # it sees more than this sequence
         return self.nested([part or ir.EPSILON for part in parts], [looks for _, looks in joints])
 
-    def restricted(
-        self, part: ir.Expr, ranges: Ranges, first: bool, some: Edge | Look | None, outer: bool = False
-    ) -> ir.Expr:
-        """Return the strings of a part, none of them empty, with the right character at its end.
-
-        ``outer``: its other end is the edge of the text.
-        """
-        try:
-            return (self.contexts.begin if first else self.contexts.end)(part, ranges, outer)
-        except CannotSplit:
-            raise TooEntangled(some) from None
-
     def at_edge(self, pairs: Pairs, side: int, is_open: bool, some: Edge | Look | None) -> Pairs:
         """Return the pairs that hold at the edge of the text."""
         if is_open:
@@ -189,9 +151,9 @@ class Joints:
 
     def nested(self, parts: list[ir.Expr], joints: list[tuple[Look, ...]]) -> ir.Expr:
         """Return the parts in order, lookaheads as intersections with what follows, lookbehinds with what precedes."""
-        behind = max((i for i, looks in enumerate(joints) for k in looks if not k.ahead), default=-1)
+        last_behind = max((i for i, looks in enumerate(joints) for k in looks if not k.ahead), default=-1)
         ahead = min((i for i, looks in enumerate(joints) for k in looks if k.ahead), default=len(joints))
-        if behind > ahead:
+        if last_behind > ahead:
             raise TooEntangled(next(k for k in joints[ahead] if k.ahead))
         suffix = parts[-1]
         for i in range(len(joints) - 1, ahead - 1, -1):
@@ -208,37 +170,12 @@ class Joints:
         """Return the strings of an expression that the looks allow."""
         operands: list[ir.Expr] = [expr] if expr != self.any_text else []
         for look in looks:
-            texts = self.look_texts(look)
+            strings = self.look_strings(look)
             if look.negative:
                 if self.any_text != ir.ANY_TEXT:  # `!` is about text
                     raise TooEntangled(look)
-                texts = ir.Complement(texts)
-            operands.append(texts)
+                strings = ir.Complement(strings)
+            operands.append(strings)
         if not operands:
             return expr
         return operands[0] if len(operands) == 1 else ir.Intersection(tuple(operands))
-
-
-def both(left: Pairs, right: Pairs) -> Pairs:
-    """Return the pairs of a place where both hold."""
-    if left in (TRIVIAL, right):
-        return right
-    if right == TRIVIAL:
-        return left
-    found: dict[tuple[Side, Side], None] = {}
-    for a, b in left:
-        for c, d in right:
-            pair = (common_side(a, c), common_side(b, d))
-            if pair[0] != ((), False) and pair[1] != ((), False):
-                found[pair] = None
-    return TRIVIAL if TRIVIAL[0] in found else tuple(found)
-
-
-def common_side(a: Side, b: Side) -> Side:
-    """Return what both sides allow."""
-    return sets.intersect(a[0], b[0]), a[1] and b[1]
-
-
-def negated_side(side: Side, universe: Ranges) -> Side:
-    """Return what the side does not allow."""
-    return sets.complement(side[0], universe), not side[1]

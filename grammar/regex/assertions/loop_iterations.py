@@ -1,8 +1,8 @@
-"""Loops whose rounds ask about the character before them or behind them, with their counters kept.
+"""Loops whose iterations ask about the character before or after them, with their counters kept.
 
-A round with such an assertion at its edge is followed by another round, or preceded by one, or it is the first or the last.
-Where all that can follow begins with a character that will do, or none of it does, the assertion is settled for every
-round but the outermost ones:
+An iteration with such an assertion at its edge is followed or preceded by another one, or it is the first or the
+last. Where all that can follow begins with a character that will do, or none of it does, the assertion is decided for
+every iteration but the outermost ones:
 
     (?:w+\\b[ ,]?){m,n}   is   (?:w+[ ,]){m-1,n-1} w+\\b[ ,]?
 """
@@ -10,98 +10,99 @@ round but the outermost ones:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, final
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir.build import choice, is_nothing, repeat
-from stackmask.grammar.regex.assertions.assertion_resolution import (
-    TRIVIAL,
-    Flat,
-    Joints,
-    Tempered,
-    TooEntangled,
-    both,
-)
-from stackmask.grammar.regex.assertions.contexts import nullable
+from stackmask.grammar.regex.assertions.assertion_resolution import JointSolver
+from stackmask.grammar.regex.assertions.contexts import Contexts, nullable
+from stackmask.grammar.regex.assertions.flat import TRIVIAL, Flat, Tempered, TooEntangled, both, restricted
 from stackmask.grammar.regex.pattern.tree import ANYTHING, Edge, Look, Pairs, Side
 
-MAX_ROUNDS: Final = 16  # kinds of rounds, by what they ask for at their edges
+MAX_ITERATIONS: Final = 16  # distinct iterations, by what they ask for at their edges
 
 
 @dataclass(frozen=True, slots=True)
-class Round:
-    """One kind of round: its texts, none of them empty, and what must stand before and behind them."""
+class Iteration:
+    """One of the distinct iterations: its strings, none of them empty, and what must precede and follow them."""
 
-    texts: ir.Expr
+    strings: ir.Expr
     before: Side
     after: Side
 
 
-class Rounds(Joints):
-    """Unrolls the outermost rounds of a loop."""
+@final
+class Iterations:
+    """Unrolls the outermost iterations of a loop."""
 
-    def settled_rounds(self, flats: list[Flat], low: int, high: int | None, some: Edge | Look) -> list[Flat]:
-        """Return flat sequences whose union is a repetition of rounds, given as flat sequences.
+    def __init__(self, contexts: Contexts, solver: JointSolver) -> None:
+        self.contexts = contexts
+        self.solver = solver
 
-        Raises: TooEntangled where a round can be empty, or what its edges ask for depends on the neighbour.
+    def unrolled(self, flats: list[Flat], low: int, high: int | None, some: Edge | Look) -> list[Flat]:
+        """Return flat sequences whose union is a repetition of iterations, given as flat sequences.
+
+        Raises: TooEntangled where an iteration can be empty, or what its edges ask for depends on the neighbour.
         """
-        kinds: dict[Round, None] = {}
+        distinct: dict[Iteration, None] = {}
         for flat in flats:
-            for kind in self.kinds_of(flat, some):
-                kinds[kind] = None
-        if len(kinds) > MAX_ROUNDS:
+            for iteration in self.distinct_iterations(flat, some):
+                distinct[iteration] = None
+        if len(distinct) > MAX_ITERATIONS:
             raise TooEntangled(some)
-        rounds = list(kinds)
-        followed = [r for r in rounds if self.allowed(r.after, rounds, True, some)]
-        preceded = [r for r in rounds if self.allowed(r.before, followed, False, some)]
-        middle = [r.texts for r in followed if r in preceded]
+        iterations = list(distinct)
+        followed = [r for r in iterations if self.allowed(r.after, iterations, True, some)]
+        preceded = [r for r in iterations if self.allowed(r.before, followed, False, some)]
+        middle = [r.strings for r in followed if r in preceded]
         result: list[Flat] = [()] if low == 0 else []
         if low <= 1:
-            result += [(_edge(r.before, False, some), r.texts, _edge(r.after, True, some)) for r in rounds]
+            result += [
+                (_edge(r.before, False, some), r.strings, _edge(r.after, True, some)) for r in iterations
+            ]
         if high is None or high > 1:
             most = None if high is None else high - 2
             inner = repeat(choice(middle), max(low - 2, 0), most) if middle else ir.EPSILON
             if middle or low <= 2:
                 firsts, lasts = _grouped(followed, False), _grouped(preceded, True)
                 result += [
-                    (_edge(before, False, some), head, inner, tail, _edge(after, True, some))
-                    for before, head in firsts.items()
-                    for after, tail in lasts.items()
+                    (_edge(before, False, some), begin, inner, end, _edge(after, True, some))
+                    for before, begin in firsts.items()
+                    for after, end in lasts.items()
                 ]
         return result
 
-    def kinds_of(self, flat: Flat, some: Edge | Look) -> list[Round]:
-        """Return the kinds of rounds that a flat sequence comes down to."""
-        found: list[Round] = []
+    def distinct_iterations(self, flat: Flat, some: Edge | Look) -> list[Iteration]:
+        """Return the distinct iterations that a flat sequence comes down to."""
+        found: list[Iteration] = []
         todo = [flat]
         while todo:
             parts = todo.pop()
-            if len(todo) > MAX_ROUNDS or not parts:
+            if len(todo) > MAX_ITERATIONS or not parts:
                 raise TooEntangled(some)
             split = self.without_empty_ends(parts)
             if split is not None:
                 todo += split
                 continue
             begin, end = 0, len(parts)
-            head: Pairs = TRIVIAL
-            tail: Pairs = TRIVIAL
+            left: Pairs = TRIVIAL
+            right: Pairs = TRIVIAL
             while begin < end and isinstance(edge := parts[begin], Edge):
-                head = both(head, edge.pairs)
+                left = both(left, edge.pairs)
                 begin += 1
             while end > begin and isinstance(edge := parts[end - 1], Edge):
-                tail = both(tail, edge.pairs)
+                right = both(right, edge.pairs)
                 end -= 1
             if begin == end:
                 raise TooEntangled(some)
-            for before, first in head:
-                for last, after in tail:
-                    core = self.solve(
+            for before, first in left:
+                for last, after in right:
+                    core = self.solver.solve(
                         (Edge(((ANYTHING, first),)), *parts[begin:end], Edge(((last, ANYTHING),))), True, True
                     )
                     if nullable(core):
                         raise TooEntangled(some)
                     if not is_nothing(core):
-                        found.append(Round(core, before, after))
+                        found.append(Iteration(core, before, after))
         return found
 
     def without_empty_ends(self, parts: Flat) -> list[Flat] | None:
@@ -115,8 +116,8 @@ class Rounds(Joints):
                 return [rest] if is_nothing(full) else [rest, (*parts[:at], full, *parts[at + 1 :])]
         return None
 
-    def allowed(self, side: Side, neighbours: list[Round], first: bool, some: Edge | Look) -> bool:
-        """Tell whether all neighbouring rounds begin (``first``) or end with what the side asks for.
+    def allowed(self, side: Side, neighbours: list[Iteration], first: bool, some: Edge | Look) -> bool:
+        """Tell whether all neighbouring iterations begin (``first``) or end with what the side asks for.
 
         Raises: TooEntangled if some do and some do not.
         """
@@ -124,10 +125,10 @@ class Rounds(Joints):
             return True
         answers: set[bool] = set()
         for neighbour in neighbours:
-            texts = self.restricted(neighbour.texts, side[0], first, some)
-            if not is_nothing(texts) and texts != neighbour.texts:
+            strings = restricted(self.contexts, neighbour.strings, side[0], first, some)
+            if not is_nothing(strings) and strings != neighbour.strings:
                 raise TooEntangled(some)
-            answers.add(not is_nothing(texts))
+            answers.add(not is_nothing(strings))
         if len(answers) > 1:
             raise TooEntangled(some)
         return answers == {True}
@@ -138,9 +139,9 @@ def _edge(side: Side, right: bool, some: Edge | Look) -> Edge:
     return Edge((pair,), some.offset, some.what)
 
 
-def _grouped(rounds: list[Round], by_after: bool) -> dict[Side, ir.Expr]:
-    """Return the texts of rounds by what they ask for at one of their edges."""
+def _grouped(iterations: list[Iteration], by_after: bool) -> dict[Side, ir.Expr]:
+    """Return the strings of iterations by what they ask for at one of their edges."""
     groups: dict[Side, list[ir.Expr]] = {}
-    for kind in rounds:
-        groups.setdefault(kind.after if by_after else kind.before, []).append(kind.texts)
-    return {side: choice(texts) for side, texts in groups.items()}
+    for iteration in iterations:
+        groups.setdefault(iteration.after if by_after else iteration.before, []).append(iteration.strings)
+    return {side: choice(strings) for side, strings in groups.items()}

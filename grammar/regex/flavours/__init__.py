@@ -1,1 +1,1 @@
-"""One reader a flavour (ECMAScript, Python, Rust): pattern text to the shared syntax tree."""
+"""Say what the syntax of one flavour (ECMAScript, Python, Rust) means; the reader of ``pattern`` asks."""

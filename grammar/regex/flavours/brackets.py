@@ -70,14 +70,14 @@ class PlainClass:
     def member(self, position: int) -> tuple[int | Ranges, int]:
         reader = self.reader
         if reader.text[position] == "\\":
-            return reader.class_escape(position, self.flags)
+            return reader.flavour.class_escape(position, self.flags)
         return ord(reader.text[position]), position + 1
 
     def result(self, members: list[tuple[int, int]], known: list[tuple[int, int]], negated: bool) -> Ranges:
         reader = self.reader
         ranges = charclass.normalize(members)
         if self.flags & 1 and ranges:
-            ranges = fold(ranges, reader.folding(self.flags))
+            ranges = fold(ranges, reader.flavour.folding(self.flags))
         if known:
             ranges = charclass.normalize([*ranges, *known])
         universe = sets.BYTES if reader.as_bytes else charclass.ANY
@@ -132,7 +132,7 @@ class NestedClass:
     def __init__(self, reader: Reader, flags: int, *, rust: bool) -> None:
         self.reader, self.flags, self.rust = reader, flags, rust
         self.operators = ("&&", "--", "~~") if rust else ("&&", "--")
-        self.universe = reader.universe(flags)
+        self.universe = reader.flavour.universe(flags)
 
     def read(self, start: int) -> tuple[Ranges, int]:
         """Return the characters of the class at ``start`` and the offset behind it."""
@@ -201,7 +201,7 @@ class NestedClass:
                 if posix and posix[2] in POSIX:
                     found = POSIX[posix[2]]
                     if self.flags & 1:
-                        found = fold(found, reader.folding(self.flags))
+                        found = fold(found, reader.flavour.folding(self.flags))
                     union += sets.complement(found, self.universe) if posix[1] else found
                     position = posix.end()
                 else:
@@ -252,7 +252,7 @@ class NestedClass:
         add(low, members, known)
         ranges = charclass.normalize(members)
         if self.flags & 1 and ranges:
-            ranges = fold(ranges, reader.folding(self.flags))
+            ranges = fold(ranges, reader.flavour.folding(self.flags))
         union += ranges
         union += known
         return position
@@ -261,7 +261,7 @@ class NestedClass:
         reader, text = self.reader, self.reader.text
         char = text[position]
         if char == "\\":
-            return reader.class_escape(position, self.flags)
+            return reader.flavour.class_escape(position, self.flags)
         if not self.rust and (char in "()/{}|-" or text[position : position + 2] in DOUBLED):
             reader.problems.add(
                 "G007", f"`{char}` needs a backslash in a class with the flag v", position, position + 1

@@ -8,11 +8,11 @@ takes them. With the flag, the grammar is the strict one. Matching is by code po
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Final
+from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
 from stackmask.grammar.regex.flavours.brackets import NestedClass, PlainClass
-from stackmask.grammar.regex.pattern.reader import HEX, Frame, I, M, Reader, S, U
+from stackmask.grammar.regex.pattern.reader import HEX, Flavour, Frame, I, M, Reader, S, U
 from stackmask.grammar.regex.pattern.tree import (
     END,
     LINE_END,
@@ -54,33 +54,34 @@ def word(flags: int) -> Ranges:
 _CACHES: Final[tuple[dict[tuple[str, str, int], Ranges], ...]] = ({}, {}, {})
 
 
-class EcmaReader(Reader):
+@final
+class EcmaFlavour(Flavour):
     """Reads ECMA-262 patterns."""
 
     quantifier: ClassVar = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
     class_end: ClassVar = re.compile(r"\[(?:\\.|[^\]\\])*\]", re.DOTALL)
     repeats_names: ClassVar = True
 
-    def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
-        super().__init__(text, flags, as_bytes)
+    def __init__(self, reader: Reader, flags: int) -> None:
+        super().__init__(reader)
         self.strict = bool(flags & U)
         self.sets = bool(flags & V)
         self.class_cache = _CACHES[self.strict + self.sets]
 
     def folding(self, flags: int) -> str:
-        return ASCII if self.as_bytes else SIMPLE if flags & U else UPPER
+        return ASCII if self.reader.as_bytes else SIMPLE if flags & U else UPPER
 
     def dot(self, flags: int) -> Ranges:
         return charclass.ANY if flags & S else sets.ECMA_DOT
 
     def anchor(self, char: str, flags: int) -> Node:
         whole, line = (START, _LINE_START) if char == "^" else (END, _LINE_END)
-        return Edge(line if flags & M else whole, self.position - 1, f"the anchor `{char}`")
+        return Edge(line if flags & M else whole, self.reader.position - 1, f"the anchor `{char}`")
 
     def quantify(self, frame: Frame, match: re.Match[str] | None) -> None:
         start = frame.item_start
         super().quantify(frame, match)
-        if match and not self.strict and self.text.startswith("{", self.position):
+        if match and not self.strict and self.reader.text.startswith("{", self.reader.position):
             frame.item_start = start  # `a{2}{3}`: browsers refuse it, but it can mean one thing only
 
     def not_quantifier(self, frame: Frame) -> None:
@@ -91,49 +92,49 @@ class EcmaReader(Reader):
 
     def stray_bracket(self, frame: Frame, char: str) -> None:
         if self.strict:
-            self.problems.add(
+            self.reader.problems.add(
                 "G008",
                 f"`{char}` stands alone",
-                self.position,
-                self.position + 1,
+                self.reader.position,
+                self.reader.position + 1,
                 help=f"with the flag u, write `\\{char}`",
             )
         super().stray_bracket(frame, char)
 
     def open(self) -> None:
-        text, start = self.text, self.position
-        flags = self.stack[-1].flags
+        text, start = self.reader.text, self.reader.position
+        flags = self.reader.stack[-1].flags
         kind = ""
         if not text.startswith("?", start + 1):
-            self.position = start + 1
+            self.reader.position = start + 1
         elif text.startswith(("?:", "?=", "?!"), start + 1):
             kind = text[start + 2] if text[start + 2] != ":" else ""
-            self.position = start + 3
+            self.reader.position = start + 3
         elif text.startswith(("?<=", "?<!"), start + 1):
             kind = text[start + 2 : start + 4]
-            self.position = start + 4
+            self.reader.position = start + 4
         elif name := _NAME.match(text, start):
-            self.name_group(name)
+            self.reader.name_group(name)
         elif modifiers := _MODIFIERS.match(text, start):
             flags = self.modified(modifiers, flags)
-            self.position = modifiers.end()
+            self.reader.position = modifiers.end()
         else:
-            self.problems.add(
+            self.reader.problems.add(
                 "G008",
                 "unknown kind of group",
                 start,
-                min(start + 3, self.end),
+                min(start + 3, self.reader.end),
                 label="expected `(?:`, `(?=`, `(?!`, `(?<=`, `(?<!` or `(?<name>`",
             )
-            self.position = start + 2
-        self.push(Frame(start, flags, kind))
+            self.reader.position = start + 2
+        self.reader.push(Frame(start, flags, kind))
 
     def modified(self, match: re.Match[str], flags: int) -> int:
         """Return the flags inside of `(?i-s:…)`."""
         on, off = match[1], (match[2] or "")[1:]
         both = on + off
         if not both or len(set(both)) < len(both) or not set(both) <= set("ims"):
-            self.problems.add(
+            self.reader.problems.add(
                 "G008",
                 f"`{match[0]}` are no modifiers",
                 match.start(),
@@ -153,73 +154,79 @@ class EcmaReader(Reader):
         return super().special_group(frame, node, outer)
 
     def escape(self, frame: Frame) -> None:
-        text, start = self.text, self.position
+        text, start = self.reader.text, self.reader.position
         letter = text[start + 1 : start + 2]
         flags = frame.flags
         if letter in ("b", "B"):
-            self.position = start + 2
+            self.reader.position = start + 2
             ranges = word(flags)
             make = word_boundary if letter == "b" else not_word_boundary
-            universe = sets.BYTES if self.as_bytes else charclass.ANY
+            universe = sets.BYTES if self.reader.as_bytes else charclass.ANY
             pairs = make(ranges, sets.complement(ranges, universe))
-            self.assertion(frame, Edge(pairs, start, f"the word boundary `\\{letter}`"), start)
+            self.reader.assertion(frame, Edge(pairs, start, f"the word boundary `\\{letter}`"), start)
             return
         if letter and letter in "123456789" and self.back_reference(start):
             return
         if letter == "k" and (self.strict or "(?<" in text) and self.named_reference(start):
             return
-        value, self.position = self.read_escape(start, flags, in_class=False)
+        value, self.reader.position = self.read_escape(start, flags, in_class=False)
         if isinstance(value, tuple):
             self.set(frame, value, start)
         elif ir.SURROGATES[0] <= value <= ir.SURROGATES[1]:
             self.set(frame, (), start)  # half a character is in no well-formed text
         else:
-            self.literal(frame, chr(value), start)
+            self.reader.literal(frame, chr(value), start)
 
     def back_reference(self, start: int) -> bool:
         """Refuse `\\1` where there is such a group; without one it is no back-reference."""
         after = start + 2
-        while after < self.end and self.text[after] in "0123456789":
+        while after < self.reader.end and self.reader.text[after] in "0123456789":
             after += 1
-        digits = self.text[start + 1 : after]
-        groups = sum(1 for match in _GROUPS.finditer(self.text) if match[1])
+        digits = self.reader.text[start + 1 : after]
+        groups = sum(1 for match in _GROUPS.finditer(self.reader.text) if match[1])
         if len(digits) < 6 and int(digits) <= groups:
-            self.refuse(f"the back-reference `\\{digits}`", start, after, "no finite automaton can do it")
+            self.reader.refuse(
+                f"the back-reference `\\{digits}`", start, after, "no finite automaton can do it"
+            )
             return True
         if self.strict:
-            self.problems.add("G008", f"`\\{digits}` refers to no group", start, after)
-            self.position = after
+            self.reader.problems.add("G008", f"`\\{digits}` refers to no group", start, after)
+            self.reader.position = after
             return True
         return False
 
     def named_reference(self, start: int) -> bool:
         """Refuse `\\k<name>`."""
-        close = self.text.find(">", start)
-        if not self.text.startswith("<", start + 2) or close < 0:
-            if not self.strict and not _NAME.search(self.text):
+        close = self.reader.text.find(">", start)
+        if not self.reader.text.startswith("<", start + 2) or close < 0:
+            if not self.strict and not _NAME.search(self.reader.text):
                 return False
-            self.problems.add("G006", "`\\k` needs a name", start, start + 2, help="for example `\\k<name>`")
-            self.position = start + 2
+            self.reader.problems.add(
+                "G006", "`\\k` needs a name", start, start + 2, help="for example `\\k<name>`"
+            )
+            self.reader.position = start + 2
             return True
-        if not self.strict and not _NAME.search(self.text):
+        if not self.strict and not _NAME.search(self.reader.text):
             return False
-        written = self.text[start : close + 1]
-        if f"(?{written[2:]}" not in self.text:
-            self.problems.add("G008", f"`{written}` refers to no group", start, close + 1)
-            self.position = close + 1
+        written = self.reader.text[start : close + 1]
+        if f"(?{written[2:]}" not in self.reader.text:
+            self.reader.problems.add("G008", f"`{written}` refers to no group", start, close + 1)
+            self.reader.position = close + 1
             return True
-        self.refuse(f"the back-reference `{written}`", start, close + 1, "no finite automaton can do it")
+        self.reader.refuse(
+            f"the back-reference `{written}`", start, close + 1, "no finite automaton can do it"
+        )
         return True
 
     def read_escape(self, start: int, flags: int, *, in_class: bool) -> tuple[int | Ranges, int]:
         r"""Return the code point or the set that an escape stands for, and the offset behind it."""
-        text, after = self.text, start + 2
+        text, after = self.reader.text, start + 2
         letter = text[start + 1 : after]
         if not letter:
-            self.problems.add(
-                "G006", r"`\` escapes nothing", start, self.end, help=r"write `\\` for a backslash"
+            self.reader.problems.add(
+                "G006", r"`\` escapes nothing", start, self.reader.end, help=r"write `\\` for a backslash"
             )
-            return 0xFFFD, self.end
+            return 0xFFFD, self.reader.end
         if letter in "dDwWsS":
             return self.named_set(letter, flags), after
         if letter in _CONTROLS:
@@ -257,11 +264,11 @@ class EcmaReader(Reader):
 
     def strings(self, start: int, flags: int) -> tuple[Ranges, int]:
         r"""Read `\q{a|b}`; only single characters are members of a class here."""
-        close = self.text.find("}", start)
-        close = close if close >= 0 else self.end
-        words = self.text[start + 3 : close].split("|")
+        close = self.reader.text.find("}", start)
+        close = close if close >= 0 else self.reader.end
+        words = self.reader.text[start + 3 : close].split("|")
         if any(len(word) != 1 or word == "\\" for word in words):
-            self.problems.add(
+            self.reader.problems.add(
                 "G009",
                 "a class with strings of other than one character is not supported",
                 start,
@@ -274,19 +281,19 @@ class EcmaReader(Reader):
 
     def identity(self, start: int, why: str) -> tuple[int, int]:
         """Return the escaped character itself, which the strict grammar refuses."""
-        letter = self.text[start + 1]
+        letter = self.reader.text[start + 1]
         if self.strict:
-            self.problems.add("G006", f"`\\{letter}` {why}", start, start + 2, label="no such escape")
+            self.reader.problems.add("G006", f"`\\{letter}` {why}", start, start + 2, label="no such escape")
         return ord(letter), start + 2
 
     def octal(self, start: int) -> tuple[int, int]:
         r"""Read `\0`, or an octal escape of Annex B."""
-        match = _OCTAL.match(self.text, start + 1)
-        following = self.text[start + 2 : start + 3]
-        if self.text[start + 1] == "0" and not (following and following in "0123456789"):
+        match = _OCTAL.match(self.reader.text, start + 1)
+        following = self.reader.text[start + 2 : start + 3]
+        if self.reader.text[start + 1] == "0" and not (following and following in "0123456789"):
             return 0, start + 2
         if self.strict:
-            self.problems.add(
+            self.reader.problems.add(
                 "G006",
                 "octal escapes are not allowed with the flag u",
                 start,
@@ -295,16 +302,16 @@ class EcmaReader(Reader):
             )
             return 0xFFFD, start + 2
         if match is None:  # \8 and \9
-            return ord(self.text[start + 1]), start + 2
+            return ord(self.reader.text[start + 1]), start + 2
         return int(match[0], 8), match.end()
 
     def unicode_escape(self, start: int) -> tuple[int, int]:
         r"""Read `\uHHHH`, a surrogate pair of two of them, or `\u{H…}`."""
-        text, first = self.text, start + 2
+        text, first = self.reader.text, start + 2
         if text.startswith("{", first):
             close = text.find("}", first)
             if self.strict or (close > first + 1 and HEX.issuperset(text[first + 1 : close])):
-                value, after = self.braced_hexadecimal(start, first)
+                value, after = self.reader.braced_hexadecimal(start, first)
                 return max(value, 0), after
             return self.identity(start, "")
         digits = text[first : first + 4]
@@ -319,18 +326,18 @@ class EcmaReader(Reader):
 
     def named_set(self, letter: str, flags: int) -> Ranges:
         r"""Return `\d \w \s` and their complements."""
-        universe = sets.BYTES if self.as_bytes else charclass.ANY
+        universe = sets.BYTES if self.reader.as_bytes else charclass.ANY
         ranges = {"d": charclass.DIGIT, "w": word(flags), "s": sets.ECMA_SPACE}[letter.lower()]
-        if self.as_bytes and letter in "sS":
+        if self.reader.as_bytes and letter in "sS":
             ranges = sets.intersect(ranges, sets.BYTES)
         return ranges if letter.islower() else sets.complement(ranges, universe)
 
     def property(self, start: int, flags: int) -> tuple[Ranges, int]:
         r"""Read `\p{…}` or `\P{…}`."""
-        text = self.text
+        text = self.reader.text
         close = text.find("}", start)
         if not text.startswith("{", start + 2) or close < 0:
-            self.problems.add(
+            self.reader.problems.add(
                 "G007",
                 f"`{text[start : start + 2]}` needs a property in braces",
                 start,
@@ -341,7 +348,9 @@ class EcmaReader(Reader):
         try:
             ranges = ecma_property(text[start + 3 : close])
         except UnknownProperty as error:
-            self.problems.add("G007", str(error), start, close + 1, label="no such property", help=error.help)
+            self.reader.problems.add(
+                "G007", str(error), start, close + 1, label="no such property", help=error.help
+            )
             ranges = charclass.ANY
         negated = text[start + 1] == "P"
         if negated and not (self.sets and flags & I):
@@ -354,8 +363,13 @@ class EcmaReader(Reader):
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         if self.sets:
-            return NestedClass(self, flags, rust=False).read(start)
-        return PlainClass(self, flags, lead=False, set_in_range=not self.strict).read(start)
+            return NestedClass(self.reader, flags, rust=False).read(start)
+        return PlainClass(self.reader, flags, lead=False, set_in_range=not self.strict).read(start)
 
     def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
         return self.read_escape(start, flags, in_class=True)
+
+
+def ecma_reader(text: str, flags: int, as_bytes: bool) -> Reader:
+    """Return a reader of an ECMA-262 pattern."""
+    return Reader(text, flags, as_bytes, lambda reader: EcmaFlavour(reader, flags))

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
 from stackmask.grammar.regex.flavours.atomic import NotAtomic, atomic
 from stackmask.grammar.regex.flavours.brackets import PlainClass
-from stackmask.grammar.regex.pattern.reader import HEX, Frame, I, M, Reader, S, U, X, number
+from stackmask.grammar.regex.pattern.reader import HEX, Flavour, Frame, I, M, Reader, S, U, X, number
 from stackmask.grammar.regex.pattern.tree import (
     END,
     LINE_END,
@@ -51,16 +51,17 @@ def unicode_space() -> Ranges:
 _CACHES: Final[tuple[dict[tuple[str, str, int], Ranges], ...]] = ({}, {})  # of classes: of text, of bytes
 
 
-class PythonReader(Reader):
+@final
+class PythonFlavour(Flavour):
     """Reads Python's patterns."""
 
     quantifier: ClassVar = re.compile(r"\{(?!\})([0-9]*)(,?)([0-9]*)\}")
     class_end: ClassVar = re.compile(r"\[\^?\]?(?:\\.|[^\]\\])*\]", re.DOTALL)
     possessive: ClassVar = True
 
-    def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
-        super().__init__(text, flags, as_bytes)
-        self.class_cache = _CACHES[as_bytes]
+    def __init__(self, reader: Reader) -> None:
+        super().__init__(reader)
+        self.class_cache = _CACHES[reader.as_bytes]
 
     def folding(self, flags: int) -> str:
         return PYTHON if flags & U else ASCII
@@ -69,14 +70,14 @@ class PythonReader(Reader):
         return charclass.ANY if flags & S else sets.NOT_NEWLINE
 
     def anchor(self, char: str, flags: int) -> Node:
-        start, what = self.position - 1, f"the anchor `{char}`"
+        start, what = self.reader.position - 1, f"the anchor `{char}`"
         if char == "^":
             return Edge(LINE_START if flags & M else START, start, what)
         if flags & M:
             return Edge(LINE_END, start, what)
         # the end, or before a line break at the end
         newline = ir.Literal(b"\n")
-        self.asserted += 2
+        self.reader.asserted += 2
         before = ir.Sequence((newline, Edge(END, start, what)))  # type: ignore[arg-type]
         return ir.Choice((Edge(END, start, what), Look(before, True, False, start)))  # type: ignore[arg-type]
 
@@ -85,55 +86,55 @@ class PythonReader(Reader):
         return unicode_word() if flags & U else charclass.WORD
 
     def open(self) -> None:
-        text, start = self.text, self.position
-        frame = self.stack[-1]
+        text, start = self.reader.text, self.reader.position
+        frame = self.reader.stack[-1]
         flags, kind = frame.flags, ""
         if not text.startswith("?", start + 1):
-            self.position = start + 1
+            self.reader.position = start + 1
         elif text.startswith(("?:", "?=", "?!", "?>"), start + 1):
             kind = text[start + 2] if text[start + 2] != ":" else ""
-            self.position = start + 3
+            self.reader.position = start + 3
         elif text.startswith(("?<=", "?<!"), start + 1):
             kind = text[start + 2 : start + 4]
-            self.position = start + 4
+            self.reader.position = start + 4
         elif name := _NAME.match(text, start):
-            self.name_group(name)
+            self.reader.name_group(name)
         elif text.startswith("?#", start + 1):
             close = text.find(")", start)
             if close < 0:
-                self.problems.add("G008", "unclosed comment", start, start + 3, label="opened here")
-            self.position = close + 1 if close >= 0 else self.end
+                self.reader.problems.add("G008", "unclosed comment", start, start + 3, label="opened here")
+            self.reader.position = close + 1 if close >= 0 else self.reader.end
             return
         elif text.startswith("?P=", start + 1) or text.startswith("?(", start + 1):
             close = text.find(")", start)
-            close = close if close >= 0 else self.end - 1
+            close = close if close >= 0 else self.reader.end - 1
             written = text[start : close + 1]
             if text[start + 2] == "P":
-                self.refuse(
+                self.reader.refuse(
                     f"the back-reference `{written}`", start, close + 1, "no finite automaton can do it"
                 )
                 return
-            self.refuse(f"the conditional group `{written}`", start, close + 1)
-            self.push(Frame(start, flags))
+            self.reader.refuse(f"the conditional group `{written}`", start, close + 1)
+            self.reader.push(Frame(start, flags))
             return
         elif (letters := _FLAGS.match(text, start)) and (letters[1] or letters[2] or letters[3] == ":"):
             flags = self.modified(letters, flags)
-            self.position = letters.end()
+            self.reader.position = letters.end()
             if letters[3] == ")":
                 frame.flags = flags
-                for other in self.stack:
+                for other in self.reader.stack:
                     other.flags = flags
                 return
         else:
-            self.problems.add(
+            self.reader.problems.add(
                 "G008",
                 "unknown kind of group",
                 start,
-                min(start + 3, self.end),
+                min(start + 3, self.reader.end),
                 label="expected `(?:`, `(?P<name>`, `(?=`, `(?!`, `(?<=`, `(?<!`, `(?>` or flags",
             )
-            self.position = start + 2
-        self.push(Frame(start, flags, kind))
+            self.reader.position = start + 2
+        self.reader.push(Frame(start, flags, kind))
 
     def modified(self, match: re.Match[str], flags: int) -> int:
         """Return the flags behind `(?i)` or inside of `(?i-s:…)`."""
@@ -145,12 +146,12 @@ class PythonReader(Reader):
             problem = f"bad flags `{match[0]}`"
         elif match[3] == ")" and (match[2] or match.start() != 0):
             problem = "flags that hold from here on stand at the beginning of the pattern only"
-        elif {"a", "u"} <= set(on) or (self.as_bytes and "u" in on):
+        elif {"a", "u"} <= set(on) or (self.reader.as_bytes and "u" in on):
             problem = f"incompatible flags `{match[0]}`"
         if problem:
-            self.problems.add("G008", problem, match.start(), match.end())
+            self.reader.problems.add("G008", problem, match.start(), match.end())
         if "L" in on:
-            self.refuse("the flag L (depends on the locale)", match.start(), match.end())
+            self.reader.refuse("the flag L (depends on the locale)", match.start(), match.end())
         for letter in on:
             flags = flags & ~U if letter == "a" else flags | FLAGS.get(letter, 0)
         for letter in off:
@@ -164,9 +165,9 @@ class PythonReader(Reader):
 
     def make_atomic(self, node: Node, start: int) -> Node:
         try:
-            result, asserts = atomic(node, self.lazy, start)
+            result, asserts = atomic(node, self.reader.lazy, start)
         except NotAtomic:
-            self.problems.add(
+            self.reader.problems.add(
                 "G009",
                 "a group or quantifier that gives nothing back is not supported here",
                 start,
@@ -174,15 +175,15 @@ class PythonReader(Reader):
                 help="what it matches depends on the order of tries; only simple ones can be written without it",
             )
             return node
-        self.asserted += asserts
+        self.reader.asserted += asserts
         return result
 
     def escape(self, frame: Frame) -> None:
-        text, start = self.text, self.position
+        text, start = self.reader.text, self.reader.position
         letter = text[start + 1 : start + 2]
         flags = frame.flags
         if letter in ("b", "B"):
-            self.position = start + 2
+            self.reader.position = start + 2
             ranges = self.word(flags)
             other = sets.complement(ranges, self.universe(flags))
             pairs: Pairs = word_boundary(ranges, other)
@@ -190,15 +191,15 @@ class PythonReader(Reader):
                 word, edge = (ranges, False), ((), True)
                 inside = (other, False)
                 pairs = ((word, word), (inside, inside), (inside, edge), (edge, inside))
-            self.assertion(frame, Edge(pairs, start, f"the word boundary `\\{letter}`"), start)
+            self.reader.assertion(frame, Edge(pairs, start, f"the word boundary `\\{letter}`"), start)
             return
         if letter in ("A", "Z"):
-            self.position = start + 2
-            self.assertion(
+            self.reader.position = start + 2
+            self.reader.assertion(
                 frame, Edge(START if letter == "A" else END, start, f"the anchor `\\{letter}`"), start
             )
             return
-        value, self.position = self.read_escape(start, flags, in_class=False)
+        value, self.reader.position = self.read_escape(start, flags, in_class=False)
         if isinstance(value, tuple):
             self.set(frame, value, start)
         else:
@@ -209,38 +210,38 @@ class PythonReader(Reader):
         if ir.SURROGATES[0] <= value <= ir.SURROGATES[1]:
             self.set(frame, (), start)
         else:
-            self.literal(frame, chr(value), start)
+            self.reader.literal(frame, chr(value), start)
 
     def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
         return self.read_escape(start, flags, in_class=True)
 
     def read_escape(self, start: int, flags: int, *, in_class: bool) -> tuple[int | Ranges, int]:
         r"""Return the code point or the set that an escape stands for, and the offset behind it."""
-        text, after = self.text, start + 2
+        text, after = self.reader.text, start + 2
         letter = text[start + 1 : after]
         if not letter:
-            self.problems.add(
-                "G006", r"`\` escapes nothing", start, self.end, help=r"write `\\` for a backslash"
+            self.reader.problems.add(
+                "G006", r"`\` escapes nothing", start, self.reader.end, help=r"write `\\` for a backslash"
             )
-            return 0xFFFD, self.end
+            return 0xFFFD, self.reader.end
         if letter in "dDwWsS":
             return self.named_set(letter, flags), after
         if letter in _ESCAPES:
             return _ESCAPES[letter], after
         if letter == "b" and in_class:
             return 8, after
-        if letter == "x" or (letter in "uU" and not self.as_bytes):
-            code, behind = self.hexadecimal(start, after, _DIGITS[letter])
+        if letter == "x" or (letter in "uU" and not self.reader.as_bytes):
+            code, behind = self.reader.hexadecimal(start, after, _DIGITS[letter])
             if code > ir.MAX_CODE_POINT:
-                self.problems.add("G006", "beyond the last code point, U+10FFFF", start, behind)
+                self.reader.problems.add("G006", "beyond the last code point, U+10FFFF", start, behind)
                 code = -1
             return max(code, 0), behind
-        if letter == "N" and not self.as_bytes:
+        if letter == "N" and not self.reader.as_bytes:
             return self.named_character(start)
         if letter in "0123456789":
             return self.octal(start, in_class)
         if letter.isascii() and letter.isalpha():
-            self.problems.add(
+            self.reader.problems.add(
                 "G006",
                 f"unknown escape `\\{letter}`",
                 start,
@@ -251,34 +252,40 @@ class PythonReader(Reader):
 
     def octal(self, start: int, in_class: bool) -> tuple[int, int]:
         """Read an octal escape, or refuse a back-reference."""
-        text, first = self.text, start + 1
+        text, first = self.reader.text, start + 1
         after = first
-        while after < self.end and after < first + 3 and text[after] in "01234567":
+        while after < self.reader.end and after < first + 3 and text[after] in "01234567":
             after += 1
         digits = text[first:after]
         if digits and (digits[0] == "0" or len(digits) == 3 or in_class):
             if int(digits, 8) > 0o377:
-                self.problems.add("G006", "an octal escape is at most `\\377`", start, after)
+                self.reader.problems.add("G006", "an octal escape is at most `\\377`", start, after)
             return int(digits, 8) & 0xFF, after
         after = first
-        while after < self.end and after < first + 2 and text[after] in "0123456789":
+        while after < self.reader.end and after < first + 2 and text[after] in "0123456789":
             after += 1
         written = text[start:after]
         if in_class:
-            self.problems.add("G006", f"unknown escape `{written}`", start, after)
+            self.reader.problems.add("G006", f"unknown escape `{written}`", start, after)
         else:
-            self.refuse(f"the back-reference `{written}`", start, after, "no finite automaton can do it")
+            self.reader.refuse(
+                f"the back-reference `{written}`", start, after, "no finite automaton can do it"
+            )
         return 0, after
 
     def named_character(self, start: int) -> tuple[int, int]:
         r"""Read `\N{NAME}`."""
-        close = self.text.find("}", start)
-        name = self.text[start + 3 : close] if self.text.startswith("{", start + 2) and close >= 0 else ""
+        close = self.reader.text.find("}", start)
+        name = (
+            self.reader.text[start + 3 : close]
+            if self.reader.text.startswith("{", start + 2) and close >= 0
+            else ""
+        )
         try:
             return ord(unicodedata.lookup(name)), close + 1
         except (KeyError, TypeError):
             after = close + 1 if name else start + 2
-            self.problems.add("G006", f"unknown character name `{name}`", start, after)
+            self.reader.problems.add("G006", f"unknown character name `{name}`", start, after)
             return 0xFFFD, after
 
     def named_set(self, letter: str, flags: int) -> Ranges:
@@ -300,7 +307,12 @@ class PythonReader(Reader):
         return least, number(high) if high else None
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
-        return PlainClass(self, flags, lead=True, set_in_range=False).read(start)
+        return PlainClass(self.reader, flags, lead=True, set_in_range=False).read(start)
 
 
-__all__ = ["FLAGS", "HEX", "PythonReader"]
+def python_reader(text: str, flags: int, as_bytes: bool) -> Reader:
+    """Return a reader of a pattern of Python's ``re``."""
+    return Reader(text, flags, as_bytes, PythonFlavour)
+
+
+__all__ = ["FLAGS", "HEX", "python_reader"]

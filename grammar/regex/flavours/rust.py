@@ -8,12 +8,24 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
 from stackmask.grammar.regex.flavours.brackets import NestedClass
 from stackmask.grammar.regex.pattern.invalid_utf8 import with_invalid
-from stackmask.grammar.regex.pattern.reader import Frame, I, M, R, Reader, S, U, X, byte_class, char_class
+from stackmask.grammar.regex.pattern.reader import (
+    Flavour,
+    Frame,
+    I,
+    M,
+    R,
+    Reader,
+    S,
+    U,
+    X,
+    byte_class,
+    char_class,
+)
 from stackmask.grammar.regex.pattern.tree import (
     ANYTHING,
     END,
@@ -75,7 +87,8 @@ def unicode_word() -> Ranges:
 _CACHE: Final[dict[tuple[str, str, int], Ranges]] = {}
 
 
-class RustReader(Reader):
+@final
+class RustFlavour(Flavour):
     """Reads the patterns of Rust's ``regex``."""
 
     quantifier: ClassVar = re.compile(r"\{\s*([0-9]*)\s*(,?)\s*([0-9]*)\s*\}")
@@ -83,12 +96,9 @@ class RustReader(Reader):
     stacks_quantifiers: ClassVar = True
     quantifies_anchors: ClassVar = True
 
-    def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
-        # characters stay characters; only what (?-u) says is about bytes
-        super().__init__(
-            text.encode("latin-1").decode("utf-8", "replace") if as_bytes else text, flags, False
-        )
-        self.with_bytes = as_bytes
+    def __init__(self, reader: Reader, with_bytes: bool) -> None:
+        super().__init__(reader)
+        self.with_bytes = with_bytes
         self.class_cache = _CACHE
 
     def folding(self, flags: int) -> str:
@@ -105,15 +115,17 @@ class RustReader(Reader):
     def set(self, frame: Frame, ranges: Ranges, start: int) -> None:
         if not frame.flags & U and ranges and ranges[-1][1] > 0x7F:
             if not self.with_bytes:
-                self.problems.add(
+                self.reader.problems.add(
                     "G008",
                     "with (?-u), this can match a piece of a character",
                     start,
-                    self.position,
+                    self.reader.position,
                     help="leave out (?-u), or make it a pattern of bytes",
                 )
             elif ranges[-1][1] > 0xFF:
-                self.problems.add("G007", "with (?-u), a class holds bytes", start, self.position)
+                self.reader.problems.add(
+                    "G007", "with (?-u), a class holds bytes", start, self.reader.position
+                )
                 ranges = ()
             frame.items.append(byte_class(ranges))
         else:
@@ -128,53 +140,53 @@ class RustReader(Reader):
                 pairs = tuple((_of_bytes(left), _of_bytes(right)) for left, right in pairs)
         else:
             pairs = START if char == "^" else END
-        return Edge(pairs, self.position - 1, f"the anchor `{char}`")
+        return Edge(pairs, self.reader.position - 1, f"the anchor `{char}`")
 
     def not_quantifier(self, frame: Frame) -> None:
-        self.problems.add(
+        self.reader.problems.add(
             "G008",
             "`{` is not a repetition here",
-            self.position,
-            self.position + 1,
+            self.reader.position,
+            self.reader.position + 1,
             label="expected `{m}`, `{m,}` or `{m,n}`",
             help=r"write `\{` for a brace",
         )
-        self.position += 1
+        self.reader.position += 1
 
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
         if not match[1] and not match[3]:
-            self.problems.add(
+            self.reader.problems.add(
                 "G005", f"`{match[0]}` has no numbers", match.start(), match.end(), help="for example `{2,5}`"
             )
         return super().bounds(match)
 
     def open(self) -> None:
-        text, start = self.text, self.position
-        frame = self.stack[-1]
+        text, start = self.reader.text, self.reader.position
+        frame = self.reader.stack[-1]
         flags = frame.flags
         if not text.startswith("?", start + 1):
-            self.position = start + 1
+            self.reader.position = start + 1
         elif name := _NAME.match(text, start):
-            self.name_group(name)
+            self.reader.name_group(name)
         elif letters := _FLAGS.match(text, start):
             flags = self.modified(letters, flags)
-            self.position = letters.end()
+            self.reader.position = letters.end()
             if letters[2] == ")":
                 frame.flags, frame.item_start = flags, -1
                 return
         elif text.startswith(("?=", "?!", "?<=", "?<!"), start + 1):
-            self.problems.add("G008", "Rust's regexes have no look-around", start, start + 3)
-            self.position = start + 3
+            self.reader.problems.add("G008", "Rust's regexes have no look-around", start, start + 3)
+            self.reader.position = start + 3
         else:
-            self.problems.add(
+            self.reader.problems.add(
                 "G008",
                 "unknown kind of group",
                 start,
-                min(start + 3, self.end),
+                min(start + 3, self.reader.end),
                 label="expected `(?:`, `(?<name>`, `(?P<name>` or flags",
             )
-            self.position = start + 2
-        self.push(Frame(start, flags))
+            self.reader.position = start + 2
+        self.reader.push(Frame(start, flags))
 
     def modified(self, match: re.Match[str], flags: int) -> int:
         """Return the flags behind `(?i)` or inside of `(?i-s:…)`."""
@@ -186,7 +198,7 @@ class RustReader(Reader):
             or (minus and not off)
             or (not both and match[2] == ")")
         ):
-            self.problems.add(
+            self.reader.problems.add(
                 "G008",
                 f"bad flags `{match[0]}`",
                 match.start(),
@@ -201,11 +213,11 @@ class RustReader(Reader):
         return flags
 
     def escape(self, frame: Frame) -> None:
-        text, start = self.text, self.position
+        text, start = self.reader.text, self.reader.position
         letter = text[start + 1 : start + 2]
         flags = frame.flags
         if letter and letter in "bB<>":
-            self.position = start + 2
+            self.reader.position = start + 2
             word = self.named_set("w", flags) if flags & U else charclass.WORD
             other = sets.complement(word)
             what = f"the word boundary `\\{letter}`"
@@ -213,7 +225,7 @@ class RustReader(Reader):
             if letter == "b" and text.startswith("{", start + 2):
                 kind = next((k for k in _HALVES if text.startswith(f"{{{k}}}", start + 2)), "")
                 if kind:
-                    self.position = start + 4 + len(kind)
+                    self.reader.position = start + 4 + len(kind)
             # in bytes, what is no character is no word character; but `\B` and half a boundary with Unicode ask
             # for a character beside them
             no_word = with_invalid(other) if self.with_bytes else other
@@ -228,50 +240,52 @@ class RustReader(Reader):
                 }[kind]
             else:
                 pairs = word_boundary(word, no_word) if letter == "b" else not_word_boundary(word, out[0])
-            self.assertion(frame, Edge(pairs, start, what), start)
+            self.reader.assertion(frame, Edge(pairs, start, what), start)
             return
         if letter and letter in "Az":
-            self.position = start + 2
-            self.assertion(
+            self.reader.position = start + 2
+            self.reader.assertion(
                 frame, Edge(START if letter == "A" else END, start, f"the anchor `\\{letter}`"), start
             )
             return
-        value, self.position = self.class_escape(start, flags)
+        value, self.reader.position = self.class_escape(start, flags)
         if isinstance(value, tuple):
             self.set(frame, value, start)
         elif not flags & U and value > 0x7F and text[start + 1 : start + 2] == "x":
             self.set(frame, ((value, value),), start)  # a byte
         else:
-            self.literal(frame, chr(value), start)
+            self.reader.literal(frame, chr(value), start)
 
     def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
-        text, after = self.text, start + 2
+        text, after = self.reader.text, start + 2
         letter = text[start + 1 : after]
         if not letter:
-            self.problems.add(
-                "G006", r"`\` escapes nothing", start, self.end, help=r"write `\\` for a backslash"
+            self.reader.problems.add(
+                "G006", r"`\` escapes nothing", start, self.reader.end, help=r"write `\\` for a backslash"
             )
-            return 0xFFFD, self.end
+            return 0xFFFD, self.reader.end
         if letter in "dDwWsS":
             return self.named_set(letter, flags), after
         if letter in _ESCAPES:
             return _ESCAPES[letter], after
         if letter in _DIGITS:
             if text.startswith("{", after):
-                code, behind = self.braced_hexadecimal(start, after)
+                code, behind = self.reader.braced_hexadecimal(start, after)
             else:
-                code, behind = self.hexadecimal(start, after, _DIGITS[letter])
+                code, behind = self.reader.hexadecimal(start, after, _DIGITS[letter])
             if code > ir.MAX_CODE_POINT or ir.SURROGATES[0] <= code <= ir.SURROGATES[1]:
-                self.problems.add("G006", "not a Unicode scalar value", start, behind)
+                self.reader.problems.add("G006", "not a Unicode scalar value", start, behind)
                 code = -1
             return max(code, 0), behind
         if letter in "pP":
             return self.property(start, flags)
         if letter in "0123456789":
-            self.refuse(f"the back-reference `\\{letter}`", start, after, "no finite automaton can do it")
+            self.reader.refuse(
+                f"the back-reference `\\{letter}`", start, after, "no finite automaton can do it"
+            )
             return 0, after
         if not letter.isascii() or letter.isalnum() or letter in "<>":
-            self.problems.add(
+            self.reader.problems.add(
                 "G006", f"unknown escape `\\{letter}`", start, after, label="no such escape in Rust's regexes"
             )
         return ord(letter), after
@@ -289,26 +303,42 @@ class RustReader(Reader):
 
     def property(self, start: int, flags: int) -> tuple[Ranges, int]:
         r"""Read `\pL`, `\p{…}` or the same with P."""
-        text, first = self.text, start + 2
+        text, first = self.reader.text, start + 2
         if text.startswith("{", first):
             close = text.find("}", first)
             name, after = text[first + 1 : close], close + 1
             if close < 0:
-                self.problems.add("G008", "unclosed `{` of a property", start, first + 1, label="opened here")
-                return charclass.ANY, self.end
+                self.reader.problems.add(
+                    "G008", "unclosed `{` of a property", start, first + 1, label="opened here"
+                )
+                return charclass.ANY, self.reader.end
         else:
             name, after = text[first : first + 1], first + 1
         if not flags & U:
-            self.problems.add("G008", "properties need Unicode mode, which (?-u) turns off", start, after)
+            self.reader.problems.add(
+                "G008", "properties need Unicode mode, which (?-u) turns off", start, after
+            )
             return (), after
         try:
             ranges = rust_property(name)
         except UnknownProperty as error:
-            self.problems.add("G007", str(error), start, after, label="no such property", help=error.help)
+            self.reader.problems.add(
+                "G007", str(error), start, after, label="no such property", help=error.help
+            )
             return charclass.ANY, after
         if flags & I:
             ranges = fold(ranges, SIMPLE)
         return (sets.complement(ranges) if text[start + 1] == "P" else ranges), after
 
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
-        return NestedClass(self, flags, rust=True).read(start)
+        return NestedClass(self.reader, flags, rust=True).read(start)
+
+
+def rust_reader(text: str, flags: int, as_bytes: bool) -> Reader:
+    """Return a reader of a pattern of Rust's ``regex``.
+
+    Characters stay characters, also in a pattern of bytes; only what (?-u) says is about bytes.
+    """
+    if as_bytes:
+        text = text.encode("latin-1").decode("utf-8", "replace")
+    return Reader(text, flags, False, lambda reader: RustFlavour(reader, as_bytes))

@@ -1,1 +1,1 @@
-"""The syntax tree of a regex and the reader that all flavours share."""
+"""Read a pattern of any flavour into a syntax tree; hold the tree and the interface of flavours."""

@@ -1,14 +1,16 @@
 """What the flavours share: groups, alternation, sequences and quantifiers, in one pass with an explicit stack.
 
-A flavour is a subclass; it says what the escapes, classes, dots, anchors and kinds of groups mean. Problems are
-collected, and reading goes on behind them, so that all are reported at once.
+The reader asks its flavour what the escapes, classes, dots, anchors and kinds of groups mean. Problems are
+collected, and reading continues after them, so that all are reported at once.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from functools import lru_cache
-from typing import ClassVar, Final
+from typing import ClassVar, Final, final
 
 from stackmask.grammar import ir
 from stackmask.grammar.regex.pattern.tree import (
@@ -67,8 +69,8 @@ class Frame:
         self.item_start = -1  # of the last item, where it may be quantified
 
 
-class Reader:
-    """Reads one pattern; ``read`` returns its tree."""
+class Flavour(ABC):
+    """What the escapes, classes, dots, anchors and kinds of groups of one flavour mean, for one reader."""
 
     quantifier: ClassVar[re.Pattern[str]]
     class_end: ClassVar[re.Pattern[str]]  # a class without nested ones, whole
@@ -78,72 +80,50 @@ class Reader:
     repeats_names: ClassVar[bool] = False  # `(?<x>a)|(?<x>b)`
     quantifies_anchors: ClassVar[bool] = False
 
-    def __init__(self, text: str, flags: int, as_bytes: bool) -> None:
-        self.text, self.end, self.as_bytes = text, len(text), as_bytes
-        self.position = 0
-        self.problems = Collector()
-        self.stack = [Frame(0, flags)]
-        self.asserted = 0  # assertions read so far
-        self.lazy: dict[int, ir.Repeat] = {}  # lazy repetitions by identity
-        self.too_deep = False
-        self.names: dict[str, list[dict[Frame, int]]] = {}  # of groups -> the alternatives they stand in
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
 
-    # what a flavour says
-
+    @abstractmethod
     def escape(self, frame: Frame) -> None:
         """Read the escape at the position, outside of a class."""
-        raise AssertionError
 
+    @abstractmethod
     def open(self) -> None:
         """Read the beginning of a group."""
-        raise AssertionError
 
-    def name_group(self, name: re.Match[str]) -> None:
-        """Take the name of a group, and go behind it; a name is given once, or once in every alternative."""
-        place = {frame: len(frame.alternatives) for frame in self.stack}
-        before = self.names.setdefault(name[1], [])
-        for other in before:
-            apart = any(other.get(frame, number) != number for frame, number in place.items())
-            if not (self.repeats_names and apart):
-                problem = f"there is a group named `{name[1]}` already"
-                self.problems.add("G008", problem, name.start(1), name.end(1))
-                break
-        before.append(place)
-        self.position = name.end()
-
+    @abstractmethod
     def read_class(self, start: int, flags: int) -> tuple[Ranges, int]:
         """Read the class at ``start``; return its characters and the offset behind it."""
-        raise AssertionError
 
+    @abstractmethod
     def class_escape(self, start: int, flags: int) -> tuple[int | Ranges, int]:
         """Read the escape at ``start`` inside of a class; return its code point or set, and the offset behind."""
-        raise AssertionError
+
+    @abstractmethod
+    def dot(self, flags: int) -> Ranges:
+        """Return what `.` matches."""
+
+    @abstractmethod
+    def anchor(self, char: str, flags: int) -> Node:
+        """Return what `^` or `$` asks for."""
+
+    @abstractmethod
+    def folding(self, flags: int) -> str:
+        """Return the name of the case folding in force."""
 
     def universe(self, flags: int) -> Ranges:
         """Return the characters that a negated class chooses from."""
-        return sets.BYTES if self.as_bytes else charclass.ANY
-
-    def dot(self, flags: int) -> Ranges:
-        """Return what `.` matches."""
-        raise AssertionError
-
-    def anchor(self, char: str, flags: int) -> Node:
-        """Return what `^` or `$` asks for."""
-        raise AssertionError
-
-    def folding(self, flags: int) -> str:
-        """Return the name of the case folding in force."""
-        raise AssertionError
+        return sets.BYTES if self.reader.as_bytes else charclass.ANY
 
     def not_quantifier(self, frame: Frame) -> None:
         """Read a brace that begins no quantifier."""
-        self.literal(frame, "{", self.position)
-        self.position += 1
+        self.reader.literal(frame, "{", self.reader.position)
+        self.reader.position += 1
 
     def stray_bracket(self, frame: Frame, char: str) -> None:
         """Read a closing bracket or brace that closes nothing."""
-        self.literal(frame, char, self.position)
-        self.position += 1
+        self.reader.literal(frame, char, self.reader.position)
+        self.reader.position += 1
 
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
         """Return what a braced quantifier means."""
@@ -153,12 +133,56 @@ class Reader:
             return least, least
         return least, number(high) if high else None
 
-    # the pass
+    def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
+        """Return what a group that is more than parentheses means."""
+        self.reader.asserted += 1
+        return Look(node, "<" not in frame.kind, "!" in frame.kind, frame.start)
+
+    def make_atomic(self, node: Node, start: int) -> Node:
+        """Return what a node matches that gives nothing back; asked only where repetitions may be possessive."""
+        return node
+
+    def set(self, frame: Frame, ranges: Ranges, start: int) -> None:
+        """Add one character out of a set."""
+        self.reader.add_set(frame, ranges, start)
+
+    def quantify(self, frame: Frame, match: re.Match[str] | None) -> None:
+        """Read a quantifier and apply it to the last item."""
+        self.reader.quantify(frame, match)
+
+
+@final
+class Reader:
+    """Reads one pattern of a flavour; ``read`` returns its tree."""
+
+    def __init__(self, text: str, flags: int, as_bytes: bool, flavour: Callable[[Reader], Flavour]) -> None:
+        self.text, self.end, self.as_bytes = text, len(text), as_bytes
+        self.position = 0
+        self.problems = Collector()
+        self.stack = [Frame(0, flags)]
+        self.asserted = 0  # assertions read so far
+        self.lazy: dict[int, ir.Repeat] = {}  # lazy repetitions by identity
+        self.too_deep = False
+        self.names: dict[str, list[dict[Frame, int]]] = {}  # of groups -> the alternatives they stand in
+        self.flavour = flavour(self)
+
+    def name_group(self, name: re.Match[str]) -> None:
+        """Take the name of a group, and go behind it; a name is given once, or once in every alternative."""
+        place = {frame: len(frame.alternatives) for frame in self.stack}
+        before = self.names.setdefault(name[1], [])
+        for other in before:
+            apart = any(other.get(frame, number) != number for frame, number in place.items())
+            if not (self.flavour.repeats_names and apart):
+                problem = f"there is a group named `{name[1]}` already"
+                self.problems.add("G008", problem, name.start(1), name.end(1))
+                break
+        before.append(place)
+        self.position = name.end()
 
     def read(self) -> Node:
         """Return the tree of the pattern; a best guess where there are problems."""
         text, end = self.text, self.end
-        stack = self.stack
+        stack, flavour = self.stack, self.flavour
         while self.position < end:
             frame, start = stack[-1], self.position
             plain = (PLAIN_SPACED if frame.flags & X else PLAIN).match(text, start)
@@ -167,32 +191,32 @@ class Reader:
                 continue
             char = text[start]
             if char == "\\":
-                self.escape(frame)
+                flavour.escape(frame)
             elif char == "[":
                 self.bracket(frame)
             elif char == "(":
-                self.open()
+                flavour.open()
             elif char == ")":
                 self.close()
             elif char in "*+?":
-                self.quantify(frame, None)
+                flavour.quantify(frame, None)
             elif char == "{":
-                match = self.quantifier.match(text, start)
+                match = flavour.quantifier.match(text, start)
                 if match:
-                    self.quantify(frame, match)
+                    flavour.quantify(frame, match)
                 else:
-                    self.not_quantifier(frame)
+                    flavour.not_quantifier(frame)
             elif char == ".":
                 self.position += 1
-                self.set(frame, self.dot(frame.flags), start)
+                flavour.set(frame, flavour.dot(frame.flags), start)
             elif char == "|":
                 self.end_alternative(frame)
                 self.position += 1
             elif char in "^$":
                 self.position += 1
-                self.assertion(frame, self.anchor(char, frame.flags), start)
+                self.assertion(frame, flavour.anchor(char, frame.flags), start)
             elif char in "]}":
-                self.stray_bracket(frame, char)
+                flavour.stray_bracket(frame, char)
             elif char == "#":  # spaced out
                 newline = text.find("\n", start)
                 self.position = end if newline < 0 else newline + 1
@@ -207,7 +231,7 @@ class Reader:
         """Add a run of characters that stand for themselves; only the last one can be quantified."""
         start = self.position
         self.position = start + len(plain)
-        folding = self.folding(frame.flags) if frame.flags & I else ""
+        folding = self.flavour.folding(frame.flags) if frame.flags & I else ""
         if not folding:
             if len(plain) > 1 and self.text[self.position : self.position + 1] in ("*", "+", "?", "{"):
                 frame.items.append(plain[:-1])
@@ -221,11 +245,11 @@ class Reader:
 
     def literal(self, frame: Frame, char: str, start: int) -> None:
         """Add one character."""
-        ranges = variants(char, self.folding(frame.flags)) if frame.flags & I else None
+        ranges = variants(char, self.flavour.folding(frame.flags)) if frame.flags & I else None
         frame.items.append(char if ranges is None else self.one_of(ranges))
         frame.item_start = start
 
-    def set(self, frame: Frame, ranges: Ranges, start: int) -> None:
+    def add_set(self, frame: Frame, ranges: Ranges, start: int) -> None:
         """Add one character out of a set."""
         frame.items.append(self.one_of(ranges))
         frame.item_start = start
@@ -245,26 +269,27 @@ class Reader:
         """Add an assertion."""
         self.asserted += 1
         frame.items.append(node)
-        frame.item_start = start if self.quantifies_anchors else -1
+        frame.item_start = start if self.flavour.quantifies_anchors else -1
 
     def bracket(self, frame: Frame) -> None:
         """Read a class, or find it among those read before."""
         text, start, flags = self.text, self.position, frame.flags
-        match = self.class_end.match(text, start)
-        key = (match[0], self.folding(flags) if flags & I else "", flags & (U | X)) if match else None
-        known = self.class_cache.get(key) if key else None
+        flavour = self.flavour
+        match = flavour.class_end.match(text, start)
+        key = (match[0], flavour.folding(flags) if flags & I else "", flags & (U | X)) if match else None
+        known = flavour.class_cache.get(key) if key else None
         if known is not None and match:
             self.position = match.end()
-            self.set(frame, known, start)
+            flavour.set(frame, known, start)
             return
         count = len(self.problems.found)
-        ranges, self.position = self.read_class(start, flags)
+        ranges, self.position = flavour.read_class(start, flags)
         fits = match is not None and match.end() == self.position
         if key and fits and len(self.problems.found) == count:
-            if len(self.class_cache) >= sets.MAX_CACHED:
-                self.class_cache.clear()
-            self.class_cache[key] = ranges
-        self.set(frame, ranges, start)
+            if len(flavour.class_cache) >= sets.MAX_CACHED:
+                flavour.class_cache.clear()
+            flavour.class_cache[key] = ranges
+        flavour.set(frame, ranges, start)
 
     def push(self, frame: Frame) -> None:
         """Enter a group."""
@@ -293,13 +318,8 @@ class Reader:
         if self.too_deep:
             node = ir.EPSILON
         if frame.kind:
-            node = self.special_group(frame, node, outer)
+            node = self.flavour.special_group(frame, node, outer)
         outer.items.append(node)
-
-    def special_group(self, frame: Frame, node: Node, outer: Frame) -> Node:
-        """Return what a group that is more than parentheses means."""
-        self.asserted += 1
-        return Look(node, "<" not in frame.kind, "!" in frame.kind, frame.start)
 
     def finish(self, frame: Frame) -> Node:
         """Return the alternatives of a group."""
@@ -337,14 +357,14 @@ class Reader:
             low, high = _SIGNS[char]
             self.position = start + 1
         else:
-            low, high = self.bounds(match)
+            low, high = self.flavour.bounds(match)
             self.position = match.end()
         lazy = possessive = False
         following = text[self.position : self.position + 1]
         if following == "?":
             self.position += 1
             lazy = True
-        elif following == "+" and self.possessive:
+        elif following == "+" and self.flavour.possessive:
             self.position += 1
             possessive = True
         written = text[start : self.position]
@@ -381,14 +401,10 @@ class Reader:
             if lazy:
                 self.lazy[id(repeat)] = repeat
             elif possessive:
-                result = self.make_atomic(repeat, start)
+                result = self.flavour.make_atomic(repeat, start)
         frame.items[-1] = result
-        if not self.stacks_quantifiers:
+        if not self.flavour.stacks_quantifiers:
             frame.item_start = -1
-
-    def make_atomic(self, node: Node, start: int) -> Node:
-        """Return what a node matches that gives nothing back."""
-        raise AssertionError
 
     def nothing_to_repeat(self, frame: Frame, written: str, start: int) -> None:
         """Report a quantifier without an item."""

@@ -1,1 +1,1 @@
-"""Unicode data for regexes: properties, case folding and sets of characters."""
+"""Provide Unicode data for regexes: properties, case folding, and operations on sets of characters."""

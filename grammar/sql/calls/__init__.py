@@ -1,1 +1,4 @@
-"""SQL functions: which exist, with how many arguments, and how calls and blanks are written."""
+"""Say which SQL functions exist with how many arguments, and write calls and blanks as expressions.
+
+Knows nothing of the names in scope.
+"""

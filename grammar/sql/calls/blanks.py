@@ -7,7 +7,7 @@ from typing import TypeAlias, get_args
 
 from stackmask.grammar.ebnf.lower import SKIP_RULE
 from stackmask.grammar.ir import NOTHING, Expr, Literal, Repeat, RuleRef
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 
 Blanks: TypeAlias = OneOf["any", "single"]
 

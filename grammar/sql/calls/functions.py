@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from stackmask.grammar.ir import CharClass, Choice, Expr, Literal, Repeat, RuleRef, Sequence
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 
 KINDS: Final = ("scalar", "aggregate", "ordered_set", "window", "table")
 NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*(\.[A-Za-z_][A-Za-z0-9_$]*)*")

@@ -1,1 +1,4 @@
-"""The tables and columns of a database, read from DDL, a SQLite file or a server."""
+"""Read the tables and columns of a database from DDL, a SQLite file or a server, and say what is wrong with arguments.
+
+Knows nothing of queries.
+"""

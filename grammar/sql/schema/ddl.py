@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
 
-from stackmask.grammar.ir import SourceText, Span
-from stackmask.grammar.source.diagnostics import Diagnostic, line_and_column, render_one
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.ddl_errors import ddl_error
+from stackmask.grammar.sql.schema.ddl_postgres import read_postgres
+from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.sql.schema.inspect_sqlite import read_connection
 from stackmask.grammar.sql.schema.schema import Schema
 
 MAX_DDL: Final = 20_000_000  # characters
@@ -42,23 +43,11 @@ def read_ddl(text: str, dialect: str) -> Schema:
         raise ddl_error(text, error.start, 1, "no Unicode character") from None
     if dialect == "sqlite":
         return _read_sqlite(text)
-    from stackmask.grammar.sql.schema.ddl_postgres import read_postgres
-
     return read_postgres(text)
-
-
-def ddl_error(text: str, start: int, length: int, message: str) -> SQLError:
-    """Return an error that shows the place: line, column and a caret."""
-    line, column = line_and_column(text, start)
-    diagnostic = Diagnostic("", message, Span(start, start + max(1, length)))
-    excerpt = render_one(diagnostic, [SourceText("DDL", text)]).partition("\n")[2]
-    return SQLError(f"the DDL cannot be read, line {line}, column {column}: {message}\n{excerpt}")
 
 
 def _read_sqlite(text: str) -> Schema:
     """Run the statements in a database in memory that can reach nothing else, and look at it."""
-    from stackmask.grammar.sql.schema.inspect_sqlite import read_connection
-
     deadline = time.monotonic() + MAX_SECONDS
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
         connection.set_authorizer(_allow)

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
 
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.ddl_errors import ddl_error
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table
 
 if TYPE_CHECKING:
@@ -58,8 +59,6 @@ def read_postgres(text: str) -> Schema:
     try:
         tokens = sqlglot.tokenize(sql, read="postgres")
     except TokenError as error:
-        from stackmask.grammar.sql.schema.ddl import ddl_error
-
         found = _PLACE.search(str(error))
         start = _offset(sql, int(found[1]), int(found[2]) - 1) if found else 0
         raise ddl_error(text, start, 1, "a quote or a comment that is not closed") from None
@@ -153,8 +152,6 @@ class _Reader:
         from sqlglot import exp
         from sqlglot.errors import ParseError
 
-        from stackmask.grammar.sql.schema.ddl import ddl_error
-
         start, end = tokens[0].start, tokens[-1].end + 1
         sql = self.text[start:end]
         if tokens[1].text.upper() == "FOREIGN":  # sqlglot knows no foreign tables: read it as a plain one
@@ -179,8 +176,6 @@ class _Reader:
         return parsed
 
     def error(self, message: str) -> SQLError:
-        from stackmask.grammar.sql.schema.ddl import ddl_error
-
         return ddl_error(self.text, *self.place, message)
 
     def key(self, table: exp.Table) -> Key:

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from stackmask.grammar.sql.errors import SQLError
 from stackmask.grammar.sql.schema.ddl_postgres import SYSTEM_COLUMNS
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import SHOWN, Column, Schema, Table
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table, fold
 
 ROWID: Final = ("rowid", "oid", "_rowid_")

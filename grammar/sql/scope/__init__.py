@@ -1,1 +1,1 @@
-"""Schema-aware queries: which names mean something at a place, and what each name that is written leads to."""
+"""Attach to the rules of a dialect which names mean something at each place of a query."""

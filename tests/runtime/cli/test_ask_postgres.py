@@ -12,10 +12,11 @@ from postgres_server import NoServer, Server, postgres_server
 from typer.testing import CliRunner
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.cli import command_sql
 from stackmask.runtime.cli.app import app
-from stackmask.runtime.cli.database import Database, QueryError, Reference, open_database
+from stackmask.runtime.cli.database import Database, QueryError, Reference
+from stackmask.runtime.cli.open_database import open_database
 
 SETUP = """
 CREATE TABLE people (id serial PRIMARY KEY, name text, born date, pay numeric(9,2));

@@ -1,1 +1,1 @@
-"""Rules for sets of numbers: every decimal spelling of the members, and no other."""
+"""Write every spelling of the members of a set of numbers, and no other, as expressions and rules."""

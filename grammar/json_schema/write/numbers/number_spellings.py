@@ -47,13 +47,26 @@ class Spelling:
     rules: dict[str, ir.Expr]
 
 
-def expr(numbers: NumberSet, *, zero_fractions: bool = True) -> ir.Expr:
-    """Return the spellings of a set as one expression without references; see ``NumberSet.expr``."""
+def number_expr(numbers: NumberSet, *, zero_fractions: bool = True) -> ir.Expr:
+    """Return the spellings of the members as one expression without references.
+
+    ``zero_fractions=False``: if all members are whole, none is written with a point or an exponent, as
+    draft 4 has it for integers.
+    Raises: UnsupportedNumber where only rules can say it: multiples of a number with a factor other than
+        2 and 5, without bounds, or with more than some thousand pieces.
+    Cost: 10–100 µs for bounds and decimals, milliseconds for other multiples; remembered.
+    """
     return _write_plain(numbers.pieces, zero_fractions)
 
 
-def spelling(numbers: NumberSet, prefix: str, *, zero_fractions: bool = True) -> Spelling:
-    """Return the spellings of a set, with rules where that is smaller; see ``NumberSet.spelling``."""
+def number_spelling(numbers: NumberSet, prefix: str, *, zero_fractions: bool = True) -> Spelling:
+    """Return the spellings of the members as an expression and the rules that it refers to.
+
+    The rules' names begin with ``prefix`` and a dot; the prefix must be the caller's own, one for each
+    set. Most sets need no rules. Rules are right-linear and regular but recursive, so the expression must
+    not stand under `&` or `!`: use the operations of ``NumberSet`` instead.
+    Raises: UnsupportedNumber where the multiples need too many states. Cost: as ``number_expr``.
+    """
     if not _needs_digits(numbers.pieces):
         return Spelling(_write_plain(numbers.pieces, zero_fractions), {})
     return _write_with_rules(numbers.pieces, zero_fractions, prefix)

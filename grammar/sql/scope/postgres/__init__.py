@@ -1,1 +1,1 @@
-"""Actions and resolvers of PostgreSQL: which names are in scope at each place of a query."""
+"""Resolve the names of PostgreSQL queries, over those actions of SQLite that mean the same."""

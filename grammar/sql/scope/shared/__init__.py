@@ -1,1 +1,1 @@
-"""What both SQL dialects share: relations, the semantic state, names and tables in scope."""
+"""Hold what both SQL dialects share: relations, the semantic state of a query, names and tables in scope."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Final, TypeAlias
 
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import Schema, Table
 
 _UPPER: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"

@@ -1,1 +1,1 @@
-"""Actions and resolvers of SQLite: which names are in scope at each place of a query."""
+"""Resolve the names of SQLite queries: actions change the state, resolvers say which names may come."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stackmask import Grammar
-from stackmask.grammar.json_schema.errors import SchemaError
+from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.nodes.structural_keys import Contents
 
 SEED = 5

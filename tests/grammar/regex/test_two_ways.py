@@ -9,10 +9,10 @@ from oracle import random_regexes as randoms
 
 from stackmask import Grammar
 from stackmask.grammar.ir import ANY_TEXT, Expr, Rule, RuleSet
-from stackmask.grammar.regex.assertions.assertion_resolution import TooEntangled
-from stackmask.grammar.regex.assertions.assertions import Assertions
+from stackmask.grammar.regex.assertions.assertions import compile_assertions
+from stackmask.grammar.regex.assertions.flat import TooEntangled
 from stackmask.grammar.regex.automaton import automaton_expr
-from stackmask.grammar.regex.flavours.ecma import EcmaReader
+from stackmask.grammar.regex.flavours.ecma import ecma_reader
 from stackmask.grammar.regex.pattern.tree import Edge, Look, walk_nodes
 
 
@@ -27,12 +27,12 @@ def test_apart_and_as_an_automaton() -> None:
     for _ in range(300):
         pattern = randoms.random_pattern(rng, 3, atoms, ("^", "$", r"\b", r"\B"))
         search = rng.random() < 0.5
-        reader = EcmaReader(pattern, 0, False)
+        reader = ecma_reader(pattern, 0, False)
         tree = reader.read()
         if reader.problems.found or not any(isinstance(node, Edge | Look) for node in walk_nodes(tree)):
             continue
         try:
-            apart = Assertions(False, ANY_TEXT).compile(tree, search, reader.asserted)
+            apart = compile_assertions(tree, search, reader.asserted, False, ANY_TEXT)
         except TooEntangled:
             entangled += 1
             continue

@@ -10,11 +10,12 @@ from decimal import Decimal
 from fractions import Fraction
 
 import pytest
-from json_schema.engine import recognizer
+from json_schema_engine import recognizer
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets import numbers as n
 from stackmask.grammar.json_schema.sets.numbers import NumberSet, UnsupportedNumber
+from stackmask.grammar.json_schema.write.numbers.number_spellings import number_expr, number_spelling
 
 Predicate = Callable[[Fraction], bool]
 JSON_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
@@ -87,7 +88,7 @@ def is_in(contains: Predicate, text: str) -> bool:
 
 
 def spelled(numbers: NumberSet, **options: bool) -> Callable[[bytes | str], bool]:
-    spelling = numbers.spelling("n", **options)
+    spelling = number_spelling(numbers, "n", **options)
     return recognizer(spelling.expr, spelling.rules)
 
 
@@ -111,7 +112,7 @@ def test_random_sets(seed):
     if values is not None:
         assert numbers.is_finite() and all(map(contains, map(Fraction, values)))
         assert values == sorted(set(values)) and numbers.count(200) == len(values)
-        accepted = recognizer(numbers.expr())
+        accepted = recognizer(number_expr(numbers))
         for value in values:
             assert accepted(format(Decimal(Fraction(value).numerator) / Fraction(value).denominator, "f"))
 
@@ -169,8 +170,8 @@ def test_what_serialisers_print_for_doubles(numbers):
 
 
 def test_all_numbers_are_those_of_json():
-    accepts = recognizer(n.ALL_NUMBERS.expr())
-    positive = recognizer(n.at_least(0, exclusive=True).expr())
+    accepts = recognizer(number_expr(n.ALL_NUMBERS))
+    positive = recognizer(number_expr(n.at_least(0, exclusive=True)))
     rng = random.Random(6)
     for _ in range(4000):
         text = "".join(rng.choices("0019.eE+--", k=rng.randrange(1, 8)))
@@ -182,7 +183,7 @@ def test_all_numbers_are_those_of_json():
 
 
 def test_integers_are_read_by_value():
-    accepts = recognizer(n.INTEGERS.expr())
+    accepts = recognizer(number_expr(n.INTEGERS))
     for text in ("0", "-0", "1", "-12", "1.0", "1.000", "1e22", "1.5E10", "1.5e+10", "100", "-0.0"):
         assert accepts(text), text
     for text in ("01", "1.5", "1.", ".5", "+1", "1.05", "1e-7", "1.55555555e7", "--1", "", "-"):
@@ -207,7 +208,7 @@ def test_draft_4_integers_have_no_fraction():
     ):
         accepts = spelled(numbers, zero_fractions=False)
         assert accepts("12") and not accepts("12.0") and not accepts("1.2e1") and not accepts("12.")
-    assert recognizer(n.finite([1, 2.5]).expr(zero_fractions=False))("1.0")
+    assert recognizer(number_expr(n.finite([1, 2.5]), zero_fractions=False))("1.0")
 
 
 @pytest.mark.parametrize(
@@ -255,7 +256,7 @@ def test_emptiness_finiteness_and_counts():
     assert (n.multiples_of(2) & n.multiples_of(3)) == n.multiples_of(6)
     assert (n.INTEGERS | ~n.INTEGERS) == n.ALL_NUMBERS
     assert ~~(n.INTEGERS & n.at_least(5)) == n.INTEGERS & n.at_least(5)
-    assert n.NO_NUMBERS.is_empty() and n.NO_NUMBERS.expr() == ir.NOTHING
+    assert n.NO_NUMBERS.is_empty() and number_expr(n.NO_NUMBERS) == ir.NOTHING
     sixes = [n.multiples_of(p) for p in (2, 3, 5, 7, 11, 13)]
     rest = n.INTEGERS & n.at_least(2) & n.at_most(16)
     for multiples in sixes:
@@ -278,11 +279,11 @@ def test_what_is_no_number_and_what_is_too_much():
     with pytest.raises(UnsupportedNumber, match="digits"):
         n.at_least(10**1100)
     with pytest.raises(UnsupportedNumber, match="digits"):
-        (n.multiples_of(7) & n.at_most(10**70)).spelling("n")
+        number_spelling(n.multiples_of(7) & n.at_most(10**70), "n")
     with pytest.raises(UnsupportedNumber, match="states"):
-        n.multiples_of(Fraction("0.123456789")).spelling("n")
+        number_spelling(n.multiples_of(Fraction("0.123456789")), "n")
     with pytest.raises(UnsupportedNumber, match="rules"):
-        n.multiples_of(7).expr()
+        number_expr(n.multiples_of(7))
 
 
 def test_sets_are_hashable_values():

@@ -9,8 +9,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from json_schema.engine import COMPILER
-from json_schema.random_schemas import SchemaMaker
+from json_schema_engine import COMPILER
+from random_schemas import SchemaMaker
 
 import stackmask as sm
 

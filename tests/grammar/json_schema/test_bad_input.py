@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from json_schema.engine import COMPILER
+from json_schema_engine import COMPILER
 
 import stackmask as sm
 

@@ -10,7 +10,7 @@ from byte_matcher import ByteMatcher
 
 import stackmask as sm
 from stackmask import Grammar
-from stackmask.grammar.regex.flavours.rust import RustReader
+from stackmask.grammar.regex.flavours.rust import rust_reader
 from stackmask.grammar.regex.pattern.reader import U
 
 KINDS = {
@@ -42,7 +42,7 @@ UNITS = (
 
 @cache
 def is_word(code: int) -> bool:
-    return any(low <= code <= high for low, high in RustReader("", U, True).named_set("w", U))
+    return any(low <= code <= high for low, high in rust_reader("", U, True).flavour.named_set("w", U))
 
 
 def behind(text: bytes, at: int) -> int | None:

@@ -13,7 +13,7 @@ from postgres_server import NoServer
 
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.sql.calls.functions import KINDS, Arity, safe_functions
-from stackmask.grammar.sql.errors import SQLError
+from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 

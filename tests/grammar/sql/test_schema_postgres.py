@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from postgres_server import NoServer, Server, postgres_server
 
-from stackmask.grammar.sql.errors import SQLError
-from stackmask.grammar.sql.schema.schema import Schema, read_schema
+from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.sql.schema.read import read_schema
+from stackmask.grammar.sql.schema.schema import Schema
 
 DDL = r'''
 -- a comment; with a semicolon

@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from stackmask.grammar.sql.errors import SQLError
-from stackmask.grammar.sql.schema.schema import Column, Schema, Table, read_schema
+from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.sql.schema.read import read_schema
+from stackmask.grammar.sql.schema.schema import Column, Schema, Table
 
 ODD = ('"', "'", "a b", "SELECT", "é日本🙂", "a.b", "x\ny", "]", "`", "--", "/*", "0", "%s", "")
 SCRIPT = """
@@ -248,7 +249,8 @@ def test_without_the_extra() -> None:
         script = f"""
 import sys
 sys.modules[{module!r}] = None
-from stackmask.grammar.sql.schema.schema import read_schema, SQLError
+from stackmask.grammar.sql.schema.read import read_schema
+from stackmask.grammar.sql.schema.errors import SQLError
 try:
     read_schema({source!r}, "postgres")
 except SQLError as error:
@@ -339,7 +341,7 @@ def test_the_inspector_reads_what_has_no_reader_of_its_own() -> None:
 
 
 def test_examples_of_the_page() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "sql-database.md"
+    page = Path(__file__).resolve().parents[3] / "docs" / "sql-database.md"
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     assert blocks

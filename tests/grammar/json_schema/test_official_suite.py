@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 from datapack import datapack, needs_datapack
-from json_schema.engine import COMPILER
+from json_schema_engine import COMPILER
 
 import stackmask as sm
 
-PAGE = Path(__file__).parents[2] / "docs" / "json-schema.md"
+PAGE = Path(__file__).parents[3] / "docs" / "json-schema.md"
 DRAFTS = {f"draft{name}": name for name in ("4", "6", "7", "2019-09", "2020-12")}
 
 

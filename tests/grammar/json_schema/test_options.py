@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from json_schema.engine import COMPILER
+from json_schema_engine import COMPILER
 from typing_extensions import TypedDict
 
 import stackmask as sm

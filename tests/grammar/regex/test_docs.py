@@ -11,7 +11,7 @@ from byte_matcher import ByteMatcher
 
 from stackmask import Grammar, GrammarError
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "regex.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).resolve().parents[3] / "docs" / "regex.md").read_text(encoding="utf-8")
 
 
 def blocks(language: str) -> list[str]:

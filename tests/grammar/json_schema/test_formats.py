@@ -14,7 +14,7 @@ from functools import cache
 
 import pytest
 from datapack import datapack, needs_datapack
-from json_schema.engine import recognizer
+from json_schema_engine import recognizer
 
 from stackmask.grammar.json_schema import formats
 from stackmask.grammar.json_schema.text import strings

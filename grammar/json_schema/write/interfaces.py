@@ -1,0 +1,42 @@
+"""What the writers of arrays and objects ask of the writer of values: an interface, so that they need not know it."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from stackmask.grammar import ir
+from stackmask.grammar.json_schema.algebra.algebra import Algebra
+from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.sets.numbers import NumberSet
+from stackmask.grammar.json_schema.write.whitespace import Whitespace
+
+
+class ValueWriter(Protocol):
+    """Writes the values of states, and holds the rules of one schema."""
+
+    algebra: Algebra
+    whitespace: Whitespace
+    any_order: bool
+    productive: dict[State, bool]
+    expressions: dict[State, ir.Expr]
+    rules: dict[str, ir.Rule]
+    uses_prelude: bool
+
+    @property
+    def all_numbers(self) -> NumberSet:
+        """The numbers of a value without restrictions."""
+
+    def is_live(self, state: State) -> bool:
+        """Tell whether a state has a value."""
+
+    def fresh(self, kind: str) -> str:
+        """Return a rule name that is not used yet."""
+
+    def expression(self, state: State) -> ir.Expr:
+        """Return the expression of a productive state."""
+
+    def structured(self, state: State) -> ir.Expr:
+        """Return the arrays and objects of a state."""
+
+    def choice(self, options: list[ir.Expr]) -> ir.Expr:
+        """Return any of the expressions."""

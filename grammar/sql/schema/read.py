@@ -1,0 +1,100 @@
+"""Read a schema from whatever source describes it: the reader that the source needs is chosen here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.sql.schema.schema import SHOWN, Schema, check_schema, schema_from_names
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_DIALECTS: Final = {"sqlite": "sqlite", "postgres": "postgres", "postgresql": "postgres"}
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
+# text that begins with a statement, after blanks and comments, and is no file name
+_STATEMENT = re.compile(
+    r"(?:\s|--[^\n]*(?:\n|\Z)|/\*.*?\*/)*"
+    r"(?:CREATE|ALTER|DROP|BEGIN|START|SET|PRAGMA|INSERT|COMMENT|COMMIT|GRANT|SELECT|WITH)(?:\s|\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+
+# Any: SQLAlchemy's Engine, Connection and URL, which need not be installed
+Source: TypeAlias = (
+    "Schema | Mapping[Any, Iterable[str] | Mapping[str, str]] | sqlite3.Connection | Path | str | Any"
+)
+
+
+def read_schema(source: Source, dialect: str) -> Schema:
+    """Read the tables and columns of a database, of a description, or of the statements that make it.
+
+    ``source`` is one of
+        a Schema, which is checked;
+        a dict {table: [columns]} or {table: {column: type}}, where (schema, table) may stand for a table;
+        a SQLite file (a Path, or a text that is no URL and no SQL) or an open sqlite3 connection;
+        a database's URL (text with ``://``), or an Engine, Connection or URL of SQLAlchemy;
+        text with CREATE statements, in the dialect.
+
+    Raises: SQLError: the source cannot be read or is for another dialect, it has no tables, or a name cannot be.
+    Cost: one query per table for SQLite, one query for PostgreSQL; nothing but the catalogue is read.
+    """
+    wanted = dialect_name(dialect)
+    schema = _read(source, wanted)
+    if schema.dialect is not None and dialect_name(schema.dialect) != wanted:
+        raise SQLError(f"schema: it is one of {schema.dialect}, not of {wanted}")
+    schema = replace(schema, dialect=wanted)
+    check_schema(schema)
+    return schema
+
+
+def dialect_name(dialect: str) -> str:
+    """Return ``sqlite`` or ``postgres``. Raises: SQLError for anything else."""
+    found = _DIALECTS.get(dialect.lower()) if isinstance(dialect, str) else None
+    if found is None:
+        raise SQLError(f"dialect: {dialect!r:.{SHOWN}} is none of {', '.join(_DIALECTS)}")
+    return found
+
+
+def is_url(source: object) -> bool:
+    """Say whether a source is the URL of a database."""
+    return isinstance(source, str) and _URL.match(source) is not None
+
+
+def is_ddl(source: str) -> bool:
+    """Say whether a text is SQL rather than a file name: it begins with a statement, or has several lines."""
+    return _STATEMENT.match(source) is not None or "\n" in source or source.rstrip().endswith(";")
+
+
+def _read(source: Source, dialect: str) -> Schema:
+    if isinstance(source, Schema):
+        return source
+    if isinstance(source, Mapping):
+        return schema_from_names(source, dialect)
+    if isinstance(source, str) and not source.strip():
+        raise SQLError("schema: the text is empty; give a file, a URL or CREATE statements")
+    if is_url(source) or type(source).__module__.partition(".")[0] == "sqlalchemy":
+        from stackmask.grammar.sql.schema.inspect_server import read_server
+
+        return read_server(source)
+    if isinstance(source, str) and is_ddl(source):
+        from stackmask.grammar.sql.schema.ddl import read_ddl
+
+        return read_ddl(source, dialect)
+    if isinstance(source, str | Path):
+        from stackmask.grammar.sql.schema.inspect_sqlite import read_file
+
+        return read_file(Path(source))
+    import sqlite3
+
+    if isinstance(source, sqlite3.Connection):
+        from stackmask.grammar.sql.schema.inspect_sqlite import read_connection
+
+        return read_connection(source)
+    raise SQLError(
+        f"schema: a {type(source).__name__} is none of a dict, a sqlite3 file or connection, a URL, CREATE "
+        f"statements, or an Engine or Connection of SQLAlchemy"
+    )

@@ -1,0 +1,27 @@
+"""Open the database that a file or a URL names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stackmask.grammar.sql.schema.read import is_url
+from stackmask.runtime.cli.database import Database
+
+
+def open_database(source: str | Path) -> Database:
+    """Open a SQLite file, or what a URL names.
+
+    Raises: SQLError if it cannot be opened or has no tables: missing, locked, of another kind, not to be reached,
+    a driver not installed. Messages show no password.
+    """
+    if is_url(source) and not str(source).startswith("sqlite:"):
+        from stackmask.runtime.cli.server_database import ServerDatabase
+
+        return ServerDatabase(str(source))
+    from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
+
+    if is_url(source):
+        from stackmask.grammar.sql.schema.inspect_server import sqlite_path
+
+        return SQLiteDatabase(sqlite_path(str(source)))
+    return SQLiteDatabase(Path(source))
