@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import platform
+import subprocess
 import sys
 from importlib import metadata
 from pathlib import Path
@@ -25,6 +26,28 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
+def checkout_state(folder: Path = REPO) -> dict[str, str | bool]:
+    """Return ``commit`` and ``dirty`` (whether files differ from it); both are "unknown" outside of a git checkout.
+
+    The results themselves do not count: one benchmark after another writes them.
+    """
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, check=True, text=True
+        )
+        return done.stdout.strip()
+
+    try:
+        # an archive that was unpacked inside of another repository has no commit of its own
+        if Path(git("rev-parse", "--show-toplevel")) == folder.resolve():
+            changed = git("status", "--porcelain", "--", ".", ":(exclude)benchmarks/results")
+            return {"commit": git("rev-parse", "HEAD"), "dirty": bool(changed)}
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    return {"commit": "unknown", "dirty": "unknown"}
+
+
 def use_checkout() -> None:
     """Make ``stackmask`` and the test helpers importable when the package is not installed."""
     sys.path.insert(0, str(REPO / "tests"))
@@ -43,6 +66,7 @@ def write_result(name: str, command: str, result: dict[str, Any], **versions: st
     document = {
         "command": command,
         "date": datetime.date.today().isoformat(),
+        **checkout_state(),
         "cpu": cpu_model(),
         "python": platform.python_version(),
         "versions": versions,

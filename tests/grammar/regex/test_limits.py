@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from byte_matcher import ByteMatcher
+from work import calls_of
 
 import stackmask as sm
 from stackmask import Grammar, StackmaskError
 from stackmask.grammar.ir import walk
 from stackmask.grammar.regex import regex_expr
 
+MOST_CALLS = 3_000_000  # of functions, to read one pattern
 SMALL = {
     "(a+)+$": ["a", "aaa"],
     "(.*)*b": ["b", "aab"],
@@ -77,14 +77,17 @@ def test_large_counters_make_only_the_states_that_are_visited(pattern: str) -> N
     ids=lambda p: p[:20],
 )
 def test_ends_soon(pattern: str) -> None:
-    started = time.perf_counter()
-    try:
-        expr = regex_expr(pattern, search=True)
-    except StackmaskError:
-        pass
-    else:
-        assert sum(1 for _ in walk(expr)) < 100_000
-    assert time.perf_counter() - started < 10  # usually far below a second
+    def read() -> None:
+        try:
+            expr = regex_expr(pattern, search=True)
+        except StackmaskError:
+            pass
+        else:
+            assert sum(1 for _ in walk(expr)) < 100_000
+
+    calls = calls_of(read)
+    print(f"{calls} calls")
+    assert calls < MOST_CALLS
 
 
 def test_deep_groups_with_assertions() -> None:
@@ -100,14 +103,9 @@ def test_deep_groups_with_assertions() -> None:
             assert "G015" in str(error) or "G009" in str(error)
 
 
-def test_a_usual_pattern_is_read_fast() -> None:
+def test_a_usual_pattern_is_read_with_few_calls() -> None:
     pattern = r"^[a-zA-Z0-9._%+-]+@[a-zA-Z0-9.-]+\.[a-zA-Z]{2,}$"
     regex_expr(pattern, search=True)
-    best = min(_seconds(pattern) for _ in range(50))
-    assert best < 0.0003
-
-
-def _seconds(pattern: str) -> float:
-    started = time.perf_counter()
-    regex_expr(pattern, search=True)
-    return time.perf_counter() - started
+    calls = calls_of(lambda: regex_expr(pattern, search=True))
+    print(f"{calls} calls")
+    assert calls < 400

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -146,18 +145,15 @@ def test_queries_are_run(database: Database) -> None:
     ],
 )
 def test_queries_have_a_time_limit(database: Database, query: str) -> None:
-    started = time.monotonic()
     with pytest.raises(QueryError, match=r"longer than 0.2 s"):
         database.run(query, timeout=0.2, limit=1)
-    assert time.monotonic() - started < 20
     assert database.run("SELECT 1", timeout=5, limit=1).rows == [(1,)]
 
 
 def test_plans(database: Database) -> None:
     assert any("Seq Scan on people" in line for line in database.plan("SELECT * FROM people", timeout=5))
-    started = time.monotonic()
-    database.plan("SELECT pg_sleep(60) FROM people", timeout=30)
-    assert time.monotonic() - started < 30
+    # a plan that ran its query would meet the limit
+    database.plan("SELECT pg_sleep(600) FROM people", timeout=300)
 
 
 def test_only_the_driver_that_sends_one_statement() -> None:

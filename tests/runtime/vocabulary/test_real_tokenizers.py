@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import time
 import unicodedata
 from functools import lru_cache
 from pathlib import Path
@@ -31,7 +30,6 @@ VERIFIED = (
     "qwen3-151k",
 )
 ANY_TEXT = r"root ::= [\x00-\U0010FFFF]*"
-LOAD_LIMIT = 1.5  # seconds of computing time, for any of them; 128,000 tokens take 0.12 s
 
 pytestmark = needs_datapack
 
@@ -55,9 +53,7 @@ def load(name: str) -> tuple[Any, dict[str, Any]]:
 @pytest.mark.parametrize("name", VERIFIED)
 def test_digest_and_recorded_encodings(name: str) -> None:
     tokenizer, meta = load(name)
-    started = time.process_time()
     vocab = Vocabulary.from_huggingface(tokenizer, size=meta.get("model_vocab_padded"))
-    assert time.process_time() - started < LOAD_LIMIT
     assert vocab.digest() == meta["token_bytes_sha256"]
     assert len(vocab.tokens) == meta["vocab_size"]
     assert vocab.strip_first_space == (name == "mistral-v1-spm-32k")

@@ -1,0 +1,72 @@
+"""What ``docs/extend/`` asks of those who add a keyword or a dialect."""
+
+from __future__ import annotations
+
+import importlib
+import re
+
+import pytest
+from repository.tree import REPO
+
+from stackmask import Grammar
+from stackmask.grammar.json_schema.algebra.keywords import _FUNCTIONS
+from stackmask.grammar.json_schema.document.drafts import DRAFTS, UNDECLARED
+
+KEYWORDS = sorted(set().union(*(draft.keywords for draft in (*DRAFTS, UNDECLARED))))
+
+# keywords without a function of their own, and the one whose function or subject they belong to
+READ_WITH = {
+    "then": "if",
+    "else": "if",
+    "additionalItems": "items",
+    "minContains": "contains",
+    "maxContains": "contains",
+    "$recursiveAnchor": "$recursiveRef",  # read where references are resolved
+}
+# keywords that hold subschemas for references, and say nothing of values
+ANNOTATIONS = {"$defs", "definitions"}
+# rows of the table that have another name than the keyword: the official test suite names them
+ROWS = {
+    "if": "if-then-else",
+    "then": "if-then-else",
+    "else": "if-then-else",
+    "$recursiveAnchor": "recursiveRef",
+    "$dynamicAnchor": "dynamicRef",
+}
+
+
+@pytest.mark.parametrize("keyword", KEYWORDS)
+def test_keyword_has_a_function_and_a_row(keyword: str) -> None:
+    owner = READ_WITH.get(keyword, keyword)
+    assert owner in _FUNCTIONS or keyword in ANNOTATIONS
+    page = (REPO / "docs" / "json-schema.md").read_text(encoding="utf-8")
+    assert f"| `{ROWS.get(keyword, keyword.lstrip('$'))}` |" in page
+
+
+def test_every_keyword_function_belongs_to_a_draft() -> None:
+    assert sorted(_FUNCTIONS.keys() - set(KEYWORDS)) == []
+    assert READ_WITH.keys() & _FUNCTIONS.keys() == set()
+
+
+DIALECTS = {
+    method: (module, page, tests)
+    for method, module, page, tests in re.findall(
+        r"^\| `(from_\w+)` \| `([\w.]+)` \| \[[^\]]*\]\(([^)]+)\) \| `([^`]+)` \|$",
+        (REPO / "docs" / "extend" / "dialect.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+}
+
+
+def test_every_dialect_is_in_the_table() -> None:
+    assert sorted(DIALECTS) == sorted(name for name in dir(Grammar) if name.startswith("from_"))
+
+
+@pytest.mark.parametrize("method", sorted(DIALECTS))
+def test_dialect_has_a_front_end_a_page_and_tests(method: str) -> None:
+    module, page, tests = DIALECTS[method]
+    assert module.startswith("stackmask.grammar.")
+    importlib.import_module(module)
+    text = (REPO / "docs" / "extend" / page).read_text(encoding="utf-8")
+    assert f"Grammar.{method}" in text
+    assert (REPO / tests).exists()

@@ -1,0 +1,66 @@
+"""Results of benchmarks say which sources they were measured on."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from repository.tree import REPO
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.fixture
+def record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """Load ``benchmarks/record.py``, which writes into a folder of its own."""
+    spec = importlib.util.spec_from_file_location("record", REPO / "benchmarks" / "record.py")
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.setattr(module, "RESULTS", tmp_path / "written")
+    return module
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """Make a repository with one commit."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    (folder / "engine.py").write_text("1\n")
+    git = ["git", "-C", str(folder), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    subprocess.run([*git, "add", "."], check=True)
+    subprocess.run([*git, "commit", "-q", "-m", "Begin"], check=True)
+    return folder
+
+
+def test_a_clean_checkout(record: ModuleType, checkout: Path) -> None:
+    state = record.checkout_state(checkout)
+    assert len(state["commit"]) == 40
+    assert state["dirty"] is False
+
+
+def test_results_do_not_make_it_dirty_but_sources_do(record: ModuleType, checkout: Path) -> None:
+    (checkout / "benchmarks" / "results").mkdir(parents=True)
+    (checkout / "benchmarks" / "results" / "engine.json").write_text("{}")
+    assert record.checkout_state(checkout)["dirty"] is False
+    (checkout / "engine.py").write_text("2\n")
+    assert record.checkout_state(checkout)["dirty"] is True
+
+
+def test_outside_of_a_repository(record: ModuleType, checkout: Path, tmp_path: Path) -> None:
+    inside = checkout / "archive"
+    inside.mkdir()
+    for folder in (tmp_path, inside):
+        assert record.checkout_state(folder) == {"commit": "unknown", "dirty": "unknown"}
+
+
+def test_a_result_carries_both(record: ModuleType) -> None:
+    document = json.loads(record.write_result("made", "a command", {"figure": 1}).read_text())
+    assert {"command", "date", "commit", "dirty", "cpu", "versions"} <= set(document)
+    assert {key: document[key] for key in ("commit", "dirty")} == record.checkout_state()
