@@ -34,6 +34,8 @@ from stackmask.pda.terms.term_table cimport (
     ACTION_NONE,
     ACTION_SCOPE,
     ANY_BYTE,
+    CALL_RULE,
+    CALL_TEST,
     EMPTY,
     EPS,
     F_CALL,
@@ -44,8 +46,8 @@ from stackmask.pda.terms.term_table cimport (
     MAP_EACH,
     MAP_ONE,
     NEVER,
-    TEST_RULE,
     TOKENS,
+    Call,
     ClassMap,
     SiteList,
     Term,
@@ -136,7 +138,8 @@ cdef class ConfigSpace(ConfigTable):
         Tests of object keys are decided at once; what follows those that hold is a member too, and asked for
         its calls in turn. Return NEEDS_STATE if a test must know more.
         """
-        cdef int32_t s, e, n, rule
+        cdef Call call
+        cdef int32_t s, e, n
         cdef SiteList calls
         cdef size_t next = self.work.size()
         cdef CallSite site
@@ -146,9 +149,9 @@ cdef class ConfigSpace(ConfigTable):
             calls = self.terms.site_lists[self.terms.terms[m.state].calls]
             for s in range(calls.first, calls.first + calls.count):
                 site = self.terms.sites[s]
-                rule = self.terms.call_rule[site.call]
-                if rule <= TEST_RULE:
-                    if self.pass_test(m, site, TEST_RULE - rule) == NEEDS_STATE:
+                call = self.terms.call_table[site.call]
+                if call.kind == CALL_TEST:
+                    if self.pass_test(m, site, call.target) == NEEDS_STATE:
                         return NEEDS_STATE
                     continue
                 if self.terms.terms[site.rest].flags & F_KEYS:
@@ -158,7 +161,7 @@ cdef class ConfigSpace(ConfigTable):
                     if not e:
                         continue
                 n = self.node_of(site, m.sem)
-                edge.action = self.terms.call_action[site.call]
+                edge.action = call.action
                 edge.rest = site.rest
                 if edge.action == ACTION_NONE and edge.rest == EPS:
                     if map_get(&self.tail_seen, (<uint64_t>n << 32) | <uint64_t>m.frame) != NO_VALUE:
@@ -183,7 +186,8 @@ cdef class ConfigSpace(ConfigTable):
         cdef pair[int32_t, int32_t] entry
         # call and guard fit in 32 bits together, so the key is exact
         cdef uint64_t key = <uint64_t>(<uint32_t>site.call * <uint32_t>64 + <uint32_t>site.guard) << 32
-        cdef int32_t rule, n
+        cdef Call call
+        cdef int32_t n
         key |= <uint32_t>sem
         n = map_get(&self.node_seen, key)
         if n == NO_VALUE:
@@ -194,8 +198,8 @@ cdef class ConfigSpace(ConfigTable):
             node.edge = -1
             self.nodes.push_back(node)
             map_put(&self.node_seen, key, n)
-            rule = self.terms.call_rule[site.call]
-            entry.first = self.terms.rule_height[rule] if rule >= 0 else LOWEST
+            call = self.terms.call_table[site.call]
+            entry.first = self.terms.rule_height[call.target] if call.kind == CALL_RULE else LOWEST
             entry.second = n
             self.queue.push(entry)
         return n
@@ -223,9 +227,9 @@ cdef class ConfigSpace(ConfigTable):
 
         If the rule itself tests keys of this object, its own members are asked instead.
         """
-        cdef int32_t rule = self.terms.call_rule[site.call]
-        if rule >= 0 and self.terms.call_action[site.call] > ACTION_KEYED:
-            if self.terms.terms[self.terms.rule_body[rule]].flags & F_KEYS:
+        cdef Call call = self.terms.call_table[site.call]
+        if call.kind == CALL_RULE and call.action != ACTION_KEYED:
+            if self.terms.terms[self.terms.rule_body[call.target]].flags & F_KEYS:
                 return 1
         return self.semantics.lives(m.sem, site.rest)
 
@@ -233,7 +237,8 @@ cdef class ConfigSpace(ConfigTable):
         """Build the frames of the collected calls, callers first, and add the bodies of the rules."""
         cdef CallNode node
         cdef Member m
-        cdef int32_t link, rule, body, frame, sem, spec, alive
+        cdef Call call
+        cdef int32_t link, body, frame, sem, alive
         while not self.queue.empty():
             node = self.nodes[self.queue.top().second]
             self.queue.pop()
@@ -246,13 +251,13 @@ cdef class ConfigSpace(ConfigTable):
             if self.terms.guard_sets.size() > 1 and not self.exits(frame, ANY_BYTE):
                 continue
             sem = node.sem
-            rule = self.terms.call_rule[node.call]
-            if rule >= 0:
-                body = self.terms.rule_body[rule]
+            call = self.terms.call_table[node.call]
+            if call.kind == CALL_RULE:
+                body = self.terms.rule_body[call.target]
             else:
-                body = self.semantics.resolve(sem, -1 - rule)
+                body = self.semantics.resolve(sem, call.target)
                 if body == NEEDS_STATE:
-                    body = self.semantics.bound_of(-1 - rule)
+                    body = self.semantics.bound_of(call.target)
                     if body == NEEDS_STATE:
                         self.found_reads |= <uint64_t>1 << node.guard
                         continue
@@ -261,16 +266,15 @@ cdef class ConfigSpace(ConfigTable):
                 body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
             if body == EMPTY:
                 continue
-            if self.terms.call_action[node.call] >= 0:
-                if self.is_walk and self.semantics.is_key(self.terms.call_action[node.call]):
+            if call.action >= 0:
+                if self.is_walk and self.semantics.is_key(call.action):
                     sem = self.semantics.begin_key(sem)
-                elif self.is_walk and self.semantics.is_callable(self.terms.call_action[node.call]):
-                    sem = self.semantics.begin_unknown(sem, self.terms.call_action[node.call])
+                elif self.is_walk and self.semantics.is_callable(call.action):
+                    sem = self.semantics.begin_unknown(sem, call.action)
                 else:
-                    sem = self.semantics.begin(sem, self.terms.call_action[node.call])
-            elif self.terms.call_action[node.call] <= ACTION_KEYED:
-                spec = ACTION_KEYED - self.terms.call_action[node.call]
-                sem = self.semantics.enter(sem, spec, self.is_walk)
+                    sem = self.semantics.begin(sem, call.action)
+            elif call.action == ACTION_KEYED:
+                sem = self.semantics.enter(sem, call.spec, self.is_walk)
             if self.terms.terms[body].flags & F_KEYS:
                 alive = self.semantics.lives(sem, body)
                 if alive == NEEDS_STATE:
