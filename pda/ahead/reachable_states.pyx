@@ -23,12 +23,14 @@ from stackmask.pda.terms.term_table cimport (
     ACTION_NONE,
     ACTION_SCOPE,
     ANY_BYTE,
+    CALL_RESOLVER,
+    CALL_TEST,
     EMPTY,
     EPS,
     F_CALL,
     F_KEYS,
-    TEST_RULE,
     TOKENS,
+    Call,
     ClassMap,
     SiteList,
 )
@@ -153,12 +155,12 @@ cdef class Reachable:
 
     cdef int call(self, Member m, CallSite site) except -1:
         """Enter what a member calls, or pass a test of the keys."""
-        cdef int32_t rule = self.terms.call_rule[site.call], called = self.terms.call_action[site.call]
-        cdef int32_t action = called, body, frame, rest = site.rest, sem = m.sem
+        cdef Call call = self.terms.call_table[site.call]
+        cdef int32_t action = call.action, body, frame, rest = site.rest, sem = m.sem
         cdef bint keys_forbid = self.family.frames[m.frame].keys_forbid
         cdef bint action_forbids = self.family.frames[m.frame].action_forbids
-        if rule <= TEST_RULE:
-            sem = self.semantics.test(sem, TEST_RULE - rule)
+        if call.kind == CALL_TEST:
+            sem = self.semantics.test(sem, call.target)
             if site.guard != ANY_BYTE:
                 rest = self.terms.mk_seq(self.terms.mk_guard(site.guard), rest)
             if sem >= 0 and rest != EMPTY:
@@ -166,16 +168,16 @@ cdef class Reachable:
             return 0
         if self.terms.terms[rest].flags & F_KEYS and self.family.returns_alive(m, site) != 1:
             return 0
-        if rule < 0:
+        if call.kind == CALL_RESOLVER:
             self.unknown = True
             return self.add(rest, m.frame, m.sem)
-        body = self.terms.rule_body[rule]
+        body = self.terms.rule_body[call.target]
         if site.guard != ANY_BYTE:
             body = self.terms.mk_seq(self.terms.mk_guard(site.guard), body)
         if body == EMPTY:
             return 0
-        if action <= ACTION_KEYED:
-            sem = self.semantics.enter(sem, ACTION_KEYED - action, True)
+        if action == ACTION_KEYED:
+            sem = self.semantics.enter(sem, call.spec, True)
         elif action >= 0 and self.semantics.may_forbid(action):
             action_forbids = True
             self.unknown = self.unknown or not self.semantics.is_key(action)
@@ -190,7 +192,7 @@ cdef class Reachable:
         if not self.semantics.keys.always_lives(rest):
             keys_forbid = True
         frame = self.activation(body, sem, keys_forbid, action_forbids)
-        caller = (rest, self.place_of(m.frame, m.sem), action, rest == EPS and called == ACTION_NONE)
+        caller = (rest, self.place_of(m.frame, m.sem), action, rest == EPS and call.action == ACTION_NONE)
         if caller not in self.callers[frame]:
             self.callers[frame].add(caller)
             for left in list(self.exits[frame]):

@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable
+from stackmask.pda.terms.ids cimport KeysId, SpecId, TermId, TextId
 from stackmask.pda.terms.term_store cimport TermStore
 
 cdef enum:
@@ -28,13 +29,13 @@ cdef struct Spec:
     int32_t missing     # how many they are
     int32_t min_count
     int32_t max_count   # -1 without bound
-    int32_t fresh       # the state of an object without keys, or -1
+    KeysId fresh        # the state of an object without keys, or -1
     bint ordered
     bint open
 
 
 cdef struct KeyState:
-    int32_t spec
+    SpecId spec
     int32_t texts       # the set of undeclared keys used: a node, or SOME_TEXTS or MORE_TEXTS
     int32_t count       # keys so far, no more than matters
     int32_t missing     # required slots that are not taken
@@ -83,27 +84,27 @@ cdef class KeyStates:
     cdef dict numbers                   # KeySpec -> its number
 
     # the questions that a configuration asks; all of them of states that are known
-    cdef bint holds(self, int32_t state, int32_t test) noexcept
-    cdef int32_t take(self, int32_t state, int32_t slot) except -3
-    cdef int32_t use(self, int32_t state, int32_t text) except -3
-    cdef int32_t fresh(self, int32_t spec) except -3
-    cdef int32_t view(self, int32_t state) except -3
+    cdef bint holds(self, KeysId state, int32_t test) noexcept
+    cdef KeysId take(self, KeysId state, int32_t slot) except -3
+    cdef KeysId use(self, KeysId state, TextId text) except -3
+    cdef KeysId fresh(self, SpecId spec) except -3
+    cdef KeysId view(self, KeysId state) except -3
     cdef size_t nbytes(self) noexcept
     cdef int texts_of(self, int32_t node, vector[int32_t]& out) except -1
-    cdef bint lives(self, int32_t state, int32_t needs) noexcept
-    cdef bint always_lives(self, int32_t term) except -1
-    cdef int32_t needs_at(self, int32_t term) except -3
+    cdef bint lives(self, KeysId state, int32_t needs) noexcept
+    cdef bint always_lives(self, TermId term) except -1
+    cdef int32_t needs_at(self, TermId term) except -3
 
-    cdef int32_t intern(self, KeyState k) except -3
+    cdef KeysId intern(self, KeyState k) except -3
     cdef int find_holding(self, KeyState* k) except -1
     cdef int32_t text_node(self, uint32_t prefix, uint32_t bit, int32_t low, int32_t high) except -1
     cdef bint has_text(self, int32_t node, uint32_t text) noexcept
     cdef int32_t with_text(self, int32_t node, uint32_t text) except -1
-    cdef bint passes(self, int32_t term) except -1
-    cdef uint8_t known(self, int32_t term) noexcept
-    cdef int32_t tested(self, int32_t term) except -3
-    cdef int32_t find_needs(self, int32_t term) except -3
-    cdef int32_t first_tests(self, int32_t term) except -3
-    cdef int meet(self, int32_t term) except -1
+    cdef bint passes(self, TermId term) except -1
+    cdef uint8_t known(self, TermId term) noexcept
+    cdef TermId tested(self, TermId term) except -3
+    cdef int32_t find_needs(self, TermId term) except -3
+    cdef int32_t first_tests(self, TermId term) except -3
+    cdef int meet(self, TermId term) except -1
     cdef int add_test(self, int32_t test) except -1
     cdef int solve_rules(self) except -1

@@ -19,7 +19,17 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from stackmask.pda.memory.byte_sets cimport has_bit, list_bits, range_word
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
-from stackmask.pda.terms.term_table cimport EMPTY, F_KEYS, K_ALT, K_CALL, K_REP, K_SEQ, TEST_RULE, Term
+from stackmask.pda.terms.term_table cimport (
+    CALL_RULE,
+    CALL_TEST,
+    EMPTY,
+    F_KEYS,
+    K_ALT,
+    K_CALL,
+    K_REP,
+    K_SEQ,
+    Term,
+)
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 from stackmask.pda.errors import BudgetError
@@ -87,11 +97,11 @@ cdef class KeyStates:
 
     # -- states --------------------------------------------------------------------------------------
 
-    cdef bint holds(self, int32_t state, int32_t test) noexcept:
+    cdef bint holds(self, KeysId state, int32_t test) noexcept:
         """Tell whether a test holds. Cost: a load."""
         return self.states[state].spec >= 0 and has_bit(&self.words[self.states[state].holds], test)
 
-    cdef int32_t fresh(self, int32_t spec) except -3:
+    cdef KeysId fresh(self, SpecId spec) except -3:
         """Return the state of an object without keys."""
         cdef KeyState k
         if self.specs[spec].fresh == UNKNOWN:
@@ -103,7 +113,7 @@ cdef class KeyStates:
             self.specs[spec].fresh = self.intern(k)
         return self.specs[spec].fresh
 
-    cdef int32_t take(self, int32_t state, int32_t slot) except -3:
+    cdef KeysId take(self, KeysId state, int32_t slot) except -3:
         """Return the state with a slot taken, whose test holds. Cost: linear in slots / 64."""
         cdef KeyState k = self.states[state]
         cdef int32_t i, test = slot + TEST_SLOT, size = self.specs[k.spec].words
@@ -120,7 +130,7 @@ cdef class KeyStates:
             self.scratch[test >> 6] |= <uint64_t>1 << (test & 63)
         return self.intern(k)
 
-    cdef int32_t use(self, int32_t state, int32_t text) except -3:
+    cdef KeysId use(self, KeysId state, TextId text) except -3:
         """Return the state with an undeclared key used; NOT_NOW if it has been, or no such key may come.
 
         A view takes the first one to be new, and answers NOT_KNOWN for the second.
@@ -142,7 +152,7 @@ cdef class KeyStates:
             k.past = self.specs[k.spec].slots
         return self.intern(k)
 
-    cdef int32_t view(self, int32_t state) except -3:
+    cdef KeysId view(self, KeysId state) except -3:
         """Return what walks see of a state: all but the undeclared keys used, which matter to few tokens."""
         cdef KeyState k
         cdef int32_t i
@@ -178,7 +188,7 @@ cdef class KeyStates:
                 out.push_back(<int32_t>n.prefix)
         return 0
 
-    cdef int32_t intern(self, KeyState k) except -3:
+    cdef KeysId intern(self, KeyState k) except -3:
         """Intern a state whose taken slots are in ``scratch``; what else is in it follows."""
         cdef size_t i, n = self.specs[k.spec].words
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.texts), <uint32_t>k.past)
@@ -327,7 +337,7 @@ cdef class KeyStates:
 
     # -- what terms need -----------------------------------------------------------------------------
 
-    cdef bint lives(self, int32_t state, int32_t needs) noexcept:
+    cdef bint lives(self, KeysId state, int32_t needs) noexcept:
         """Tell whether a term with such needs can go on: it meets no test first, or one that holds."""
         cdef int32_t i
         cdef Needs n
@@ -346,7 +356,7 @@ cdef class KeyStates:
                 return True
         return False
 
-    cdef bint always_lives(self, int32_t term) except -1:
+    cdef bint always_lives(self, TermId term) except -1:
         """Tell whether a term can go on in every state: an object can always go on or end."""
         cdef int32_t i, found = self.needs_at(term)
         cdef Needs n = self.needs[found]
@@ -357,7 +367,7 @@ cdef class KeyStates:
         i = n.first
         return n.count > 1 and self.needed[i] == TEST_CLOSE and self.needed[i + 1] == TEST_CONTINUE
 
-    cdef int32_t tested(self, int32_t term) except -3:
+    cdef TermId tested(self, TermId term) except -3:
         """Return what of a term comes first that asks for a key, EMPTY if something asks for none."""
         cdef int32_t at = term
         # what stands before the first test asks for nothing
@@ -373,7 +383,7 @@ cdef class KeyStates:
             else:
                 at = self.terms.terms[at].a
 
-    cdef int32_t needs_at(self, int32_t term) except -3:
+    cdef int32_t needs_at(self, TermId term) except -3:
         """Return the tests that can come first on the ways of a term: FREE if some way meets none.
 
         Those of alternatives are put together from those of the alternatives in them: names share beginnings,
@@ -409,7 +419,7 @@ cdef class KeyStates:
         self.needs_of[term] = FREE if at == EMPTY else self.needs_of[at]
         return self.needs_of[term]
 
-    cdef int32_t find_needs(self, int32_t term) except -3:
+    cdef int32_t find_needs(self, TermId term) except -3:
         """Put together the tests that can come first on the ways of a term; none of these meets no test."""
         cdef vector[int32_t] found
         cdef Needs n
@@ -432,10 +442,10 @@ cdef class KeyStates:
         self.needs.push_back(n)
         return <int32_t>self.needs.size() - 1
 
-    cdef uint8_t known(self, int32_t term) noexcept:
+    cdef uint8_t known(self, TermId term) noexcept:
         return self.passes_of[term] if self.terms.terms[term].flags & F_KEYS else YES
 
-    cdef bint passes(self, int32_t term) except -1:
+    cdef bint passes(self, TermId term) except -1:
         """Tell whether some way through the term meets no test. No recursion: names may be long."""
         cdef vector[int32_t] todo
         cdef int32_t t, k
@@ -454,9 +464,8 @@ cdef class KeyStates:
             u = self.terms.terms[t]
             answer = NO
             if u.kind == K_CALL:
-                k = self.terms.call_rule[u.a]
-                if k >= 0:
-                    answer = self.rule_passes[k]
+                if self.terms.call_table[u.a].kind == CALL_RULE:
+                    answer = self.rule_passes[self.terms.call_table[u.a].target]
             elif u.kind == K_REP:
                 answer = YES if u.b == 0 else self.known(u.a)
                 if not answer:
@@ -488,7 +497,7 @@ cdef class KeyStates:
                 t = -1 if todo.empty() else -1 - todo.back()
         return self.passes_of[term] == YES
 
-    cdef int32_t first_tests(self, int32_t term) except -3:
+    cdef int32_t first_tests(self, TermId term) except -3:
         """Put the tests that can come first on the ways of a term into ``tests``.
 
         Return the newest rule whose tests are among them, or -1.
@@ -507,9 +516,9 @@ cdef class KeyStates:
             next += 1
             u = self.terms.terms[t]
             if u.kind == K_CALL:
-                k = self.terms.call_rule[u.a]
-                if k <= TEST_RULE:
-                    self.add_test(TEST_RULE - k)
+                k = self.terms.call_table[u.a].target
+                if self.terms.call_table[u.a].kind == CALL_TEST:
+                    self.add_test(k)
                 else:
                     rule = max(rule, k)
                     for i in range(self.rule_tests[k].size()):
@@ -535,7 +544,7 @@ cdef class KeyStates:
             self.seen[self.met[i]] = 0
         return rule
 
-    cdef int meet(self, int32_t term) except -1:
+    cdef int meet(self, TermId term) except -1:
         """Enter a term into the list of those whose tests are to be found, once."""
         if self.terms.terms[term].flags & F_KEYS and not self.seen[term]:
             self.met.push_back(term)

@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.context.object_keys cimport KeyStates
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
+from stackmask.pda.terms.ids cimport ActionId, KeysId, ResolverId, SemId, SpecId, TermId, TextId, ValueId
 
 cdef enum:
     SEM_PLAIN = 0       # the state of grammars without semantics, and the initial value of the others
@@ -24,10 +25,10 @@ cdef enum:
 
 
 cdef struct Sem:
-    int32_t parent      # the state around an open capture, or -1: then `value` and `keys` hold
-    int32_t value       # value id (parent < 0)
-    int32_t keys        # key state of the object around (parent < 0)
-    int32_t text        # captured so far: text id (parent >= 0)
+    SemId parent        # the state around an open capture, or -1: then `value` and `keys` hold
+    ValueId value       # (parent < 0)
+    KeysId keys         # of the object around (parent < 0)
+    TextId text         # captured so far (parent >= 0)
 
 
 cdef class Semantics:
@@ -61,40 +62,40 @@ cdef class Semantics:
     cdef uint64_t max_states
 
     cdef int32_t number_of(self, list table, str what, object entry) except -1
-    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t keys, int32_t text) except -3
-    cdef int32_t bounded_text(self, object most) except -1
-    cdef int32_t longer(self, int32_t text, uint8_t byte) except -1
-    cdef int spell(self, int32_t text, vector[uint8_t]& out) except -1
-    cdef bytes text_of(self, int32_t text)
-    cdef int32_t add_value(
-        self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic
+    cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3
+    cdef TextId bounded_text(self, object most) except -1
+    cdef TextId longer(self, TextId text, uint8_t byte) except -1
+    cdef int spell(self, TextId text, vector[uint8_t]& out) except -1
+    cdef bytes text_of(self, TextId text)
+    cdef ValueId add_value(
+        self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
     ) except -1
-    cdef int32_t call(self, int32_t value, vector[uint8_t]& text, int32_t text_id, int32_t action) except -3
-    cdef bint is_unsure(self, int32_t sem) noexcept
-    cdef int32_t link(self, int32_t parent, int32_t text) except -1
-    cdef int32_t value_of(self, object value) except -1
-    cdef int32_t root(self, int32_t sem) noexcept
-    cdef bint in_capture(self, int32_t sem) noexcept
-    cdef int32_t with_root(self, int32_t sem, int32_t root) except -3
-    cdef int32_t with_keys(self, int32_t sem, int32_t keys) except -3
-    cdef int32_t append(self, int32_t sem, uint8_t byte) except -3
-    cdef int32_t begin(self, int32_t sem, int32_t action) except -3
-    cdef int32_t begin_key(self, int32_t sem) except -3
-    cdef int32_t begin_unknown(self, int32_t sem, int32_t action) except -3
-    cdef bint keeps_bytes(self, int32_t sem) noexcept
-    cdef int32_t end(self, int32_t sem, int32_t action) except -3
-    cdef bytes first_of(self, vector[uint8_t]& text, int32_t action)
-    cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3
-    cdef int32_t bound_of(self, int32_t resolver) noexcept
-    cdef int32_t unsure(self, int32_t sem) except -3
-    cdef bint may_forbid(self, int32_t action)
-    cdef int is_sure(self, int32_t sem) except -1
-    cdef bint is_callable(self, int32_t action)
-    cdef bint is_key(self, int32_t action)
-    cdef int32_t keys_at(self, int32_t sem) noexcept
-    cdef int32_t symbol_with(self, int32_t keys) except -3
-    cdef int32_t symbol_after_key(self, int32_t keys) except -3
-    cdef int rest_of_keys(self, int32_t sem, vector[vector[uint8_t]]& out) except -3
-    cdef int32_t enter(self, int32_t sem, int32_t spec, bint is_walk) except -3
-    cdef int32_t test(self, int32_t sem, int32_t test) except -3
-    cdef int lives(self, int32_t sem, int32_t term) except -3
+    cdef ValueId call(self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action) except -3
+    cdef bint is_unsure(self, SemId sem) noexcept
+    cdef ValueId link(self, ValueId parent, TextId text) except -1
+    cdef ValueId value_of(self, object value) except -1
+    cdef SemId root(self, SemId sem) noexcept
+    cdef bint in_capture(self, SemId sem) noexcept
+    cdef SemId with_root(self, SemId sem, SemId root) except -3
+    cdef SemId with_keys(self, SemId sem, KeysId keys) except -3
+    cdef SemId append(self, SemId sem, uint8_t byte) except -3
+    cdef SemId begin(self, SemId sem, ActionId action) except -3
+    cdef SemId begin_key(self, SemId sem) except -3
+    cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3
+    cdef bint keeps_bytes(self, SemId sem) noexcept
+    cdef SemId end(self, SemId sem, ActionId action) except -3
+    cdef bytes first_of(self, vector[uint8_t]& text, ActionId action)
+    cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3
+    cdef TermId bound_of(self, ResolverId resolver) noexcept
+    cdef SemId unsure(self, SemId sem) except -3
+    cdef bint may_forbid(self, ActionId action)
+    cdef int is_sure(self, SemId sem) except -1
+    cdef bint is_callable(self, ActionId action)
+    cdef bint is_key(self, ActionId action)
+    cdef KeysId keys_at(self, SemId sem) noexcept
+    cdef SemId symbol_with(self, KeysId keys) except -3
+    cdef SemId symbol_after_key(self, KeysId keys) except -3
+    cdef int rest_of_keys(self, SemId sem, vector[vector[uint8_t]]& out) except -3
+    cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3
+    cdef SemId test(self, SemId sem, int32_t test) except -3
+    cdef int lives(self, SemId sem, TermId term) except -3

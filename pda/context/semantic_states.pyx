@@ -112,7 +112,7 @@ cdef class Semantics:
             self.action_text.push_back(self.bounded_text(getattr(action, "reads_at_most", None)))
         return number
 
-    cdef int32_t bounded_text(self, object most) except -1:
+    cdef TextId bounded_text(self, object most) except -1:
         """Return the empty text of captures that keep so many bytes, or all if ``most`` is None."""
         if most is None:
             return 0
@@ -169,7 +169,7 @@ cdef class Semantics:
                 value = self.link(value, last)
         return self.intern(-1, value, KEYS_NONE, 0)
 
-    cdef int32_t intern(self, int32_t parent, int32_t value, int32_t keys, int32_t text) except -3:
+    cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3:
         cdef Sem sem
         cdef Sem* other
         cdef uint64_t h = mix(mix(mix(43, <uint32_t>parent), <uint32_t>value), <uint32_t>keys)
@@ -197,7 +197,7 @@ cdef class Semantics:
         ids_put(&self.sem_index, &probe, id)
         return id
 
-    cdef int32_t longer(self, int32_t text, uint8_t byte) except -1:
+    cdef TextId longer(self, TextId text, uint8_t byte) except -1:
         # texts share their beginnings, so a long capture costs its length, not the square of it
         cdef uint64_t key = (<uint64_t>text << 8) | byte
         cdef int32_t found = map_get(&self.text_index, key), left
@@ -212,7 +212,7 @@ cdef class Semantics:
             map_put(&self.text_index, key, found)
         return found
 
-    cdef int spell(self, int32_t text, vector[uint8_t]& out) except -1:
+    cdef int spell(self, TextId text, vector[uint8_t]& out) except -1:
         """Write out a captured text, which is kept as a chain of bytes."""
         while self.text_parent[text] >= 0:
             out.push_back(self.text_byte[text])
@@ -220,13 +220,13 @@ cdef class Semantics:
         reverse(out.begin(), out.end())
         return 0
 
-    cdef bytes text_of(self, int32_t text):
+    cdef bytes text_of(self, TextId text):
         cdef vector[uint8_t] out
         self.spell(text, out)
         return (<char*>out.data())[: out.size()]
 
-    cdef int32_t add_value(
-        self, object value, int32_t kind, int32_t parent, int32_t text, bint symbolic
+    cdef ValueId add_value(
+        self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
     ) except -1:
         self.values.append(value)
         self.value_kind.push_back(kind)
@@ -238,14 +238,14 @@ cdef class Semantics:
             self.value_unsure[self.value_unsure.size() - 1] = self.value_unsure[parent]
         return <int32_t>self.value_kind.size() - 1
 
-    cdef int32_t value_of(self, object value) except -1:
+    cdef ValueId value_of(self, object value) except -1:
         found = self.value_index.get(value)
         if found is None:
             found = self.add_value(value, VALUE_OBJECT, -1, 0, False)
             self.value_index[value] = found
         return found
 
-    cdef int32_t link(self, int32_t parent, int32_t text) except -1:
+    cdef ValueId link(self, ValueId parent, TextId text) except -1:
         """Return the stack of texts with one more text on it."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
         cdef int32_t found = map_get(&self.link_index, key)
@@ -254,22 +254,22 @@ cdef class Semantics:
             map_put(&self.link_index, key, found)
         return found
 
-    cdef int32_t root(self, int32_t sem) noexcept:
+    cdef SemId root(self, SemId sem) noexcept:
         """Return the state below all open captures."""
         while self.sems[sem].parent >= 0:
             sem = self.sems[sem].parent
         return sem
 
-    cdef bint is_unsure(self, int32_t sem) noexcept:
+    cdef bint is_unsure(self, SemId sem) noexcept:
         """Tell whether an action may have forbidden what led a walk to a state."""
         if sem <= SEM_SYMBOL:
             return False
         return self.value_unsure[self.sems[self.root(sem)].value] != 0
 
-    cdef bint in_capture(self, int32_t sem) noexcept:
+    cdef bint in_capture(self, SemId sem) noexcept:
         return self.sems[sem].parent >= 0
 
-    cdef int32_t with_root(self, int32_t sem, int32_t root) except -3:
+    cdef SemId with_root(self, SemId sem, SemId root) except -3:
         """Return the state with another one below its open captures."""
         cdef vector[int32_t] texts
         while self.sems[sem].parent >= 0:
@@ -281,11 +281,11 @@ cdef class Semantics:
             texts.pop_back()
         return sem
 
-    cdef int32_t with_keys(self, int32_t sem, int32_t keys) except -3:
+    cdef SemId with_keys(self, SemId sem, KeysId keys) except -3:
         """Return the state with another key state."""
         return self.with_root(sem, self.intern(-1, self.sems[self.root(sem)].value, keys, 0))
 
-    cdef int32_t append(self, int32_t sem, uint8_t byte) except -3:
+    cdef SemId append(self, SemId sem, uint8_t byte) except -3:
         """Return the state after a byte was read: the innermost capture takes it."""
         cdef Sem s = self.sems[sem]
         if s.parent < 0 or s.text == KEY_OF_MORE:
@@ -296,7 +296,7 @@ cdef class Semantics:
             return sem
         return self.intern(s.parent, -1, -1, self.longer(s.text, byte))
 
-    cdef int32_t begin(self, int32_t sem, int32_t action) except -3:
+    cdef SemId begin(self, SemId sem, ActionId action) except -3:
         """Return the state with one more open capture, for an action.
 
         Where the capture around it keeps all of its text, this one keeps all for it.
@@ -305,11 +305,11 @@ cdef class Semantics:
             return self.intern(sem, -1, -1, 0)
         return self.intern(sem, -1, -1, self.action_text[action])
 
-    cdef int32_t begin_key(self, int32_t sem) except -3:
+    cdef SemId begin_key(self, SemId sem) except -3:
         """Return the state of a walk with a key begun; its text does not matter to walks, and is not kept."""
         return self.intern(sem, -1, -1, KEY_OF_NONE)
 
-    cdef int32_t begin_unknown(self, int32_t sem, int32_t action) except -3:
+    cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3:
         """Return the state of a walk with one more open capture, for a callable.
 
         Where the value is not known, the callable is not asked, and the text is kept only if the capture
@@ -321,11 +321,11 @@ cdef class Semantics:
             return self.begin(sem, action)
         return self.intern(sem, -1, -1, KEY_OF_MORE)
 
-    cdef bint keeps_bytes(self, int32_t sem) noexcept:
+    cdef bint keeps_bytes(self, SemId sem) noexcept:
         """Tell whether a capture takes the very bytes that are read."""
         return self.sems[sem].parent >= 0 and self.text_left[self.sems[sem].text] != 0
 
-    cdef int32_t end(self, int32_t sem, int32_t action) except -3:
+    cdef SemId end(self, SemId sem, ActionId action) except -3:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
         cdef Sem s = self.sems[sem]
         cdef Sem base = self.sems[self.root(sem)]
@@ -372,8 +372,8 @@ cdef class Semantics:
                     sem = self.append(sem, text[i])
         return sem
 
-    cdef int32_t call(
-        self, int32_t value, vector[uint8_t]& text, int32_t text_id, int32_t action
+    cdef ValueId call(
+        self, ValueId value, vector[uint8_t]& text, TextId text_id, int32_t action
     ) except -3:
         """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id
@@ -397,7 +397,7 @@ cdef class Semantics:
         map_put(&self.ended, key, found)
         return found
 
-    cdef bytes first_of(self, vector[uint8_t]& text, int32_t action):
+    cdef bytes first_of(self, vector[uint8_t]& text, ActionId action):
         """Return what an action reads of a text, which may have been kept whole for a capture around it."""
         cdef size_t size = text.size()
         cdef int32_t most = self.text_left[self.action_text[action]]
@@ -405,7 +405,7 @@ cdef class Semantics:
             size = most
         return (<char*>text.data())[:size]
 
-    cdef int32_t resolve(self, int32_t sem, int32_t resolver) except -3:
+    cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3:
         """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""
         cdef int32_t value = self.sems[self.root(sem)].value
         cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
@@ -425,19 +425,19 @@ cdef class Semantics:
         map_put(&self.resolved, key, term)
         return term
 
-    cdef int32_t bound_of(self, int32_t resolver) noexcept:
+    cdef TermId bound_of(self, ResolverId resolver) noexcept:
         """Return a term that holds all that a resolver may answer, or NEEDS_STATE."""
         return self.bounds[resolver]
 
-    cdef int32_t unsure(self, int32_t sem) except -3:
+    cdef SemId unsure(self, SemId sem) except -3:
         """Return the state of a walk that may not exist."""
         return self.with_root(sem, self.intern(-1, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
-    cdef bint may_forbid(self, int32_t action):
+    cdef bint may_forbid(self, ActionId action):
         """Tell whether an action may forbid: then a mask cannot be remembered without the state."""
         return self.action_kind[action] == ACT_CALL
 
-    cdef int is_sure(self, int32_t sem) except -1:
+    cdef int is_sure(self, SemId sem) except -1:
         """Tell whether no action can forbid the end of the open capture, whatever is still read of it."""
         cdef int32_t value, text = self.sems[sem].text, k
         cdef uint64_t key
@@ -462,27 +462,27 @@ cdef class Semantics:
             map_put(&self.known_sure, key, k)
         return k
 
-    cdef bint is_callable(self, int32_t action):
+    cdef bint is_callable(self, ActionId action):
         """Tell whether an action is a Python callable."""
         return self.action_kind[action] == ACT_CALL or self.action_kind[action] == ACT_UPDATE
 
-    cdef bint is_key(self, int32_t action):
+    cdef bint is_key(self, ActionId action):
         """Tell whether an action enters an undeclared key."""
         return self.action_kind[action] == ACT_KEY
 
     # -- what mask walks know of object keys -----------------------------------------------------------
 
-    cdef int32_t keys_at(self, int32_t sem) noexcept:
+    cdef KeysId keys_at(self, SemId sem) noexcept:
         """Return the key state of the object around."""
         return self.sems[self.root(sem)].keys
 
-    cdef int32_t symbol_with(self, int32_t keys) except -3:
+    cdef SemId symbol_with(self, KeysId keys) except -3:
         """Return the state that a walk begins in, with a view of the keys."""
         if keys <= KEYS_UNKNOWN:
             return SEM_SYMBOL
         return self.with_keys(SEM_SYMBOL, self.keys.view(keys))
 
-    cdef int32_t symbol_after_key(self, int32_t keys) except -3:
+    cdef SemId symbol_after_key(self, KeysId keys) except -3:
         """Return the state of a walk behind an undeclared key, or NEEDS_STATE or FORBIDDEN."""
         if keys <= KEYS_UNKNOWN:
             return NEEDS_STATE
@@ -493,7 +493,7 @@ cdef class Semantics:
             return NEEDS_STATE
         return self.with_keys(SEM_SYMBOL, keys)
 
-    cdef int rest_of_keys(self, int32_t sem, vector[vector[uint8_t]]& out) except -3:
+    cdef int rest_of_keys(self, SemId sem, vector[vector[uint8_t]]& out) except -3:
         """Append what is left to write of every undeclared key that the object around has used before.
 
         Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS behind the quote of one, UNOPENED_KEYS
@@ -540,12 +540,12 @@ cdef class Semantics:
 
     # -- object keys ---------------------------------------------------------------------------------
 
-    cdef int32_t enter(self, int32_t sem, int32_t spec, bint is_walk) except -3:
+    cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3:
         """Return the state at the beginning of an object."""
         cdef int32_t keys = self.keys.fresh(spec)
         return self.with_keys(sem, self.keys.view(keys) if is_walk else keys)
 
-    cdef int32_t test(self, int32_t sem, int32_t test) except -3:
+    cdef SemId test(self, SemId sem, int32_t test) except -3:
         """Return the state after a test of an object key: FORBIDDEN if it does not hold, or NEEDS_STATE."""
         cdef int32_t keys = self.sems[self.root(sem)].keys
         if keys == KEYS_UNKNOWN:
@@ -556,7 +556,7 @@ cdef class Semantics:
             return sem
         return self.with_keys(sem, self.keys.take(keys, test - TEST_SLOT))
 
-    cdef int lives(self, int32_t sem, int32_t term) except -3:
+    cdef int lives(self, SemId sem, TermId term) except -3:
         """Tell (1 or 0) whether some test that can come first on the ways of a term holds, or NEEDS_STATE."""
         cdef int32_t keys
         if self.keys.always_lives(term):

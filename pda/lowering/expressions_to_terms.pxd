@@ -14,7 +14,7 @@ cdef class TermMaker:
     cdef Semantics semantics
     cdef RuleFacts rules
     cdef dict pure              # id of a pure object -> the object and its term, where newer tables have it
-    cdef dict calls             # rule and action, packed -> call
+    cdef dict calls             # kind, target, action and spec, packed -> call
     cdef dict known             # id of a key spec or an action, which the rules hold -> its number
     cdef int64_t run_number     # nodes with references know their terms in this lowering
 
@@ -28,4 +28,4 @@ cdef class TermMaker:
     cdef SpecId spec_number(self, object spec) except -1
     cdef ActionId action_number(self, object action) except -1
     cdef TermId test(self, int32_t number) except -1
-    cdef CallId call(self, int32_t rule, int32_t action) except -1
+    cdef CallId call(self, int32_t kind, int32_t target, ActionId action, SpecId spec=*) except -1

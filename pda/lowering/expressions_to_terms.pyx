@@ -45,9 +45,19 @@ from stackmask.grammar.ir.expressions cimport (
     items_of,
 )
 from stackmask.pda.lowering.rule_facts cimport MAX_DEPTH, next_number
-from stackmask.pda.terms.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE, TEST_RULE, TermId
+from stackmask.pda.terms.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE, TermId
 from stackmask.pda.terms.literal_trie cimport literal_trie
-from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_IMPURE, K_GUARD, K_SEQ
+from stackmask.pda.terms.term_table cimport (
+    CALL_RESOLVER,
+    CALL_RULE,
+    CALL_TEST,
+    EMPTY,
+    EPS,
+    F_IMPURE,
+    K_GUARD,
+    K_SEQ,
+    Call,
+)
 
 from stackmask.grammar import ir
 from stackmask.pda.errors import BudgetError
@@ -169,14 +179,14 @@ cdef class TermMaker:
                 return self.reference(self.rules.callee(item_of(expr)), ACTION_SCOPE, nonempty)
             spec = self.spec_number((<Keyed>expr).spec)
             rule = self.rules.numbers[self.rules.callee(item_of(expr))]
-            return self.terms.call(self.call(rule, ACTION_KEYED - spec), nonempty)
+            return self.terms.call(self.call(CALL_RULE, rule, ACTION_KEYED, spec), nonempty)
         if kind == SLOT:
             return self.test(len(TEST_KINDS) + (<Slot>expr).index)
         if kind == KEY_TEST:
             return self.test(TEST_KINDS.index((<KeyTest>expr).test_kind))
         resolver = (<Dynamic?>expr).resolver
         self.rules.stacked |= resolver == "top"
-        return self.terms.call(self.call(-1 - self.semantics.add_resolver(resolver), ACTION_NONE))
+        return self.terms.call(self.call(CALL_RESOLVER, self.semantics.add_resolver(resolver), ACTION_NONE))
 
     cdef TermId regular(self, Expression expr) except -1:
         """Return the term of an operand of `&` or `!`. Raises: ValueError if it is not regular."""
@@ -253,7 +263,7 @@ cdef class TermMaker:
 
     cdef TermId reference(self, object name, int32_t action, bint nonempty) except -1:
         """Return the term that calls a rule, by name."""
-        cdef CallId call = self.call(self.rules.numbers[name], action)
+        cdef CallId call = self.call(CALL_RULE, self.rules.numbers[name], action)
         return self.terms.call(call, nonempty, name in self.rules.keyed)
 
     cdef SpecId spec_number(self, object spec) except -1:
@@ -274,12 +284,19 @@ cdef class TermMaker:
 
     cdef TermId test(self, int32_t number) except -1:
         """Return the term that asks the key state: a call that ends where it begins."""
-        return self.terms.call(self.call(TEST_RULE - number, ACTION_NONE), False, True)
+        return self.terms.call(self.call(CALL_TEST, number, ACTION_NONE), False, True)
 
-    cdef CallId call(self, int32_t rule, int32_t action) except -1:
-        """Return the number of a call, one for all calls with this rule and action."""
-        cdef object key = rule * (<int64_t>1 << 32) + action
+    cdef CallId call(self, int32_t kind, int32_t target, ActionId action, SpecId spec=-1) except -1:
+        """Return the number of a call, one for all calls of this target with this action."""
+        cdef Call call
+        # packed, as a tuple would be one more object for the collector to count
+        cdef object key = ((<int64_t>action + 4) << 2) + kind
+        key += (<object>(spec + 1) << 66) + (<object>target << 34)
         cdef object found = self.calls.get(key)
         if found is None:
-            found = self.calls[key] = self.terms.add_call(rule, action)
+            call.kind = kind
+            call.target = target
+            call.action = action
+            call.spec = spec
+            found = self.calls[key] = self.terms.add_call(call)
         return found

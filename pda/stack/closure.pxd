@@ -52,7 +52,7 @@ cdef class Closure:
     cdef int returns_alive(self, Member m, CallSite site) except -3
     cdef int add_link(self, int32_t node, Edge edge) except -3
     cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3
-    cdef int32_t state_after_call(self, int32_t call, int32_t sem) except -3
+    cdef int32_t state_after_call(self, int32_t number, int32_t sem) except -3
     cdef int open_calls(self) except -3
     cdef int begin(self) except -3
     cdef int drop_dead_ends(self) except -3

@@ -23,12 +23,14 @@ from stackmask.pda.terms.term_table cimport (
     ACTION_NONE,
     ACTION_SCOPE,
     ANY_BYTE,
+    CALL_RULE,
+    CALL_TEST,
+    Call,
     EMPTY,
     EPS,
     F_CALL,
     F_KEYS,
     F_LOCAL,
-    TEST_RULE,
     SiteList,
 )
 from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE
@@ -120,7 +122,8 @@ cdef class Closure:
         Tests of object keys are decided at once; what follows those that hold is a member too, and asked for
         its calls in turn. Return NEEDS_STATE if a test must know more.
         """
-        cdef int32_t s, alive, rule
+        cdef int32_t s, alive
+        cdef const Call* call
         cdef SiteList calls
         cdef size_t next = self.draft.members.size()
         cdef CallSite site
@@ -129,9 +132,9 @@ cdef class Closure:
             calls = self.terms.site_lists[self.terms.terms[m.state].calls]
             for s in range(calls.first, calls.first + calls.count):
                 site = self.terms.sites[s]
-                rule = self.terms.call_rule[site.call]
-                if rule <= TEST_RULE:
-                    if self.pass_test(m, site, TEST_RULE - rule) == NEEDS_STATE:
+                call = &self.terms.call_table[site.call]
+                if call.kind == CALL_TEST:
+                    if self.pass_test(m, site, call.target) == NEEDS_STATE:
                         return NEEDS_STATE
                     continue
                 if self.terms.terms[site.rest].flags & F_KEYS:
@@ -156,7 +159,7 @@ cdef class Closure:
         cdef Edge edge
         cdef int32_t e, n = self.node_of(site, m.sem)
         cdef uint64_t key
-        edge.action = self.terms.call_action[site.call]
+        edge.action = self.terms.call_table[site.call].action
         edge.rest = site.rest
         if edge.action != ACTION_NONE or edge.rest != EPS:
             edge.parent = m.frame
@@ -184,7 +187,8 @@ cdef class Closure:
         cdef pair[int32_t, int32_t] entry
         # call and guard fit in 32 bits together, so the key is exact
         cdef uint64_t key = <uint64_t>(<uint32_t>site.call * <uint32_t>64 + <uint32_t>site.guard) << 32
-        cdef int32_t rule, n
+        cdef const Call* call
+        cdef int32_t n
         key |= <uint32_t>sem
         n = map_get(&self.node_seen, key)
         if n == NO_VALUE:
@@ -195,8 +199,8 @@ cdef class Closure:
             node.last = NO_LINK
             self.nodes.push_back(node)
             map_put(&self.node_seen, key, n)
-            rule = self.terms.call_rule[site.call]
-            entry.first = self.terms.rule_height[rule] if rule >= 0 else LOWEST
+            call = &self.terms.call_table[site.call]
+            entry.first = self.terms.rule_height[call.target] if call.kind == CALL_RULE else LOWEST
             entry.second = n
             self.queue.push(entry)
         return n
@@ -226,9 +230,9 @@ cdef class Closure:
 
         If the rule itself tests keys of this object, its own members are asked instead.
         """
-        cdef int32_t rule = self.terms.call_rule[site.call]
-        if rule >= 0 and self.terms.call_action[site.call] > ACTION_KEYED:
-            if self.terms.terms[self.terms.rule_body[rule]].flags & F_KEYS:
+        cdef const Call* call = &self.terms.call_table[site.call]
+        if call.kind == CALL_RULE and call.action != ACTION_KEYED:
+            if self.terms.terms[self.terms.rule_body[call.target]].flags & F_KEYS:
                 return 1
         return self.semantics.lives(m.sem, site.rest)
 
@@ -275,13 +279,14 @@ cdef class Closure:
 
         Where a walk does not know the answer, it goes by a bound of all answers, and ``sem`` becomes unsure.
         """
-        cdef int32_t rule = self.terms.call_rule[node.call], body
-        if rule >= 0:
-            body = self.terms.rule_body[rule]
+        cdef Call call = self.terms.call_table[node.call]
+        cdef int32_t body
+        if call.kind == CALL_RULE:
+            body = self.terms.rule_body[call.target]
         else:
-            body = self.semantics.resolve(sem[0], -1 - rule)
+            body = self.semantics.resolve(sem[0], call.target)
             if body == NEEDS_STATE:
-                body = self.semantics.bound_of(-1 - rule)
+                body = self.semantics.bound_of(call.target)
                 if body == NEEDS_STATE:
                     self.draft.reads |= <uint64_t>1 << node.guard
                     return EMPTY
@@ -290,17 +295,18 @@ cdef class Closure:
             body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
         return body
 
-    cdef int32_t state_after_call(self, int32_t call, int32_t sem) except -3:
+    cdef int32_t state_after_call(self, int32_t number, int32_t sem) except -3:
         """Return the semantic state in which the body of a call begins."""
-        cdef int32_t action = self.terms.call_action[call]
+        cdef Call call = self.terms.call_table[number]
+        cdef int32_t action = call.action
         if action >= 0:
             if self.is_walk and self.semantics.is_key(action):
                 return self.semantics.begin_key(sem)
             if self.is_walk and self.semantics.is_callable(action):
                 return self.semantics.begin_unknown(sem, action)
             return self.semantics.begin(sem, action)
-        if action <= ACTION_KEYED:
-            return self.semantics.enter(sem, ACTION_KEYED - action, self.is_walk)
+        if action == ACTION_KEYED:
+            return self.semantics.enter(sem, call.spec, self.is_walk)
         return sem
 
     # -- both passes -------------------------------------------------------------------------------

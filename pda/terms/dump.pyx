@@ -1,7 +1,20 @@
 # distutils: language = c++
-"""Terms as text, for goldens and debugging."""
+"""Terms as text, for goldens and debugging.
 
+    ε  ∅  b'text'  [61-7a]  a b  (a | b)  (a & b)  ¬(a)  (a){2,}    as in regular expressions, over bytes
+    ≫[61]           the next byte must be in the set, or the input ends
+    token0          a special token of a class
+    rule1           a call; rule1⁺ without the empty string
+    resolver0       a call of a dynamic rule
+    close, slot2    a test of an object key
+    action0(rule1), scope(rule1), keys0(rule1)      calls with what happens at their return
+"""
+
+from stackmask.pda.terms.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
 from stackmask.pda.terms.term_table cimport (
+    ANY_BYTE,
+    CALL_RESOLVER,
+    CALL_TEST,
     K_ALT,
     K_AND,
     K_EMPTY,
@@ -13,14 +26,68 @@ from stackmask.pda.terms.term_table cimport (
     K_SEQ,
     K_SET,
     K_TOKEN,
+    NEVER,
+    Call,
     Term,
 )
 
+# tests of object keys, by number; then the slots
+TESTS = ("close", "continue", "undeclared")
+
 
 cdef str dump_term(TermTable table, TermId t):
-    """Return a term as text. Calls are named by number."""
+    """Return a term as text. Each term in it is spelled once; no recursion, as terms may be deep."""
+    cdef dict known = {}
+    cdef list todo = [t], operands, missing
+    while todo:
+        u = todo[len(todo) - 1]
+        operands = operands_of(table, u)
+        missing = [] if u in known else [operand for operand in operands if operand not in known]
+        if missing:
+            todo.extend(missing)
+            continue
+        todo.pop()
+        if u not in known:
+            known[u] = spell(table, u, [known[operand] for operand in operands])
+    return known[t]
+
+
+cdef str dump_rules(TermTable table, object rules):
+    """Return rules as text, one a line: where they may be empty, their height, and their body."""
+    cdef list lines = []
+    cdef int32_t rule, nu
+    for rule in rules:
+        nu = table.rule_nu[rule]
+        empty = ""
+        if nu == ANY_BYTE:
+            empty = ", may be empty"
+        elif nu != NEVER:
+            empty = f", may be empty before {dump_set(table, table.guard_sets[nu])}"
+        body = dump_term(table, table.rule_body[rule])
+        lines.append(f"rule{rule} (height {table.rule_height[rule]}{empty}) = {body}\n")
+    return "".join(lines)
+
+
+cdef list operands_of(TermTable table, TermId t):
+    """Return the terms that a term is made of; of a sequence, all its items."""
     cdef Term u = table.terms[t]
-    kids = [dump_term(table, table.kids[u.a + k]) for k in range(u.b)] if u.kind in (K_ALT, K_AND) else []
+    cdef list items = []
+    if u.kind == K_ALT or u.kind == K_AND:
+        return [table.kids[u.a + k] for k in range(u.b)]
+    if u.kind == K_REP or u.kind == K_NOT:
+        return [u.a]
+    while u.kind == K_SEQ:
+        items.append(u.a)
+        t = u.b
+        u = table.terms[t]
+    if items:
+        items.append(t)
+    return items
+
+
+cdef str spell(TermTable table, TermId t, list operands):
+    """Return a term as text, given that of its operands."""
+    cdef Term u = table.terms[t]
     if u.kind == K_EMPTY:
         return "∅"
     if u.kind == K_EPS:
@@ -30,25 +97,39 @@ cdef str dump_term(TermTable table, TermId t):
     if u.kind == K_SET:
         return dump_set(table, u.a)
     if u.kind == K_LIT:
-        return repr(bytes([table.pool[u.a + i] for i in range(u.b)]))[1:]
+        return repr(bytes([table.pool[u.a + i] for i in range(u.b)]))
     if u.kind == K_SEQ:
-        return f"{dump_term(table, u.a)} {dump_term(table, u.b)}"
+        return " ".join(operands)
     if u.kind == K_ALT:
-        return "(" + " | ".join(kids) + ")"
+        return "(" + " | ".join(operands) + ")"
     if u.kind == K_AND:
-        return "(" + " & ".join(kids) + ")"
+        return "(" + " & ".join(operands) + ")"
     if u.kind == K_NOT:
-        return f"¬({dump_term(table, u.a)})"
+        return f"¬({operands[0]})"
     if u.kind == K_REP:
-        return f"({dump_term(table, u.a)}){{{u.b},{'' if u.c < 0 else u.c}}}"
+        return f"({operands[0]}){{{u.b},{'' if u.c < 0 else u.c}}}"
     if u.kind == K_TOKEN:
         return f"token{u.a}"
-    return f"call{u.a}{'⁺' if u.c else ''}"
+    return dump_call(table.call_table[u.a]) + ("⁺" if u.c else "")
+
+
+cdef str dump_call(Call call):
+    """Return an entry of the call table as text."""
+    if call.kind == CALL_TEST:
+        return TESTS[call.target] if call.target < len(TESTS) else f"slot{call.target - len(TESTS)}"
+    called = f"resolver{call.target}" if call.kind == CALL_RESOLVER else f"rule{call.target}"
+    if call.action == ACTION_NONE:
+        return called
+    if call.action == ACTION_SCOPE:
+        return f"scope({called})"
+    if call.action == ACTION_KEYED:
+        return f"keys{call.spec}({called})"
+    return f"action{call.action}({called})"
 
 
 cdef str dump_set(TermTable table, SetId set_id):
     """Return a byte set as text."""
-    members = [b for b in range(256) if (table.sets[4 * set_id + (b >> 6)] >> (b & 63)) & 1]
+    members = [b for b in range(256) if table.set_has(set_id, b)]
     runs = []
     start = previous = None
     for b in [*members, None]:

@@ -9,6 +9,8 @@ from libc.stdint cimport int32_t, uint64_t
 
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 from stackmask.pda.terms.term_table cimport (
+    CALL_RESOLVER,
+    CALL_TEST,
     EMPTY,
     K_ALT,
     K_AND,
@@ -21,7 +23,7 @@ from stackmask.pda.terms.term_table cimport (
     K_SEQ,
     K_SET,
     K_TOKEN,
-    TEST_RULE,
+    Call,
     Term,
 )
 
@@ -96,6 +98,7 @@ cdef class Endings:
         """Find the same for a term that is no sequence."""
         cdef Term u = table.terms[t]
         cdef Ends part
+        cdef Call call
         cdef int32_t k
         cdef int symbol
         out.consumed = 0
@@ -122,12 +125,13 @@ cdef class Endings:
                 out.consumed |= part.consumed
                 out.silent |= part.silent
         elif u.kind == K_CALL:
-            if table.call_rule[u.a] <= TEST_RULE:
+            call = table.call_table[u.a]
+            if call.kind == CALL_TEST:
                 out.silent = <uint64_t>1 << guard
-            elif table.call_rule[u.a] < 0:
+            elif call.kind == CALL_RESOLVER:
                 out.consumed = 1
             else:
-                self.rule_ends(table, table.call_rule[u.a], guard, out)
+                self.rule_ends(table, call.target, guard, out)
             if u.c:
                 out.silent = 0
         elif u.kind == K_REP:

@@ -36,7 +36,5 @@ cdef enum:
     # what happens when a call returns, where it is not an action of a capture (an ActionId)
     ACTION_NONE = -1            # nothing
     ACTION_SCOPE = -2           # the semantic state of the caller comes back
-    ACTION_KEYED = -3           # likewise, for an object with keys; minus the number of the key spec
+    ACTION_KEYED = -3           # likewise; the call is of an object with keys
     ACTION_BACK = -2147483647   # only the keys of the caller come back; in frames of a search ahead
-    # in place of the rule of a call
-    TEST_RULE = -1073741824     # minus the number of the test: such a call only asks the key state

@@ -11,7 +11,7 @@ from stackmask.pda.terms.first_calls cimport FirstCalls
 from stackmask.pda.terms.ids cimport CallId, GuardId, MapId, RuleId, SetId, TermId
 from stackmask.pda.terms.simplifier cimport Simplifier
 from stackmask.pda.terms.steps cimport Steps
-from stackmask.pda.terms.term_table cimport Ends, TermTable
+from stackmask.pda.terms.term_table cimport Call, Ends, TermTable
 
 
 cdef class TermStore(TermTable):
@@ -24,7 +24,7 @@ cdef class TermStore(TermTable):
     cdef FirstCalls first_calls
 
     cpdef TermId literal(self, bytes data) except -1
-    cpdef CallId add_call(self, int32_t rule, int32_t action) except -1
+    cdef CallId add_call(self, Call call) except -1
     cpdef TermId call(self, CallId call, bint nonempty=*, bint keys=*) except -1
     cpdef RuleId add_rule(self, object nu) except -1
     cpdef int set_rule(self, RuleId rule, TermId body, int32_t height) except -1

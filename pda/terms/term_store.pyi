@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import final
 
 from stackmask.pda.terms.term_table import TermTable
@@ -46,9 +46,6 @@ class TermStore(TermTable):
     def token(self, token_class: int) -> int:
         """Return one special token of the class."""
 
-    def add_call(self, rule: int, action: int) -> int:
-        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule, or a test of a key."""
-
     def call(self, call: int, nonempty: bool = False, keys: bool = False) -> int:
         """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
 
@@ -81,3 +78,6 @@ class TermStore(TermTable):
 
     def dump(self, t: int) -> str:
         """Return the term as text, for goldens and debugging."""
+
+    def dump_rules(self, rules: Iterable[int]) -> str:
+        """Return rules as text, one a line, given their numbers."""

@@ -25,6 +25,7 @@ from libc.stdint cimport uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.terms.term_table cimport (
+    CALL_RULE,
     EMPTY,
     EPS,
     F_CALL,
@@ -35,8 +36,9 @@ from stackmask.pda.terms.term_table cimport (
     K_CALL,
     K_TOKEN,
     NEVER,
+    Call,
 )
-from stackmask.pda.terms.dump cimport dump_term
+from stackmask.pda.terms.dump cimport dump_rules, dump_term
 
 from stackmask.pda.errors import BudgetError
 
@@ -132,18 +134,16 @@ cdef class TermStore(TermTable):
         """Return one special token of the class."""
         return self.intern(K_TOKEN, token_class, 0, 0, NEVER, F_TOKEN | F_LOCAL | F_IMPURE)
 
-    cpdef CallId add_call(self, int32_t rule, int32_t action) except -1:
-        """Enter a call into the call table; ``rule`` < 0 is resolver -1 - rule, or a test of a key."""
-        self.call_rule.push_back(rule)
-        self.call_action.push_back(action)
-        return <int32_t>self.call_rule.size() - 1
+    cdef CallId add_call(self, Call call) except -1:
+        """Enter a call into the call table."""
+        self.call_table.push_back(call)
+        return <int32_t>self.call_table.size() - 1
 
     cpdef TermId call(self, CallId call, bint nonempty=False, bint keys=False) except -1:
         """Return the term that calls; ``nonempty`` leaves out the empty string; ``keys``: it tests keys."""
-        cdef int32_t rule = self.call_rule[call]
         cdef int32_t nu = NEVER
-        if rule >= 0 and not nonempty:
-            nu = self.rule_nu[rule]
+        if self.call_table[call].kind == CALL_RULE and not nonempty:
+            nu = self.rule_nu[self.call_table[call].target]
         return self.intern(
             K_CALL, call, 0, 1 if nonempty else 0, nu, F_CALL | F_IMPURE | (F_KEYS if keys else 0)
         )
@@ -208,3 +208,7 @@ cdef class TermStore(TermTable):
     def dump(self, TermId t):
         """Return the term as text, for goldens and debugging. What it calls is named by number."""
         return dump_term(self, t)
+
+    def dump_rules(self, rules):
+        """Return rules as text, one a line, given their numbers."""
+        return dump_rules(self, rules)

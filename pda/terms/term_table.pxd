@@ -9,11 +9,12 @@ from stackmask.pda.terms.ids cimport (
     ACTION_KEYED,
     ACTION_NONE,
     ACTION_SCOPE,
-    TEST_RULE,
+    ActionId,
     CallId,
     GuardId,
     MapId,
     SetId,
+    SpecId,
     TermId,
 )
 
@@ -66,6 +67,19 @@ cdef struct Term:
     int32_t calls       # its place in `site_lists`, or -1; of `FirstCalls`
 
 
+cdef enum CallKind:
+    CALL_RULE
+    CALL_RESOLVER       # a dynamic rule: the resolver says which term it is
+    CALL_TEST           # reads nothing, and only asks the key state of the object around
+
+
+cdef struct Call:
+    int32_t kind        # of `CallKind`
+    int32_t target      # the rule, resolver or test
+    ActionId action     # what happens at the return: ACTION_NONE, _SCOPE, _KEYED, or that of a capture
+    SpecId spec         # of ACTION_KEYED: what the keys of the object must satisfy; else -1
+
+
 cdef struct CallSite:
     CallId call
     GuardId guard       # what the next byte must satisfy for the call to start
@@ -110,9 +124,7 @@ cdef class TermTable:
     cdef KeyMap meets                   # partition << 32 | partition -> their coarsest common refinement
     cdef Growing[CallSite] sites
     cdef vector[SiteList] site_lists    # 0: no sites
-    # the call table
-    cdef vector[int32_t] call_rule      # call -> rule, -1 - resolver, or TEST_RULE - test
-    cdef vector[int32_t] call_action    # call -> ACTION_NONE, ACTION_SCOPE, ACTION_KEYED - spec, or an action
+    cdef vector[Call] call_table
     cdef vector[TermId] rule_body       # rule -> term
     cdef vector[int32_t] rule_nu        # rule -> nu of its body
     cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position

@@ -10,6 +10,8 @@ from libc.string cimport memchr
 from stackmask.pda.memory.byte_sets cimport count_bits, lowest_bit
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.terms.term_table cimport (
+    CALL_RESOLVER,
+    CALL_TEST,
     EMPTY,
     EPS,
     F_IMPURE,
@@ -20,7 +22,6 @@ from stackmask.pda.terms.term_table cimport (
     K_SEQ,
     K_SET,
     K_TOKEN,
-    TEST_RULE,
     Term,
 )
 from stackmask.pda.terms.term_store cimport TermStore
@@ -107,10 +108,10 @@ cdef class HeadTexts:
                 if self.add_first(v.a, words, left):
                     on = True
             elif v.kind == K_CALL:
-                rule = self.terms.call_rule[v.a]
-                if rule <= TEST_RULE:
+                rule = self.terms.call_table[v.a].target
+                if self.terms.call_table[v.a].kind == CALL_TEST:
                     on = True
-                elif rule < 0:
+                elif self.terms.call_table[v.a].kind == CALL_RESOLVER:
                     return add_all(words)
                 elif self.add_first(self.terms.rule_body[rule], words, left) and v.c == 0:
                     on = True

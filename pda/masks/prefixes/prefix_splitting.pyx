@@ -25,6 +25,8 @@ from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, first_of_word
 from stackmask.pda.terms.term_table cimport (
     ACTION_NONE,
     ANY_BYTE,
+    CALL_RULE,
+    CALL_TEST,
     EMPTY,
     EPS,
     F_IMPURE,
@@ -35,7 +37,6 @@ from stackmask.pda.terms.term_table cimport (
     K_SEQ,
     K_SET,
     NEVER,
-    TEST_RULE,
     Ends,
     Term,
 )
@@ -146,10 +147,10 @@ cdef class Heads(HeadTexts):
         leaf.test = NO_TEST
         if u.kind == K_SEQ and self.terms.terms[u.a].kind == K_CALL:
             # what is asked first is asked when the way on is looked at
-            leaf.test = TEST_RULE - self.terms.call_rule[self.terms.terms[u.a].a]
-            u = self.terms.terms[u.b]
-            if leaf.test < 0:
+            if self.terms.call_table[self.terms.terms[u.a].a].kind != CALL_TEST:
                 return 0
+            leaf.test = self.terms.call_table[self.terms.terms[u.a].a].target
+            u = self.terms.terms[u.b]
         if u.kind != K_SEQ or self.terms.terms[u.a].kind != K_REP or self.terms.terms[u.b].nu != NEVER:
             return 0
         blanks = self.terms.terms[self.terms.terms[u.a].a]
@@ -199,7 +200,7 @@ cdef class Heads(HeadTexts):
             next = u.b if u.kind == K_SEQ else EPS
             v = self.terms.terms[item]
             keyed = (self.terms.terms[next].flags | self.terms.terms[at.after].flags) & F_KEYS
-            if self.path.empty() and v.kind == K_CALL and self.terms.call_rule[v.a] <= TEST_RULE:
+            if self.path.empty() and v.kind == K_CALL and self.terms.call_table[v.a].kind == CALL_TEST:
                 if at.test != EPS:
                     break
                 at.test = item
@@ -210,7 +211,7 @@ cdef class Heads(HeadTexts):
                 at.term = next
                 at.ends = True
                 at.nullable = at.words = False
-                self.path.push_back(self.terms.rule_body[self.terms.call_rule[v.a]])
+                self.path.push_back(self.terms.rule_body[self.terms.call_table[v.a].target])
                 break
             if inside and self.is_loop(v):
                 if self.path.empty():
@@ -302,10 +303,11 @@ cdef class Heads(HeadTexts):
 
     cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1:
         """Tell whether a call is of an undeclared key, in quotes, and something follows it."""
-        cdef int32_t rule = self.terms.call_rule[call.a], action = self.terms.call_action[call.a]
+        cdef int32_t rule = self.terms.call_table[call.a].target
+        cdef int32_t action = self.terms.call_table[call.a].action
         cdef uint64_t words[4]
         cdef Term body
-        if rule < 0 or action < 0 or not self.semantics.is_key(action):
+        if self.terms.call_table[call.a].kind != CALL_RULE or action < 0 or not self.semantics.is_key(action):
             return False
         if self.terms.terms[next].nu >= 0 and self.terms.terms[after].nu >= 0:
             return False
@@ -417,11 +419,11 @@ cdef class Heads(HeadTexts):
         leaf.run = NO_RUN_ITEM
         leaf.test = NO_TEST
         if at.test != EPS:
-            leaf.test = TEST_RULE - self.terms.call_rule[self.terms.terms[at.test].a]
+            leaf.test = self.terms.call_table[self.terms.terms[at.test].a].target
         leaf.action = ACTION_NONE
         leaf.call = at.key
         if at.key != EPS:
-            leaf.action = self.terms.call_action[self.terms.terms[at.key].a]
+            leaf.action = self.terms.call_table[self.terms.terms[at.key].a].action
         leaf.calm = not (self.terms.terms[at.term].flags | self.terms.terms[at.after].flags) & F_IMPURE
         leaf.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
         if at.words:
