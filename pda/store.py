@@ -14,7 +14,7 @@ from stackmask.pda.errors import ResolverError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.pda.lowering.entry import Tables, check_bytes, regular_term
 from stackmask.pda.lowering.rules_to_terms import Lowering
-from stackmask.pda.masks.engine import MaskStore
+from stackmask.pda.masks.engine import MaskEngine
 from stackmask.pda.memory.store_lock import StoreLock
 from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.terms.term_store import TermStore
@@ -91,7 +91,7 @@ class Store:
         keys = KeyStates(self.terms, limits.max_semantic_states)
         self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states)
         space = ConfigSpace(self.terms, self.semantics, True, limits.max_configurations, limits.max_members)
-        self.masks = MaskStore(
+        self.masks = MaskEngine(
             self.terms, self.semantics, space, info.trie, info.size, max_bytes=cache_bytes // 2
         )
         self.terms.time_calls(self.lock, limits.max_seconds)

@@ -3,13 +3,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.pda.masks.engine cimport MaskStore
+from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.masks.assembly.worklist cimport Worklist
 from stackmask.pda.ahead.reachable_states cimport Reachable
 
 
 cdef class Precomputation:
-    cdef MaskStore masks
+    cdef MaskEngine masks
     cdef Reachable found
     cdef int64_t budget
     cdef bint searched                  # the states are known

@@ -1,6 +1,6 @@
 from typing import final
 
-from stackmask.pda.masks.engine import MaskStore
+from stackmask.pda.masks.engine import MaskEngine
 from stackmask.pda.stack.configurations import ConfigSpace
 
 @final
@@ -8,7 +8,7 @@ class Precomputation:
     """Masks made ahead of time, a slice of the work at a time."""
 
     def __new__(
-        cls, masks: MaskStore, start: int, start_state: int, budget: int, family: ConfigSpace | None = None
+        cls, masks: MaskEngine, start: int, start_state: int, budget: int, family: ConfigSpace | None = None
     ) -> Precomputation: ...
     def advance(self, seconds: float) -> bool:
         """Work for some seconds; return whether there is nothing left to do. Hold the lock of the store."""

@@ -39,7 +39,7 @@ cdef class Precomputation:
 
     def __cinit__(
         self,
-        MaskStore masks not None,
+        MaskEngine masks not None,
         int32_t start,
         int32_t start_state,
         int64_t budget,
@@ -109,7 +109,7 @@ cdef class Precomputation:
 
     cdef int64_t spent(self) noexcept:
         """Return what walks have cost, in small ones: one over known stacks may be as dear as hundreds."""
-        cdef MaskStore masks = self.masks
+        cdef MaskEngine masks = self.masks
         cdef uint64_t nodes = masks.walker.visited_nodes - self.nodes_before
         return <int64_t>(
             masks.walker.walks - self.first_walk
@@ -119,11 +119,11 @@ cdef class Precomputation:
 
     cdef bint fits(self) except -1:
         """Tell whether more masks may be made: a full cache would drop them with the next one."""
-        cdef MaskStore masks = self.masks
+        cdef MaskEngine masks = self.masks
         return 4 * (masks.nbytes() + masks.context.space.nbytes()) < 3 * masks.max_bytes
 
     cdef bint make(self, double until) except -1:
-        cdef MaskStore masks = self.masks
+        cdef MaskEngine masks = self.masks
         cdef size_t k = 0
         cdef uint64_t walks = masks.walker.walks
         cdef Member m

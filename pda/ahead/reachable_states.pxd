@@ -33,7 +33,7 @@ cdef class Reachable:
     cdef list heirs                     # frame -> [(frame of a tail call, state whose keys come back, or 0)]
     cdef list todo                      # (frame, edge) that its heirs are to get
     cdef int32_t begun                  # frames whose callers were entered there
-    cdef int32_t joined                 # ... and whose edges are in the family
+    cdef int32_t lists                 # ... and whose edges are in the family
 
     cdef bint search(self, int steps) except -1
     cdef int add(self, int32_t state, int32_t frame, int32_t sem) except -1

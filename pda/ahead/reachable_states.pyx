@@ -76,7 +76,7 @@ cdef class Reachable:
         self.todo = []
         self.unknown = self.cut = False
         self.work = self.edges = 0
-        self.begun = self.joined = 0
+        self.begun = self.lists = 0
         self.add(start, BOTTOM, start_state)
 
     def __dealloc__(self):
@@ -156,21 +156,21 @@ cdef class Reachable:
     cdef int call(self, Member m, CallSite site) except -1:
         """Enter what a member calls, or pass a test of the keys."""
         cdef Call call = self.terms.call_table[site.call]
-        cdef int32_t action = call.action, body, frame, rest = site.rest, sem = m.sem
+        cdef int32_t action = call.action, body, frame, continuation = site.continuation, sem = m.sem
         cdef bint keys_forbid = self.family.frames[m.frame].keys_forbid
         cdef bint action_forbids = self.family.frames[m.frame].action_forbids
         if call.kind == CALL_TEST:
             sem = self.semantics.test(sem, call.target)
             if site.guard != ANY_BYTE:
-                rest = self.terms.mk_seq(self.terms.mk_guard(site.guard), rest)
-            if sem >= 0 and rest != EMPTY:
-                self.add(rest, m.frame, sem)
+                continuation = self.terms.mk_seq(self.terms.mk_guard(site.guard), continuation)
+            if sem >= 0 and continuation != EMPTY:
+                self.add(continuation, m.frame, sem)
             return 0
-        if self.terms.terms[rest].flags & F_KEYS and self.family.returns_alive(m, site) != 1:
+        if self.terms.terms[continuation].flags & F_KEYS and self.family.returns_alive(m, site) != 1:
             return 0
         if call.kind == CALL_RESOLVER:
             self.unknown = True
-            return self.add(rest, m.frame, m.sem)
+            return self.add(continuation, m.frame, m.sem)
         body = self.terms.rule_body[call.target]
         if site.guard != ANY_BYTE:
             body = self.terms.mk_seq(self.terms.mk_guard(site.guard), body)
@@ -189,10 +189,10 @@ cdef class Reachable:
             # what asks for no keys is entered once for all of them, and they come back with the return
             sem = self.semantics.with_keys(sem, KEYS_NONE)
             action = ACTION_BACK
-        if not self.semantics.keys.always_lives(rest):
+        if not self.semantics.keys.always_lives(continuation):
             keys_forbid = True
         frame = self.activation(body, sem, keys_forbid, action_forbids)
-        caller = (rest, self.place_of(m.frame, m.sem), action, rest == EPS and call.action == ACTION_NONE)
+        caller = (continuation, self.place_of(m.frame, m.sem), action, continuation == EPS and call.action == ACTION_NONE)
         if caller not in self.callers[frame]:
             self.callers[frame].add(caller)
             for left in list(self.exits[frame]):
@@ -210,12 +210,12 @@ cdef class Reachable:
         return 0
 
     cdef int go_back(self, tuple caller, tuple left) except -1:
-        cdef int32_t rest = caller[0], place = caller[1], action = caller[2]
+        cdef int32_t continuation = caller[0], place = caller[1], action = caller[2]
         cdef int32_t guard = left[0], sem = left[1], keys
         self.work += 1
         if guard != ANY_BYTE:
-            rest = self.terms.mk_seq(self.terms.mk_guard(guard), rest)
-            if rest == EMPTY:
+            continuation = self.terms.mk_seq(self.terms.mk_guard(guard), continuation)
+            if continuation == EMPTY:
                 return 0
         if action <= ACTION_SCOPE:
             sem = self.place_sem[place]
@@ -224,7 +224,7 @@ cdef class Reachable:
             if keys == NOT_NOW:
                 return 0
             sem = self.semantics.with_keys(sem, keys)
-        return self.add(rest, self.place_frame[place], sem)
+        return self.add(continuation, self.place_frame[place], sem)
 
     cdef bint join(self, int64_t until) except -1:
         """Give the frames their edges: where nothing follows a call, those of the caller's frame.
@@ -233,19 +233,19 @@ cdef class Reachable:
         """
         cdef Edge edge
         cdef vector[Edge] edges
-        cdef int32_t rest, place, action, frame
+        cdef int32_t continuation, place, action, frame
         while self.begun < <int32_t>len(self.callers) and self.work < until:
             frame = self.begun
             self.begun += 1
             self.work += 1 + len(self.callers[frame])
             if not frame:
                 self.pass_on(frame, (BOTTOM_REST, -1, ACTION_NONE, 0))
-            for rest, place, action, is_tail in self.callers[frame]:
+            for continuation, place, action, is_tail in self.callers[frame]:
                 saved = self.place_sem[place] if action <= ACTION_SCOPE else 0
                 if is_tail:
                     self.heirs[self.place_frame[place]].append((frame, saved))
                 else:
-                    self.pass_on(frame, (rest, self.place_frame[place], action, saved))
+                    self.pass_on(frame, (continuation, self.place_frame[place], action, saved))
         if self.begun < <int32_t>len(self.callers):
             return False
         while self.todo and self.work < until:
@@ -258,17 +258,17 @@ cdef class Reachable:
                     self.pass_on(heir, passed)
         if self.todo:
             return False
-        while self.joined < <int32_t>len(self.own) and self.work < until:
-            frame = self.joined
-            self.joined += 1
+        while self.lists < <int32_t>len(self.own) and self.work < until:
+            frame = self.lists
+            self.lists += 1
             self.work += 1 + len(self.own[frame])
             if not frame:
                 continue
             edges.clear()
-            for edge.rest, edge.parent, edge.action, edge.saved in self.own[frame]:
+            for edge.continuation, edge.parent, edge.action, edge.saved in self.own[frame]:
                 edges.push_back(edge)
             self.family.graph.set_summary_edges(frame, edges)
-        return self.joined == <int32_t>len(self.own)
+        return self.lists == <int32_t>len(self.own)
 
     cdef int pass_on(self, int32_t frame, tuple edge) except -1:
         """Give a frame an edge; if it is new, those who inherit from the frame get it too."""

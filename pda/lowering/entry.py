@@ -90,7 +90,7 @@ def literal_set(terms: TermStore, words: list[bytes]) -> int:
 def check_bytes(bodies: Mapping[str, ir.Expr], single_bytes: int) -> None:
     """Refuse a vocabulary that lacks a token for a byte that the expressions need.
 
-    ``single_bytes`` is the mask of bytes that are a token by themselves. Without such a token a text can
+    ``single_bytes`` is the mask of bytes that are a token by themselves. ByteFilter such a token a text can
     begin that no token may continue: a dead end. Bytes that only `&`, `!` or `!>>` rule out count as needed.
     """
     if single_bytes == ALL_BYTES:

@@ -21,8 +21,8 @@ cdef class TermMaker:
     cdef TermId term(self, Expression expr) except -1
     cdef TermId make(self, Expression expr) except -1
     cdef TermId regular(self, Expression expr) except -1
-    cdef TermId before(self, Expression expr, TermId rest) except -1
-    cdef TermId joined(self, TermId made, TermId rest) except -1
+    cdef TermId before(self, Expression expr, TermId continuation) except -1
+    cdef TermId joined(self, TermId made, TermId continuation) except -1
     cdef TermId choice(self, tuple items) except -1
     cdef TermId reference(self, object name, int32_t action, bint nonempty) except -1
     cdef SpecId spec_number(self, object spec) except -1

@@ -6,7 +6,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.masks.part cimport MaskContext
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.vocabulary.suffix_tries cimport Forest
+from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
 from stackmask.pda.memory.hash_tables cimport IdTable
 
 cdef enum:
@@ -33,7 +33,7 @@ cdef struct Mask:
     int32_t key_first       # where an undeclared key begins: key_starts[key_first:][:key_count], places
     int32_t key_count
     int32_t reads_tokens    # the semantic state decides on special tokens too
-    int32_t joint           # the walk to repeat with the frame known, in place of groups; or -1
+    int32_t repeat           # the walk to repeat with the frame known, in place of groups; or -1
     int32_t sparse_row      # the number of a row with the sparse tokens, or NO_ROW
     int32_t entered         # how many sparse tokens were entered one by one so far: see `MaskCache.row_for`
 
@@ -67,7 +67,7 @@ cdef inline Mask nothing() noexcept:
     cdef Mask mask
     memset(&mask, 0, sizeof(Mask))
     mask.dense = -1
-    mask.joint = -1
+    mask.repeat = -1
     mask.sparse_row = NO_ROW
     return mask
 
@@ -81,7 +81,7 @@ cdef inline bint leads_nowhere(const Mask& mask) noexcept:
         and not mask.reader_count
         and not mask.key_count
         and not mask.reads_tokens
-        and mask.joint < 0
+        and mask.repeat < 0
     )
 
 
@@ -95,7 +95,7 @@ ctypedef void* voidp
 
 cdef class MaskArena:
     cdef MaskContext context
-    cdef Forest forest
+    cdef SuffixTries forest
     cdef int32_t width                      # words of 32 bits in a mask
     cdef Growing[Mask] masks
     cdef vector[uint32_t*] rows             # dense masks, joined masks and filters

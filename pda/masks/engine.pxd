@@ -25,7 +25,7 @@ from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
 
-cdef class MaskStore:
+cdef class MaskEngine:
     cdef MaskContext context
     cdef TermStore terms
     cdef Semantics semantics

@@ -7,7 +7,7 @@ from stackmask.pda.terms.term_store import TermStore
 from stackmask.pda.vocabulary.token_trie import Trie
 
 @final
-class MaskStore:
+class MaskEngine:
     """The masks of the grammars of one store over one vocabulary, made when they are first needed."""
 
     def __init__(

@@ -36,7 +36,7 @@ cdef enum:
 
 
 @cython.final
-cdef class MaskStore:
+cdef class MaskEngine:
     """The masks of the grammars of one store over one vocabulary. Owns the parts that make them."""
 
     def __cinit__(
@@ -128,7 +128,7 @@ cdef class MaskStore:
             if code != NOT_A_CODE:
                 run = self.context.runs.run_of(code, 0)
                 self.slices.slice(run, -1)
-                self.partition.unsettled_place(run)
+                self.partition.other_tokens_place(run)
                 self.context.runs.sort_tokens(run)
                 self.context.runs.remainders_of(run, self.context.key_text.quote)
 
@@ -161,18 +161,18 @@ cdef class MaskStore:
         if is_whole(mask):
             self.hits += 1
             return self.write_mask(mask, words)
-        self.cache.operands_of(mask.index, self.assembler.parts_found)
-        self.cache.join_list(mask.index, self.assembler.parts_found, words, &mask, &likely_base)
+        self.cache.operands_of(mask.index, self.assembler.operands)
+        self.cache.join_list(mask.index, self.assembler.operands, words, &mask, &likely_base)
         remember(&family.configs[config], mask, self.epoch)
         return 0
 
     cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1:
         """Write the union of the operands; tokens that an action may forbid are left to trials."""
-        if self.trials.simulate_all:
+        if self.trials.tries_everything:
             copy_words(words, NULL, self.width)
             return 0
-        self.cache.join(self.assembler.parts_found, words, made, likely_base)
-        if self.assembler.parts_unsure.size():
+        self.cache.join(self.assembler.operands, words, made, likely_base)
+        if self.assembler.unsure_operands.size():
             self.places.try_unsure(words)
         if self.keys_used.any_doubtful():
             self.keys_used.recheck(words)
@@ -181,12 +181,12 @@ cdef class MaskStore:
     cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
         """Or the tokens that only the real configuration can confirm."""
         self.simulations += 1
-        if self.trials.simulate_tokens or self.trials.simulate_all:
-            self.trials.simulate_special(family, config, words)
-        if self.trials.simulate_all:
-            self.trials.simulate_below(family, config, 0, words)
+        if self.trials.tries_special_tokens or self.trials.tries_everything:
+            self.trials.try_special_tokens(family, config, words)
+        if self.trials.tries_everything:
+            self.trials.try_below(family, config, 0, words)
         else:
-            self.places.settle(family, config, words)
+            self.places.try_places(family, config, words)
             self.trials.try_tokens(family, config, words)
         return 0
 
@@ -195,8 +195,8 @@ cdef class MaskStore:
     cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept:
         """Return what is remembered of the mask of a configuration, stop tokens aside."""
         cdef MaskRef mask = mask_of(family.configs[config], self.epoch)
-        if mask.kind == MASK_OPERANDS and self.cache.joined[mask.index].mask.kind != MASK_NONE:
-            mask = self.cache.joined[mask.index].mask
+        if mask.kind == MASK_OPERANDS and self.cache.lists[mask.index].mask.kind != MASK_NONE:
+            mask = self.cache.lists[mask.index].mask
         if is_whole(mask):
             self.fills += 1
             self.hits += 1
@@ -233,7 +233,7 @@ cdef class MaskStore:
 
         Rows of sparse masks are not in it: one comes for thousands of tokens, and lists with it.
         """
-        return self.walker.walks + self.cache.joins + self.cache.joined.size() // FEW_LISTS
+        return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
     cdef int weigh(self) except -1:
         """Drop all masks if they take more than their budget. No ids of them may be held across this."""
@@ -274,17 +274,17 @@ cdef class MaskStore:
         return {
             "masks": self.arena.masks.size(),
             "walks": self.walker.walks,
-            "word_walks": self.literals.word_walks,
+            "word_walks": self.literals.spelled_masks,
             "visited_nodes": self.walker.visited_nodes,
             "fills": self.fills,
             "hits": self.hits,
             "joined_masks": self.cache.joins,
-            "repeated_walks": self.known.joint_index.count,
+            "repeated_walks": self.known.repeat_index.count,
             "shortened_walks": self.local.shortened,
             "subtrees_taken": self.walker.taken,
             "simulations": self.simulations,
             "tried_tokens": self.trials.tried,
-            "settled_places": self.places.settled,
+            "settled_places": self.places.allowed_runs,
             "most_visits": self.assembler.most_visits,
             "mask_bytes": self.nbytes(),
             "walk_bytes": self.context.space.nbytes(),
@@ -295,5 +295,5 @@ cdef class MaskStore:
     def nbytes_held(self):
         """Return about how many bytes stay when masks are dropped: what is known of terms."""
         return (
-            self.assembler.heads.nbytes() + self.literals.words.nbytes() + self.partition.nbytes_of_terms()
+            self.assembler.prefixes.nbytes() + self.literals.words.nbytes() + self.partition.nbytes_of_terms()
         )

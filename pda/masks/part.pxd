@@ -8,7 +8,7 @@ from stackmask.pda.masks.layers cimport Layers
 from stackmask.pda.masks.runs.run_tables cimport Runs
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_store cimport TermStore
-from stackmask.pda.vocabulary.suffix_tries cimport Forest
+from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
 
@@ -23,7 +23,7 @@ cdef class MaskContext:
     cdef KeyText key_text               # how keys of objects are written
     # made anew by `renew`
     cdef ConfigSpace space              # configurations of walks
-    cdef Forest forest                  # tries of what tokens leave over
+    cdef SuffixTries forest                  # tries of what tokens leave over
     cdef Runs runs
 
     cdef int renew(self) except -1
@@ -35,7 +35,7 @@ cdef class MaskPart:
     cdef Semantics semantics
     cdef ConfigSpace space
     cdef Trie trie
-    cdef Forest forest
+    cdef SuffixTries forest
     cdef Runs runs
     cdef int32_t width
     cdef Layers layers

@@ -34,7 +34,7 @@ cdef class MaskContext:
         self.key_text.escape = c"\\"
         self.key_text.least = 0x20
         self.space = space
-        self.forest = Forest(trie)
+        self.forest = SuffixTries(trie)
         self.runs = Runs(terms, self.forest)
 
     def add_token_class(self, tokens):
@@ -50,7 +50,7 @@ cdef class MaskContext:
         self.space = ConfigSpace(
             self.terms, self.semantics, True, old.max_configurations, old.max_members
         )
-        self.forest = Forest(self.trie)
+        self.forest = SuffixTries(self.trie)
         self.runs = Runs(self.terms, self.forest)
         return 0
 

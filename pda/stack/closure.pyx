@@ -71,17 +71,17 @@ cdef class Closure:
         In a walk, what follows an action that must know more, or returns unsure, is left out; ``reads``
         says under which guards it would go on.
         """
-        cdef int32_t e, rest, sem, first = self.graph.frames[m.frame].first
+        cdef int32_t e, continuation, sem, first = self.graph.frames[m.frame].first
         cdef Edge edge
         for e in range(first, first + self.graph.frames[m.frame].count):
             edge = self.graph.edges[e]
-            if edge.rest == BOTTOM_REST:
+            if edge.continuation == BOTTOM_REST:
                 self.return_to_bottom(m, guard)
                 continue
-            rest = edge.rest
+            continuation = edge.continuation
             if guard != ANY_BYTE:
-                rest = self.terms.mk_seq(self.terms.mk_guard(guard), rest)
-                if rest == EMPTY:
+                continuation = self.terms.mk_seq(self.terms.mk_guard(guard), continuation)
+                if continuation == EMPTY:
                     continue
             sem = m.sem
             if edge.action >= 0:
@@ -96,9 +96,9 @@ cdef class Closure:
                     self.draft.reads |= <uint64_t>1 << guard
                     continue
                 sem = self.semantics.with_root(sem, edge.saved)
-            if self.terms.guard_sets.size() > 1 and not self.graph.member_ends(rest, edge.parent):
+            if self.terms.guard_sets.size() > 1 and not self.graph.member_ends(continuation, edge.parent):
                 continue
-            self.draft.add_member(rest, edge.parent, sem)
+            self.draft.add_member(continuation, edge.parent, sem)
         return 0
 
     cdef int return_to_bottom(self, Member m, int32_t guard) except -3:
@@ -137,7 +137,7 @@ cdef class Closure:
                     if self.pass_test(m, site, call.target) == NEEDS_STATE:
                         return NEEDS_STATE
                     continue
-                if self.terms.terms[site.rest].flags & F_KEYS:
+                if self.terms.terms[site.continuation].flags & F_KEYS:
                     alive = self.returns_alive(m, site)
                     if alive == NEEDS_STATE:
                         return NEEDS_STATE
@@ -160,8 +160,8 @@ cdef class Closure:
         cdef int32_t e, n = self.node_of(site, m.sem)
         cdef uint64_t key
         edge.action = self.terms.call_table[site.call].action
-        edge.rest = site.rest
-        if edge.action != ACTION_NONE or edge.rest != EPS:
+        edge.continuation = site.continuation
+        if edge.action != ACTION_NONE or edge.continuation != EPS:
             edge.parent = m.frame
             edge.saved = self.semantics.root(m.sem) if edge.action <= ACTION_SCOPE else 0
             return self.add_link(n, edge)
@@ -213,9 +213,9 @@ cdef class Closure:
             return NEEDS_STATE
         if m.sem == FORBIDDEN:
             return 0
-        m.state = site.rest
+        m.state = site.continuation
         if site.guard != ANY_BYTE:
-            m.state = self.terms.mk_seq(self.terms.mk_guard(site.guard), site.rest)
+            m.state = self.terms.mk_seq(self.terms.mk_guard(site.guard), site.continuation)
         if m.state == EMPTY:
             return 0
         if self.terms.guard_sets.size() > 1 and not self.graph.member_ends(m.state, m.frame):
@@ -234,7 +234,7 @@ cdef class Closure:
         if call.kind == CALL_RULE and call.action != ACTION_KEYED:
             if self.terms.terms[self.terms.rule_body[call.target]].flags & F_KEYS:
                 return 1
-        return self.semantics.lives(m.sem, site.rest)
+        return self.semantics.lives(m.sem, site.continuation)
 
     cdef int open_calls(self) except -3:
         """Build the frames of the collected calls, callers first, and add the bodies of the rules.

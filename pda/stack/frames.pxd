@@ -13,7 +13,7 @@ cdef enum:
 
 
 cdef struct Edge:
-    int32_t rest        # the local state after the return
+    int32_t continuation        # the local state after the return
     int32_t parent      # the frame after the return
     int32_t action      # what happens at the return: ACTION_NONE, _SCOPE, _KEYED, or that of a capture
     int32_t saved       # the semantic state that a scope or an object restores

@@ -27,8 +27,8 @@ from stackmask.pda.memory.hash_tables cimport (
 
 
 cdef bint edge_less(const Edge& x, const Edge& y) noexcept nogil:
-    if x.rest != y.rest:
-        return x.rest < y.rest
+    if x.continuation != y.continuation:
+        return x.continuation < y.continuation
     if x.parent != y.parent:
         return x.parent < y.parent
     if x.action != y.action:
@@ -55,7 +55,7 @@ cdef class FrameGraph:
         self.is_summary = is_summary
         ids_init(&self.frame_index)
         map_init(&self.exits_index)
-        edge.rest = BOTTOM_REST
+        edge.continuation = BOTTOM_REST
         edge.parent = -1
         edge.action = ACTION_NONE
         edge.saved = 0
@@ -85,7 +85,7 @@ cdef class FrameGraph:
         n = items.size()
         for i in range(n):
             e = items[i]
-            h = mix(mix(h, <uint32_t>e.rest), <uint32_t>e.parent)
+            h = mix(mix(h, <uint32_t>e.continuation), <uint32_t>e.parent)
             h = mix(mix(h, <uint32_t>e.action), <uint32_t>e.saved)
         cdef Probe probe = ids_probe(&self.frame_index, h)
         id = ids_next(&self.frame_index, &probe)
@@ -111,7 +111,7 @@ cdef class FrameGraph:
             self.edges.push_back(e)
             if e.action >= 0 and self.semantics.may_forbid(e.action):
                 frame.action_forbids = True
-            if e.rest >= 0 and not self.semantics.keys.always_lives(e.rest):
+            if e.continuation >= 0 and not self.semantics.keys.always_lives(e.continuation):
                 frame.keys_forbid = True
             if e.parent >= 0:
                 frame.keys_forbid |= self.frames[e.parent].keys_forbid
@@ -167,10 +167,10 @@ cdef class FrameGraph:
             bits = 0
             ready = True
             for e in range(self.frames[f].first, self.frames[f].first + self.frames[f].count):
-                if self.edges[e].rest == BOTTOM_REST:
+                if self.edges[e].continuation == BOTTOM_REST:
                     bits |= <uint64_t>1 << g if self.is_walk else 1
                     continue
-                self.terms.ends(self.edges[e].rest, g, &out)
+                self.terms.ends(self.edges[e].continuation, g, &out)
                 pending = out.consumed | out.silent
                 for h in range(64):
                     if not (pending >> h) & 1:

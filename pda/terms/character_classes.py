@@ -67,15 +67,17 @@ def _join(sequences: list[ByteRanges]) -> Tree:
     for sequence in sequences:
         groups.setdefault(sequence[0], []).append(sequence[1:])
     for (low, high), rests in groups.items():
-        rest = _join(rests) if rests[0] else ()
-        leads[rest] = leads.get(rest, 0) | ((1 << (high + 1)) - (1 << low))
-    return tuple((mask, rest) for rest, mask in leads.items())
+        continuation = _join(rests) if rests[0] else ()
+        leads[continuation] = leads.get(continuation, 0) | ((1 << (high + 1)) - (1 << low))
+    return tuple((mask, continuation) for continuation, mask in leads.items())
 
 
 def _term(terms: TermStore, tree: Tree) -> int:
     return terms.alternatives(
         [
-            terms.sequence([terms.byte_set(mask), _term(terms, rest) if rest else terms.sequence([])])
-            for mask, rest in tree
+            terms.sequence(
+                [terms.byte_set(mask), _term(terms, continuation) if continuation else terms.sequence([])]
+            )
+            for mask, continuation in tree
         ]
     )

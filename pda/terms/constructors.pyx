@@ -325,7 +325,7 @@ cdef class Constructors:
     cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1:
         """Join repetitions of one item before one tail: x{1,3} y | x{2,5} y becomes x{1,5} y.
 
-        Without this the derivatives of counted repetitions of ambiguous items grow with every step.
+        ByteFilter this the derivatives of counted repetitions of ambiguous items grow with every step.
         """
         cdef size_t i, j
         cdef Term t

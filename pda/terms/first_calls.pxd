@@ -10,5 +10,5 @@ cdef class FirstCalls:
 
     cdef int find_sites(self, TermTable table, TermId t) except -1
     cdef int collect_sites(
-        self, TermTable table, TermId t, GuardId guard, TermId rest, vector[CallSite]& out
+        self, TermTable table, TermId t, GuardId guard, TermId continuation, vector[CallSite]& out
     ) except -1

@@ -50,7 +50,7 @@ cdef class FirstCalls:
         return 0
 
     cdef int collect_sites(
-        self, TermTable table, TermId t, GuardId guard, TermId rest, vector[CallSite]& out
+        self, TermTable table, TermId t, GuardId guard, TermId continuation, vector[CallSite]& out
     ) except -1:
         """Append the calls in first position of a term, with the guard before and what follows each."""
         cdef Term u
@@ -60,7 +60,7 @@ cdef class FirstCalls:
         while table.terms[t].kind == K_SEQ:
             u = table.terms[t]
             if table.terms[u.a].flags & F_CALL:
-                self.collect_sites(table, u.a, guard, self.make.mk_seq(table, u.b, rest), out)
+                self.collect_sites(table, u.a, guard, self.make.mk_seq(table, u.b, continuation), out)
             nu = table.terms[u.a].nu
             if nu < 0:
                 return 0
@@ -70,22 +70,22 @@ cdef class FirstCalls:
         if not u.flags & F_CALL:
             return 0
         if u.kind == K_CALL:
-            if rest != EMPTY:
+            if continuation != EMPTY:
                 site.call = u.a
                 site.guard = guard
-                site.rest = rest
+                site.continuation = continuation
                 out.push_back(site)
         elif u.kind == K_ALT:
             for k in range(u.b):
-                self.collect_sites(table, table.kids[u.a + k], guard, rest, out)
+                self.collect_sites(table, table.kids[u.a + k], guard, continuation, out)
         elif u.kind == K_REP:
             high = u.c if u.c < 0 else u.c - 1
             tail = self.make.mk_rep(table, u.a, u.b - 1 if u.b > 0 else 0, high)
-            self.collect_sites(table, u.a, guard, self.make.mk_seq(table, tail, rest), out)
+            self.collect_sites(table, u.a, guard, self.make.mk_seq(table, tail, continuation), out)
             nu = table.terms[u.a].nu
             if nu > 0 and u.b > 1:
                 # earlier iterations may be empty, under their guard
                 tail = self.make.mk_rep(table, u.a, 0, high)
                 guard = table.guard_and(guard, nu)
-                self.collect_sites(table, u.a, guard, self.make.mk_seq(table, tail, rest), out)
+                self.collect_sites(table, u.a, guard, self.make.mk_seq(table, tail, continuation), out)
         return 0

@@ -83,7 +83,7 @@ cdef struct Call:
 cdef struct CallSite:
     CallId call
     GuardId guard       # what the next byte must satisfy for the call to start
-    TermId rest         # the local state after the call returns
+    TermId continuation         # the local state after the call returns
 
 
 cdef struct SiteList:

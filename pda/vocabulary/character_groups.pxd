@@ -22,7 +22,7 @@ cdef inline bint may_be(Sorted kinds, uint64_t group) noexcept:
     return not group & kinds.outside and (group & kinds.opens or not group & ~kinds.begins)
 
 
-cdef class Kinds:
+cdef class CharacterGroups:
     cdef TokenBytes texts
     # the tokens of group g, all of the same kinds: tokens[first[g]:first[g + 1]], by ascending `characters`
     cdef vector[uint64_t] kinds_of          # group -> kinds, as bits

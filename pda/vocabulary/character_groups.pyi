@@ -1,5 +1,5 @@
 from typing import final
 
 @final
-class Kinds:
+class CharacterGroups:
     """The tokens of one vocabulary, grouped by the kinds of characters in them; for Cython."""

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Kinds: the tokens of a vocabulary, grouped by the kinds of characters that they are made of.
+"""CharacterGroups: the tokens of a vocabulary, grouped by the kinds of characters that they are made of.
 
 Which tokens are runs of X (``runs``) is a question about characters, and a vocabulary has few sets of kinds
 of characters: some hundreds, of 128,000 tokens. So the tokens of a new class are put together from whole
@@ -75,7 +75,7 @@ name_kinds()
 
 
 @cython.final
-cdef class Kinds:
+cdef class CharacterGroups:
     """The tokens of one vocabulary by their kinds; immutable once they are found."""
 
     def __cinit__(self, TokenBytes texts not None):

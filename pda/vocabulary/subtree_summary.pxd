@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 from libcpp.vector cimport vector
 
 
-cdef struct Below:
+cdef struct SubtreeSummary:
     # what is below a node where whole characters end, and only whole characters follow, the last perhaps cut
     uint64_t ascii[2]       # the ASCII characters
     uint64_t leads          # the bytes from 0xC0, which longer characters begin with
@@ -18,7 +18,7 @@ cdef int look_below(
     const int32_t* end,
     const int32_t* token_first,
     const uint8_t* byte,
-    vector[int32_t]& below_of,
-    vector[Below]& below,
+    vector[int32_t]& summary_of,
+    vector[SubtreeSummary]& below,
     vector[uint16_t]& characters,
 ) except -1 nogil

@@ -19,28 +19,28 @@ cdef int look_below(
     const int32_t* end,
     const int32_t* token_first,
     const uint8_t* byte,
-    vector[int32_t]& below_of,
-    vector[Below]& below,
+    vector[int32_t]& summary_of,
+    vector[SubtreeSummary]& below,
     vector[uint16_t]& characters,
 ) except -1 nogil:
     """Find out what is below the nodes of a trie. Cost: a few nanoseconds a node.
 
-    ``below_of``: node -> number in ``below``, or -1. ``characters``: of the tokens, in the order of the trie;
+    ``summary_of``: node -> number in ``below``, or -1. ``characters``: of the tokens, in the order of the trie;
     a part of one counts.
     """
-    cdef vector[Below] found
+    cdef vector[SubtreeSummary] found
     cdef vector[int8_t] state
     cdef vector[int8_t] broken      # a byte that no text in UTF-8 goes on with
-    cdef Below nothing
+    cdef SubtreeSummary nothing
     cdef int32_t i, t, above, needed
-    cdef Below* at
+    cdef SubtreeSummary* at
     nothing.ascii[0] = nothing.ascii[1] = nothing.leads = 0
     nothing.characters = nothing.height = nothing.nested = 0
     found.resize(nodes, nothing)
     state.resize(nodes, 0)
     broken.resize(nodes, 0)
     characters.resize(token_first[nodes])
-    below_of.resize(nodes, -1)
+    summary_of.resize(nodes, -1)
     for i in range(1, nodes):
         above = parent[i]
         state[i] = -1
@@ -70,7 +70,7 @@ cdef int look_below(
         if found[i].height >= MANY_CHARACTERS:
             continue
         if end[i] - i >= WORTH_A_LOOK and not broken[i] and state[i] == 0:
-            below_of[i] = <int32_t>below.size()
+            summary_of[i] = <int32_t>below.size()
             found[i].height -= found[i].characters
             below.push_back(found[i])
             found[i].height += found[i].characters

@@ -22,7 +22,7 @@ cdef enum:
     IN_FOREST = 1       # a node of the forest, not of the vocabulary
     INCLUSIVE = 2       # the node's own byte is part of the remainder; else only what is below it
 
-cdef class Forest:
+cdef class SuffixTries:
     cdef Trie trie
     cdef Growing[uint8_t] byte
     cdef Growing[int32_t] depth

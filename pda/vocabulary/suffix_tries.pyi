@@ -1,5 +1,5 @@
 from typing import final
 
 @final
-class Forest:
+class SuffixTries:
     """Tries of merged remainders of one vocabulary; for Cython."""

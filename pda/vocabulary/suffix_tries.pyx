@@ -15,7 +15,7 @@ from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_nex
 
 
 @cython.final
-cdef class Forest:
+cdef class SuffixTries:
     """Tries of merged remainders of one vocabulary. Append-only.
 
     Each merged trie has a root of its own, and equal ones are one.

@@ -2,8 +2,8 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 from libcpp.vector cimport vector
 
-from stackmask.pda.vocabulary.subtree_summary cimport Below
-from stackmask.pda.vocabulary.character_groups cimport Kinds
+from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 
@@ -23,11 +23,11 @@ cdef class Trie:
     cdef vector[int32_t] kid_first
     cdef vector[int32_t] kid_node
     cdef vector[uint8_t] kid_byte
-    # what the texts below a node are made of: below[below_of[n]]; -1 where that is not kept
-    cdef vector[int32_t] below_of
-    cdef vector[Below] below
+    # what the texts below a node are made of: below[summary_of[n]]; -1 where that is not kept
+    cdef vector[int32_t] summary_of
+    cdef vector[SubtreeSummary] below
     cdef vector[uint16_t] characters    # of the tokens, in their order here; a part of one counts
-    cdef Kinds kinds                    # the tokens by the kinds of their characters
+    cdef CharacterGroups kinds                    # the tokens by the kinds of their characters
     cdef readonly int32_t nodes
     cdef readonly int32_t token_count
     cdef readonly int32_t max_depth

@@ -9,7 +9,7 @@ from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
 from stackmask.pda.vocabulary.subtree_summary cimport look_below
-from stackmask.pda.vocabulary.character_groups cimport Kinds
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.token_bytes cimport block_owner, block_view
 
 from stackmask.pda.errors import VocabularyError
@@ -138,11 +138,11 @@ cdef class Trie:
                 self.end,
                 self.token_first,
                 self.byte,
-                self.below_of,
+                self.summary_of,
                 self.below,
                 self.characters,
             )
-        self.kinds = Kinds(texts)
+        self.kinds = CharacterGroups(texts)
         with nogil:
             self.kinds.find(self.nodes, self.depth, self.token_first, self.tokens, self.byte, self.max_depth)
 

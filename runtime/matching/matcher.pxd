@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.forced.forced_text cimport ForcedRuns
 from stackmask.pda.memory.store_lock cimport StoreLock
-from stackmask.pda.masks.engine cimport MaskStore
+from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
@@ -20,7 +20,7 @@ cdef class Matcher(JumpCalls):
     cdef bint terminated
     cdef bint has_classes               # there are special tokens that the grammar names
     cdef int32_t size                   # width of the logits
-    cdef MaskStore masks
+    cdef MaskEngine masks
     cdef object refused                 # the last refusal: (configuration, bytes accepted, token or text)
     cdef TokenHistory tokens            # what each accept call took
     cdef vector[int32_t] stops          # the stop tokens

@@ -2,13 +2,13 @@
 from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.engine cimport MaskStore
+from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.masks.mask_ref cimport MaskBits
 from stackmask.pda.stack.configurations cimport ConfigSpace
 
 
 cdef object name_rows(
-    MaskStore store,
+    MaskEngine store,
     ConfigSpace family,
     int32_t config,
     const vector[int32_t]& stops,
@@ -21,7 +21,7 @@ cdef bint find_flips(
 
 
 cdef inline int fill_with_stops(
-    MaskStore store, ConfigSpace family, int32_t config, const vector[int32_t]& stops, uint32_t* words
+    MaskEngine store, ConfigSpace family, int32_t config, const vector[int32_t]& stops, uint32_t* words
 ) except -3:
     # write the mask of a configuration, and the stop tokens where the text may end
     cdef size_t i

@@ -43,7 +43,7 @@ class MaskRows:
 
 
 cdef object name_rows(
-    MaskStore store,
+    MaskEngine store,
     ConfigSpace family,
     int32_t config,
     const vector[int32_t]& stops,
@@ -79,7 +79,7 @@ cdef object name_rows(
 
 
 cdef object name_one(
-    MaskStore store,
+    MaskEngine store,
     ConfigSpace family,
     int32_t config,
     MaskRef mask,
@@ -98,7 +98,7 @@ cdef object name_one(
 
 
 cdef object name_union(
-    MaskStore store, MaskRef mask, vector[uint32_t]& exact, Py_ssize_t max_rows, Py_ssize_t max_tokens
+    MaskEngine store, MaskRef mask, vector[uint32_t]& exact, Py_ssize_t max_rows, Py_ssize_t max_tokens
 ):
     """Return a mask as the largest rows among its operands. ``exact``: its words, stop tokens included."""
     cdef int32_t width = store.width, count, k

@@ -5,7 +5,7 @@ from libc.stdint cimport int32_t, int64_t, uintptr_t
 from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.engine cimport MaskStore
+from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.masks.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef
 from stackmask.runtime.matching.matcher cimport Matcher
 from stackmask.runtime.matching.row_references cimport find_flips
@@ -13,7 +13,7 @@ from stackmask.runtime.matching.row_references cimport find_flips
 
 def copy_row(Matcher matcher not None, epoch, row, target):
     """Copy a row of the matcher's store to the address ``target``; False if its epoch is over."""
-    cdef MaskStore store = matcher.masks
+    cdef MaskEngine store = matcher.masks
     cdef uintptr_t address = target
     cdef int32_t number = row
     cdef bint done = False, found
@@ -30,7 +30,7 @@ def copy_row(Matcher matcher not None, epoch, row, target):
 
 cdef object find_slot(Matcher matcher, dict slots, Py_ssize_t max_tokens, vector[int32_t]& flips):
     """Return the row of the table that a matcher's mask is, but for ``flips``; None if there is none."""
-    cdef MaskStore store = matcher.masks
+    cdef MaskEngine store = matcher.masks
     cdef int32_t config = matcher.history.back()
     cdef MaskBits bits
     cdef MaskRef mask = store.reference(matcher.family, config)

@@ -14,18 +14,18 @@ from stackmask.pda.masks.assembly.undeclared_keys cimport WHOLE, UndeclaredKeys
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.stack.frames cimport Edge
-from stackmask.pda.masks.prefixes.prefix_splitting cimport Heads, Leaf
+from stackmask.pda.masks.prefixes.prefix_splitting cimport PrefixSplitter, Alternative
 from stackmask.pda.masks.assembly.worklist cimport Visit, Worklist
 
 
-cdef struct Part:
+cdef struct Operand:
     # one thing to "or" into the result: what a mask allows whatever the stack is, or pending tokens
     int32_t mask            # NO_TOKENS if it is pending tokens
     int32_t pending         # number of pending tokens, or NO_PENDING
     int32_t filter          # of these, the tokens count that pass
 
 
-cdef inline bint same_operand(const Part* a, const Part* b) noexcept:
+cdef inline bint same_operand(const Operand* a, const Operand* b) noexcept:
     return a.mask == b.mask and a.pending == b.pending and a.filter == b.filter
 
 
@@ -41,9 +41,9 @@ cdef class MaskAssembler(MaskPart):
     # scratch of one fill
     cdef Worklist work                      # masks that are still to be looked at
     cdef bint sure                          # no action can forbid the end of a capture that is open
-    cdef vector[Part] parts_unsure          # what only the real configuration can confirm
-    cdef vector[Part] parts_found
-    cdef Heads heads
+    cdef vector[Operand] unsure_operands          # what only the real configuration can confirm
+    cdef vector[Operand] operands
+    cdef PrefixSplitter prefixes
     cdef readonly uint64_t most_visits
 
     cdef Worklist use(self, Worklist work)
@@ -55,7 +55,7 @@ cdef class MaskAssembler(MaskPart):
         self,
         int32_t mask,
         int32_t frame,
-        int32_t rest,
+        int32_t continuation,
         int32_t filter,
         int32_t keys,
         bint unsure=*,
@@ -64,25 +64,25 @@ cdef class MaskAssembler(MaskPart):
     ) except -3
     cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept
     cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept
-    cdef int32_t visit_heads(
+    cdef int32_t visit_prefixes(
         self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
     ) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
-    cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3
+    cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3
     cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) except -1
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1
-    cdef bint visit_blanks(
-        self, ConfigSpace family, Leaf leaf, int32_t group, int32_t frame, Visit at
+    cdef bint visit_whitespace(
+        self, ConfigSpace family, Alternative alternative, int32_t group, int32_t frame, Visit at
     ) except -1
-    cdef int use_part(self, int32_t mask, int32_t filter, bint unsure) except -1
-    cdef int walk_on(
+    cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1
+    cdef int visit_unsplit(
         self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
     ) except -3
-    cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1
-    cdef bint any_exit(self, ConfigSpace family, Visit at, uint64_t ends) except -1
+    cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1
+    cdef bint is_alive(self, ConfigSpace family, Visit at, uint64_t ends) except -1
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3
-    cdef int go_on(self, int32_t mask, int32_t frame, Visit at) except -3
-    cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3
+    cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3
+    cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3
     cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3
     cdef int collect(self, ConfigSpace family, int32_t config) except -3
     cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3

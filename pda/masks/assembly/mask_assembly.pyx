@@ -13,7 +13,7 @@ from stackmask.pda.masks.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.frames cimport BOTTOM_REST, Edge
-from stackmask.pda.masks.prefixes.prefix_splitting cimport NO_RUN_ITEM, NO_TEST, Cut, Heads, Leaf
+from stackmask.pda.masks.prefixes.prefix_splitting cimport NO_WHITESPACE, NO_TEST, Cut, PrefixSplitter, Alternative
 from stackmask.pda.terms.term_table cimport (
     ACTION_NONE,
     ACTION_SCOPE,
@@ -38,7 +38,7 @@ from stackmask.pda.masks.arena cimport (
 )
 from stackmask.pda.terms.ids cimport ACTION_BACK
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
-from stackmask.pda.masks.walk.known_stack_walks cimport NOT_JOINT
+from stackmask.pda.masks.walk.known_stack_walks cimport NOT_REPEATED
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
 from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 
@@ -63,7 +63,7 @@ cdef class MaskAssembler(MaskPart):
         self.known = known
         self.trials = trials
         self.keys_used = keys_used
-        self.heads = Heads(self.terms, self.semantics, self.trie, literals.words)
+        self.prefixes = PrefixSplitter(self.terms, self.semantics, self.trie, literals.words)
         self.most_visits = 0
         self.work = Worklist()
 
@@ -82,29 +82,29 @@ cdef class MaskAssembler(MaskPart):
         """Forget what was found to be tried. ``sure``: no capture is open that an action may forbid."""
         self.trials.begin()
         self.keys_used.begin()
-        self.parts_unsure.clear()
+        self.unsure_operands.clear()
         self.sure = self.sure or sure
         return 0
 
     cdef int forget_operands(self) noexcept:
-        self.parts_found.clear()
+        self.operands.clear()
         return 0
 
     cdef bint depends_on_text(self) noexcept:
         """Tell whether something was found that only a real configuration can decide."""
         return (
-            not self.trials.to_simulate.empty() or not self.parts_unsure.empty() or self.trials.simulate_all
+            not self.trials.places_to_try.empty() or not self.unsure_operands.empty() or self.trials.tries_everything
         )
 
     cdef int64_t operand_count(self) noexcept:
         """Return how many masks the last fill looked at, and how many operands it found."""
-        return <int64_t>(self.work.visits.size() + self.parts_found.size())
+        return <int64_t>(self.work.visits.size() + self.operands.size())
 
     cdef int visit(
         self,
         int32_t mask,
         int32_t frame,
-        int32_t rest,
+        int32_t continuation,
         int32_t filter,
         int32_t keys,
         bint unsure=False,
@@ -121,7 +121,7 @@ cdef class MaskAssembler(MaskPart):
             return 0
         v.mask = mask
         v.frame = frame
-        v.rest = rest
+        v.continuation = continuation
         v.filter = filter
         v.keys = keys
         v.unsure = unsure
@@ -130,10 +130,10 @@ cdef class MaskAssembler(MaskPart):
         if leads_nowhere(self.arena.masks[mask]):
             if self.work.visits.size() < FEW_VISITS:
                 # of many, all count as visits: too many end in a run of the real configuration
-                return self.use_part(mask, filter, unsure)
+                return self.add_operand(mask, filter, unsure)
             # what is below does not matter
             v.frame = v.keys = 0
-            v.rest = EPS
+            v.continuation = EPS
             v.action = ACTION_NONE
             v.origin = -1
         return self.work.add(v)
@@ -152,31 +152,31 @@ cdef class MaskAssembler(MaskPart):
             return family.frames[frame].action_forbids
         for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
             edge = family.edges[e]
-            if edge.rest == BOTTOM_REST:
+            if edge.continuation == BOTTOM_REST:
                 continue
             if edge.action >= 0 and self.semantics.may_forbid(edge.action):
                 return True
-            if self.terms.terms[edge.rest].nu < 0 and self.terms.terms[edge.rest].flags & F_LOCAL:
+            if self.terms.terms[edge.continuation].nu < 0 and self.terms.terms[edge.continuation].flags & F_LOCAL:
                 continue
             if self.may_forbid(family, edge.parent, returns - 1):
                 return True
         return False
 
     cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept:
-        return 1 if at.rest != EPS else family.frames[at.frame].count
+        return 1 if at.continuation != EPS else family.frames[at.frame].count
 
     cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept:
         """Return one of the edges that a visit returns along: a rest stands for a frame with one."""
         cdef Edge edge
-        if at.rest == EPS:
+        if at.continuation == EPS:
             return family.edges[family.frames[at.frame].first + number]
-        edge.rest = at.rest
+        edge.continuation = at.continuation
         edge.parent = at.frame
         edge.action = at.action
         edge.saved = 0
         return edge
 
-    cdef int32_t visit_heads(
+    cdef int32_t visit_prefixes(
         self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
     ) except -3:
         """Visit the masks of the heads of a state over a frame, and return what is left of it besides.
@@ -186,7 +186,7 @@ cdef class MaskAssembler(MaskPart):
         """
         cdef int32_t number
         cdef Cut cut
-        cdef Leaf leaf
+        cdef Alternative alternative
         cdef Visit on = at
         cdef int32_t i, found, sem
         cdef bint strict
@@ -197,69 +197,69 @@ cdef class MaskAssembler(MaskPart):
         ):
             # ... or what its keys are is not known
             return state
-        number = self.heads.cut(state)
-        cut = self.heads.cuts[number]
+        number = self.prefixes.cut(state)
+        cut = self.prefixes.cuts[number]
         if not cut.count:
             return state
         if group != WHOLE and cut.count > 1:
             first = self.arena.first_of_group(group)
         for i in range(cut.first, cut.first + cut.count):
-            leaf = self.heads.leaves[i]
+            alternative = self.prefixes.alternatives[i]
             if first != NULL:
-                if leaf.words:
-                    if not share_byte(first, self.literals.words.words[leaf.head].begins):
+                if alternative.words:
+                    if not share_byte(first, self.literals.words.words[alternative.head].begins):
                         continue
-                elif leaf.action != ACTION_NONE and not (first[quote >> 6] >> (quote & 63)) & 1:
+                elif alternative.action != ACTION_NONE and not (first[quote >> 6] >> (quote & 63)) & 1:
                     continue
             on.keys = at.keys
-            if leaf.test != NO_TEST:
-                if not self.semantics.keys.holds(at.keys, leaf.test):
+            if alternative.test != NO_TEST:
+                if not self.semantics.keys.holds(at.keys, alternative.test):
                     continue
-                if leaf.test >= TEST_SLOT:
-                    on.keys = self.semantics.keys.take(at.keys, leaf.test - TEST_SLOT)
-            if leaf.live != EPS and not self.semantics.keys.lives(on.keys, leaf.needs):
+                if alternative.test >= TEST_SLOT:
+                    on.keys = self.semantics.keys.take(at.keys, alternative.test - TEST_SLOT)
+            if alternative.live != EPS and not self.semantics.keys.lives(on.keys, alternative.needs):
                 continue
-            if not leaf.calm and not self.is_way_on(family, i, frame):
+            if not alternative.unconditional and not self.can_continue(family, i, frame):
                 continue
-            if leaf.run != NO_RUN_ITEM:
-                return cut.other if self.visit_blanks(family, leaf, group, frame, on) else state
-            if leaf.action != ACTION_NONE:
+            if alternative.run != NO_WHITESPACE:
+                return cut.other if self.visit_whitespace(family, alternative, group, frame, on) else state
+            if alternative.action != ACTION_NONE:
                 sem = self.semantics.symbol_after_key(on.keys)
                 if sem == NEEDS_STATE:
                     # a second one: walks tell where the keys decide
-                    self.walk_on(family, group, self.heads.key_of(i), SEM_SYMBOL, frame, on)
+                    self.visit_unsplit(family, group, self.prefixes.key_of(i), SEM_SYMBOL, frame, on)
                     continue
                 if sem == FORBIDDEN:
                     continue
-                if leaf.live != EPS and not self.semantics.keys.lives(
-                    self.semantics.keys_at(sem), leaf.needs
+                if alternative.live != EPS and not self.semantics.keys.lives(
+                    self.semantics.keys_at(sem), alternative.needs
                 ):
                     continue
-            strict = leaf.nullable and self.is_strict(family, frame)
+            strict = alternative.nullable and self.is_strict(family, frame)
             if group == WHOLE:
-                found = self.local.root(leaf.head, strict, leaf.words)
+                found = self.local.root(alternative.head, strict, alternative.words)
             else:
-                found = self.local.child(group, leaf.head, SEM_SYMBOL, strict, leaf.words)
+                found = self.local.child(group, alternative.head, SEM_SYMBOL, strict, alternative.words)
             if found == NO_TOKENS:
                 continue
-            if not leaf.words and not self.local.is_worth(found):
+            if not alternative.words and not self.local.is_worth_splitting(found):
                 # from now on it is left uncut
-                self.heads.leave_whole(number)
+                self.prefixes.leave_whole(number)
                 return state
-            if leaf.action != ACTION_NONE and self.semantics.keys.states[on.keys].texts > 0:
+            if alternative.action != ACTION_NONE and self.semantics.keys.states[on.keys].texts > 0:
                 self.keys_used.doubt_keys(group, on.keys)
             if leads_nowhere(self.arena.masks[found]):
-                self.use_part(found, on.filter, on.unsure)
+                self.add_operand(found, on.filter, on.unsure)
             else:
                 self.visit(
-                    found, frame, self.heads.rest_of(i), on.filter, on.keys, on.unsure, on.origin, leaf.action
+                    found, frame, self.prefixes.continuation_of(i), on.filter, on.keys, on.unsure, on.origin, alternative.action
                 )
         return cut.other
 
-    cdef int use_part(self, int32_t mask, int32_t filter, bint unsure) except -1:
+    cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1:
         """Use the tokens of a mask that are allowed whatever is below, unless it is among the last parts."""
-        cdef vector[Part]* parts = &self.parts_unsure if unsure else &self.parts_found
-        cdef Part part
+        cdef vector[Operand]* parts = &self.unsure_operands if unsure else &self.operands
+        cdef Operand part
         cdef size_t i, n = parts.size()
         part.mask = mask
         part.pending = NO_PENDING
@@ -270,8 +270,8 @@ cdef class MaskAssembler(MaskPart):
         parts.push_back(part)
         return 0
 
-    cdef bint visit_blanks(
-        self, ConfigSpace family, Leaf leaf, int32_t group, int32_t frame, Visit at
+    cdef bint visit_whitespace(
+        self, ConfigSpace family, Alternative alternative, int32_t group, int32_t frame, Visit at
     ) except -1:
         """Visit what a state of blanks, which may be none, and a rest allows.
 
@@ -279,57 +279,57 @@ cdef class MaskAssembler(MaskPart):
         have asked; return whether there are such runs. In remainders blanks are walked, once for all rests.
         """
         cdef int32_t run, tail, found, code
-        cdef Term blanks = self.terms.terms[leaf.head]
+        cdef Term blanks = self.terms.terms[alternative.head]
         cdef vector[int32_t] nowhere
         cdef Edge edge
         if group != WHOLE:
-            code = self.heads.cut(leaf.rest)
-            if self.heads.cuts[code].count > FEW_WAYS and not self.terms.terms[leaf.rest].flags & F_KEYS:
+            code = self.prefixes.cut(alternative.continuation)
+            if self.prefixes.cuts[code].count > FEW_WAYS and not self.terms.terms[alternative.continuation].flags & F_KEYS:
                 # as one they are walked faster
                 return False
-            found = self.local.child(group, leaf.head, SEM_SYMBOL, False)
-            if not self.local.is_worth(found):
+            found = self.local.child(group, alternative.head, SEM_SYMBOL, False)
+            if not self.local.is_worth_splitting(found):
                 return False
-            self.visit(found, frame, leaf.rest, at.filter, at.keys, at.unsure, at.origin)
+            self.visit(found, frame, alternative.continuation, at.filter, at.keys, at.unsure, at.origin)
             return True
-        code = self.runs.code_of(leaf.run)
+        code = self.runs.code_of(alternative.run)
         if code == NOT_A_CODE or not self.runs.is_made(code):
             return False
         run = self.runs.run_of(code, 0)
         found = self.slices.slice(run, blanks.c)
         if found != NO_TOKENS:
-            self.use_part(found, at.filter, at.unsure)
+            self.add_operand(found, at.filter, at.unsure)
         tail = self.splitter.tail_of(run, -1)
         if blanks.b <= self.slices.tails[tail].most_before:
             at.filter = self.slices.filter_both(at.filter, self.slices.filter_of(tail, blanks.b, blanks.c))
-            edge.rest = leaf.rest
+            edge.continuation = alternative.continuation
             edge.parent = frame
             edge.action = ACTION_NONE
             edge.saved = 0
             self.enter(family, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
         return True
 
-    cdef bint is_way_on(self, ConfigSpace family, int32_t leaf, int32_t frame) except -1:
+    cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1:
         """Tell whether what follows a head can reach the end of the text, as restrictions are below a frame.
 
         Other ways on of the state may be all that keeps it alive.
         """
-        if self.heads.is_calm(leaf):
+        if self.prefixes.is_unconditional(alternative):
             return True
-        return family.member_ends(self.heads.rest_of(leaf), frame) != 0
+        return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0
 
-    cdef bint any_exit(self, ConfigSpace family, Visit at, uint64_t ends) except -1:
+    cdef bint is_alive(self, ConfigSpace family, Visit at, uint64_t ends) except -1:
         """Tell whether what a visit returns to is alive under one of the guards."""
-        cdef Ends behind
+        cdef Ends after_run
         cdef uint64_t pending = 0
         cdef int32_t g
         if ends & 1:
             return True
-        if at.rest != EPS:
+        if at.continuation != EPS:
             for g in range(64):
                 if (ends >> g) & 1:
-                    self.terms.ends(at.rest, g, &behind)
-                    pending |= behind.consumed | behind.silent
+                    self.terms.ends(at.continuation, g, &after_run)
+                    pending |= after_run.consumed | after_run.silent
             ends = pending
             if ends & 1:
                 return True
@@ -345,28 +345,28 @@ cdef class MaskAssembler(MaskPart):
         cdef Visit back
         cdef Edge edge
         cdef Include piece
-        cdef Part part
+        cdef Operand part
         cdef vector[vector[uint8_t]] texts
         part.filter = at.filter
-        cdef vector[Part]* found = &self.parts_unsure if at.unsure else &self.parts_found
+        cdef vector[Operand]* found = &self.unsure_operands if at.unsure else &self.operands
         if mask.dense >= 0 or mask.sparse_count:
             part.mask = at.mask
             part.pending = NO_PENDING
             found.push_back(part)
         for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
-            if self.any_exit(family, at, self.arena.pendings[i].ends):
+            if self.is_alive(family, at, self.arena.pendings[i].ends):
                 part.mask = NO_TOKENS
                 part.pending = i
                 found.push_back(part)
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
-            self.trials.simulate_place(self.arena.readers[i])
+            self.trials.note_place(self.arena.readers[i])
         if mask.reads_tokens:
-            self.trials.simulate_tokens = True
+            self.trials.tries_special_tokens = True
         for i in range(mask.include_first, mask.include_first + mask.include_count):
             piece = self.arena.includes[i]
-            if self.any_exit(family, at, piece.ends):
+            if self.is_alive(family, at, piece.ends):
                 j = self.slices.filter_both(at.filter, piece.filter)
-                self.visit(piece.mask, at.frame, at.rest, j, at.keys, at.unsure, at.origin, at.action)
+                self.visit(piece.mask, at.frame, at.continuation, j, at.keys, at.unsure, at.origin, at.action)
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.arena.mask_groups[i]
             origin = at.origin
@@ -374,7 +374,7 @@ cdef class MaskAssembler(MaskPart):
                 origin = k
             for e in range(self.count_edges(family, at)):
                 edge = self.edge_of(family, at, e)
-                if edge.rest == BOTTOM_REST:
+                if edge.continuation == BOTTOM_REST:
                     continue
                 back = at
                 back.origin = origin
@@ -382,42 +382,42 @@ cdef class MaskAssembler(MaskPart):
                     not self.sure and edge.action >= 0 and self.semantics.may_forbid(edge.action)
                 )
                 self.enter(family, k, edge, back)
-        if mask.joint >= 0:
-            self.repeat(family, at, mask.joint)
+        if mask.repeat >= 0:
+            self.repeat(family, at, mask.repeat)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
             self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), texts)
             for i in range(mask.key_first, mask.key_first + mask.key_count):
                 self.keys_used.doubt(self.arena.key_starts[i], texts)
         return 0
 
-    cdef int repeat(self, ConfigSpace family, Visit at, int32_t joint) except -3:
+    cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3:
         """Visit, for every edge, the mask of a walk that knows where it returns to."""
         cdef Edge edge
         cdef int32_t e, j, keys = at.keys
         for e in range(self.count_edges(family, at)):
             edge = self.edge_of(family, at, e)
-            if edge.rest == BOTTOM_REST:
+            if edge.continuation == BOTTOM_REST:
                 continue
             if edge.action == ACTION_BACK:
                 at.keys = self.semantics.keys_at(edge.saved)
                 edge.action = ACTION_NONE
             else:
                 at.keys = keys
-            j = NOT_JOINT
+            j = NOT_REPEATED
             if edge.action == ACTION_NONE and (
-                at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.rest].flags & F_KEYS
+                at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.continuation].flags & F_KEYS
             ):
-                j = self.known.joint_mask(joint, edge.rest, self.is_strict(family, edge.parent))
-            if j == NOT_JOINT and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
+                j = self.known.with_return_state(repeat, edge.continuation, self.is_strict(family, edge.parent))
+            if j == NOT_REPEATED and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
                 # merged after all: where captures keep texts, running all tokens would cost more
-                j = self.known.grouped_mask(joint, self.is_strict(family, at.frame))
-                self.visit(j, at.frame, at.rest, at.filter, at.keys, at.unsure, at.origin, at.action)
+                j = self.known.with_groups(repeat, self.is_strict(family, at.frame))
+                self.visit(j, at.frame, at.continuation, at.filter, at.keys, at.unsure, at.origin, at.action)
                 if family.is_summary:
                     # other edges are of other frames
                     continue
                 return 0
-            if j == NOT_JOINT or (at.keys > KEYS_UNKNOWN and self.local.asks(j)):
-                self.trials.simulate_all = True
+            if j == NOT_REPEATED or (at.keys > KEYS_UNKNOWN and self.local.asks_state(j)):
+                self.trials.tries_everything = True
                 if family.is_summary:
                     continue
                 return 0
@@ -426,7 +426,7 @@ cdef class MaskAssembler(MaskPart):
 
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3:
         """Visit what a group leaves over when it returns along an edge. ``at``: filter, keys and the like."""
-        cdef int32_t sem = self.arena.groups[group].sem, state = edge.rest, found
+        cdef int32_t sem = self.arena.groups[group].sem, state = edge.continuation, found
         cdef int32_t left, known = self.semantics.keys_at(sem)
         cdef bint strict = self.is_strict(family, edge.parent)
         cdef Visit on
@@ -440,7 +440,7 @@ cdef class MaskAssembler(MaskPart):
             if self.semantics.is_key(edge.action):
                 sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
                 if sem < 0:
-                    self.trials.simulate_all = True
+                    self.trials.tries_everything = True
                     return 0
                 known = self.semantics.keys_at(sem)
                 if (
@@ -450,27 +450,27 @@ cdef class MaskAssembler(MaskPart):
                     # of one more key walks know nothing, so that none need be doubted behind this one
                     on = at
                     on.keys = known
-                    left = self.visit_heads(family, state, group, edge.parent, on)
+                    left = self.visit_prefixes(family, state, group, edge.parent, on)
                     if left == EMPTY:
                         return 0
                     if left != state:
                         at.keys = known
                         state = left
                 found = self.local.child(group, state, sem, strict)
-                return self.go_on(found, edge.parent, at)
+                return self.visit_after_return(found, edge.parent, at)
             sem = SEM_SYMBOL
             if known != KEYS_UNKNOWN:
                 sem = self.semantics.with_keys(SEM_SYMBOL, known)
         if known != KEYS_UNKNOWN:
             found = self.local.child(group, state, sem, strict)
-            return self.go_on(found, edge.parent, at)
+            return self.visit_after_return(found, edge.parent, at)
         if sem == SEM_SYMBOL and not (at.unsure and at.origin >= 0):
-            state = self.visit_heads(family, state, group, edge.parent, at)
+            state = self.visit_prefixes(family, state, group, edge.parent, at)
             if state == EMPTY:
                 return 0
-        return self.walk_on(family, group, state, sem, edge.parent, at)
+        return self.visit_unsplit(family, group, state, sem, edge.parent, at)
 
-    cdef int walk_on(
+    cdef int visit_unsplit(
         self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
     ) except -3:
         """Visit what a state, as it is, allows of what a group leaves over."""
@@ -478,40 +478,40 @@ cdef class MaskAssembler(MaskPart):
         cdef bint strict = self.is_strict(family, frame)
         if group == WHOLE:
             return self.visit(
-                self.root_of(state, at.keys, strict), frame, EPS, at.filter, at.keys, at.unsure, at.origin
+                self.mask_of_state(state, at.keys, strict), frame, EPS, at.filter, at.keys, at.unsure, at.origin
             )
         if at.keys <= KEYS_UNKNOWN or not self.terms.terms[state].flags & F_KEYS:
             found = self.local.child(group, state, sem, strict)
-        if at.keys > KEYS_UNKNOWN and (self.terms.terms[state].flags & F_KEYS or self.local.asks(found)):
+        if at.keys > KEYS_UNKNOWN and (self.terms.terms[state].flags & F_KEYS or self.local.asks_state(found)):
             # the keys decide: ask again with what walks may know of them
             sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
             found = self.local.child(group, state, sem, strict)
-        return self.go_on(found, frame, at)
+        return self.visit_after_return(found, frame, at)
 
-    cdef int go_on(self, int32_t mask, int32_t frame, Visit at) except -3:
+    cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3:
         """Visit a mask behind a return. Where the state decides below few places, these are settled instead.
 
         What is known of the state there tells more than running tokens one by one.
         """
         cdef Group g
         cdef int32_t i
-        if at.origin < 0 or mask == NO_TOKENS or not (at.unsure or self.local.asks(mask)):
+        if at.origin < 0 or mask == NO_TOKENS or not (at.unsure or self.local.asks_state(mask)):
             return self.visit(mask, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
         g = self.arena.groups[at.origin]
         for i in range(g.place_first, g.place_first + g.place_count):
-            self.trials.to_simulate.push_back(self.arena.places[i])
+            self.trials.places_to_try.push_back(self.arena.places[i])
         return 0
 
-    cdef int32_t root_of(self, int32_t state, int32_t keys, bint strict) except -3:
+    cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3:
         """Return the mask of a local state; the keys of the object are part of it where they decide."""
         cdef int32_t found
         if keys <= KEYS_UNKNOWN:
             return self.local.root(state, strict)
         if not self.terms.terms[state].flags & F_KEYS:
             found = self.local.root(state, strict)
-            if not self.local.asks(found):
+            if not self.local.asks_state(found):
                 return found
-        return self.local.keyed_root(state, self.semantics.symbol_with(keys), strict)
+        return self.local.of_keyed_state(state, self.semantics.symbol_with(keys), strict)
 
     cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3:
         """Visit the masks of a member: of its heads, where it is cut. ``keys``: of the object around."""
@@ -520,9 +520,9 @@ cdef class MaskAssembler(MaskPart):
         at.unsure = False
         at.origin = -1
         at.keys = keys
-        m.state = self.visit_heads(family, m.state, WHOLE, m.frame, at)
+        m.state = self.visit_prefixes(family, m.state, WHOLE, m.frame, at)
         if m.state != EMPTY:
-            at.mask = self.root_of(m.state, keys, self.is_strict(family, m.frame))
+            at.mask = self.mask_of_state(m.state, keys, self.is_strict(family, m.frame))
             self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
         return 0
 
@@ -542,9 +542,9 @@ cdef class MaskAssembler(MaskPart):
         cdef vector[vector[uint8_t]] texts
         cdef size_t most = MANY_VISITS
         self.work.clear()
-        self.parts_found.clear()
-        self.parts_unsure.clear()
-        self.trials.simulate_all = False
+        self.operands.clear()
+        self.unsure_operands.clear()
+        self.trials.tries_everything = False
         self.sure = True
         if family.configs[config].capturing:
             for i in range(first, first + family.configs[config].count):
@@ -556,7 +556,7 @@ cdef class MaskAssembler(MaskPart):
                 most = MANY_KEYED
             if above:
                 strict = self.is_strict(family, m.frame)
-                self.visit(self.local.root_below(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
+                self.visit(self.local.of_state_below(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
             else:
                 self.visit_member(family, m, keys)
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
@@ -566,7 +566,7 @@ cdef class MaskAssembler(MaskPart):
                 if where == UNOPENED_KEYS:
                     node = self.keys_used.opening()
                 if where == NEEDS_STATE:
-                    self.trials.simulate_all = True
+                    self.trials.tries_everything = True
                 elif where != NO_KEYS and node >= 0:
                     self.keys_used.doubt(node << 2, texts)
         roots = self.work.visits.size()
@@ -576,7 +576,7 @@ cdef class MaskAssembler(MaskPart):
             if k >= roots and self.work.visits.size() > most:
                 # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
                 # exponentially; configurations join the paths, so this stays polynomial
-                self.trials.simulate_all = True
+                self.trials.tries_everything = True
                 break
         if k > self.most_visits:
             self.most_visits = k

@@ -6,12 +6,12 @@ from stackmask.pda.masks.part cimport MaskPart
 from stackmask.pda.masks.arena cimport MaskArena
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.masks.assembly.mask_assembly cimport Part
+from stackmask.pda.masks.assembly.mask_assembly cimport Operand
 from stackmask.pda.masks.mask_ref cimport MASK_PATCHED, MaskBits, MaskRef, Patch
 from stackmask.pda.memory.hash_tables cimport IdTable
 
-cdef struct Joined:
-    int32_t first       # joined_parts[first:first + count]
+cdef struct OperandList:
+    int32_t first       # list_operands[first:first + count]
     int32_t count
     MaskRef mask        # MASK_NONE until it is remembered
     int32_t spent       # what putting it together has cost so far, in rows
@@ -26,9 +26,9 @@ cdef struct Patched:
 cdef class MaskCache(MaskPart):
     cdef MaskArena arena
     cdef Slices slices
-    cdef Growing[Part] joined_parts
-    cdef Growing[Joined] joined             # lists of parts, interned
-    cdef IdTable joined_index
+    cdef Growing[Operand] list_operands
+    cdef Growing[OperandList] lists             # lists of parts, interned
+    cdef IdTable list_index
     cdef Growing[Patch] patches
     cdef Growing[Patched] patched
     cdef IdTable patched_index
@@ -37,24 +37,24 @@ cdef class MaskCache(MaskPart):
     cdef vector[Patch] changes
     cdef readonly uint64_t joins            # lists of parts, and configurations, that got a mask id
 
-    cdef int apply(self, const Part& part, uint32_t* words) noexcept
-    cdef int apply_row(self, const Part& part, int32_t row, uint32_t* words) noexcept
+    cdef int apply(self, const Operand& part, uint32_t* words) noexcept
+    cdef int apply_row(self, const Operand& part, int32_t row, uint32_t* words) noexcept
     cdef int32_t row_for(self, int32_t mask) except? -3
     cdef int join(
-        self, vector[Part]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+        self, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
     ) except -1
     cdef int join_list(
-        self, int32_t number, vector[Part]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+        self, int32_t number, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
     ) except -1
-    cdef int operands_of(self, int32_t number, vector[Part]& operands) except -1
-    cdef int32_t list_of(self, vector[Part]& operands) except -1
+    cdef int operands_of(self, int32_t number, vector[Operand]& operands) except -1
+    cdef int32_t list_of(self, vector[Operand]& operands) except -1
     cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1
     cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1
     cdef int32_t intern_row(self, const uint32_t* words) except -1
     cdef int32_t intern_patched(self, int32_t base) except -1
     cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1
 
-    cdef inline MaskBits bits(self, MaskRef mask) noexcept nogil:
+    cdef inline MaskBits bits(self, MaskRef mask) noexcept:
         # where a mask of kind MASK_ROW or MASK_PATCHED lies
         cdef MaskBits bits
         cdef Patched patched

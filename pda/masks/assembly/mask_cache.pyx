@@ -63,37 +63,37 @@ cdef class MaskCache(MaskPart):
     ):
         self.arena = arena
         self.slices = slices
-        ids_init(&self.joined_index)
+        ids_init(&self.list_index)
         ids_init(&self.patched_index)
         ids_init(&self.row_index)
         self.joins = 0
 
     def __dealloc__(self):
-        ids_free(&self.joined_index)
+        ids_free(&self.list_index)
         ids_free(&self.patched_index)
         ids_free(&self.row_index)
 
     cdef int drop(self) except -1:
         """Forget all whole masks, as the rows are dropped."""
-        self.joined.clear()
-        self.joined_parts.clear()
+        self.lists.clear()
+        self.list_operands.clear()
         self.patches.clear()
         self.patched.clear()
-        ids_clear(&self.joined_index)
+        ids_clear(&self.list_index)
         ids_clear(&self.patched_index)
         ids_clear(&self.row_index)
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = sizeof(Part) * self.joined_parts.size() + sizeof(Joined) * self.joined.size()
+        cdef size_t held = sizeof(Operand) * self.list_operands.size() + sizeof(OperandList) * self.lists.size()
         held += sizeof(Patch) * self.patches.size() + sizeof(Patched) * self.patched.size()
-        held += ids_nbytes(&self.joined_index)
+        held += ids_nbytes(&self.list_index)
         held += ids_nbytes(&self.patched_index)
         held += ids_nbytes(&self.row_index)
         return held
 
-    cdef int apply(self, const Part& part, uint32_t* words) noexcept:
+    cdef int apply(self, const Operand& part, uint32_t* words) noexcept:
         """Or one operand into the words."""
         cdef Filter passing = self.slices.filters[part.filter]
         cdef int32_t i, n
@@ -107,7 +107,7 @@ cdef class MaskCache(MaskPart):
                 words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
         return 0
 
-    cdef int apply_row(self, const Part& part, int32_t row, uint32_t* words) noexcept:
+    cdef int apply_row(self, const Operand& part, int32_t row, uint32_t* words) noexcept:
         """Or the tokens of an operand that are in a row, or all if it is NO_ROW, into the words."""
         cdef int32_t n, first, count
         cdef const int32_t* token
@@ -148,7 +148,7 @@ cdef class MaskCache(MaskPart):
         """
         cdef Mask* at = &self.arena.masks[mask]
         cdef int32_t row = at.sparse_row
-        cdef Part part
+        cdef Operand part
         if row != NO_ROW or not self.layers.sparse_rows:
             return row
         at.entered += at.sparse_count
@@ -163,7 +163,7 @@ cdef class MaskCache(MaskPart):
         return row
 
     cdef int join(
-        self, vector[Part]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+        self, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
     ) except -1:
         """Write the union of some operands. ``made`` becomes what is to be remembered of it."""
         cdef size_t i
@@ -174,53 +174,53 @@ cdef class MaskCache(MaskPart):
             self.apply(operands[i], words)
         return self.keep(words, NO_ROW, made)
 
-    cdef int32_t list_of(self, vector[Part]& operands) except -1:
+    cdef int32_t list_of(self, vector[Operand]& operands) except -1:
         """Return the number of a list of operands."""
         cdef size_t i, n = operands.size()
-        cdef Joined entry
+        cdef OperandList entry
         cdef Probe probe
-        cdef const Joined* found
-        cdef const Part* part
-        cdef const Part* other
+        cdef const OperandList* found
+        cdef const Operand* part
+        cdef const Operand* other
         cdef int32_t id
         cdef uint64_t h = 53
         for i in range(n):
             part = &operands[i]
             h = mix(mix(h, (<uint64_t><uint32_t>part.mask << 32) | <uint64_t>part.filter), <uint32_t>part.pending)
-        probe = ids_probe(&self.joined_index, h)
-        id = ids_next(&self.joined_index, &probe)
+        probe = ids_probe(&self.list_index, h)
+        id = ids_next(&self.list_index, &probe)
         while id >= 0:
-            found = &self.joined[id]
+            found = &self.lists[id]
             if found.count == <int32_t>n:
                 i = 0
                 while i < n:
                     part = &operands[i]
-                    other = &self.joined_parts[found.first + i]
+                    other = &self.list_operands[found.first + i]
                     if not same_operand(part, other):
                         break
                     i += 1
                 if i == n:
                     return id
-            id = ids_next(&self.joined_index, &probe)
-        entry.first = <int32_t>self.joined_parts.size()
+            id = ids_next(&self.list_index, &probe)
+        entry.first = <int32_t>self.list_operands.size()
         entry.count = <int32_t>n
         entry.mask = mask_ref(MASK_NONE, 0)
         entry.spent = 0
-        self.joined_parts.append(operands.begin(), operands.end())
-        id = <int32_t>self.joined.size()
-        self.joined.push_back(entry)
-        ids_put(&self.joined_index, &probe, id)
+        self.list_operands.append(operands.begin(), operands.end())
+        id = <int32_t>self.lists.size()
+        self.lists.push_back(entry)
+        ids_put(&self.list_index, &probe, id)
         return id
 
-    cdef int operands_of(self, int32_t number, vector[Part]& operands) except -1:
+    cdef int operands_of(self, int32_t number, vector[Operand]& operands) except -1:
         """Give the operands of a list."""
-        cdef Joined entry = self.joined[number]
-        cdef Part* first = self.joined_parts.data() + entry.first
+        cdef OperandList entry = self.lists[number]
+        cdef Operand* first = self.list_operands.data() + entry.first
         operands.assign(first, first + entry.count)
         return 0
 
     cdef int join_list(
-        self, int32_t number, vector[Part]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+        self, int32_t number, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
     ) except -1:
         """Write the union of some operands, which are those of a list.
 
@@ -230,8 +230,8 @@ cdef class MaskCache(MaskPart):
         cdef size_t i, begun, n = operands.size()
         cdef int32_t rows = 2, light = 0, base = NO_ROW, most = BULKY, count, row
         cdef MaskBits bits
-        cdef Part part
-        made[0] = self.joined[number].mask
+        cdef Operand part
+        made[0] = self.lists[number].mask
         if made.kind != MASK_NONE:
             bits = self.bits(made[0])
             likely_base[0] = bits.row_number
@@ -260,17 +260,17 @@ cdef class MaskCache(MaskPart):
         likely_base[0] = base
         copy_words(words, self.arena.rows[base] if base >= 0 else NULL, self.width)
         if n == 1 and base >= 0:
-            made[0] = self.joined[number].mask = mask_ref(MASK_ROW, base)
+            made[0] = self.lists[number].mask = mask_ref(MASK_ROW, base)
             return 0
         for i in range(n):
             if i != begun:
                 self.apply(operands[i], words)
-        if self.joined[number].spent < WORTH_A_MASK:
-            self.joined[number].spent += rows + light // MANY_TOKENS
+        if self.lists[number].spent < WORTH_A_MASK:
+            self.lists[number].spent += rows + light // MANY_TOKENS
             made[0] = mask_ref(MASK_OPERANDS, number)
             return 0
         self.keep(words, base, made)
-        self.joined[number].mask = made[0]
+        self.lists[number].mask = made[0]
         return 0
 
     # -- masks by content ------------------------------------------------------------------------------
@@ -351,13 +351,13 @@ cdef class MaskCache(MaskPart):
 
         Operands that are no row, or are cut down to some tokens, are left out.
         """
-        cdef Part* operand
+        cdef Operand* operand
         cdef int32_t k, row
         cdef size_t i
         cdef bint is_new
         out.clear()
-        for k in range(self.joined[number].count):
-            operand = &self.joined_parts[self.joined[number].first + k]
+        for k in range(self.lists[number].count):
+            operand = &self.list_operands[self.lists[number].first + k]
             if operand.pending != NO_PENDING or operand.filter != NO_FILTER:
                 continue
             row = self.arena.masks[operand.mask].dense

@@ -16,11 +16,11 @@ cdef class PlaceTrials(MaskPart):
     cdef MaskAssembler assembler
     cdef MaskCache cache
     cdef vector[uint32_t] unsure            # scratch: tokens that only the real configuration can confirm
-    cdef readonly uint64_t settled          # places that were put together on the configuration there
+    cdef readonly uint64_t allowed_runs          # places that were put together on the configuration there
 
     cdef int try_unsure(self, uint32_t* words) except -3
-    cdef int settle(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef bint gather(self, int32_t above, vector[int32_t]& out) except -1
-    cdef int settle_place(
+    cdef int try_places(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef bint outermost_places(self, int32_t above, vector[int32_t]& out) except -1
+    cdef int try_place(
         self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
     ) except -3

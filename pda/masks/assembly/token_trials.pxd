@@ -9,10 +9,10 @@ from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 
 cdef class TokenTrials(MaskPart):
     # scratch of one fill
-    cdef vector[int32_t] to_simulate        # places of the vocabulary
-    cdef vector[int32_t] to_try             # tokens
-    cdef bint simulate_tokens               # special ones too
-    cdef bint simulate_all                  # the whole vocabulary
+    cdef vector[int32_t] places_to_try        # places of the vocabulary
+    cdef vector[int32_t] tokens_to_try             # tokens
+    cdef bint tries_special_tokens               # special ones too
+    cdef bint tries_everything                  # the whole vocabulary
     cdef vector[int32_t] node_of            # token -> its node, made when first needed
     cdef vector[int32_t] stack              # depth -> configuration
     cdef readonly uint64_t simulations
@@ -20,12 +20,12 @@ cdef class TokenTrials(MaskPart):
 
     cdef int begin(self) noexcept
     cdef bint is_needed(self) noexcept
-    cdef int simulate_place(self, int32_t place) except -3
+    cdef int note_place(self, int32_t place) except -3
     cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept
     cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3
     cdef int32_t spelled_at(self, int32_t token) noexcept
     cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef int simulate_below(
+    cdef int try_below(
         self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
     ) except -3
-    cdef int simulate_special(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3

@@ -31,32 +31,32 @@ cdef class TokenTrials(MaskPart):
 
     cdef int begin(self) noexcept:
         """Note nothing to try yet, for a new fill."""
-        self.to_simulate.clear()
-        self.to_try.clear()
-        self.simulate_tokens = self.simulate_all = False
+        self.places_to_try.clear()
+        self.tokens_to_try.clear()
+        self.tries_special_tokens = self.tries_everything = False
         return 0
 
     cdef bint is_needed(self) noexcept:
         """Tell whether there is something to try on the real configuration."""
         return (
-            self.simulate_all
-            or self.simulate_tokens
-            or not self.to_simulate.empty()
-            or not self.to_try.empty()
+            self.tries_everything
+            or self.tries_special_tokens
+            or not self.places_to_try.empty()
+            or not self.tokens_to_try.empty()
         )
 
-    cdef int simulate_place(self, int32_t place) except -3:
+    cdef int note_place(self, int32_t place) except -3:
         """Take note that the tokens of a place are to be run on the real configuration."""
         cdef Nodes n
         cdef int32_t node = place >> 2, t, first
         if not place & IN_FOREST:
-            self.to_simulate.push_back(place)
+            self.places_to_try.push_back(place)
             return 0
         # merged remainders have lost what stands before them
         n = self.forest.nodes(place)
         first = n.token_first[node] if place & INCLUSIVE else n.token_first[node + 1]
         for t in range(first, n.token_first[n.end[node]]):
-            self.to_try.push_back(n.tokens[t])
+            self.tokens_to_try.push_back(n.tokens[t])
         return 0
 
     cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept:
@@ -93,19 +93,19 @@ cdef class TokenTrials(MaskPart):
         return node
 
     cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or the tokens of ``to_try`` that may follow on the real stack."""
+        """Or the tokens of ``tokens_to_try`` that may follow on the real stack."""
         cdef size_t k
         cdef int32_t i, t
         cdef vector[int32_t] nodes, path
         cdef vector[int32_t] at, configs    # the nodes above the one that is tried, and where they lead
-        self.tried += self.to_try.size()
-        if self.to_try.size() > FEW_TRIED and self.node_of.empty():
+        self.tried += self.tokens_to_try.size()
+        if self.tokens_to_try.size() > FEW_TRIED and self.node_of.empty():
             self.node_of.resize(32 * <size_t>self.width, 0)
             for i in range(self.trie.nodes):
                 for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
                     self.node_of[self.trie.tokens[t]] = i
-        for k in range(self.to_try.size()):
-            i = self.to_try[k]
+        for k in range(self.tokens_to_try.size()):
+            i = self.tokens_to_try[k]
             if not (words[i >> 5] >> (i & 31)) & 1:
                 nodes.push_back(self.spelled_at(i) if self.node_of.empty() else self.node_of[i])
         # in the order of the trie, so that tokens that begin alike take the bytes of that once
@@ -131,7 +131,7 @@ cdef class TokenTrials(MaskPart):
                     words[i >> 5] |= <uint32_t>1 << (i & 31)
         return 0
 
-    cdef int simulate_below(
+    cdef int try_below(
         self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
     ) except -3:
         """Or the tokens below a node that may follow the configuration there."""
@@ -158,7 +158,7 @@ cdef class TokenTrials(MaskPart):
             i += 1
         return 0
 
-    cdef int simulate_special(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+    cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Or the special tokens that may follow."""
         cdef int32_t symbol, n
         cdef size_t k

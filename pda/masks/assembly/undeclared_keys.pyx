@@ -110,16 +110,16 @@ cdef class UndeclaredKeys(MaskPart):
         for k in range(self.doubtful.size()):
             n = self.forest.nodes(self.doubtful[k])
             node = self.doubtful[k] >> 2
-            before = self.trials.to_try.size()
+            before = self.trials.tokens_to_try.size()
             for t in range(n.token_first[node], n.token_first[n.end[node]]):
                 i = n.tokens[t]
                 if (words[i >> 5] >> (i & 31)) & 1:
                     words[i >> 5] &= ~(<uint32_t>1 << (i & 31))
-                    self.trials.to_try.push_back(i)
-            if self.trials.to_try.size() > before and not self.doubtful[k] & IN_FOREST:
+                    self.trials.tokens_to_try.push_back(i)
+            if self.trials.tokens_to_try.size() > before and not self.doubtful[k] & IN_FOREST:
                 # of the vocabulary they are run together
-                self.trials.to_try.resize(before)
-                self.trials.to_simulate.push_back(self.doubtful[k])
+                self.trials.tokens_to_try.resize(before)
+                self.trials.places_to_try.push_back(self.doubtful[k])
         return 0
 
     cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept:

@@ -8,7 +8,7 @@ from stackmask.pda.memory.hash_tables cimport KeyMap
 cdef struct Visit:
     int32_t mask
     int32_t frame
-    int32_t rest        # what comes before the frame, as it was cut off a state: a state, or EPS
+    int32_t continuation        # what comes before the frame, as it was cut off a state: a state, or EPS
     int32_t action      # ... and what happens before that: the action of an undeclared key, or ACTION_NONE
     int32_t filter      # or NO_FILTER
     int32_t keys        # key state of the object that the mask is in, KEYS_NONE outside all

@@ -25,7 +25,7 @@ cdef bint same_visit(const Visit& v, const Visit& w) noexcept:
     return (
         v.mask == w.mask
         and v.frame == w.frame
-        and v.rest == w.rest
+        and v.continuation == w.continuation
         and v.action == w.action
         and v.filter == w.filter
         and v.keys == w.keys
@@ -34,7 +34,7 @@ cdef bint same_visit(const Visit& v, const Visit& w) noexcept:
 
 
 cdef uint64_t visit_hash(const Visit& v) noexcept:
-    cdef uint64_t h = mix(mix(mix(59, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.rest)
+    cdef uint64_t h = mix(mix(mix(59, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.continuation)
     h = mix(h, <uint32_t>v.action)
     return mix(mix(h, <uint32_t>v.filter), (<uint64_t>v.keys << 1) | <uint64_t>v.unsure)
 

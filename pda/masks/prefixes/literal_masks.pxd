@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.masks.part cimport MaskPart
 from stackmask.pda.masks.arena cimport MaskArena
 from stackmask.pda.memory.hash_tables cimport KeyMap
-from stackmask.pda.masks.prefixes.literal_table cimport WordTable
+from stackmask.pda.masks.prefixes.literal_table cimport LiteralTable
 
 
 cdef struct Spot:
@@ -19,16 +19,16 @@ cdef struct Spot:
 
 cdef class LiteralMasks(MaskPart):
     cdef MaskArena arena
-    cdef WordTable words
-    cdef KeyMap word_children               # group << 32 | word -> mask
+    cdef LiteralTable words
+    cdef KeyMap group_masks               # group << 32 | word -> mask
     cdef int32_t last_item                  # of the word that is being walked
     cdef vector[Spot] spots
-    cdef vector[int32_t] word_tokens
-    cdef vector[int32_t] word_places
-    cdef readonly uint64_t word_walks       # masks made along the texts of words
+    cdef vector[int32_t] tokens
+    cdef vector[int32_t] return_places
+    cdef readonly uint64_t spelled_masks       # masks made along the texts of words
 
-    cdef int32_t word_root(self, int32_t word) except -3
-    cdef int32_t word_child(self, int32_t group, int32_t word) except -3
-    cdef int32_t word_walk(self, int32_t word, vector[int32_t]& below) except -3
-    cdef int follow_word(self, Spot at, int32_t in_forest) except -1
-    cdef int take_word(self, Spot at, int32_t kid, int32_t in_forest) except -1
+    cdef int32_t of_vocabulary(self, int32_t word) except -3
+    cdef int32_t of_group(self, int32_t group, int32_t word) except -3
+    cdef int32_t spell(self, int32_t word, vector[int32_t]& below) except -3
+    cdef int spell_next(self, Spot at, int32_t in_forest) except -1
+    cdef int take_node(self, Spot at, int32_t kid, int32_t in_forest) except -1

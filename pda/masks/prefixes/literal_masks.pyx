@@ -24,7 +24,7 @@ from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_ALT, K_LIT, K_SEQ, 
 from stackmask.pda.masks.arena cimport NO_RUN, NO_TOKENS, Group, Mask, is_nothing, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
-from stackmask.pda.masks.prefixes.literal_table cimport Word
+from stackmask.pda.masks.prefixes.literal_table cimport Literal
 
 cdef enum:
     FEW_KIDS = 16       # up to here all children are looked at
@@ -36,42 +36,42 @@ cdef class LiteralMasks(MaskPart):
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
         self.arena = arena
-        map_init(&self.word_children)
-        self.words = WordTable(self.terms)
-        self.word_walks = 0
+        map_init(&self.group_masks)
+        self.words = LiteralTable(self.terms)
+        self.spelled_masks = 0
 
     def __dealloc__(self):
-        map_free(&self.word_children)
+        map_free(&self.group_masks)
 
     cdef int drop(self) except -1:
         """Forget which masks are whose."""
         self.words.forget_masks()
-        map_reset(&self.word_children)
+        map_reset(&self.group_masks)
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = map_nbytes(&self.word_children)
+        cdef size_t held = map_nbytes(&self.group_masks)
         return held
 
-    cdef int32_t word_root(self, int32_t word) except -3:
+    cdef int32_t of_vocabulary(self, int32_t word) except -3:
         """Return what a word allows of the whole vocabulary."""
         cdef vector[int32_t] whole
         cdef int32_t found = self.words.words[word].mask
         if found < 0:
             whole.push_back(0)
-            found = self.word_walk(word, whole)
+            found = self.spell(word, whole)
             self.words.words[word].mask = found
         return found
 
-    cdef int32_t word_child(self, int32_t group, int32_t word) except -3:
+    cdef int32_t of_group(self, int32_t group, int32_t word) except -3:
         """Return what a word allows of the remainders of a group behind which nothing is pending."""
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>word
-        cdef int32_t found = map_get(&self.word_children, key)
+        cdef int32_t found = map_get(&self.group_masks, key)
         cdef vector[int32_t] below
         cdef int32_t i
         cdef Group g
-        cdef Word w
+        cdef Literal w
         if found != NO_VALUE:
             return found
         self.arena.merge_group(group)
@@ -81,24 +81,24 @@ cdef class LiteralMasks(MaskPart):
             below.push_back(self.arena.places[i])
         if g.run != NO_RUN:
             self.runs.append_remainders(g.run, w.begins, below)
-        found = self.word_walk(word, below)
-        map_put(&self.word_children, key, found)
+        found = self.spell(word, below)
+        map_put(&self.group_masks, key, found)
         return found
 
-    cdef int32_t word_walk(self, int32_t word, vector[int32_t]& below) except -3:
+    cdef int32_t spell(self, int32_t word, vector[int32_t]& below) except -3:
         """Walk some places along a word and return the mask.
 
         Cost: the nodes that spell a beginning of it, and no term or configuration.
         """
         cdef Mask mask = nothing()
-        cdef Word w = self.words.words[word]
+        cdef Literal w = self.words.words[word]
         cdef Spot at
         cdef size_t r
         cdef int32_t in_forest, group
-        self.word_walks += 1
+        self.spelled_masks += 1
         self.last_item = w.first + w.count - 1
-        self.word_tokens.clear()
-        self.word_places.clear()
+        self.tokens.clear()
+        self.return_places.clear()
         for r in range(below.size()):
             in_forest = below[r] & IN_FOREST
             at.node = below[r] >> 2
@@ -111,10 +111,10 @@ cdef class LiteralMasks(MaskPart):
             while not self.spots.empty():
                 at = self.spots.back()
                 self.spots.pop_back()
-                self.follow_word(at, in_forest)
-        self.arena.keep_tokens(self.word_tokens, -1, &mask)
-        if self.word_places.size():
-            group = self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.word_places)
+                self.spell_next(at, in_forest)
+        self.arena.keep_tokens(self.tokens, -1, &mask)
+        if self.return_places.size():
+            group = self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.return_places)
             mask.group_first = <int32_t>self.arena.mask_groups.size()
             mask.group_count = 1
             self.arena.mask_groups.push_back(group)
@@ -122,7 +122,7 @@ cdef class LiteralMasks(MaskPart):
             return NO_TOKENS
         return self.arena.add(mask)
 
-    cdef int follow_word(self, Spot at, int32_t in_forest) except -1:
+    cdef int spell_next(self, Spot at, int32_t in_forest) except -1:
         """Go on to the children of a node that spell the next byte."""
         cdef Nodes nodes = self.forest.nodes((at.node << 2) | in_forest)
         cdef Term t
@@ -147,9 +147,9 @@ cdef class LiteralMasks(MaskPart):
             byte = nodes.byte[at.node]
             if t.kind == K_LIT:
                 if self.terms.pool[t.a + at.offset] == byte:
-                    self.take_word(at, at.node, in_forest)
+                    self.take_node(at, at.node, in_forest)
             elif self.terms.set_has(t.a, byte):
-                self.take_word(at, at.node, in_forest)
+                self.take_node(at, at.node, in_forest)
             return 0
         first = nodes.kid_first[at.node]
         count = nodes.kid_first[at.node + 1] - first
@@ -157,11 +157,11 @@ cdef class LiteralMasks(MaskPart):
         if t.kind == K_LIT:
             found = <const uint8_t*>memchr(bytes_of, self.terms.pool[t.a + at.offset], count)
             if found != NULL:
-                self.take_word(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
+                self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
         elif count <= FEW_KIDS:
             for k in range(count):
                 if self.terms.set_has(t.a, bytes_of[k]):
-                    self.take_word(at, nodes.kid_node[first + k], in_forest)
+                    self.take_node(at, nodes.kid_node[first + k], in_forest)
         else:
             words = &self.terms.sets[4 * t.a]
             for k in range(4):
@@ -169,18 +169,18 @@ cdef class LiteralMasks(MaskPart):
                 while word:
                     found = <const uint8_t*>memchr(bytes_of, 64 * k + lowest_bit(word), count)
                     if found != NULL:
-                        self.take_word(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
+                        self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
                     word &= word - 1
         return 0
 
-    cdef int take_word(self, Spot at, int32_t kid, int32_t in_forest) except -1:
+    cdef int take_node(self, Spot at, int32_t kid, int32_t in_forest) except -1:
         """Take the tokens of a node that the next byte of a word leads to, and note where to go on."""
         cdef Nodes nodes = self.forest.nodes((kid << 2) | in_forest)
         cdef Term t = self.terms.terms[at.item]
         cdef Term u
         cdef int32_t k
         for k in range(nodes.token_first[kid], nodes.token_first[kid + 1]):
-            self.word_tokens.push_back(nodes.tokens[k])
+            self.tokens.push_back(nodes.tokens[k])
         if nodes.kid_first[kid] == nodes.kid_first[kid + 1]:
             return 0
         at.node = kid
@@ -191,7 +191,7 @@ cdef class LiteralMasks(MaskPart):
             at.item = t.b if t.kind == K_SEQ else EPS
             if at.item == EPS:
                 if at.place == self.last_item:
-                    self.word_places.push_back((kid << 2) | in_forest)
+                    self.return_places.push_back((kid << 2) | in_forest)
                     return 0
                 at.place += 1
         self.spots.push_back(at)

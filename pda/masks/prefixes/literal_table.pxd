@@ -7,7 +7,7 @@ from stackmask.pda.memory.hash_tables cimport IdTable
 from stackmask.pda.terms.term_store cimport TermStore
 
 
-cdef struct Word:
+cdef struct Literal:
     int32_t first       # items[first:first + count], terms
     int32_t count
     int32_t term        # all of it as one term, or -1 while nothing asked for it
@@ -15,10 +15,10 @@ cdef struct Word:
     uint64_t begins[4]  # bytes that it can begin with
 
 
-cdef class WordTable:
+cdef class LiteralTable:
     cdef TermStore terms
     cdef Growing[int32_t] items
-    cdef Growing[Word] words
+    cdef Growing[Literal] words
     cdef IdTable index
 
     cdef size_t nbytes(self) noexcept

@@ -9,7 +9,7 @@ cimport cython
 
 from libc.stdint cimport uint32_t
 
-from stackmask.pda.masks.prefixes.prefix_cost cimport first_of_word
+from stackmask.pda.masks.prefixes.prefix_cost cimport first_bytes_of_literal
 from stackmask.pda.terms.term_table cimport EPS
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_nbytes, ids_next, ids_probe, ids_put, mix
 
@@ -18,7 +18,7 @@ cdef enum:
 
 
 @cython.final
-cdef class WordTable:
+cdef class LiteralTable:
     """The words of one store."""
 
     def __cinit__(self, TermStore terms not None):
@@ -30,12 +30,12 @@ cdef class WordTable:
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held."""
-        return sizeof(Word) * self.words.size() + 4 * self.items.size() + ids_nbytes(&self.index)
+        return sizeof(Literal) * self.words.size() + 4 * self.items.size() + ids_nbytes(&self.index)
 
     cdef int32_t number_of(self, const vector[int32_t]& path) except -1:
         """Return the number of the word of some items, at least one. Cost: reading them."""
-        cdef Word word
-        cdef const Word* other
+        cdef Literal word
+        cdef const Literal* other
         cdef Probe probe
         cdef int32_t id
         cdef size_t k, n = path.size()
@@ -57,7 +57,7 @@ cdef class WordTable:
         word.count = <int32_t>n
         word.term = word.mask = UNSEEN
         word.begins[0] = word.begins[1] = word.begins[2] = word.begins[3] = 0
-        first_of_word(self.terms, path[0], word.begins)
+        first_bytes_of_literal(self.terms, path[0], word.begins)
         for k in range(n):
             self.items.push_back(path[k])
         id = <int32_t>self.words.size()
@@ -67,7 +67,7 @@ cdef class WordTable:
 
     cdef int32_t term_of(self, int32_t word) except -1:
         """Return a word as one term. Remembered."""
-        cdef Word w = self.words[word]
+        cdef Literal w = self.words[word]
         cdef int32_t k
         if w.term == UNSEEN:
             w.term = EPS

@@ -11,17 +11,17 @@ cdef enum:
     MOST_LOOKS = 1024   # terms that are looked at for a first byte
 
 
-cdef class HeadTexts:
+cdef class PrefixCost:
     cdef TermStore terms
     cdef Trie trie
     cdef int32_t[256] nodes_below   # byte -> nodes of the vocabulary that begin with it
-    cdef Growing[uint8_t] word_of    # by term: 0 unknown, 1 not a word, 2 a word
+    cdef Growing[uint8_t] literal_of    # by term: 0 unknown, 1 not a word, 2 a word
     # scratch
     cdef vector[int32_t] path       # items of a head
     cdef vector[int32_t] spots      # nodes of the vocabulary
     cdef vector[int32_t] next_spots
 
-    cdef bint is_word(self, int32_t term) except -1
+    cdef bint is_literal(self, int32_t term) except -1
     cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1
     cdef bint begins_few(self) except -1
     cdef bint few_begin(self, const uint64_t* words) noexcept
@@ -31,4 +31,4 @@ cdef class HeadTexts:
     cdef int spell(self, int32_t text) except -1
 
 
-cdef int first_of_word(TermStore terms, int32_t term, uint64_t* words) noexcept
+cdef int first_bytes_of_literal(TermStore terms, int32_t term, uint64_t* words) noexcept

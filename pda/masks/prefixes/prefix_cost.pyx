@@ -43,7 +43,7 @@ cdef bint add_all(uint64_t* words) noexcept:
     return True
 
 
-cdef class HeadTexts:
+cdef class PrefixCost:
     """The terms of one store as texts of one vocabulary; ``path`` is the head that is asked about."""
 
     def __cinit__(self, TermStore terms not None, semantics, Trie trie not None, words):
@@ -56,7 +56,7 @@ cdef class HeadTexts:
             kid = trie.kid_node[k]
             self.nodes_below[trie.kid_byte[k]] = trie.end[kid] - kid
 
-    cdef bint is_word(self, int32_t term) except -1:
+    cdef bint is_literal(self, int32_t term) except -1:
         """Tell whether a term is some bytes, or one of a few such texts. Cost: a load, once known."""
         cdef Term u = self.terms.terms[term]
         cdef Term kid
@@ -66,9 +66,9 @@ cdef class HeadTexts:
             return True
         if u.kind != K_ALT or u.b > MAX_KIDS:
             return False
-        if <size_t>term >= self.word_of.size():
-            self.word_of.resize(self.terms.terms.size(), 0)
-        if not self.word_of[term]:
+        if <size_t>term >= self.literal_of.size():
+            self.literal_of.resize(self.terms.terms.size(), 0)
+        if not self.literal_of[term]:
             found = True
             for k in range(u.a, u.a + u.b):
                 kid = self.terms.terms[self.terms.kids[k]]
@@ -77,10 +77,10 @@ cdef class HeadTexts:
                 ):
                     kid = self.terms.terms[kid.b]
                 found = found and (kid.kind == K_SET or kid.kind == K_LIT)
-            self.word_of[term] = NO
+            self.literal_of[term] = NO
             if found:
-                self.word_of[term] = YES
-        return self.word_of[term] == YES
+                self.literal_of[term] = YES
+        return self.literal_of[term] == YES
 
     cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1:
         """Add the bytes that a state can begin with, all if unknown. Return whether it may be empty.
@@ -99,7 +99,7 @@ cdef class HeadTexts:
             v = self.terms.terms[item]
             on = v.nu >= 0
             if v.kind == K_SET or v.kind == K_LIT:
-                first_of_word(self.terms, item, words)
+                first_bytes_of_literal(self.terms, item, words)
             elif v.kind == K_ALT:
                 for k in range(v.a, v.a + v.b):
                     if self.add_first(self.terms.kids[k], words, left):
@@ -180,19 +180,19 @@ cdef class HeadTexts:
         cdef size_t i
         cdef Term u
         cdef vector[int32_t] before
-        cdef vector[int32_t] behind
+        cdef vector[int32_t] after_run
         refill(self.spots, 1, 0)
         for i in range(self.path.size()):
             u = self.terms.terms[self.path[i]]
             if u.kind == K_ALT:
                 # a letter and its escapes
                 copy_items(before, self.spots)
-                behind.clear()
+                after_run.clear()
                 for k in range(u.a, u.a + u.b):
                     copy_items(self.spots, before)
                     self.spell(self.terms.kids[k])
-                    behind.insert(behind.end(), self.spots.begin(), self.spots.end())
-                copy_items(self.spots, behind)
+                    after_run.insert(after_run.end(), self.spots.begin(), self.spots.end())
+                copy_items(self.spots, after_run)
             else:
                 self.spell(self.path[i])
             if self.spots.size() > FEW_PLACES:
@@ -247,7 +247,7 @@ cdef class HeadTexts:
         return 0
 
 
-cdef int first_of_word(TermStore terms, int32_t term, uint64_t* words) noexcept:
+cdef int first_bytes_of_literal(TermStore terms, int32_t term, uint64_t* words) noexcept:
     """Add the bytes that a word, or a sequence of words, can begin with."""
     cdef Term u = terms.terms[term]
     cdef int32_t k, byte
@@ -255,7 +255,7 @@ cdef int first_of_word(TermStore terms, int32_t term, uint64_t* words) noexcept:
         u = terms.terms[u.a]
     if u.kind == K_ALT:
         for k in range(u.a, u.a + u.b):
-            first_of_word(terms, terms.kids[k], words)
+            first_bytes_of_literal(terms, terms.kids[k], words)
     elif u.kind == K_LIT:
         byte = terms.pool[u.a]
         words[byte >> 6] |= <uint64_t>1 << (byte & 63)

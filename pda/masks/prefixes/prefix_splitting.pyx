@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Heads: states cut in two, so that one mask serves many of them.
+"""PrefixSplitter: states cut in two, so that one mask serves many of them.
 
 What a state can do next is mostly decided by its beginning: the rest of a name, of a string with its quote,
 of a word. A state ``head rest`` is taken as if it stood at the end of a rule ``head`` that returns to
@@ -21,7 +21,7 @@ from libc.stdint cimport uint32_t
 
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.memory.checked_vectors cimport refill
-from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, first_of_word
+from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, first_bytes_of_literal
 from stackmask.pda.terms.term_table cimport (
     ACTION_NONE,
     ANY_BYTE,
@@ -47,17 +47,17 @@ from stackmask.pda.vocabulary.token_trie cimport Trie
 
 cdef enum:
     UNSEEN = -1
-    MAX_LEAVES = 128    # ways on of one state
+    MAX_ALTERNATIVES = 128    # ways on of one state
     MAX_PIECES = 1024   # that are looked at for them
     FEW_BLANKS = 8      # bytes of which blanks are made, and with which loops begin
 
 
 @cython.final
-cdef class Heads(HeadTexts):
+cdef class PrefixSplitter(PrefixCost):
     """The cuts of the states of one store, found when they are first asked for."""
 
     def __cinit__(
-        self, TermStore terms not None, Semantics semantics not None, Trie trie not None, WordTable words
+        self, TermStore terms not None, Semantics semantics not None, Trie trie not None, LiteralTable words
     ):
         self.semantics = semantics
         self.keys = semantics.keys
@@ -69,8 +69,8 @@ cdef class Heads(HeadTexts):
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held, which a drop of masks leaves as they are: they are of terms."""
-        cdef size_t held = sizeof(Cut) * self.cuts.size() + sizeof(Leaf) * self.leaves.size()
-        return held + self.word_of.size() + map_nbytes(&self.cut_index)
+        cdef size_t held = sizeof(Cut) * self.cuts.size() + sizeof(Alternative) * self.alternatives.size()
+        return held + self.literal_of.size() + map_nbytes(&self.cut_index)
 
     cdef int leave_whole(self, int32_t number) noexcept:
         """Split this state no more."""
@@ -92,12 +92,12 @@ cdef class Heads(HeadTexts):
         cdef Piece at
         cdef Term u
         cdef size_t i, count = 0
-        found.first = <int32_t>self.leaves.size()
+        found.first = <int32_t>self.alternatives.size()
         self.left.clear()
         self.parts.clear()
         self.ready.clear()
         self.texts.clear()
-        self.joined.clear()
+        self.lists.clear()
         at.term = state
         at.after = at.test = at.key = EPS
         at.first = 0
@@ -106,20 +106,20 @@ cdef class Heads(HeadTexts):
         at.ends = False
         self.parts.push_back(at)
         # terms are made once it is known that the ways on are not too many
-        while not self.parts.empty() and self.ready.size() <= MAX_LEAVES and count < MAX_PIECES:
+        while not self.parts.empty() and self.ready.size() <= MAX_ALTERNATIVES and count < MAX_PIECES:
             count += 1
             at = self.parts.back()
             self.parts.pop_back()
             self.path.resize(at.depth)
             self.follow(at)
-        if self.ready.size() > MAX_LEAVES or not self.parts.empty():
+        if self.ready.size() > MAX_ALTERNATIVES or not self.parts.empty():
             self.ready.clear()
-            self.joined.clear()
-        self.join_rests()
+            self.lists.clear()
+        self.join_continuations()
         for i in range(self.ready.size()):
             at = self.ready[i]
             self.path.assign(self.texts.begin() + at.first, self.texts.begin() + at.first + at.depth)
-            self.add_leaf(at)
+            self.add_alternative(at)
         found.count = <int32_t>self.ready.size()
         found.other = EMPTY
         if found.count and self.left.size():
@@ -130,26 +130,26 @@ cdef class Heads(HeadTexts):
                 found.count = 0
                 found.other = EMPTY
         if not found.count:
-            self.find_blanks(state, found)
+            self.find_whitespace(state, found)
         return 0
 
-    cdef int find_blanks(self, int32_t state, Cut* found) except -1:
+    cdef int find_whitespace(self, int32_t state, Cut* found) except -1:
         """Cut a state into blanks, which may be none, and what follows them, if that is cut in turn.
 
         What follows must not begin like a blank: then the runs of blanks tell where it begins.
         """
         cdef Term u = self.terms.terms[state]
         cdef Term blanks
-        cdef Leaf leaf
+        cdef Alternative alternative
         cdef int32_t k, count = 0, left = MOST_LOOKS
         cdef uint64_t words[4]
         cdef const uint64_t* own
-        leaf.test = NO_TEST
+        alternative.test = NO_TEST
         if u.kind == K_SEQ and self.terms.terms[u.a].kind == K_CALL:
             # what is asked first is asked when the way on is looked at
             if self.terms.call_table[self.terms.terms[u.a].a].kind != CALL_TEST:
                 return 0
-            leaf.test = self.terms.call_table[self.terms.terms[u.a].a].target
+            alternative.test = self.terms.call_table[self.terms.terms[u.a].a].target
             u = self.terms.terms[u.b]
         if u.kind != K_SEQ or self.terms.terms[u.a].kind != K_REP or self.terms.terms[u.b].nu != NEVER:
             return 0
@@ -167,19 +167,19 @@ cdef class Heads(HeadTexts):
                 return 0
         if not self.cuts[self.cut(u.b)].count:
             return 0
-        leaf.head = u.a
-        leaf.tail = leaf.rest = u.b
-        leaf.after = leaf.call = EPS
-        leaf.action = ACTION_NONE
-        leaf.run = self.terms.terms[u.a].a
-        leaf.words = leaf.nullable = leaf.calm = False
-        leaf.live = EPS
+        alternative.head = u.a
+        alternative.tail = alternative.continuation = u.b
+        alternative.after = alternative.call = EPS
+        alternative.action = ACTION_NONE
+        alternative.run = self.terms.terms[u.a].a
+        alternative.words = alternative.nullable = alternative.unconditional = False
+        alternative.live = EPS
         if self.terms.terms[u.b].flags & F_KEYS and not self.keys.always_lives(u.b):
-            leaf.live = u.b
-        leaf.needs = self.keys.needs_at(leaf.live)
-        found.first = <int32_t>self.leaves.size()
+            alternative.live = u.b
+        alternative.needs = self.keys.needs_at(alternative.live)
+        found.first = <int32_t>self.alternatives.size()
         found.count = 1
-        self.leaves.push_back(leaf)
+        self.alternatives.push_back(alternative)
         return 0
 
     cdef int follow(self, Piece at) except -1:
@@ -218,7 +218,7 @@ cdef class Heads(HeadTexts):
                     return self.unfold(at, v, next)
                 if not v.flags & F_IMPURE:
                     break
-            if self.is_word(item):
+            if self.is_literal(item):
                 at.ends = True
                 at.nullable = False
             elif v.flags & F_IMPURE and keyed and not v.flags & F_KEYS and at.nullable:
@@ -288,15 +288,15 @@ cdef class Heads(HeadTexts):
     cdef int unfold(self, Piece at, Term loop, int32_t next) except -1:
         """Take a loop as once more and the loop again, or what follows it."""
         cdef Piece part = at
-        cdef int32_t rest = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+        cdef int32_t continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
         cdef int32_t more = self.terms.mk_rep(loop.a, max(loop.b - 1, 0), max(loop.c - 1, -1))
         part.depth = 0
         part.term = loop.a
-        part.after = self.terms.mk_seq(more, rest)
+        part.after = self.terms.mk_seq(more, continuation)
         if part.after != EMPTY:
             self.parts.push_back(part)
         if loop.b == 0:
-            part.term = rest if next == EPS else next
+            part.term = continuation if next == EPS else next
             part.after = EPS if next == EPS else at.after
             self.parts.push_back(part)
         return 0
@@ -315,7 +315,7 @@ cdef class Heads(HeadTexts):
         if body.kind != K_SEQ or body.flags & F_IMPURE or self.terms.terms[body.a].kind != K_SET:
             return False
         words[0] = words[1] = words[2] = words[3] = 0
-        first_of_word(self.terms, body.a, words)
+        first_bytes_of_literal(self.terms, body.a, words)
         return words[0] == <uint64_t>1 << c'"' and not words[1] | words[2] | words[3]
 
     cdef int add_ready(self, Piece at) except -1:
@@ -331,7 +331,7 @@ cdef class Heads(HeadTexts):
                 k += 1
             if k == n:
                 at.depth = <int32_t>i
-                self.joined.push_back(at)
+                self.lists.push_back(at)
                 return 0
         at.depth = <int32_t>n
         at.first = <int32_t>self.texts.size()
@@ -339,21 +339,21 @@ cdef class Heads(HeadTexts):
         self.texts.insert(self.texts.end(), self.path.begin(), self.path.end())
         return 0
 
-    cdef int join_rests(self) except -1:
+    cdef int join_continuations(self) except -1:
         """Make one rest of those behind one head."""
-        cdef vector[int32_t] rests
+        cdef vector[int32_t] return_states
         cdef Piece* at
         cdef size_t i, k
         for i in range(self.ready.size()):
-            rests.clear()
-            for k in range(self.joined.size()):
-                at = &self.joined[k]
+            return_states.clear()
+            for k in range(self.lists.size()):
+                at = &self.lists[k]
                 if at.depth == <int32_t>i:
-                    rests.push_back(self.terms.mk_seq(at.term, at.after))
-            if rests.size():
+                    return_states.push_back(self.terms.mk_seq(at.term, at.after))
+            if return_states.size():
                 at = &self.ready[i]
-                rests.push_back(self.terms.mk_seq(at.term, at.after))
-                at.term = self.terms.mk_alt(rests, 0)
+                return_states.push_back(self.terms.mk_seq(at.term, at.after))
+                at.term = self.terms.mk_alt(return_states, 0)
                 at.after = EPS
         return 0
 
@@ -407,67 +407,67 @@ cdef class Heads(HeadTexts):
             kids.push_back(kid)
         return self.terms.mk_alt(kids, 0)
 
-    cdef int add_leaf(self, Piece at) except -1:
+    cdef int add_alternative(self, Piece at) except -1:
         """Add the way on whose head is ``path``."""
-        cdef Leaf leaf
+        cdef Alternative alternative
         cdef int32_t head = EPS
         cdef int32_t k = <int32_t>self.path.size()
-        leaf.tail = at.term
-        leaf.after = at.after
-        leaf.rest = at.term if at.after == EPS else UNSEEN
-        leaf.words = at.words
-        leaf.run = NO_RUN_ITEM
-        leaf.test = NO_TEST
+        alternative.tail = at.term
+        alternative.after = at.after
+        alternative.continuation = at.term if at.after == EPS else UNSEEN
+        alternative.words = at.words
+        alternative.run = NO_WHITESPACE
+        alternative.test = NO_TEST
         if at.test != EPS:
-            leaf.test = self.terms.call_table[self.terms.terms[at.test].a].target
-        leaf.action = ACTION_NONE
-        leaf.call = at.key
+            alternative.test = self.terms.call_table[self.terms.terms[at.test].a].target
+        alternative.action = ACTION_NONE
+        alternative.call = at.key
         if at.key != EPS:
-            leaf.action = self.terms.call_table[self.terms.terms[at.key].a].action
-        leaf.calm = not (self.terms.terms[at.term].flags | self.terms.terms[at.after].flags) & F_IMPURE
-        leaf.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
+            alternative.action = self.terms.call_table[self.terms.terms[at.key].a].action
+        alternative.unconditional = not (self.terms.terms[at.term].flags | self.terms.terms[at.after].flags) & F_IMPURE
+        alternative.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
         if at.words:
-            leaf.head = self.words.number_of(self.path)
+            alternative.head = self.words.number_of(self.path)
         else:
             while k:
                 k -= 1
                 head = self.terms.mk_seq(self.path[k], head)
-            leaf.head = head
-        self.leaves.push_back(leaf)
-        k = <int32_t>self.leaves.size() - 1
-        leaf.live = EPS
+            alternative.head = head
+        self.alternatives.push_back(alternative)
+        k = <int32_t>self.alternatives.size() - 1
+        alternative.live = EPS
         if self.terms.terms[at.term].flags & F_KEYS:
-            leaf.live = self.rest_of(k) if self.keys.passes(at.term) else at.term
+            alternative.live = self.continuation_of(k) if self.keys.passes(at.term) else at.term
         elif self.terms.terms[at.after].flags & F_KEYS:
-            leaf.live = at.after
-        if leaf.live != EPS and self.keys.always_lives(leaf.live):
-            leaf.live = EPS
-        self.leaves[k].live = leaf.live
-        self.leaves[k].needs = self.keys.needs_at(leaf.live)
+            alternative.live = at.after
+        if alternative.live != EPS and self.keys.always_lives(alternative.live):
+            alternative.live = EPS
+        self.alternatives[k].live = alternative.live
+        self.alternatives[k].needs = self.keys.needs_at(alternative.live)
         return 0
 
-    cdef int32_t rest_of(self, int32_t leaf) except -1:
+    cdef int32_t continuation_of(self, int32_t alternative) except -1:
         """Return what follows a head, as one state."""
-        cdef Leaf* at = &self.leaves[leaf]
-        cdef int32_t rest = at.rest
-        if rest == UNSEEN:
-            rest = self.terms.mk_seq(at.tail, at.after)
-            self.leaves[leaf].rest = rest
-        return rest
+        cdef Alternative* at = &self.alternatives[alternative]
+        cdef int32_t continuation = at.continuation
+        if continuation == UNSEEN:
+            continuation = self.terms.mk_seq(at.tail, at.after)
+            self.alternatives[alternative].continuation = continuation
+        return continuation
 
-    cdef int32_t key_of(self, int32_t leaf) except -1:
+    cdef int32_t key_of(self, int32_t alternative) except -1:
         """Return an undeclared key and what follows it, as one state."""
-        return self.terms.mk_seq(self.leaves[leaf].call, self.rest_of(leaf))
+        return self.terms.mk_seq(self.alternatives[alternative].call, self.continuation_of(alternative))
 
-    cdef bint is_calm(self, int32_t leaf) except -1:
+    cdef bint is_unconditional(self, int32_t alternative) except -1:
         """Tell whether what follows a head can end with no restriction pending: then every frame goes on."""
-        cdef Leaf at
-        cdef Ends first, behind
+        cdef Alternative at
+        cdef Ends first, after_run
         if self.terms.guard_sets.size() > 1:
-            at = self.leaves[leaf]
+            at = self.alternatives[alternative]
             self.terms.ends(at.tail, ANY_BYTE, &first)
-            self.terms.ends(at.after, ANY_BYTE, &behind)
-            if not (first.consumed | first.silent) & (behind.consumed | behind.silent) & 1:
+            self.terms.ends(at.after, ANY_BYTE, &after_run)
+            if not (first.consumed | first.silent) & (after_run.consumed | after_run.silent) & 1:
                 return False
-            self.leaves[leaf].calm = True
+            self.alternatives[alternative].unconditional = True
         return True

@@ -38,12 +38,12 @@ from stackmask.pda.terms.term_table cimport (
 from stackmask.pda.masks.arena cimport NO_FILTER, NO_ROW
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
-from stackmask.pda.masks.runs.run_splitting cimport Later, RunPart
+from stackmask.pda.masks.runs.run_splitting cimport DeferredRun, RunMember
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
 
 cdef enum:
     FEW_NODES = 512         # below which only what is one run is left to tables
-    MOST_TWINS = 256        # nodes to which a narrowed run and the plain one come in different states
+    MOST_PAIRS = 256        # nodes to which a narrowed run and the plain one come in different states
     MOST_FAILS = 2          # after which a configuration is not followed beside the plain run any more
     MOST_SPELLED = 1 << 14  # beginnings of the texts that narrow a run
     MOST_EXCLUDED = 1024    # tokens that narrowing takes out; more are a filter row
@@ -57,28 +57,28 @@ cdef class ConstrainedRuns(MaskPart):
         self.arena = arena
         self.slices = slices
         self.splitter = splitter
-        map_init(&self.without_index)
+        map_init(&self.byte_filter_index)
 
     def __dealloc__(self):
-        map_free(&self.without_index)
+        map_free(&self.byte_filter_index)
 
     cdef int drop(self) except -1:
         """Forget the configurations without what narrows their runs."""
-        self.plain_of.clear()
+        self.unconstrained_of.clear()
         self.fails.clear()
         self.few_served.clear()
-        self.withouts.clear()
-        map_reset(&self.without_index)
+        self.byte_filters.clear()
+        map_reset(&self.byte_filter_index)
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = 4 * (self.fails.size() + self.few_served.size() + self.plain_of.size())
-        held += sizeof(Without) * self.withouts.size()
-        held += map_nbytes(&self.without_index)
+        cdef size_t held = 4 * (self.fails.size() + self.few_served.size() + self.unconstrained_of.size())
+        held += sizeof(ByteFilter) * self.byte_filters.size()
+        held += map_nbytes(&self.byte_filter_index)
         return held
 
-    cdef int32_t plain_state(self, int32_t state) except -3:
+    cdef int32_t unconstrained_state(self, int32_t state) except -3:
         """Return a state X{m,n} & … rest without what narrows its run; other states as they are.
 
         A state [bytes] X{m,n} rest, as of names, is X{m+1,n+1} rest that is narrowed in its first character.
@@ -118,7 +118,7 @@ cdef class ConstrainedRuns(MaskPart):
         k = self.terms.mk_rep(run.a, run.b + 1, run.c + 1 if run.c >= 0 else run.c)
         return self.terms.mk_seq(k, next.b if next.kind == K_SEQ else EPS)
 
-    cdef int32_t plain(self, int32_t config) except -3:
+    cdef int32_t unconstrained(self, int32_t config) except -3:
         """Return the configuration without what narrows its runs, if it is all runs then; else itself.
 
         A run that may be empty where the narrowed one may not is left by calls and returns as well: with
@@ -129,22 +129,22 @@ cdef class ConstrainedRuns(MaskPart):
         cdef vector[Member] members
         cdef vector[int32_t] others
         cdef int32_t i, state, found = config
-        if <size_t>config >= self.plain_of.size():
-            self.plain_of.resize(self.space.configs.size(), -1)
-        if self.plain_of[config] >= 0:
-            return self.plain_of[config]
+        if <size_t>config >= self.unconstrained_of.size():
+            self.unconstrained_of.resize(self.space.configs.size(), -1)
+        if self.unconstrained_of[config] >= 0:
+            return self.unconstrained_of[config]
         c = self.space.configs[config]
         for i in range(c.first, c.first + c.count):
             m = self.space.members[i]
             state = m.state
             if self.splitter.is_steady(m.sem):
-                state = self.plain_state(state)
+                state = self.unconstrained_state(state)
             if state == m.state:
                 members.push_back(m)
                 continue
             others.push_back(self.space.closed(state, m.frame, m.sem))
             if others.back() <= DEAD:
-                self.plain_of[config] = config
+                self.unconstrained_of[config] = config
                 return config
         if others.size():
             state = DEAD if members.empty() else self.space.of_members(members)
@@ -153,27 +153,27 @@ cdef class ConstrainedRuns(MaskPart):
             self.splitter.split(state)
             if self.splitter.split_of[state] == DEAD and self.splitter.split_count[state]:
                 found = state
-        self.plain_of[config] = found
+        self.unconstrained_of[config] = found
         return found
 
-    cdef int32_t narrow(
-        self, int32_t config, int32_t place, vector[Later]& later, vector[int32_t]& left
+    cdef int32_t defer_by_first_byte(
+        self, int32_t config, int32_t place, vector[DeferredRun]& later, vector[int32_t]& left
     ) except -3:
         """Take from run tables what a configuration allows below a place where it does not narrow its runs.
 
         The children of the place that begin a run and lead where the plain run leads are left to the tables;
         ``left`` gets the others. Return whether there are tables for it.
         """
-        cdef int32_t plain = self.plain(config), i, stop, row, t, node = place >> 2, served = 0
+        cdef int32_t unconstrained = self.unconstrained(config), i, stop, row, t, node = place >> 2, served = 0
         cdef Nodes n
-        cdef Later piece
+        cdef DeferredRun piece
         cdef bint runs
-        if plain == config or not self.layers.by_first_byte:
+        if unconstrained == config or not self.layers.by_first_byte:
             return 0
         # with one kind of run, all that is left to the tables begins with a character of it
-        piece.least = self.splitter.split_count[plain] == 1
-        for t in range(self.splitter.split_count[plain]):
-            row = self.splitter.parts[self.splitter.split_parts[self.splitter.split_first[plain] + t]].rest
+        piece.least = self.splitter.split_count[unconstrained] == 1
+        for t in range(self.splitter.split_count[unconstrained]):
+            row = self.splitter.parts[self.splitter.split_members[self.splitter.split_first[unconstrained] + t]].continuation
             if not piece.least and self.space.configs[row].pop_count:
                 # one of them would return before what begins like another
                 return 0
@@ -186,11 +186,11 @@ cdef class ConstrainedRuns(MaskPart):
         stop = n.end[node]
         while i < stop:
             runs = False
-            for t in range(self.splitter.split_count[plain]):
-                row = self.splitter.parts[self.splitter.split_parts[self.splitter.split_first[plain] + t]].code
+            for t in range(self.splitter.split_count[unconstrained]):
+                row = self.splitter.parts[self.splitter.split_members[self.splitter.split_first[unconstrained] + t]].code
                 if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
                     runs = True
-            if not runs or self.space.step(config, n.byte[i]) != self.space.step(plain, n.byte[i]):
+            if not runs or self.space.step(config, n.byte[i]) != self.space.step(unconstrained, n.byte[i]):
                 left.push_back(i)
             else:
                 served += n.end[i] - i
@@ -200,34 +200,34 @@ cdef class ConstrainedRuns(MaskPart):
             self.few_served[config] += 1
             left.clear()
             return 0
-        piece.filter = self.without(place, left) if left.size() else NO_FILTER
+        piece.filter = self.filter_without(place, left) if left.size() else NO_FILTER
         piece.place = place
-        for t in range(self.splitter.split_count[plain]):
-            piece.part = self.splitter.split_parts[self.splitter.split_first[plain] + t]
+        for t in range(self.splitter.split_count[unconstrained]):
+            piece.part = self.splitter.split_members[self.splitter.split_first[unconstrained] + t]
             later.push_back(piece)
         return 1
 
-    cdef bint exclude(self, int32_t config, int32_t place, vector[Later]& later) except -1:
+    cdef bint exclude_side_by_side(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1:
         """Take from run tables what a configuration allows below a place, but for what it alone forbids.
 
         Where a key must not be one of some names, these are the tokens that end such a name. They are found
         by walking the configuration and the one that does not narrow its runs side by side, as long as both
         differ. Return whether there are tables, and few such nodes and tokens.
         """
-        cdef int32_t plain = self.plain(config), k, t, kid, c, p
+        cdef int32_t unconstrained = self.unconstrained(config), k, t, kid, c, p
         cdef size_t done = 0
         cdef Nodes n
-        cdef Twin at
+        cdef StatePair at
         cdef vector[int32_t] tokens
         cdef Config* x
         cdef Config* y
-        if plain == config:
+        if unconstrained == config:
             return False
-        for k in range(self.splitter.split_count[plain]):
-            t = self.splitter.split_parts[self.splitter.split_first[plain] + k]
-            if self.space.configs[self.splitter.parts[t].rest].pop_count:
+        for k in range(self.splitter.split_count[unconstrained]):
+            t = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
+            if self.space.configs[self.splitter.parts[t].continuation].pop_count:
                 return False
-        if self.exclude_texts(config, place, later):
+        if self.exclude_strings(config, place, later):
             return True
         if not self.layers.side_by_side:
             return False
@@ -240,14 +240,14 @@ cdef class ConstrainedRuns(MaskPart):
         n = self.forest.nodes(place)
         at.node = place >> 2
         at.config = config
-        at.plain = plain
-        self.twins.clear()
-        self.twins.push_back(at)
-        while done < self.twins.size():
-            at = self.twins[done]
+        at.unconstrained = unconstrained
+        self.pairs.clear()
+        self.pairs.push_back(at)
+        while done < self.pairs.size():
+            at = self.pairs[done]
             done += 1
             for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
-                p = self.space.step(at.plain, n.kid_byte[k])
+                p = self.space.step(at.unconstrained, n.kid_byte[k])
                 c = self.space.step(at.config, n.kid_byte[k])
                 if c == p:
                     continue
@@ -267,46 +267,46 @@ cdef class ConstrainedRuns(MaskPart):
                 if not self.splitter.is_known(c) or not self.splitter.is_known(p) or x.capturing != y.capturing:
                     return False
                 if n.kid_first[kid] < n.kid_first[kid + 1]:
-                    if self.twins.size() >= MOST_TWINS:
+                    if self.pairs.size() >= MOST_PAIRS:
                         return False
-                    self.twins.push_back(Twin(kid, c, p))
+                    self.pairs.push_back(StatePair(kid, c, p))
         self.fails[config] -= 1
-        self.leave_out(plain, place, tokens, later)
+        self.defer_without(unconstrained, place, tokens, later)
         return True
 
-    cdef int leave_out(
-        self, int32_t plain, int32_t place, vector[int32_t]& tokens, vector[Later]& later
+    cdef int defer_without(
+        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& later
     ) except -1:
         """Take all but some tokens from the run tables of a configuration that is all runs."""
-        cdef Later piece
+        cdef DeferredRun piece
         cdef int32_t k
         piece.filter = self.slices.add_filter(NO_ROW, tokens) if tokens.size() else NO_FILTER
         piece.place = place
         piece.least = 0
-        for k in range(self.splitter.split_count[plain]):
-            piece.part = self.splitter.split_parts[self.splitter.split_first[plain] + k]
+        for k in range(self.splitter.split_count[unconstrained]):
+            piece.part = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
             later.push_back(piece)
         return 0
 
-    cdef bint exclude_texts(self, int32_t config, int32_t place, vector[Later]& later) except -1:
+    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1:
         """As ``exclude``, for X{m,} & !texts … rest, without a step: a text is spelled down the vocabulary.
 
         A token is forbidden if it goes on with ``rest`` behind one of the texts. That is all, since X{m,}
         without some texts is never empty, and what a run is can be told apart from ``rest`` by one byte.
         Cost: the nodes that spell a beginning of a text. Return whether it was such a configuration.
         """
-        cdef int32_t plain = self.plain(config), k, b, t, kid, texts = 0
+        cdef int32_t unconstrained = self.unconstrained(config), k, b, t, kid, texts = 0
         cdef Config c = self.space.configs[config]
         cdef Nodes n = self.forest.nodes(place)
-        cdef RunPart part
+        cdef RunMember part
         cdef Term u, both
-        cdef Spelled at, on
-        cdef uint64_t behind[4]
+        cdef SpelledString at, on
+        cdef uint64_t after_run[4]
         cdef const int16_t* table
         cdef vector[int32_t] tokens
-        if c.count != 1 or self.splitter.split_count[plain] != 1:
+        if c.count != 1 or self.splitter.split_count[unconstrained] != 1:
             return False
-        part = self.splitter.parts[self.splitter.split_parts[self.splitter.split_first[plain]]]
+        part = self.splitter.parts[self.splitter.split_members[self.splitter.split_first[unconstrained]]]
         u = self.terms.terms[self.space.members[c.first].state]
         if part.high >= 0 or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
             return False
@@ -314,9 +314,9 @@ cdef class ConstrainedRuns(MaskPart):
         if both.kind != K_AND:
             return False
         self.spelled.clear()
-        self.spelled_rests.clear()
+        self.spelled_continuations.clear()
         at.node = place >> 2
-        at.rest = -1
+        at.continuation = -1
         at.state = 0
         for k in range(both.a, both.a + both.b):
             u = self.terms.terms[self.terms.kids[k]]
@@ -326,7 +326,7 @@ cdef class ConstrainedRuns(MaskPart):
                 texts += 1
         if texts < both.b - 1:
             return False
-        self.splitter.first_of(part.rest, behind)
+        self.splitter.first_of(part.continuation, after_run)
         n = self.forest.nodes(place)
         table = &self.runs.table[self.runs.codes[part.code].first_row]
         texts = 0
@@ -337,14 +337,14 @@ cdef class ConstrainedRuns(MaskPart):
             if texts > MOST_SPELLED or tokens.size() > MOST_EXCLUDED:
                 return False
             if at.term == EPS:
-                if at.rest >= 0:
-                    at.term = self.spelled_rests[at.rest].first
-                    at.rest = self.spelled_rests[at.rest].second
+                if at.continuation >= 0:
+                    at.term = self.spelled_continuations[at.continuation].first
+                    at.continuation = self.spelled_continuations[at.continuation].second
                     self.spelled.push_back(at)
                 elif at.state == 0:
                     for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
                         b = n.kid_byte[k]
-                        if (behind[b >> 6] >> (b & 63)) & 1:
+                        if (after_run[b >> 6] >> (b & 63)) & 1:
                             kid = n.kid_node[k]
                             for t in range(n.token_first[kid], n.token_first[n.end[kid]]):
                                 tokens.push_back(n.tokens[t])
@@ -356,9 +356,9 @@ cdef class ConstrainedRuns(MaskPart):
                     on.term = self.terms.kids[k]
                     self.spelled.push_back(on)
             elif u.kind == K_SEQ:
-                self.spelled_rests.push_back(pair[int32_t, int32_t](u.b, at.rest))
+                self.spelled_continuations.push_back(pair[int32_t, int32_t](u.b, at.continuation))
                 at.term = u.a
-                at.rest = <int32_t>self.spelled_rests.size() - 1
+                at.continuation = <int32_t>self.spelled_continuations.size() - 1
                 self.spelled.push_back(at)
             elif u.kind == K_LIT:
                 for k in range(u.b):
@@ -382,14 +382,14 @@ cdef class ConstrainedRuns(MaskPart):
                 return False
         if tokens.size() > MOST_EXCLUDED:
             return False
-        self.leave_out(plain, place, tokens, later)
+        self.defer_without(unconstrained, place, tokens, later)
         return True
 
-    cdef int32_t cut_here(
+    cdef int32_t defer_runs(
         self,
         int32_t config,
         int32_t place,
-        vector[Later]& later,
+        vector[DeferredRun]& later,
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
     ) except -3:
@@ -397,9 +397,9 @@ cdef class ConstrainedRuns(MaskPart):
 
         Return the configuration to walk on with, or DEAD. Single children that must be walked become jobs.
         """
-        cdef Later piece
+        cdef DeferredRun piece
         cdef vector[int32_t] left
-        cdef int32_t rest
+        cdef int32_t continuation
         cdef size_t k
         cdef Nodes n = self.forest.nodes(place)
         if not self.layers.runs:
@@ -409,29 +409,29 @@ cdef class ConstrainedRuns(MaskPart):
         if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
             return config
         if n.end[place >> 2] - (place >> 2) <= FEW_NODES:
-            return DEAD if self.is_one_run(config, place, later) else config
+            return DEAD if self.defer_one_run(config, place, later) else config
         self.splitter.split(config)
-        rest = self.splitter.split_of[config]
+        continuation = self.splitter.split_of[config]
         piece.place = place
         piece.filter = NO_FILTER
         piece.least = 0
         for k in range(<size_t>self.splitter.split_count[config]):
-            piece.part = self.splitter.split_parts[self.splitter.split_first[config] + k]
+            piece.part = self.splitter.split_members[self.splitter.split_first[config] + k]
             later.push_back(piece)
-        if rest == DEAD:
-            return rest
+        if continuation == DEAD:
+            return continuation
         if not self.layers.constrained:
-            return rest
-        if self.exclude(rest, place, later):
+            return continuation
+        if self.exclude_side_by_side(continuation, place, later):
             return DEAD
-        if not self.narrow(rest, place, later, left):
-            return rest
+        if not self.defer_by_first_byte(continuation, place, later, left):
+            return continuation
         for k in range(left.size()):
             jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
-            job_configs.push_back(rest)
+            job_configs.push_back(continuation)
         return DEAD
 
-    cdef bint is_one_run(self, int32_t config, int32_t place, vector[Later]& later) except -1:
+    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1:
         """Leave all that a configuration allows below few nodes to run tables; tell whether they serve.
 
         They do for one run that a list of texts narrows, as behind the quote of an undeclared key, which
@@ -439,14 +439,14 @@ cdef class ConstrainedRuns(MaskPart):
         """
         cdef Config c = self.space.configs[config]
         cdef Term t
-        cdef Later piece
+        cdef DeferredRun piece
         if c.count != 1:
             return False
         t = self.terms.terms[self.space.members[c.first].state]
         if t.kind == K_SEQ:
             t = self.terms.terms[t.a]
         if t.kind == K_AND and self.layers.constrained:
-            return self.plain(config) != config and self.exclude_texts(config, place, later)
+            return self.unconstrained(config) != config and self.exclude_strings(config, place, later)
         if t.kind != K_REP or not place & IN_FOREST:
             return False
         self.splitter.split(config)
@@ -455,14 +455,14 @@ cdef class ConstrainedRuns(MaskPart):
         piece.place = place
         piece.filter = NO_FILTER
         piece.least = 0
-        piece.part = self.splitter.split_parts[self.splitter.split_first[config]]
+        piece.part = self.splitter.split_members[self.splitter.split_first[config]]
         later.push_back(piece)
         return True
 
-    cdef int32_t without(self, int32_t place, vector[int32_t]& nodes) except -1:
+    cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1:
         """Return the filter that takes out the tokens at some children of a place. Remembered."""
         cdef Nodes n = self.forest.nodes(place)
-        cdef Without entry
+        cdef ByteFilter entry
         cdef uint64_t h = mix(61, <uint32_t>place)
         cdef vector[int32_t] nothing_else
         cdef int32_t known, made, t, i, b
@@ -477,15 +477,15 @@ cdef class ConstrainedRuns(MaskPart):
         for k in range(4):
             h = mix(h, entry.words[k])
         while True:
-            known = map_get(&self.without_index, h)
+            known = map_get(&self.byte_filter_index, h)
             if known == NO_VALUE:
                 break
-            if self.withouts[known].place == place:
+            if self.byte_filters[known].place == place:
                 k = 0
-                while k < 4 and self.withouts[known].words[k] == entry.words[k]:
+                while k < 4 and self.byte_filters[known].words[k] == entry.words[k]:
                     k += 1
                 if k == 4:
-                    return self.withouts[known].filter
+                    return self.byte_filters[known].filter
             h += 1
         made = self.arena.new_row()
         row = self.arena.rows[made]
@@ -495,6 +495,6 @@ cdef class ConstrainedRuns(MaskPart):
             for t in range(n.token_first[i], n.token_first[n.end[i]]):
                 row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
         entry.filter = self.slices.add_filter(made, nothing_else)
-        map_put(&self.without_index, h, <int32_t>self.withouts.size())
-        self.withouts.push_back(entry)
+        map_put(&self.byte_filter_index, h, <int32_t>self.byte_filters.size())
+        self.byte_filters.push_back(entry)
         return entry.filter

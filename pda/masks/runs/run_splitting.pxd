@@ -8,19 +8,19 @@ from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
-cdef struct RunPart:
+cdef struct RunMember:
     # a state X{low,high} rest that may be cut into runs
     int32_t code            # of X; NOT_A_CODE: it may not
     int32_t low
     int32_t high            # -1 without bound
-    int32_t rest            # the configuration of what follows the run
+    int32_t continuation            # the configuration of what follows the run
     int32_t state           # ... its state
     int32_t frame           # ... over which it stands, in walks
     int32_t sem
     uint64_t ends
 
 
-cdef struct Later:
+cdef struct DeferredRun:
     # a part of a walk that is taken from a run table when the walk is done
     int32_t part
     int32_t place
@@ -34,24 +34,24 @@ cdef struct ByteSet:
 
 cdef class RunSplitter(MaskPart):
     cdef Slices slices
-    cdef KeyMap part_index                  # (semantic state, or INSIDE | number) << 32 | state -> part
+    cdef KeyMap member_index                  # (semantic state, or INSIDE | number) << 32 | state -> part
     cdef KeyMap inside_index                # frame << 32 | semantic state -> number
-    cdef vector[RunPart] parts
+    cdef vector[RunMember] parts
     cdef KeyMap tail_index                  # run << 32 | configuration behind it -> tail
     cdef KeyMap met_codes                   # code -> states met of which its runs settle most tokens
-    cdef Growing[int32_t] first_at           # configuration -> 1 + its place below, or 0
+    cdef Growing[int32_t] first_bytes_at           # configuration -> 1 + its place below, or 0
     cdef Growing[ByteSet] first              # the bytes that a configuration can go on with
     cdef Growing[int32_t] split_of           # configuration -> what is left without its runs, or itself
-    cdef Growing[int32_t] split_first        # configuration -> its runs: split_parts[first:][:count]
+    cdef Growing[int32_t] split_first        # configuration -> its runs: split_members[first:][:count]
     cdef Growing[int32_t] split_count
-    cdef Growing[int32_t] split_parts
+    cdef Growing[int32_t] split_members
 
     cdef int first_of(self, int32_t config, uint64_t* words) except -1
-    cdef int32_t times_met(self, int32_t code) except -1
+    cdef int32_t queries(self, int32_t code) except -1
     cdef bint is_narrow(self, int32_t code) noexcept
-    cdef int32_t part_of(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef int32_t member_of(self, int32_t state, int32_t frame, int32_t sem) except -3
     cdef int split(self, int32_t config) except -3
     cdef bint is_steady(self, int32_t sem) noexcept
     cdef bint is_known(self, int32_t config) noexcept
-    cdef bint passes(self, int32_t run, RunPart part, int32_t* filter) except -3
-    cdef int32_t tail_of(self, int32_t run, int32_t rest) except -3
+    cdef bint passes(self, int32_t run, RunMember part, int32_t* filter) except -3
+    cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3

@@ -45,13 +45,13 @@ cdef class RunSplitter(MaskPart):
 
     def __cinit__(self, MaskContext context not None, Slices slices not None):
         self.slices = slices
-        map_init(&self.part_index)
+        map_init(&self.member_index)
         map_init(&self.inside_index)
         map_init(&self.tail_index)
         map_init(&self.met_codes)
 
     def __dealloc__(self):
-        map_free(&self.part_index)
+        map_free(&self.member_index)
         map_free(&self.inside_index)
         map_free(&self.tail_index)
         map_free(&self.met_codes)
@@ -59,13 +59,13 @@ cdef class RunSplitter(MaskPart):
     cdef int drop(self) except -1:
         """Forget how configurations are split."""
         self.parts.clear()
-        self.first_at.clear()
+        self.first_bytes_at.clear()
         self.first.clear()
         self.split_of.clear()
         self.split_first.clear()
         self.split_count.clear()
-        self.split_parts.clear()
-        map_reset(&self.part_index)
+        self.split_members.clear()
+        map_reset(&self.member_index)
         map_reset(&self.inside_index)
         map_reset(&self.tail_index)
         map_reset(&self.met_codes)
@@ -73,10 +73,10 @@ cdef class RunSplitter(MaskPart):
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = 4 * (self.first_at.size() + self.split_of.size() + self.split_first.size())
-        held += 4 * (self.split_count.size() + self.split_parts.size())
-        held += sizeof(ByteSet) * self.first.size() + sizeof(RunPart) * self.parts.size()
-        held += map_nbytes(&self.part_index)
+        cdef size_t held = 4 * (self.first_bytes_at.size() + self.split_of.size() + self.split_first.size())
+        held += 4 * (self.split_count.size() + self.split_members.size())
+        held += sizeof(ByteSet) * self.first.size() + sizeof(RunMember) * self.parts.size()
+        held += map_nbytes(&self.member_index)
         held += map_nbytes(&self.inside_index)
         held += map_nbytes(&self.tail_index)
         held += map_nbytes(&self.met_codes)
@@ -88,9 +88,9 @@ cdef class RunSplitter(MaskPart):
         """Give the bytes that a configuration of walks can go on with."""
         cdef int32_t k, map, b
         cdef ByteSet found
-        if <size_t>config >= self.first_at.size():
-            self.first_at.resize(self.space.configs.size())
-        if not self.first_at[config]:
+        if <size_t>config >= self.first_bytes_at.size():
+            self.first_bytes_at.resize(self.space.configs.size())
+        if not self.first_bytes_at[config]:
             for k in range(4):
                 found.words[k] = 0
             if self.space.configs[config].row < 0:
@@ -102,13 +102,13 @@ cdef class RunSplitter(MaskPart):
                         if self.terms.maps[map].of[b] == k:
                             found.words[b >> 6] |= <uint64_t>1 << (b & 63)
             self.first.push_back(found)
-            self.first_at[config] = <int32_t>self.first.size()
-        found = self.first[self.first_at[config] - 1]
+            self.first_bytes_at[config] = <int32_t>self.first.size()
+        found = self.first[self.first_bytes_at[config] - 1]
         for k in range(4):
             words[k] = found.words[k]
         return 0
 
-    cdef int32_t times_met(self, int32_t code) except -1:
+    cdef int32_t queries(self, int32_t code) except -1:
         """Return of how many states it was asked what runs of X settle, this one included.
 
         A trie of the other tokens pays off where many states ask, or where the runs are cut already; so do
@@ -125,8 +125,8 @@ cdef class RunSplitter(MaskPart):
         """Tell whether characters of a class begin with few bytes."""
         return count_bits(self.runs.codes[code].first, 4) < FEW_BYTES
 
-    cdef int32_t part_of(self, int32_t state, int32_t frame, int32_t sem) except -3:
-        """Return how a member may be cut into a run and a rest (see RunPart), or -1.
+    cdef int32_t member_of(self, int32_t state, int32_t frame, int32_t sem) except -3:
+        """Return how a member may be cut into a run and a rest (see RunMember), or -1.
 
         It may if the end of the run can be seen from the next byte: X is a prefix code, and neither the rest
         nor what follows a return can begin like X. Inside of a rule that the walk itself called, as for a
@@ -136,8 +136,8 @@ cdef class RunSplitter(MaskPart):
         cdef int32_t found, p, k
         cdef Term t = self.terms.terms[state]
         cdef Term r
-        cdef RunPart part
-        cdef Config rest
+        cdef RunMember part
+        cdef Config continuation
         cdef uint64_t after[4]
         cdef const uint64_t* guard
         cdef const uint64_t* begin
@@ -149,7 +149,7 @@ cdef class RunSplitter(MaskPart):
                 map_put(&self.inside_index, key, found)
             key = INSIDE | <uint64_t>found
         key = (key << 32) | <uint64_t>state
-        found = map_get(&self.part_index, key)
+        found = map_get(&self.member_index, key)
         if found != NO_VALUE:
             return found
         found = -1
@@ -159,7 +159,7 @@ cdef class RunSplitter(MaskPart):
             part.low = r.b
             part.high = r.c
             if part.code != NOT_A_CODE:
-                if self.is_narrow(part.code) and self.times_met(part.code) < NARROW_PAYS_OFF:
+                if self.is_narrow(part.code) and self.queries(part.code) < NARROW_PAYS_OFF:
                     return -1
                 part.ends = 1
                 if self.terms.guard_sets.size() > 1:
@@ -167,12 +167,12 @@ cdef class RunSplitter(MaskPart):
                 part.state = t.b if t.kind == K_SEQ else EPS
                 part.frame = frame
                 part.sem = sem
-                part.rest = self.space.closed(part.state, frame, sem)
-                if part.rest > DEAD and part.ends and self.is_known(part.rest):
-                    rest = self.space.configs[part.rest]
-                    found = 0 if frame == BOTTOM or not rest.pop_count else -1
+                part.continuation = self.space.closed(part.state, frame, sem)
+                if part.continuation > DEAD and part.ends and self.is_known(part.continuation):
+                    continuation = self.space.configs[part.continuation]
+                    found = 0 if frame == BOTTOM or not continuation.pop_count else -1
                     begin = &self.runs.codes[part.code].first[0]
-                    for p in range(rest.pop_first, rest.pop_first + rest.pop_count):
+                    for p in range(continuation.pop_first, continuation.pop_first + continuation.pop_count):
                         k = self.space.pops[p].guard
                         guard = &self.terms.sets[4 * self.terms.guard_sets[k]]
                         for k in range(4):
@@ -181,14 +181,14 @@ cdef class RunSplitter(MaskPart):
                         if self.space.pops[p].sem != sem:
                             found = -1
                     if found == 0:
-                        self.first_of(part.rest, after)
+                        self.first_of(part.continuation, after)
                         for k in range(4):
                             if after[k] & self.runs.codes[part.code].first[k]:
                                 found = -1
         if found == 0:
             found = <int32_t>self.parts.size()
             self.parts.push_back(part)
-        map_put(&self.part_index, key, found)
+        map_put(&self.member_index, key, found)
         return found
 
     cdef int split(self, int32_t config) except -3:
@@ -196,7 +196,7 @@ cdef class RunSplitter(MaskPart):
         cdef Config c
         cdef Member m
         cdef Term t
-        cdef int32_t i, k, part, sem, rest = config
+        cdef int32_t i, k, part, sem, continuation = config
         cdef size_t old = self.split_of.size()
         cdef vector[int32_t] found
         cdef vector[int32_t] others
@@ -219,7 +219,7 @@ cdef class RunSplitter(MaskPart):
             if t.kind == K_ALT:
                 others.clear()
                 for k in range(t.b):
-                    part = self.part_of(self.terms.kids[t.a + k], m.frame, sem)
+                    part = self.member_of(self.terms.kids[t.a + k], m.frame, sem)
                     if part >= 0:
                         found.push_back(part)
                     else:
@@ -230,18 +230,18 @@ cdef class RunSplitter(MaskPart):
                     m.state = self.terms.mk_alt(others, 0)
                 left.push_back(m)
             else:
-                part = self.part_of(m.state, m.frame, sem)
+                part = self.member_of(m.state, m.frame, sem)
                 if part >= 0:
                     found.push_back(part)
                 else:
                     left.push_back(m)
         if found.size():
-            rest = DEAD if left.empty() else self.space.of_members(left)
-        self.split_first[config] = <int32_t>self.split_parts.size()
+            continuation = DEAD if left.empty() else self.space.of_members(left)
+        self.split_first[config] = <int32_t>self.split_members.size()
         self.split_count[config] = <int32_t>found.size()
         for i in range(<int32_t>found.size()):
-            self.split_parts.push_back(found[i])
-        self.split_of[config] = rest
+            self.split_members.push_back(found[i])
+        self.split_of[config] = continuation
         return 0
 
     cdef bint is_steady(self, int32_t sem) noexcept:
@@ -253,22 +253,22 @@ cdef class RunSplitter(MaskPart):
         cdef Config c = self.space.configs[config]
         return not c.reads and c.sure == c.count
 
-    cdef bint passes(self, int32_t run, RunPart part, int32_t* filter) except -3:
+    cdef bint passes(self, int32_t run, RunMember part, int32_t* filter) except -3:
         """Narrow a filter to tokens whose run is as long as a part takes; tell whether there may be some."""
         cdef int32_t tail
         if part.low or part.high >= 0:
-            tail = self.tail_of(run, part.rest)
+            tail = self.tail_of(run, part.continuation)
             if part.low > self.slices.tails[tail].most_before:
                 return False
             filter[0] = self.slices.filter_both(filter[0], self.slices.filter_of(tail, part.low, part.high))
         return True
 
-    cdef int32_t tail_of(self, int32_t run, int32_t rest) except -3:
+    cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3:
         """Return the tail of a run: where a configuration, or what it returns to, may go on behind it.
 
         ``rest`` -1: with any byte. Remembered.
         """
-        cdef uint64_t key = (<uint64_t>run << 32) | <uint32_t>rest
+        cdef uint64_t key = (<uint64_t>run << 32) | <uint32_t>continuation
         cdef int32_t found = map_get(&self.tail_index, key), b, k
         cdef uint64_t words[4]
         cdef Tail tail
@@ -278,12 +278,12 @@ cdef class RunSplitter(MaskPart):
         tail.run = run
         tail.first = <int32_t>self.slices.tail_exits.size()
         tail.most_before = 0
-        if rest < 0 or self.space.configs[rest].pop_count:
+        if continuation < 0 or self.space.configs[continuation].pop_count:
             # any byte may follow the return
             self.runs.find_exits(run)
             words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
         else:
-            self.first_of(rest, words)
+            self.first_of(continuation, words)
         for b in range(256):
             if (words[b >> 6] >> (b & 63)) & 1:
                 span = self.runs.exits_with(run, <uint8_t>b)

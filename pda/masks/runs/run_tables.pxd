@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.vocabulary.character_groups cimport Sorted
-from stackmask.pda.vocabulary.suffix_tries cimport Forest
+from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
 
@@ -71,7 +71,7 @@ cdef struct CutStep:
 
 cdef class Runs:
     cdef TermStore terms
-    cdef Forest forest
+    cdef SuffixTries forest
     cdef KeyMap code_index          # term -> code or NOT_A_CODE
     cdef vector[Code] codes
     cdef vector[int16_t] table      # next state, or -1

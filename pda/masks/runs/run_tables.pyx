@@ -21,9 +21,9 @@ from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 
 from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_steps
-from stackmask.pda.vocabulary.subtree_summary cimport Below
+from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_BOOL, F_IMPURE, ClassMap
-from stackmask.pda.vocabulary.character_groups cimport Kinds, may_be
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups, may_be
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -48,7 +48,7 @@ cdef enum:
 cdef class Runs:
     """The runs of one vocabulary, made when they are first asked for. Append-only."""
 
-    def __cinit__(self, TermStore terms, Forest forest):
+    def __cinit__(self, TermStore terms, SuffixTries forest):
         self.terms = terms
         self.forest = forest
         self.cut_run = -1
@@ -184,7 +184,7 @@ cdef class Runs:
 
     cdef bint take_groups(self, Run* run) except -1:
         """Put the tokens of a run together from groups of the vocabulary; return whether that is cheap."""
-        cdef Kinds kinds = self.forest.trie.kinds
+        cdef CharacterGroups kinds = self.forest.trie.kinds
         cdef Code code = self.codes[run.code]
         cdef const int16_t* table = &self.table[code.first_row]
         cdef vector[int32_t] mixed
@@ -251,7 +251,7 @@ cdef class Runs:
 
         Where all are not known yet, those of a byte that few nodes have are found from these nodes.
         """
-        cdef Kinds kinds = self.forest.trie.kinds
+        cdef CharacterGroups kinds = self.forest.trie.kinds
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef Run* r = &self.runs[run]
         cdef Span found
@@ -322,7 +322,7 @@ cdef class Runs:
         """Find the tokens and exits of a run, unless they are what was found last."""
         cdef int32_t place = self.runs[run].place, code = self.runs[run].code, node = place >> 2, t
         cdef Trie trie = self.forest.trie
-        cdef const int32_t* below_of = NULL
+        cdef const int32_t* summary_of = NULL
         cdef int32_t before = 0     # characters before the place
         if run == self.cut_run:
             return 0
@@ -332,9 +332,9 @@ cdef class Runs:
         self.found_exits.clear()
         self.found_others.clear()
         if not place & IN_FOREST:
-            t = trie.below_of[node]
+            t = trie.summary_of[node]
             if node == 0 or t >= 0:
-                below_of = trie.below_of.data()
+                summary_of = trie.summary_of.data()
                 before = trie.below[t].characters if t >= 0 else 0
         cut(
             self.forest.nodes(place),
@@ -345,7 +345,7 @@ cdef class Runs:
             self.found_needs,
             self.found_exits,
             self.found_others,
-            below_of,
+            summary_of,
             trie.below.data(),
             trie.characters.data(),
             before,
@@ -500,7 +500,7 @@ cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int3
     return True
 
 
-cdef inline bint is_inside(const Below& below, const Code& code, int32_t count) noexcept:
+cdef inline bint is_inside(const SubtreeSummary& below, const Code& code, int32_t count) noexcept:
     """Tell whether all that is below a node behind ``count`` characters of X is X, and counted alike."""
     return (
         not below.ascii[0] & ~code.single[0]
@@ -519,8 +519,8 @@ cdef int cut(
     vector[int32_t]& needs,
     vector[Exit]& exits,
     vector[int32_t]& others,
-    const int32_t* below_of,
-    const Below* below,
+    const int32_t* summary_of,
+    const SubtreeSummary* below,
     const uint16_t* characters,
     int32_t before,
     const Code& code,
@@ -529,7 +529,7 @@ cdef int cut(
     """Follow the automaton of X over the nodes below one.
 
     Append the tokens that are runs, with the characters that they need, and the nodes where another byte
-    follows: ``exits`` behind whole characters, with how many, ``others`` inside of one. ``below_of``: what is
+    follows: ``exits`` behind whole characters, with how many, ``others`` inside of one. ``summary_of``: what is
     below the nodes, or NULL; where all of that is X, tokens are taken as they stand, with their
     ``characters``, less those ``before`` the first node. ``with_tokens``: else only nodes are looked for.
     """
@@ -568,8 +568,8 @@ cdef int cut(
                     tokens.push_back(n.tokens[t])
                     needs.push_back(at.count + 1)
             continue
-        if state == 0 and below_of != NULL:
-            t = below_of[i]
+        if state == 0 and summary_of != NULL:
+            t = summary_of[i]
             if t >= 0 and is_inside(below[t], code, before + at.count + 1):
                 if not with_tokens:
                     continue

@@ -19,7 +19,7 @@ from stackmask.pda.memory.hash_tables cimport (
     map_put,
     map_reset,
 )
-from stackmask.pda.vocabulary.character_groups cimport Kinds
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.masks.arena cimport NO_FILTER, NO_ROW, NO_TOKENS, SPARSE, Mask, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 from stackmask.pda.masks.runs.run_tables cimport Run
@@ -149,7 +149,7 @@ cdef class Slices(MaskPart):
 
     cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3:
         """Return the mask of the runs of at most ``high`` characters, from groups of the vocabulary."""
-        cdef Kinds kinds = self.trie.kinds
+        cdef CharacterGroups kinds = self.trie.kinds
         cdef Run r = self.runs.runs[run]
         cdef Mask mask = nothing()
         cdef int32_t k, g, t, whole, next, count = 0, odd = 0

@@ -6,18 +6,18 @@ from stackmask.pda.masks.part cimport MaskPart
 from stackmask.pda.masks.arena cimport MaskArena
 from stackmask.pda.masks.walk.local_masks cimport LocalMasks
 from stackmask.pda.memory.hash_tables cimport KeyMap
-from stackmask.pda.masks.walk.walk_result cimport Joint
+from stackmask.pda.masks.walk.walk_result cimport RepeatableWalk
 
 cdef enum:
-    NOT_JOINT = -2      # no mask: too many frames are known already
+    NOT_REPEATED = -2      # no mask: too many frames are known already
 
 
 cdef class KnownStackWalks(MaskPart):
     cdef MaskArena arena
     cdef LocalMasks local
-    cdef KeyMap joint_index                 # (joint << 32 | rest) << 1 | strict -> mask
+    cdef KeyMap repeat_index                 # (joint << 32 | rest) << 1 | strict -> mask
     cdef KeyMap grouped_index               # joint << 1 | strict -> mask
 
-    cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3
-    cdef int32_t grouped_mask(self, int32_t number, bint strict) except -3
-    cdef int32_t walk_again(self, Joint again, bint strict, bint repeatable) except -3
+    cdef int32_t with_return_state(self, int32_t number, int32_t continuation, bint strict) except -3
+    cdef int32_t with_groups(self, int32_t number, bint strict) except -3
+    cdef int32_t walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3

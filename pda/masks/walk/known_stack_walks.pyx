@@ -21,11 +21,11 @@ from stackmask.pda.memory.hash_tables cimport (
 from stackmask.pda.stack.frames cimport BOTTOM, Edge
 from stackmask.pda.terms.term_table cimport ACTION_NONE
 from stackmask.pda.masks.arena cimport NO_RUN, Include
-from stackmask.pda.masks.walk.walk_result cimport Joint, WalkQuery
+from stackmask.pda.masks.walk.walk_result cimport RepeatableWalk, WalkQuery
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 
 cdef enum:
-    MAX_JOINT = 4       # frames that a walk is repeated with
+    MOST_FRAMES = 4       # frames that a walk is repeated with
 
 
 @cython.final
@@ -35,57 +35,57 @@ cdef class KnownStackWalks(MaskPart):
     def __cinit__(self, MaskContext context not None, MaskArena arena not None, LocalMasks local not None):
         self.arena = arena
         self.local = local
-        map_init(&self.joint_index)
+        map_init(&self.repeat_index)
         map_init(&self.grouped_index)
 
     def __dealloc__(self):
-        map_free(&self.joint_index)
+        map_free(&self.repeat_index)
         map_free(&self.grouped_index)
 
     cdef int drop(self) except -1:
         """Forget the walks that were repeated."""
-        map_reset(&self.joint_index)
+        map_reset(&self.repeat_index)
         map_reset(&self.grouped_index)
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = map_nbytes(&self.joint_index)
+        cdef size_t held = map_nbytes(&self.repeat_index)
         held += map_nbytes(&self.grouped_index)
         return held
 
-    cdef int32_t joint_mask(self, int32_t number, int32_t rest, bint strict) except -3:
+    cdef int32_t with_return_state(self, int32_t number, int32_t continuation, bint strict) except -3:
         """Return the mask of a walk repeated over a frame with one return state.
 
-        NOT_JOINT if too many frames are known already.
+        NOT_REPEATED if too many frames are known already.
         """
-        cdef uint64_t key = (<uint64_t>number << 33) | (<uint64_t>rest << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.joint_index, key), k, first
-        cdef Joint again = self.local.joints[number]
+        cdef uint64_t key = (<uint64_t>number << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.repeat_index, key), k, first
+        cdef RepeatableWalk again = self.local.repeatables[number]
         if found != NO_VALUE:
             return found
-        if again.rest_count >= MAX_JOINT:
-            return NOT_JOINT
-        first = <int32_t>self.local.rests.size()
-        for k in range(again.rest_count):
-            self.local.rests.push_back(self.local.rests[again.rest_first + k])
-        self.local.rests.push_back(rest)
-        again.rest_first = first
-        again.rest_count += 1
+        if again.return_count >= MOST_FRAMES:
+            return NOT_REPEATED
+        first = <int32_t>self.local.return_states.size()
+        for k in range(again.return_count):
+            self.local.return_states.push_back(self.local.return_states[again.return_first + k])
+        self.local.return_states.push_back(continuation)
+        again.return_first = first
+        again.return_count += 1
         found = self.walk_again(again, strict, True)
-        map_put(&self.joint_index, key, found)
+        map_put(&self.repeat_index, key, found)
         return found
 
-    cdef int32_t grouped_mask(self, int32_t number, bint strict) except -3:
+    cdef int32_t with_groups(self, int32_t number, bint strict) except -3:
         """Return the mask of a walk that could be repeated, its remainders merged instead."""
         cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.grouped_index, key)
         if found == NO_VALUE:
-            found = self.walk_again(self.local.joints[number], strict, False)
+            found = self.walk_again(self.local.repeatables[number], strict, False)
             map_put(&self.grouped_index, key, found)
         return found
 
-    cdef int32_t walk_again(self, Joint again, bint strict, bint repeatable) except -3:
+    cdef int32_t walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3:
         """Walk over the frames that are known; ``repeatable``: with one more in its turn."""
         cdef int32_t k, frame = BOTTOM
         cdef WalkQuery query
@@ -95,13 +95,13 @@ cdef class KnownStackWalks(MaskPart):
         cdef Edge edge
         edge.action = ACTION_NONE
         edge.saved = 0
-        for k in range(again.rest_first + again.rest_count - 1, again.rest_first - 1, -1):
-            edge.rest = self.local.rests[k]
+        for k in range(again.return_first + again.return_count - 1, again.return_first - 1, -1):
+            edge.continuation = self.local.return_states[k]
             edge.parent = frame
             edges.clear()
             edges.push_back(edge)
             frame = self.space.intern_frame(edges)
-        for k in range(again.below_first, again.below_first + again.below_count):
+        for k in range(again.place_first, again.place_first + again.place_count):
             places.push_back(self.local.walked_places[k])
         if again.closed:
             query.start = self.space.closed(again.state, frame, again.sem)

@@ -26,7 +26,7 @@ from stackmask.pda.masks.arena cimport (
     nothing,
 )
 from stackmask.pda.masks.part cimport MaskContext, MaskPart
-from stackmask.pda.masks.walk.token_partition cimport Loose
+from stackmask.pda.masks.walk.token_partition cimport Uncounted
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     map_free,
@@ -61,40 +61,40 @@ cdef class LocalMasks(MaskPart):
         self.partition = partition
         self.literals = literals
         self.walker = walker
-        map_init(&self.keyed_roots)
-        map_init(&self.roots_below)
+        map_init(&self.state_masks)
+        map_init(&self.subtree_masks)
         map_init(&self.entry_index)
         map_init(&self.children)
-        map_init(&self.rest_index)
+        map_init(&self.after_run_index)
         self.entries = 0
         self.shortened = 0
 
     def __dealloc__(self):
-        map_free(&self.keyed_roots)
-        map_free(&self.roots_below)
+        map_free(&self.state_masks)
+        map_free(&self.subtree_masks)
         map_free(&self.entry_index)
         map_free(&self.children)
-        map_free(&self.rest_index)
+        map_free(&self.after_run_index)
 
     cdef int drop(self) except -1:
         """Forget which masks are whose."""
         self.entries = 0
-        map_reset(&self.keyed_roots)
-        map_reset(&self.roots_below)
+        map_reset(&self.state_masks)
+        map_reset(&self.subtree_masks)
         map_reset(&self.entry_index)
         map_reset(&self.children)
-        map_reset(&self.rest_index)
-        self.joints.clear()
-        self.rests.clear()
+        map_reset(&self.after_run_index)
+        self.repeatables.clear()
+        self.return_states.clear()
         self.walked_places.clear()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = map_nbytes(&self.keyed_roots) + map_nbytes(&self.roots_below)
-        held += map_nbytes(&self.entry_index) + map_nbytes(&self.children) + map_nbytes(&self.rest_index)
-        held += sizeof(Joint) * self.joints.size()
-        return held + 4 * (self.rests.size() + self.walked_places.size())
+        cdef size_t held = map_nbytes(&self.state_masks) + map_nbytes(&self.subtree_masks)
+        held += map_nbytes(&self.entry_index) + map_nbytes(&self.children) + map_nbytes(&self.after_run_index)
+        held += sizeof(RepeatableWalk) * self.repeatables.size()
+        return held + 4 * (self.return_states.size() + self.walked_places.size())
 
     # -- a new mask ------------------------------------------------------------------------------------
 
@@ -156,8 +156,8 @@ cdef class LocalMasks(MaskPart):
             self.arena.key_starts.end(), found.key_starts.begin(), found.key_starts.end()
         )
         if found.repeats:
-            mask.joint = <int32_t>self.joints.size()
-            self.joints.push_back(query.again)
+            mask.repeat = <int32_t>self.repeatables.size()
+            self.repeatables.push_back(query.again)
         for g in range(found.groups.size()):
             groups.push_back(
                 self.arena.intern_group(
@@ -187,25 +187,25 @@ cdef class LocalMasks(MaskPart):
         query.again.sem = sem
         query.again.closed = closed
         query.again.with_tokens = with_tokens
-        query.again.rest_first = query.again.rest_count = 0
-        query.again.below_first = <int32_t>self.walked_places.size()
-        query.again.below_count = <int32_t>places.size()
+        query.again.return_first = query.again.return_count = 0
+        query.again.place_first = <int32_t>self.walked_places.size()
+        query.again.place_count = <int32_t>places.size()
         self.walked_places.insert(self.walked_places.end(), places.begin(), places.end())
         return 0
 
     # -- runs of one character class -------------------------------------------------------------------
 
     cdef int include_run(
-        self, Later later, bint strict, vector[Include]& out, vector[int32_t]& readers
+        self, DeferredRun later, bint strict, vector[Include]& out, vector[int32_t]& readers
     ) except -3:
         """Include what run tables tell: the run itself, and what follows a run that is long enough.
 
         ``readers`` gets the place if runs of all characters are kept alive by a return that may be forbidden.
         """
-        cdef RunPart part = self.splitter.parts[later.part]
+        cdef RunMember part = self.splitter.parts[later.part]
         cdef Include piece
         cdef int32_t run = self.runs.run_of(part.code, later.place), high = part.high
-        cdef bint returns = not self.space.configs[part.rest].count
+        cdef bint returns = not self.space.configs[part.continuation].count
         if strict and returns and 0 <= high <= self.runs.runs[run].most_needed:
             high -= 1
             readers.push_back(later.place)
@@ -215,50 +215,50 @@ cdef class LocalMasks(MaskPart):
         if piece.mask != NO_TOKENS:
             out.push_back(piece)
         piece.ends = 1
-        piece.mask = self.behind(run, part, strict)
+        piece.mask = self.after_run(run, part, strict)
         if part.low <= later.least:
             part.low = 0
         if piece.mask != NO_TOKENS and self.splitter.passes(run, part, &piece.filter):
             out.push_back(piece)
         return 0
 
-    cdef int32_t behind(self, int32_t run, RunPart part, bint strict) except -3:
+    cdef int32_t after_run(self, int32_t run, RunMember part, bint strict) except -3:
         """Return the mask of what follows the runs of a run table, over what the runs leave over."""
-        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>part.rest) << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.rest_index, key)
+        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>part.continuation) << 1) | <uint64_t>strict
+        cdef int32_t found = map_get(&self.after_run_index, key)
         cdef vector[int32_t] places, nowhere
         cdef vector[Include] nothing_else
         cdef WalkQuery query
         cdef uint64_t words[4]
         if found != NO_VALUE:
             return found
-        self.splitter.first_of(part.rest, words)
+        self.splitter.first_of(part.continuation, words)
         self.runs.append_remainders(run, words, places)
         self.may_repeat(&query, part.state, part.sem, places, True, False)
         if part.frame:
             # within a rule that the walk called, the state alone is not what is walked
             query.repeatable = False
-        query.start = part.rest
+        query.start = part.continuation
         query.run = run
         query.with_tokens = False
         query.strict = strict
         found = self.make(query, places, nowhere, nothing_else)
-        map_put(&self.rest_index, key, found)
+        map_put(&self.after_run_index, key, found)
         return found
 
     # -- masks, remembered -----------------------------------------------------------------------------
 
-    cdef bint asks(self, int32_t mask) noexcept:
+    cdef bint asks_state(self, int32_t mask) noexcept:
         """Tell whether the semantic state decides on some tokens of a mask."""
         return self.arena.masks[mask].reader_count > 0 or self.arena.masks[mask].reads_tokens != 0
 
-    cdef bint is_worth(self, int32_t mask) noexcept:
+    cdef bint is_worth_splitting(self, int32_t mask) noexcept:
         """Tell whether few tokens go on behind a head, and no semantic state decides on others."""
         cdef int32_t i, first = self.arena.masks[mask].include_first
-        if self.asks(mask) or self.arena.masks[mask].joint >= 0:
+        if self.asks_state(mask) or self.arena.masks[mask].repeat >= 0:
             return False
         for i in range(first, first + self.arena.masks[mask].include_count):
-            if self.asks(self.arena.includes[i].mask) or self.arena.masks[self.arena.includes[i].mask].joint >= 0:
+            if self.asks_state(self.arena.includes[i].mask) or self.arena.masks[self.arena.includes[i].mask].repeat >= 0:
                 return False
         return True
 
@@ -268,15 +268,15 @@ cdef class LocalMasks(MaskPart):
         ``words``: it is the number of a word.
         """
         if words and not strict and self.layers.literals:
-            return self.literals.word_root(state)
+            return self.literals.of_vocabulary(state)
         if words:
             state = self.literals.words.term_of(state)
-        return self.keyed_root(state, SEM_SYMBOL, strict)
+        return self.of_keyed_state(state, SEM_SYMBOL, strict)
 
-    cdef int32_t keyed_root(self, int32_t state, int32_t sem, bint strict) except -3:
+    cdef int32_t of_keyed_state(self, int32_t state, int32_t sem, bint strict) except -3:
         """Return the mask of a local state in an object whose keys are known as far as walks see them."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.keyed_roots, key)
+        cdef int32_t found = map_get(&self.state_masks, key)
         cdef vector[int32_t] whole
         cdef vector[Include] includes
         cdef WalkQuery query
@@ -289,40 +289,40 @@ cdef class LocalMasks(MaskPart):
         whole.push_back(self.partition_of(state, sem, strict, query.start, includes))
         self.may_repeat(&query, state, sem, whole, False, query.with_tokens)
         found = self.make(query, whole, whole, includes)
-        map_put(&self.keyed_roots, key, found)
+        map_put(&self.state_masks, key, found)
         return found
 
     cdef int32_t partition_of(
         self, int32_t state, int32_t sem, bint strict, int32_t start, vector[Include]& includes
     ) except -3:
         """Return the place that must be walked of the vocabulary; other masks are included for the others."""
-        cdef Loose loose
+        cdef Uncounted loose
         cdef Include piece
         cdef int32_t run, place = 0
         piece.ends = 1
         piece.filter = NO_FILTER
         if self.layers.short_tokens and not self.terms.terms[state].flags & (F_TOKEN | F_CALL | F_KEYS):
-            loose = self.partition.loosened(state)
+            loose = self.partition.without_upper_bound(state)
             if loose.bytes:
-                piece.mask = self.keyed_root(loose.state, sem, strict)
+                piece.mask = self.of_keyed_state(loose.state, sem, strict)
                 piece.filter = self.partition.short_filter(loose.bytes)
                 includes.push_back(piece)
                 place = self.partition.long_place(loose.bytes)
         self.splitter.split(start)
         if self.layers.accepted and not place and self.splitter.split_of[start] != DEAD:
-            run = self.partition.settles(state)
+            run = self.partition.allowed_run_table(state)
             if run >= 0:
                 piece.mask = self.slices.slice(run, -1)
                 includes.push_back(piece)
-                place = self.partition.unsettled_place(run)
+                place = self.partition.other_tokens_place(run)
         if place:
             self.shortened += 1
         return place
 
-    cdef int32_t root_below(self, int32_t state, int32_t node, bint strict) except -3:
+    cdef int32_t of_state_below(self, int32_t state, int32_t node, bint strict) except -3:
         """Return what of the mask of a local state, outside of objects, is below a node of the vocabulary."""
         cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.roots_below, key)
+        cdef int32_t found = map_get(&self.subtree_masks, key)
         cdef vector[int32_t] whole
         cdef vector[Include] nothing_else
         cdef WalkQuery query
@@ -334,11 +334,11 @@ cdef class LocalMasks(MaskPart):
             query.with_tokens = False
             query.strict = strict
             found = self.make(query, whole, whole, nothing_else)
-            map_put(&self.roots_below, key, found)
+            map_put(&self.subtree_masks, key, found)
         return found
 
     cdef int32_t child(
-        self, int32_t group, int32_t rest, int32_t sem, bint strict, bint words=False
+        self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint words=False
     ) except -3:
         """Return the mask of what a group leaves over in a return state, the frame below unknown.
 
@@ -354,8 +354,8 @@ cdef class LocalMasks(MaskPart):
         cdef uint64_t first[4]
         if words:
             if self.layers.literals and not strict and self.arena.groups[group].guard == ANY_BYTE:
-                return self.literals.word_child(group, rest)
-            rest = self.literals.words.term_of(rest)
+                return self.literals.of_group(group, continuation)
+            continuation = self.literals.words.term_of(continuation)
         # nearly always nothing is known of the semantic state
         entry = self.arena.groups[group].entry if sem == SEM_SYMBOL else map_get(&self.entry_index, key)
         if entry < 0:
@@ -365,15 +365,15 @@ cdef class LocalMasks(MaskPart):
                 self.arena.groups[group].entry = entry
             else:
                 map_put(&self.entry_index, key, entry)
-        key = (<uint64_t>entry << 33) | (<uint64_t>rest << 1) | <uint64_t>strict
+        key = (<uint64_t>entry << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict
         found = map_get(&self.children, key)
         if found != NO_VALUE:
             return found
         g = self.arena.groups[group]
         if g.guard != ANY_BYTE:
-            rest = self.terms.mk_seq(self.terms.mk_guard(g.guard), rest)
+            continuation = self.terms.mk_seq(self.terms.mk_guard(g.guard), continuation)
         found = NO_TOKENS
-        query.start = DEAD if rest == EMPTY else self.space.closed(rest, BOTTOM, sem)
+        query.start = DEAD if continuation == EMPTY else self.space.closed(continuation, BOTTOM, sem)
         if query.start != DEAD:
             self.arena.merge_group(group)
             g = self.arena.groups[group]
@@ -386,7 +386,7 @@ cdef class LocalMasks(MaskPart):
                 if query.start != READS_STATE and not self.space.configs[query.start].reads:
                     self.splitter.first_of(query.start, first)
                 self.runs.append_remainders(g.run, first, places)
-            self.may_repeat(&query, rest, sem, places, True, False)
+            self.may_repeat(&query, continuation, sem, places, True, False)
             query.run = g.run
             query.with_tokens = False
             query.strict = strict

@@ -13,7 +13,7 @@ cdef struct Characters:
     uint64_t leads      # bytes from 0xC0, for all characters that begin with them
 
 
-cdef struct Stay:
+cdef struct SelfLoop:
     # where characters lead from a configuration that stays what it is, but for a count
     bint closed         # there is no more room
     Characters all      # those that lead to the next
@@ -24,27 +24,27 @@ cdef struct Stay:
 
 
 cdef enum:
-    LEAVES = 0
-    STAYS = 1
-    SETTLED = 2
+    DESCEND = 0
+    SAME_STATE = 1
+    ALL_ALLOWED = 2
 
 
 cdef class SubtreeAcceptance(MaskPart):
     cdef TokenPartition partition
-    cdef Growing[int32_t] stay_at    # configuration -> 1 + its place below; 0: not known
-    cdef Growing[uint8_t] times_met  # configuration -> how often it was asked for before that is known
-    cdef Growing[Stay] stay_of       # what leads back to a configuration; most are never asked for
+    cdef Growing[int32_t] loop_at    # configuration -> 1 + its place below; 0: not known
+    cdef Growing[uint8_t] queries  # configuration -> how often it was asked for before that is known
+    cdef Growing[SelfLoop] loops       # what leads back to a configuration; most are never asked for
 
-    cdef int stays(self, int32_t config, int32_t below) except -1
-    cdef Stay* stay(self, int32_t config) noexcept
-    cdef int find_part(self, int32_t config) except -1
-    cdef int find_stay(self, int32_t config) except -1
-    cdef int32_t find_room(self, int32_t config, int32_t want) except -1
-    cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept
+    cdef int classify(self, int32_t config, int32_t below) except -1
+    cdef SelfLoop* loop_of(self, int32_t config) noexcept
+    cdef int find_accepting_member(self, int32_t config) except -1
+    cdef int find_loop(self, int32_t config) except -1
+    cdef int32_t find_length(self, int32_t config, int32_t want) except -1
+    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept
     cdef bint are_alike(self, int32_t a, int32_t b) noexcept
     cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1
-    cdef bint goes_on(self, Nodes n, int32_t node, int32_t guard) noexcept
+    cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept
     cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1
     cdef bint meets(self, int32_t below, uint64_t guards) noexcept
-    cdef int places_below(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1
+    cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1

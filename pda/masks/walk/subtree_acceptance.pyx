@@ -13,17 +13,17 @@ from libc.string cimport memset
 
 from stackmask.pda.masks.part cimport MaskContext, MaskPart
 from stackmask.pda.text.utf8 cimport utf8_step
-from stackmask.pda.vocabulary.subtree_summary cimport Below
+from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN, Config, Member
 from stackmask.pda.terms.term_table cimport ANY_BYTE
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE, Code
-from stackmask.pda.masks.walk.token_partition cimport NO_END, Settled
+from stackmask.pda.masks.walk.token_partition cimport NO_END, AllowedRuns
 from stackmask.pda.masks.walk.walk_inlines cimport is_within
 
 cdef enum:
     LOOK_AHEAD = 16         # characters
-    MET_AGAIN = 3           # from this time on it is looked where a configuration leads
+    QUERIES = 3           # from this time on it is looked where a configuration leads
     MANY_CHARACTERS = 8     # that lead to one configuration, from which on it is looked where they lead
 
 
@@ -36,47 +36,47 @@ cdef class SubtreeAcceptance(MaskPart):
 
     cdef int drop(self) except -1:
         """Forget where configurations lead."""
-        self.stay_at.clear()
-        self.times_met.clear()
-        self.stay_of.clear()
+        self.loop_at.clear()
+        self.queries.clear()
+        self.loops.clear()
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = 5 * self.stay_at.size() + sizeof(Stay) * self.stay_of.size()
+        cdef size_t held = 5 * self.loop_at.size() + sizeof(SelfLoop) * self.loops.size()
         return held
 
-    cdef int stays(self, int32_t config, int32_t below) except -1:
+    cdef int classify(self, int32_t config, int32_t below) except -1:
         """Tell whether a configuration goes on in one way on all texts below a node of the vocabulary.
 
-        STAYS: it stays what it is. SETTLED: a part of it does, so that everything below is allowed. It is
+        SAME_STATE: it stays what it is. ALL_ALLOWED: a part of it does, so that everything below is allowed. It is
         looked at when it is met again, since most are met once.
         """
-        cdef Below* at = &self.trie.below[below]
-        cdef Stay* stay
-        if <size_t>config >= self.stay_at.size():
-            self.stay_at.resize(self.space.configs.size())
-            self.times_met.resize(self.space.configs.size())
-        if not self.stay_at[config]:
-            self.times_met[config] += 1
-            if self.times_met[config] < MET_AGAIN:
-                return LEAVES
-            self.find_stay(config)
+        cdef SubtreeSummary* at = &self.trie.below[below]
+        cdef SelfLoop* loop_of
+        if <size_t>config >= self.loop_at.size():
+            self.loop_at.resize(self.space.configs.size())
+            self.queries.resize(self.space.configs.size())
+        if not self.loop_at[config]:
+            self.queries[config] += 1
+            if self.queries[config] < QUERIES:
+                return DESCEND
+            self.find_loop(config)
             if self.layers.accepted_subtrees:
-                self.find_part(config)
-        stay = self.stay(config)
-        if at.height <= stay.high and is_within(at, stay.part):
-            return SETTLED
-        if not is_within(at, stay.all):
-            return LEAVES
-        if at.height <= stay.room or (not stay.closed and at.height <= self.find_room(config, at.height)):
-            return STAYS
-        return LEAVES
+                self.find_accepting_member(config)
+        loop_of = self.loop_of(config)
+        if at.height <= loop_of.high and is_within(at, loop_of.part):
+            return ALL_ALLOWED
+        if not is_within(at, loop_of.all):
+            return DESCEND
+        if at.height <= loop_of.room or (not loop_of.closed and at.height <= self.find_length(config, at.height)):
+            return SAME_STATE
+        return DESCEND
 
-    cdef int find_part(self, int32_t config) except -1:
+    cdef int find_accepting_member(self, int32_t config) except -1:
         """Find a member of a configuration that allows all runs of X."""
-        cdef Stay* stay = self.stay(config)
-        cdef Settled found
+        cdef SelfLoop* loop_of = self.loop_of(config)
+        cdef AllowedRuns found
         cdef Member m
         cdef Code code
         cdef int32_t i
@@ -86,26 +86,26 @@ cdef class SubtreeAcceptance(MaskPart):
                 continue
             if self.space.frames[m.frame].keys_forbid or self.space.frames[m.frame].action_forbids:
                 continue
-            found = self.partition.settled(m.state, m.frame)
+            found = self.partition.allowed_runs(m.state, m.frame)
             if found.code != NOT_A_CODE:
                 code = self.runs.codes[found.code]
-                stay = self.stay(config)
-                stay.high = found.high
-                stay.part.ascii[0] = code.single[0]
-                stay.part.ascii[1] = code.single[1]
-                stay.part.leads = code.leads
+                loop_of = self.loop_of(config)
+                loop_of.high = found.high
+                loop_of.part.ascii[0] = code.single[0]
+                loop_of.part.ascii[1] = code.single[1]
+                loop_of.part.leads = code.leads
                 break
         return 0
 
-    cdef int find_stay(self, int32_t config) except -1:
+    cdef int find_loop(self, int32_t config) except -1:
         """Find where most characters lead, which do, and whether that is the configuration itself."""
-        cdef Stay found
+        cdef SelfLoop found
         cdef int32_t b, k, j, map, target, state, most = 0
         cdef int32_t sizes[256]     # ASCII characters, by class
         cdef int32_t targets[256]   # configurations, by class
         cdef int32_t met[8]         # by state of UTF-8
         cdef bint leads[8]
-        memset(&found, 0, sizeof(Stay))
+        memset(&found, 0, sizeof(SelfLoop))
         found.closed = True
         found.next = DEAD
         if self.space.configs[config].row == UNKNOWN:
@@ -151,53 +151,53 @@ cdef class SubtreeAcceptance(MaskPart):
                     leads[state] = self.leads_to(found.next, config, state, target)
                 if leads[state]:
                     found.all.leads |= <uint64_t>1 << (b - 0xC0)
-        if <size_t>config >= self.stay_at.size():
-            self.stay_at.resize(self.space.configs.size())
-            self.times_met.resize(self.space.configs.size())
-        self.stay_of.push_back(found)
-        self.stay_at[config] = <int32_t>self.stay_of.size()
+        if <size_t>config >= self.loop_at.size():
+            self.loop_at.resize(self.space.configs.size())
+            self.queries.resize(self.space.configs.size())
+        self.loops.push_back(found)
+        self.loop_at[config] = <int32_t>self.loops.size()
         return 0
 
-    cdef Stay* stay(self, int32_t config) noexcept:
+    cdef SelfLoop* loop_of(self, int32_t config) noexcept:
         """Return where a configuration leads, NULL if that is not known. It moves when others are found."""
-        if <size_t>config >= self.stay_at.size() or not self.stay_at[config]:
+        if <size_t>config >= self.loop_at.size() or not self.loop_at[config]:
             return NULL
-        return &self.stay_of[self.stay_at[config] - 1]
+        return &self.loops[self.loop_at[config] - 1]
 
-    cdef int32_t find_room(self, int32_t config, int32_t want) except -1:
+    cdef int32_t find_length(self, int32_t config, int32_t want) except -1:
         """Return after how many characters a configuration is surely what it was, but for a count.
 
         Looks as far as ``want``, and a bit further for the next question.
         """
-        cdef Stay stay = self.stay(config)[0]
-        cdef Stay at = stay
+        cdef SelfLoop loop_of = self.loop_of(config)[0]
+        cdef SelfLoop at = loop_of
         cdef int32_t k = 0
-        stay.closed = True
+        loop_of.closed = True
         while True:
             if at.next == DEAD or not self.are_alike(config, at.next):
                 break
             k += 1
             if k >= want + LOOK_AHEAD:
-                stay.closed = False
+                loop_of.closed = False
                 break
-            if self.stay(at.next) == NULL:
-                self.find_stay(at.next)
-            if self.stay(at.next).next == at.next:
-                k = NO_END if not self.is_narrower(stay, self.stay(at.next)[0]) else k
+            if self.loop_of(at.next) == NULL:
+                self.find_loop(at.next)
+            if self.loop_of(at.next).next == at.next:
+                k = NO_END if not self.is_narrower(loop_of, self.loop_of(at.next)[0]) else k
                 break
-            at = self.stay(at.next)[0]
-            if self.is_narrower(stay, at):
+            at = self.loop_of(at.next)[0]
+            if self.is_narrower(loop_of, at):
                 break
-        stay.room = k
-        self.stay(config)[0] = stay
+        loop_of.room = k
+        self.loop_of(config)[0] = loop_of
         return k
 
-    cdef bint is_narrower(self, const Stay& stay, const Stay& other) noexcept:
+    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept:
         """Tell whether some characters that lead on from one configuration may not from another."""
         return (
-            stay.all.ascii[0] & ~other.all.ascii[0] != 0
-            or stay.all.ascii[1] & ~other.all.ascii[1] != 0
-            or stay.all.leads & ~other.all.leads != 0
+            loop_of.all.ascii[0] & ~other.all.ascii[0] != 0
+            or loop_of.all.ascii[1] & ~other.all.ascii[1] != 0
+            or loop_of.all.leads & ~other.all.leads != 0
         )
 
     cdef bint are_alike(self, int32_t a, int32_t b) noexcept:
@@ -260,7 +260,7 @@ cdef class SubtreeAcceptance(MaskPart):
                     return False
         return True
 
-    cdef bint goes_on(self, Nodes n, int32_t node, int32_t guard) noexcept:
+    cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept:
         """Tell whether some text below a node begins as a guard allows."""
         cdef int32_t k
         if guard == ANY_BYTE:
@@ -299,7 +299,7 @@ cdef class SubtreeAcceptance(MaskPart):
 
     cdef bint meets(self, int32_t below, uint64_t guards) noexcept:
         """Tell whether some of the guards may allow a byte of the characters below a node."""
-        cdef Below* at = &self.trie.below[below]
+        cdef SubtreeSummary* at = &self.trie.below[below]
         cdef int32_t b
         for b in range(128):
             if (at.ascii[b >> 6] >> (b & 63)) & 1 and self.allows(guards, <uint8_t>b):
@@ -310,7 +310,7 @@ cdef class SubtreeAcceptance(MaskPart):
                     return True
         return False
 
-    cdef int places_below(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1:
+    cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1:
         """Append the nodes below one that whole characters end at and others follow, as a guard allows."""
         cdef int32_t i, k, j
         for i in range(node + 1, self.trie.end[node]):

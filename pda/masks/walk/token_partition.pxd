@@ -15,13 +15,13 @@ cdef struct Length:
     int64_t slack       # the most that the shortest completion of any beginning, none included, takes
 
 
-cdef struct Loose:
+cdef struct Uncounted:
     # a state without the upper bound of its length, which short tokens cannot meet
     int32_t state
     int32_t bytes       # tokens of up to so many bytes; 0: there is none
 
 
-cdef struct Settled:
+cdef struct AllowedRuns:
     int32_t code        # of X, or NOT_A_CODE
     int32_t high        # as many characters of X may come
     int32_t bytes       # that X can begin with
@@ -39,25 +39,25 @@ cdef class TokenPartition(MaskPart):
     cdef vector[Length] lengths
     cdef KeyMap follow_index                # term << 32 | code -> where its texts lead in the automaton of X
     cdef vector[uint64_t] followed
-    cdef KeyMap uncounted_met               # state without its counts -> the first state that it stands for
+    cdef KeyMap uncounted_seen               # state without its counts -> the first state that it stands for
     cdef vector[int32_t] longer             # bytes -> tokens of as many or more; empty until asked for
     cdef KeyMap short_filters               # bytes -> filter of the tokens of at most so many
     cdef KeyMap long_places                 # bytes -> place of the trie of the longer ones
-    cdef KeyMap unsettled                   # run -> place of the trie of the tokens that are no runs, or -1
+    cdef KeyMap other_tokens                   # run -> place of the trie of the tokens that are no runs, or -1
 
     cdef size_t nbytes_of_terms(self) noexcept
     cdef Length length(self, int32_t term, int depth) except *
     cdef uint64_t follow(
         self, int32_t term, uint64_t states, int32_t code, int depth
     ) except? 0x5555555555555555
-    cdef Loose loosened(self, int32_t state) except *
-    cdef Loose uncounted(self, int32_t state) except *
-    cdef int32_t most_uncounted(self, int32_t term, int32_t* left) except -2
+    cdef Uncounted without_upper_bound(self, int32_t state) except *
+    cdef Uncounted uncounted(self, int32_t state) except *
+    cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2
     cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1
     cdef int32_t count_longer(self, int32_t bytes) except -1
     cdef int32_t short_filter(self, int32_t bytes) except -1
     cdef int32_t long_place(self, int32_t bytes) except -1
-    cdef int32_t settles(self, int32_t state) except -2
-    cdef Settled settled(self, int32_t state, int32_t frame) except *
-    cdef int find_settled(self, int32_t term, int32_t depth, Settled* found) except -1
-    cdef int32_t unsettled_place(self, int32_t run) except -2
+    cdef int32_t allowed_run_table(self, int32_t state) except -2
+    cdef AllowedRuns allowed_runs(self, int32_t state, int32_t frame) except *
+    cdef int find_allowed_runs(self, int32_t term, int32_t depth, AllowedRuns* found) except -1
+    cdef int32_t other_tokens_place(self, int32_t run) except -2

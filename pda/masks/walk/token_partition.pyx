@@ -1,7 +1,7 @@
 # distutils: language = c++
 """TokenPartition: states in which most tokens are decided without walking them.
 
-- *Settled* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is: as at
+- *AllowedRuns* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is: as at
   the beginning of a text that is searched for a pattern. Only the other tokens are walked, over a trie of
   their own.
 - *Short* tokens. In pattern & X{m,n}, n is out of reach of tokens of up to n - s bytes, where s is what the
@@ -40,7 +40,7 @@ from stackmask.pda.terms.term_table cimport (
     NEVER,
     Term,
 )
-from stackmask.pda.vocabulary.character_groups cimport Kinds
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
 
@@ -74,17 +74,17 @@ cdef class TokenPartition(MaskPart):
         map_init(&self.follow_index)
         map_init(&self.short_filters)
         map_init(&self.long_places)
-        map_init(&self.unsettled)
+        map_init(&self.other_tokens)
         map_init(&self.length_index)
-        map_init(&self.uncounted_met)
+        map_init(&self.uncounted_seen)
 
     def __dealloc__(self):
         map_free(&self.follow_index)
         map_free(&self.short_filters)
         map_free(&self.long_places)
-        map_free(&self.unsettled)
+        map_free(&self.other_tokens)
         map_free(&self.length_index)
-        map_free(&self.uncounted_met)
+        map_free(&self.uncounted_seen)
 
     cdef int drop(self) except -1:
         """Forget the tries. What is known of terms stays."""
@@ -92,7 +92,7 @@ cdef class TokenPartition(MaskPart):
         map_reset(&self.follow_index)
         map_reset(&self.short_filters)
         map_reset(&self.long_places)
-        map_reset(&self.unsettled)
+        map_reset(&self.other_tokens)
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
@@ -101,7 +101,7 @@ cdef class TokenPartition(MaskPart):
         held += map_nbytes(&self.follow_index)
         held += map_nbytes(&self.short_filters)
         held += map_nbytes(&self.long_places)
-        held += map_nbytes(&self.unsettled)
+        held += map_nbytes(&self.other_tokens)
         return held
 
     cdef size_t nbytes_of_terms(self) noexcept:
@@ -212,7 +212,7 @@ cdef class TokenPartition(MaskPart):
             self.followed.push_back(out)
         return out
 
-    cdef Loose loosened(self, int32_t state) except *:
+    cdef Uncounted without_upper_bound(self, int32_t state) except *:
         """Find out up to which length tokens are decided by a state without its count.
 
         Where the pattern is all X, X{0,n} allows any continuation of a text of k characters if n - k is at
@@ -223,7 +223,7 @@ cdef class TokenPartition(MaskPart):
         cdef Term t = self.terms.terms[state]
         cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
         cdef Term count
-        cdef Loose found
+        cdef Uncounted found
         cdef int32_t k, pattern, left, code
         found.state = found.bytes = 0
         if both.kind != K_AND or both.b != 2:
@@ -251,7 +251,7 @@ cdef class TokenPartition(MaskPart):
             return found
         return found
 
-    cdef Loose uncounted(self, int32_t state) except *:
+    cdef Uncounted uncounted(self, int32_t state) except *:
         """Find out up to which length tokens are decided by a state without the bounds of its counted parts.
 
         Y{m,n} in a sequence, as (\\S+\\s+){0,48}, is Y{m,} to a token of b bytes if that takes n - 1 of Y at
@@ -259,8 +259,8 @@ cdef class TokenPartition(MaskPart):
         states that differ in a count alone share a mask. That pays off from the second of them on, and where
         few tokens are longer; runs have tables of their own.
         """
-        cdef Loose found
-        cdef int32_t left = MOST_LOOKS, most = self.most_uncounted(state, &left), met
+        cdef Uncounted found
+        cdef int32_t left = MOST_LOOKS, most = self.bytes_to_a_count(state, &left), met
         found.state = found.bytes = 0
         if most < LEAST_BYTES:
             return found
@@ -274,14 +274,14 @@ cdef class TokenPartition(MaskPart):
         else:
             found.bytes = self.trie.max_depth
         found.state = self.without_counts(state, found.bytes)
-        met = map_get(&self.uncounted_met, found.state)
+        met = map_get(&self.uncounted_seen, found.state)
         if met == NO_VALUE:
-            map_put(&self.uncounted_met, found.state, state)
+            map_put(&self.uncounted_seen, found.state, state)
         if met == NO_VALUE or met == state:
             found.bytes = 0
         return found
 
-    cdef int32_t most_uncounted(self, int32_t term, int32_t* left) except -2:
+    cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2:
         """Return from how many bytes on some count in a term may be met: 0 if there is none, -1 if unknown.
 
         ``left``: how many terms may be looked at.
@@ -301,13 +301,13 @@ cdef class TokenPartition(MaskPart):
             least = self.length(t.a, 0).least
             return <int32_t>min(<int64_t>(t.c - 1) * least, TOO_LONG) if 0 < least < TOO_LONG else 0
         if t.kind == K_SEQ:
-            found = self.most_uncounted(t.a, left)
-            kid = self.most_uncounted(t.b, left) if found >= 0 else -1
+            found = self.bytes_to_a_count(t.a, left)
+            kid = self.bytes_to_a_count(t.b, left) if found >= 0 else -1
             return max(found, kid) if kid >= 0 else -1
         if t.kind != K_ALT:
             return -1
         for k in range(t.a, t.a + t.b):
-            kid = self.most_uncounted(self.terms.kids[k], left)
+            kid = self.bytes_to_a_count(self.terms.kids[k], left)
             if kid < 0:
                 return -1
             found = max(found, kid)
@@ -325,13 +325,13 @@ cdef class TokenPartition(MaskPart):
             for k in range(t.b):
                 kids.push_back(self.without_counts(self.terms.kids[t.a + k], bytes))
             return self.terms.mk_alt(kids, 0)
-        if t.kind == K_REP and self.most_uncounted(term, &left) >= bytes:
+        if t.kind == K_REP and self.bytes_to_a_count(term, &left) >= bytes:
             return self.terms.mk_rep(t.a, t.b, -1)
         return term
 
     cdef int32_t count_longer(self, int32_t bytes) except -1:
         """Return how many tokens have more than so many bytes."""
-        cdef Kinds kinds = self.trie.kinds
+        cdef CharacterGroups kinds = self.trie.kinds
         cdef size_t k
         if self.longer.empty():
             self.longer.resize(self.trie.max_depth + 1, 0)
@@ -343,7 +343,7 @@ cdef class TokenPartition(MaskPart):
 
     cdef int32_t short_filter(self, int32_t bytes) except -1:
         """Return the filter of the tokens of at most so many bytes."""
-        cdef Kinds kinds = self.trie.kinds
+        cdef CharacterGroups kinds = self.trie.kinds
         cdef int32_t found = map_get(&self.short_filters, bytes), place, made, t
         cdef uint32_t* row
         cdef Nodes n
@@ -382,11 +382,11 @@ cdef class TokenPartition(MaskPart):
 
     # -- settled tokens --------------------------------------------------------------------------------
 
-    cdef int32_t settles(self, int32_t state) except -2:
+    cdef int32_t allowed_run_table(self, int32_t state) except -2:
         """Return a run table of which all runs may come in a state, whatever is below it; or -1."""
-        cdef Settled found = self.settled(state, BOTTOM)
+        cdef AllowedRuns found = self.allowed_runs(state, BOTTOM)
         cdef int32_t run
-        if found.bytes < MANY_BYTES or self.splitter.times_met(found.code) < PAYS_OFF:
+        if found.bytes < MANY_BYTES or self.splitter.queries(found.code) < PAYS_OFF:
             return -1
         run = self.runs.run_of(found.code, 0)
         if found.high < self.runs.runs[run].most_needed:
@@ -396,38 +396,38 @@ cdef class TokenPartition(MaskPart):
             return -1
         return run
 
-    cdef Settled settled(self, int32_t state, int32_t frame) except *:
+    cdef AllowedRuns allowed_runs(self, int32_t state, int32_t frame) except *:
         """Return X{0,high} of which all runs may come in a state, whatever is below the frame.
 
         More of X may come behind them. That is so if the state, or an alternative of it, begins with X* or
         X{m,n}. Of several X that with the most characters.
         """
         cdef Term t = self.terms.terms[state]
-        cdef Settled found
+        cdef AllowedRuns found
         cdef int32_t k
         found.code = NOT_A_CODE
         found.high = found.bytes = 0
         if self.terms.guard_sets.size() == 1:
-            self.find_settled(state, 0, &found)
+            self.find_allowed_runs(state, 0, &found)
         elif t.kind == K_ALT:
             for k in range(t.b):
                 if self.space.member_ends(self.terms.kids[t.a + k], frame) & 1:
-                    self.find_settled(self.terms.kids[t.a + k], MAX_NESTING, &found)
+                    self.find_allowed_runs(self.terms.kids[t.a + k], MAX_NESTING, &found)
         elif self.space.member_ends(state, frame) & 1:
-            self.find_settled(state, MAX_NESTING, &found)
+            self.find_allowed_runs(state, MAX_NESTING, &found)
         return found
 
-    cdef int find_settled(self, int32_t term, int32_t depth, Settled* found) except -1:
+    cdef int find_allowed_runs(self, int32_t term, int32_t depth, AllowedRuns* found) except -1:
         """Find X{m,n} at the beginning of a term that more may follow."""
         cdef Term t = self.terms.terms[term]
         cdef int32_t k, code, bytes = 0
         if t.kind == K_SEQ:
             # what follows may be dead by the keys of an object, while other alternatives keep the state alive
             if not self.terms.terms[t.b].flags & F_KEYS or self.semantics.keys.always_lives(t.b):
-                self.find_settled(t.a, depth, found)
+                self.find_allowed_runs(t.a, depth, found)
         elif t.kind == K_ALT and depth < MAX_NESTING:
             for k in range(t.b):
-                self.find_settled(self.terms.kids[t.a + k], depth + 1, found)
+                self.find_allowed_runs(self.terms.kids[t.a + k], depth + 1, found)
         elif t.kind == K_REP and not t.flags & F_KEYS and (t.c < 0 or t.c >= LEAST_BYTES):
             code = self.runs.code_of(t.a)
             if code == NOT_A_CODE:
@@ -441,9 +441,9 @@ cdef class TokenPartition(MaskPart):
                 found.high = NO_END if t.c < 0 else t.c - 1
         return 0
 
-    cdef int32_t unsettled_place(self, int32_t run) except -2:
+    cdef int32_t other_tokens_place(self, int32_t run) except -2:
         """Return the place of the trie of the tokens that are not runs."""
-        cdef int32_t found = map_get(&self.unsettled, run)
+        cdef int32_t found = map_get(&self.other_tokens, run)
         cdef vector[int32_t] left
         cdef size_t k
         if found != NO_VALUE:
@@ -453,5 +453,5 @@ cdef class TokenPartition(MaskPart):
         for k in range(self.runs.found_exits.size()):
             left.push_back(self.runs.found_exits[k].place)
         found = self.forest.subtrees(left)
-        map_put(&self.unsettled, run, found)
+        map_put(&self.other_tokens, run, found)
         return found

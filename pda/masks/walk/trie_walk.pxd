@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.masks.arena cimport MaskArena
 from stackmask.pda.masks.part cimport MaskPart
 from stackmask.pda.masks.runs.constrained_runs cimport ConstrainedRuns
-from stackmask.pda.masks.walk.subtree_acceptance cimport Stay, SubtreeAcceptance
+from stackmask.pda.masks.walk.subtree_acceptance cimport SelfLoop, SubtreeAcceptance
 from stackmask.pda.masks.walk.walk_result cimport WalkQuery, WalkResult
 from stackmask.pda.stack.configuration_table cimport Config
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
@@ -17,7 +17,7 @@ cdef struct WalkState:
     int64_t most_merged
     int32_t unconditional   # the last configuration that allows all it can read, whatever the stack is
     int32_t lasting         # the last self-loop configuration
-    Stay loop               # ... and as what
+    SelfLoop loop               # ... and as what
     # of the subtree that is walked
     Nodes nodes
     int32_t in_forest

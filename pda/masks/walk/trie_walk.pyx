@@ -21,9 +21,9 @@ from libc.string cimport memset
 from stackmask.pda.context.semantic_states cimport KEY_OF_ONE
 from stackmask.pda.masks.arena cimport NO_RUN, SPARSE
 from stackmask.pda.masks.part cimport MaskContext, MaskPart
-from stackmask.pda.masks.walk.subtree_acceptance cimport LEAVES, SETTLED, STAYS
+from stackmask.pda.masks.walk.subtree_acceptance cimport DESCEND, ALL_ALLOWED, SAME_STATE
 from stackmask.pda.masks.walk.token_partition cimport NO_END
-from stackmask.pda.masks.walk.walk_inlines cimport allow, is_calm, next_alive, stays_below
+from stackmask.pda.masks.walk.walk_inlines cimport allow, is_unconditional, next_alive, classify_loop
 from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, UNKNOWN, Config
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_table cimport TOKENS
@@ -36,8 +36,8 @@ cdef enum:
 # what `emit` says of a node
 cdef enum:
     SKIP = 0            # nothing below it is to be walked
-    DESCEND = 1
-    DESCEND_READING = 2     # ... where the semantic state decides, so that run tables do not serve
+    WALK_BELOW = 1
+    WALK_READING = 2        # ... where the semantic state decides, so that run tables do not serve
     BEGIN_AGAIN = 3     # the walk cannot be repeated with the frame known: begin again without that
 
 
@@ -83,7 +83,7 @@ cdef class TrieWalk(MaskPart):
             s.most = <size_t>(self.width // SPARSE)
             s.most_merged = self.trie.nodes // MERGE_COST
             s.unconditional = s.lasting = DEAD
-            memset(&s.loop, 0, sizeof(Stay))
+            memset(&s.loop, 0, sizeof(SelfLoop))
             self.begin(query, places, origin, out)
             r = 0
             while r < self.jobs.size():
@@ -93,7 +93,7 @@ cdef class TrieWalk(MaskPart):
         if query.with_tokens:
             self.emit_special_tokens(query, out)
         for r in range(out.subtrees.size()):
-            self.acceptance.places_below(
+            self.acceptance.append_return_places(
                 out.subtrees[r],
                 out.groups.guard(out.subtree_groups[r]),
                 out.groups.places[out.subtree_groups[r]],
@@ -128,7 +128,7 @@ cdef class TrieWalk(MaskPart):
         """Walk what lies below one place from a configuration. Return False to begin the walk again."""
         cdef ConfigSpace space = self.space
         cdef int32_t* stack = self.stack.data()
-        cdef const int32_t* summary_of = self.trie.below_of.data()
+        cdef const int32_t* summary_of = self.trie.summary_of.data()
         cdef Nodes nodes = self.forest.nodes(place)
         cdef int32_t i = place >> 2, above, k = 0, kid_end = 0, depth = 0
         cdef int32_t own_byte = place & INCLUSIVE
@@ -140,7 +140,7 @@ cdef class TrieWalk(MaskPart):
         s.covered = 0
         if not own_byte:
             if nodes.end[i] - i > RUN_NODES and not space.configs[query.start].reads & ~<uint64_t>1:
-                c = self.constrained.cut_here(c, place, out.deferred, self.jobs, self.job_configs)
+                c = self.constrained.defer_runs(c, place, out.deferred, self.jobs, self.job_configs)
                 if c == DEAD:
                     return True
             k = nodes.kid_first[i]
@@ -171,25 +171,25 @@ cdef class TrieWalk(MaskPart):
                     out.readers.push_back((i << 2) | s.in_forest | INCLUSIVE)
                 continue
             visited += 1
-            if c != s.unconditional and is_calm(&space.configs[c]):
+            if c != s.unconditional and is_unconditional(&space.configs[c]):
                 s.unconditional = c
-            verdict = LEAVES
+            verdict = DESCEND
             if subtrees and not s.in_forest and summary_of[i] >= 0:
                 verdict = self.classify(c, summary_of[i], s)
             if c == s.unconditional and out.merged <= s.most_merged:
                 # most nodes are of this kind: tokens are allowed, and nothing else is to be noted
-                self.take(i, i + 1 if verdict == LEAVES else nodes.end[i], s, out)
-                if verdict != LEAVES or nodes.kid_first[i] == nodes.kid_first[i + 1]:
+                self.take(i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
+                if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                     continue
-                then = DESCEND
+                then = WALK_BELOW
             else:
                 then = self.emit(query, c, i, verdict, s, out)
                 if then == SKIP:
                     continue
                 if then == BEGIN_AGAIN:
                     return False
-            if nodes.end[i] - i > RUN_NODES and then == DESCEND:
-                c = self.constrained.cut_here(
+            if nodes.end[i] - i > RUN_NODES and then == WALK_BELOW:
+                c = self.constrained.defer_runs(
                     c, (i << 2) | s.in_forest, out.deferred, self.jobs, self.job_configs
                 )
                 if c == DEAD:
@@ -207,19 +207,19 @@ cdef class TrieWalk(MaskPart):
     cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1:
         """Tell what a configuration does with everything below a node, by the summary of its subtree."""
         cdef const Config* config
-        cdef Stay* loop
-        cdef int verdict = LEAVES
+        cdef SelfLoop* loop
+        cdef int verdict = DESCEND
         if c == s.lasting:
-            verdict = stays_below(&self.trie.below[summary], s.loop)
+            verdict = classify_loop(&self.trie.below[summary], s.loop)
         else:
             config = &self.space.configs[c]
             if c == s.unconditional or (config.count and config.sure == config.count):
-                verdict = self.acceptance.stays(c, summary)
-                loop = self.acceptance.stay(c)
+                verdict = self.acceptance.classify(c, summary)
+                loop = self.acceptance.loop_of(c)
                 if loop != NULL and loop.room == NO_END:
                     s.lasting = c
                     s.loop = loop[0]
-        self.taken += verdict != LEAVES
+        self.taken += verdict != DESCEND
         return verdict
 
     cdef int take(self, int32_t node, int32_t stop_node, WalkState* s, WalkResult& out) except -1:
@@ -242,7 +242,7 @@ cdef class TrieWalk(MaskPart):
         cdef uint64_t reads = self.emit_readers(config, node, &verdict, s, out)
         cdef int32_t place = (node << 2) | s.in_forest
         cdef int32_t t = s.nodes.token_first[node]
-        cdef int32_t stop_node = node + 1 if verdict == LEAVES else s.nodes.end[node]
+        cdef int32_t stop_node = node + 1 if verdict == DESCEND else s.nodes.end[node]
         cdef int32_t stop = s.nodes.token_first[stop_node], g
         if t < stop:
             if query.strict and not config.sure:
@@ -258,7 +258,7 @@ cdef class TrieWalk(MaskPart):
                 self.take(node, stop_node, s, out)
         if config.capturing and self.opens_key(config):
             out.key_starts.push_back(place)
-        if verdict == SETTLED or s.nodes.kid_first[node] == s.nodes.kid_first[node + 1]:
+        if verdict == ALL_ALLOWED or s.nodes.kid_first[node] == s.nodes.kid_first[node + 1]:
             return SKIP
         if config.pop_count and not self.emit_returns(query, config, node, verdict, s, out):
             return BEGIN_AGAIN
@@ -269,9 +269,9 @@ cdef class TrieWalk(MaskPart):
             out.groups.clear()
             out.subtrees.clear()
             out.subtree_groups.clear()
-        if verdict == STAYS or not config.count:
+        if verdict == SAME_STATE or not config.count:
             return SKIP
-        return DESCEND_READING if reads else DESCEND
+        return WALK_READING if reads else WALK_BELOW
 
     cdef uint64_t emit_readers(
         self, const Config* config, int32_t node, int* verdict, WalkState* s, WalkResult& out
@@ -281,16 +281,16 @@ cdef class TrieWalk(MaskPart):
         They are tried on the real configuration; the members that are present are valid without them. Return
         the guards under which such members go on below the node.
         """
-        cdef uint64_t reads = config.reads if node >= s.covered and verdict[0] != SETTLED else 0
+        cdef uint64_t reads = config.reads if node >= s.covered and verdict[0] != ALL_ALLOWED else 0
         if not reads:
             return 0
         if reads & 1 or not config.sure or not config.ends & 1:
             out.readers.push_back((node << 2) | s.in_forest | INCLUSIVE)
             s.covered = s.nodes.end[node]
             return 0
-        if verdict[0] == STAYS and not self.acceptance.meets(self.trie.below_of[node], reads):
+        if verdict[0] == SAME_STATE and not self.acceptance.meets(self.trie.summary_of[node], reads):
             return 0
-        verdict[0] = LEAVES
+        verdict[0] = DESCEND
         self.acceptance.note_readers((node << 2) | s.in_forest, reads, out.readers)
         return reads
 
@@ -308,13 +308,13 @@ cdef class TrieWalk(MaskPart):
         Return False where the walk was to be repeated, and this is a return that a repeated walk lacks.
         """
         cdef ConfigSpace space = self.space
-        cdef int32_t p, g, guard, summary = self.trie.below_of[node] if verdict == STAYS else -1
+        cdef int32_t p, g, guard, summary = self.trie.summary_of[node] if verdict == SAME_STATE else -1
         for p in range(config.pop_first, config.pop_first + config.pop_count):
             guard = space.pops[p].guard
-            if verdict == STAYS:
+            if verdict == SAME_STATE:
                 if not self.acceptance.meets(summary, <uint64_t>1 << guard):
                     continue
-            elif not self.acceptance.goes_on(s.nodes, node, guard):
+            elif not self.acceptance.may_follow(s.nodes, node, guard):
                 continue
             if out.repeats:
                 if space.pops[p].sem == query.again.sem:
@@ -323,7 +323,7 @@ cdef class TrieWalk(MaskPart):
             g = out.groups.at(guard, space.pops[p].sem)
             out.merged += s.nodes.end[node] - node
             out.groups.places[g].push_back((node << 2) | s.in_forest)
-            if verdict == STAYS:
+            if verdict == SAME_STATE:
                 out.merged += self.trie.below[summary].nested
                 out.subtrees.push_back(node)
                 out.subtree_groups.push_back(g)

@@ -1,14 +1,14 @@
 # What a walk does at every node that it visits, as code that is compiled into its loop. See walk_inlines.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
-from stackmask.pda.vocabulary.subtree_summary cimport Below
+from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
-from stackmask.pda.masks.walk.subtree_acceptance cimport LEAVES, SETTLED, STAYS, Characters, Stay
+from stackmask.pda.masks.walk.subtree_acceptance cimport DESCEND, ALL_ALLOWED, SAME_STATE, Characters, SelfLoop
 
 
-cdef inline bint is_within(const Below* below, const Characters& all) noexcept:
+cdef inline bint is_within(const SubtreeSummary* below, const Characters& all) noexcept:
     # whether all characters below a node are of some
     return (
         not below.ascii[0] & ~all.ascii[0]
@@ -17,14 +17,14 @@ cdef inline bint is_within(const Below* below, const Characters& all) noexcept:
     )
 
 
-cdef inline int stays_below(const Below* below, const Stay& stay) noexcept:
+cdef inline int classify_loop(const SubtreeSummary* below, const SelfLoop& loop_of) noexcept:
     # ``Stays.stays`` for a configuration that stays what it is, however many characters there are
-    if below.height <= stay.high and is_within(below, stay.part):
-        return SETTLED
-    return STAYS if is_within(below, stay.all) else LEAVES
+    if below.height <= loop_of.high and is_within(below, loop_of.part):
+        return ALL_ALLOWED
+    return SAME_STATE if is_within(below, loop_of.all) else DESCEND
 
 
-cdef inline bint is_calm(const Config* c) noexcept:
+cdef inline bint is_unconditional(const Config* c) noexcept:
     # whether all that a configuration allows is allowed whatever is below, and nothing returns or is asked
     return (
         c.ends & 1

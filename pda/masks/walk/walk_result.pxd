@@ -2,20 +2,20 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.runs.run_splitting cimport Later
+from stackmask.pda.masks.runs.run_splitting cimport DeferredRun
 
 
-cdef struct Joint:
+cdef struct RepeatableWalk:
     # a walk that can be repeated with the frames below its start known: remainders that are larger than the
     # vocabulary cost more to merge than to walk again
     int32_t state
     int32_t sem
     bint closed             # the start is a return state, with its calls
     bint with_tokens
-    int32_t rest_first      # what is returned to, first to last: rests[rest_first:][:rest_count]
-    int32_t rest_count
-    int32_t below_first     # what is walked: walked_places[below_first:][:below_count]
-    int32_t below_count
+    int32_t return_first      # what is returned to, first to last: rests[return_first:][:return_count]
+    int32_t return_count
+    int32_t place_first     # what is walked: walked_places[place_first:][:place_count]
+    int32_t place_count
 
 
 cdef struct WalkQuery:
@@ -24,7 +24,7 @@ cdef struct WalkQuery:
     bint with_tokens        # ... before it consumes a byte. Special tokens may come first
     bint strict             # an action may forbid a return that is below the start
     bint repeatable         # the walk may be repeated with the frame known:
-    Joint again             # ... how
+    RepeatableWalk again             # ... how
 
 
 cdef extern from *:
@@ -98,7 +98,7 @@ cdef cppclass WalkResult:
     vector[int32_t] subtree_groups  # ... and their groups
     vector[int32_t] readers         # places where the semantic state decides
     vector[int32_t] key_starts      # places where an undeclared key begins
-    vector[Later] deferred          # what run tables are to add
+    vector[DeferredRun] deferred          # what run tables are to add
     int64_t merged                  # nodes of what the groups are merged from; more is walked again instead
     bint repeats                    # the walk is to be repeated with the frame known, and has no groups
     bint reads_tokens               # the semantic state decides on special tokens

@@ -11,11 +11,8 @@ import numpy as np
 import pytest
 
 from stackmask.grammar.grammar import Grammar
-<<<<<<< HEAD:tests/sql/test_scope.py
-from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
-=======
 from stackmask.grammar.sql.schema.errors import SQLError
->>>>>>> 8f212f00678cd39eb1603ab8ef3e8da63e204156:tests/grammar/sql/test_scope.py
+from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
