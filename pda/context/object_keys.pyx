@@ -19,17 +19,8 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from stackmask.pda.memory.byte_sets cimport has_bit, list_bits, range_word
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
-from stackmask.pda.terms.term_table cimport (
-    CALL_RULE,
-    CALL_TEST,
-    EMPTY,
-    F_KEYS,
-    K_ALT,
-    K_CALL,
-    K_REP,
-    K_SEQ,
-    Term,
-)
+from stackmask.pda.terms.term_table cimport CALL_RULE, CALL_TEST, EMPTY, F_KEYS, Term
+from stackmask.pda.terms.term_table cimport K_ALT, K_CALL, K_REP, K_SEQ
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
 from stackmask.pda.errors import BudgetError

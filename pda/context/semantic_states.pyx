@@ -373,7 +373,7 @@ cdef class Semantics:
         return sem
 
     cdef ValueId call(
-        self, ValueId value, vector[uint8_t]& text, TextId text_id, int32_t action
+        self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except -3:
         """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id

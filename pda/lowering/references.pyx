@@ -76,6 +76,8 @@ cdef class KnownRules:
     cdef Py_ssize_t find(self, Expression body, int64_t tag) except -2:
         """Return the place of a body, or -1."""
         cdef object found
+        if not tag:  # tables of a moment remember no rules
+            return -1
         if body.owner == tag:
             return max(body.term - self.forgotten, -1)
         found = self.places.get(<Py_ssize_t><void*>body) if self.places else None
