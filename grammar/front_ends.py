@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stackmask.grammar.ir import ANY_CHAR, Expr
+from stackmask.grammar.ir import ANY_CHAR, Expr, KeySyntax
+from stackmask.grammar.json_schema.text.strings import KEY_SYNTAX
 
 
 def classes_worth_preparing() -> tuple[Expr, ...]:
@@ -15,3 +16,11 @@ def classes_worth_preparing() -> tuple[Expr, ...]:
 
     # many patterns look for a match anywhere in a text
     return (*PREPARED_CLASSES, ANY_CHAR)
+
+
+def key_syntax() -> KeySyntax:
+    """Return how keys of objects are written, which the automaton must know to tell them apart.
+
+    One engine knows one syntax; JSON Schema is the one front end that asks for keys.
+    """
+    return KEY_SYNTAX

@@ -79,7 +79,13 @@ class Store:
         "terms",
     )
 
-    def __init__(self, info: TokenInfo, limits: Limits, cache_bytes: int = DEFAULT_CACHE_BYTES) -> None:
+    def __init__(
+        self,
+        info: TokenInfo,
+        limits: Limits,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+        key_syntax: ir.KeySyntax | None = None,
+    ) -> None:
         self.info = info
         self.limits = limits
         self.cache_bytes = cache_bytes
@@ -89,7 +95,7 @@ class Store:
         self.checked: dict[int, ir.Expr] = {}
         self.terms = TermStore(limits.max_terms, limits.max_explored)
         keys = KeyStates(self.terms, limits.max_semantic_states)
-        self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states)
+        self.semantics = Semantics(self._resolved_term, keys, limits.max_semantic_states, key_syntax)
         space = ConfigSpace(self.terms, self.semantics, True, limits.max_configurations, limits.max_members)
         self.masks = MaskEngine(
             self.terms, self.semantics, space, info.trie, info.size, max_bytes=cache_bytes // 2

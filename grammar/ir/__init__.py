@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 from typing import Literal as _L
 
 from stackmask.grammar.ir.expressions import (
@@ -114,6 +114,19 @@ new value, or to None to forbid the return; see :func:`never_forbids`. It must b
 
 Resolver: TypeAlias = _L["top"] | Callable[[Hashable], "Expr"]
 """``"top"`` means exactly the text on top of the stack; a callable maps the value to a regular expression."""
+
+
+class KeySyntax(NamedTuple):
+    """How keys of objects are written: what an engine must know to tell apart those that a `key` capture takes."""
+
+    quote: bytes
+    """The byte before and after a key."""
+    escape: bytes
+    """The byte that begins another spelling of a character."""
+    least: int
+    """Bytes below this one are always spelled with an escape."""
+    spelling: str
+    """How a quoted key is read: ``"json"``, as RFC 8259 (section 7) says."""
 
 
 _Callable = TypeVar("_Callable", bound=Callable[..., Hashable | None])

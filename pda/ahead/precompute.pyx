@@ -18,7 +18,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport EMPTY, F_LOCAL, TOKENS, ClassMap
-from stackmask.pda.masks.mask_ref cimport is_whole
+from stackmask.pda.masks.shared.mask_ref cimport is_whole
 
 from time import monotonic
 
@@ -46,7 +46,7 @@ cdef class Precomputation:
         ConfigSpace family=None,
     ):
         self.masks = masks
-        self.found = Reachable(masks.terms, masks.semantics, start, start_state)
+        self.found = Reachable(masks.context.terms, masks.context.semantics, start, start_state)
         self.budget = budget
         self.work = Worklist()
         self.searched = self.over_budget = self.reads = self.made = False
@@ -60,7 +60,7 @@ cdef class Precomputation:
         self.filled = 0
         self.cost = 0
         self.family = None
-        if family is not None and family.terms is masks.terms:
+        if family is not None and family.terms is masks.context.terms:
             self.family = family
             self.words.resize(masks.width)
             self.enter(family.closed(start, BOTTOM, start_state))
@@ -120,7 +120,7 @@ cdef class Precomputation:
     cdef bint fits(self) except -1:
         """Tell whether more masks may be made: a full cache would drop them with the next one."""
         cdef MaskEngine masks = self.masks
-        return 4 * (masks.nbytes() + masks.context.space.nbytes()) < 3 * masks.max_bytes
+        return 4 * (masks.nbytes() + masks.context.space.nbytes()) < 3 * masks.context.max_bytes
 
     cdef bint make(self, double until) except -1:
         cdef MaskEngine masks = self.masks
@@ -149,8 +149,8 @@ cdef class Precomputation:
                 # where not all can be made, what texts come to first is made with all that it leads to
                 m = self.found.members[self.next]
                 self.next += 1
-                if masks.terms.terms[m.state].flags & F_LOCAL:
-                    masks.assembler.visit_member(self.found.family, m, masks.semantics.keys_at(m.sem))
+                if masks.context.terms.terms[m.state].flags & F_LOCAL:
+                    masks.assembler.visit_member(self.found.family, m, masks.context.semantics.keys_at(m.sem))
             else:
                 self.passes += 1
                 if masks.walker.walks == self.walks_before:
@@ -190,7 +190,7 @@ cdef class Precomputation:
                 k += 1
             self.cost += family.configs[c].count
             self.cost += RUN_COST * <int64_t>(self.masks.simulations - runs)
-            for k in range(self.masks.terms.token_classes):
+            for k in range(self.masks.context.terms.token_classes):
                 self.enter(family.step(c, TOKENS + k))
             if family.configs[c].capturing:
                 for k in range(256):
@@ -210,8 +210,8 @@ cdef class Precomputation:
         cdef ConfigSpace family = self.family
         cdef int32_t i, first = family.configs[config].first
         for i in range(first, first + family.configs[config].count):
-            if not self.masks.semantics.in_capture(family.members[i].sem):
-                if self.masks.terms.step(family.members[i].state, byte) != EMPTY:
+            if not self.masks.context.semantics.in_capture(family.members[i].sem):
+                if self.masks.context.terms.step(family.members[i].state, byte) != EMPTY:
                     return True
         return False
 

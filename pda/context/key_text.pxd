@@ -1,12 +1,21 @@
-# How keys of objects are written.
+# How keys of objects are written. See key_text.pyx.
 from libc.stdint cimport uint8_t
+from libcpp cimport bool
+from libcpp.vector cimport vector
+
+# write the value of a quoted key to the end of a vector; False if it is not one
+ctypedef bint (*ReadKey)(const uint8_t*, size_t, vector[uint8_t]&) except -1
 
 
 cdef struct KeyText:
-    # a key is quoted; the front end that owns the syntax says how
-    uint8_t quote
+    bool known              # a front end has said how keys are written
+    uint8_t quote           # before and after a key
     uint8_t escape          # begins another spelling of a character
     uint8_t least           # bytes below this one are always spelled with an escape
+    ReadKey read
+
+
+cdef KeyText key_text(syntax) except *
 
 
 cdef inline bint is_plain(const KeyText& syntax, uint8_t byte) noexcept:

@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.context.key_text cimport KeyText
 from stackmask.pda.context.object_keys cimport KeyStates
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
 from stackmask.pda.terms.ids cimport ActionId, KeysId, ResolverId, SemId, SpecId, TermId, TextId, ValueId
@@ -35,6 +36,7 @@ cdef class Semantics:
     cdef vector[Sem] sems
     cdef IdTable sem_index
     cdef readonly KeyStates keys
+    cdef KeyText key_text
     cdef list values                    # value id -> object; None for links and the symbol
     cdef dict value_index               # object -> value
     cdef KeyMap link_index              # value << 32 | text -> link

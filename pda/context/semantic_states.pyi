@@ -1,7 +1,7 @@
 from collections.abc import Callable, Hashable
 from typing import Any, final
 
-from stackmask.grammar.ir import Action, Resolver
+from stackmask.grammar.ir import Action, KeySyntax, Resolver
 from stackmask.pda.context.object_keys import KeyStates
 
 @final
@@ -9,7 +9,11 @@ class Semantics:
     """The semantic states of the grammars of one store, with their actions and resolvers."""
 
     def __new__(
-        cls, resolve_term: Callable[[Any], int] | None, keys: KeyStates, max_states: int = ...
+        cls,
+        resolve_term: Callable[[Any], int] | None,
+        keys: KeyStates,
+        max_states: int = ...,
+        key_syntax: KeySyntax | None = None,
     ) -> Semantics: ...
     @property
     def keys(self) -> KeyStates:

@@ -23,7 +23,7 @@ cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport reverse
 
-from stackmask.pda.text.json_strings cimport json_unescape
+from stackmask.pda.context.key_text cimport key_text
 from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW, TEST_SLOT
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -61,7 +61,9 @@ cdef class Semantics:
     ``resolve_term`` turns what a resolver callable answers into a term; ``keys`` are the key states.
     """
 
-    def __cinit__(self, resolve_term, KeyStates keys not None, uint64_t max_states=2_000_000):
+    def __cinit__(
+        self, resolve_term, KeyStates keys not None, uint64_t max_states=2_000_000, key_syntax=None
+    ):
         ids_init(&self.sem_index)
         map_init(&self.link_index)
         map_init(&self.text_index)
@@ -70,6 +72,7 @@ cdef class Semantics:
         map_init(&self.pairs)
         map_init(&self.ended)
         self.keys = keys
+        self.key_text = key_text(key_syntax)
         self.values = []
         self.value_index = {}
         for _i in range(FIRST_TEXT):
@@ -103,6 +106,8 @@ cdef class Semantics:
         kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
         if getattr(action, "never_forbids", False):
             kind = ACT_UPDATE
+        if kind == ACT_KEY and not self.key_text.known:
+            raise ValueError("no front end has said how keys are written: the store needs a key syntax")
         number = self.number_of(self.actions, "action", action)
         if number == <int32_t>self.action_kind.size():
             if kind == ACT_CALL:
@@ -341,7 +346,7 @@ cdef class Semantics:
             if base.keys == KEYS_UNKNOWN:
                 return NEEDS_STATE
             if s.text == 0 or s.text >= FIRST_TEXT:
-                if not json_unescape(text.data(), text.size(), value):
+                if not self.key_text.read(text.data(), text.size(), value):
                     return FORBIDDEN
             last = 0
             for i in range(value.size()):
@@ -517,8 +522,8 @@ cdef class Semantics:
             self.spell(self.sems[sem].text, begun)
             where = OPENED_KEYS if begun.size() else UNOPENED_KEYS
             if begun.size():
-                begun.push_back(c'"')
-                if not json_unescape(begun.data(), begun.size(), value):
+                begun.push_back(self.key_text.quote)
+                if not self.key_text.read(begun.data(), begun.size(), value):
                     return NEEDS_STATE
                 if value.size() >= 3 and value[value.size() - 3] == 0xED and value[value.size() - 2] >= 0xA0:
                     # half of a surrogate pair

@@ -3,14 +3,14 @@ from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.context.semantic_states cimport Semantics
-from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.assembly.mask_assembly cimport MaskAssembler
 from stackmask.pda.masks.assembly.mask_cache cimport MaskCache
 from stackmask.pda.masks.assembly.place_trials cimport PlaceTrials
 from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
 from stackmask.pda.masks.assembly.undeclared_keys cimport UndeclaredKeys
-from stackmask.pda.masks.mask_ref cimport MaskBits, MaskRef
-from stackmask.pda.masks.part cimport MaskContext
+from stackmask.pda.masks.shared.mask_ref cimport MaskBits, MaskRef
+from stackmask.pda.masks.shared.part cimport MaskContext
 from stackmask.pda.masks.prefixes.literal_masks cimport LiteralMasks
 from stackmask.pda.masks.runs.constrained_runs cimport ConstrainedRuns
 from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
@@ -25,18 +25,25 @@ from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
 
+cdef class MaskParts:
+    cdef MaskContext context
+    cdef TrieWalk walker
+    cdef tuple parts
+    cdef size_t weight                      # bytes held, when there were so many walks:
+    cdef uint64_t weighed
+
+    cdef int drop(self) except -1
+    cdef size_t nbytes(self) noexcept
+    cdef int weigh(self) noexcept
+
+
 cdef class MaskEngine:
     cdef MaskContext context
-    cdef TermStore terms
-    cdef Semantics semantics
     cdef readonly int32_t width             # words of 32 bits in a mask
-    cdef uint64_t max_bytes                 # all is dropped when more is held
+    cdef MaskParts parts                    # all parts, also those that are named here:
     cdef MaskArena arena
     cdef Slices slices
-    cdef RunSplitter splitter
-    cdef ConstrainedRuns constrained
     cdef TokenPartition partition
-    cdef SubtreeAcceptance acceptance
     cdef LiteralMasks literals
     cdef TrieWalk walker
     cdef LocalMasks local
@@ -46,9 +53,6 @@ cdef class MaskEngine:
     cdef MaskAssembler assembler
     cdef MaskCache cache
     cdef PlaceTrials places
-    cdef tuple parts                        # all of these, to be dropped and weighed
-    cdef size_t part_bytes                  # when there were so many walks:
-    cdef uint64_t parts_weighed
     cdef uint64_t weighed                   # changes when the budget was looked at last
     cdef int32_t epoch                      # counts how often the masks were dropped
     cdef readonly uint64_t fills
@@ -58,6 +62,10 @@ cdef class MaskEngine:
     cdef int fill_again(self, ConfigSpace family, int32_t config, MaskRef mask, uint32_t* words) except -1
     cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1
     cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
+    cdef uint64_t changes_made(self) noexcept
+    cdef int weigh(self) except -1
+    cdef int drop(self) except -1
+    cdef size_t nbytes(self) noexcept
     # -- the facade that the runtime sees
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
     cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept
@@ -66,9 +74,3 @@ cdef class MaskEngine:
     cdef MaskRef intern_mask(self, ConfigSpace family, int32_t config, const uint32_t* words) except *
     cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1
     cdef const uint32_t* row_words(self, int32_t number) noexcept
-    # --
-    cdef uint64_t changes_made(self) noexcept
-    cdef int weigh(self) except -1
-    cdef int drop(self) except -1
-    cdef size_t nbytes(self) noexcept
-    cdef int weigh_parts(self) noexcept

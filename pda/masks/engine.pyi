@@ -28,14 +28,6 @@ class MaskEngine:
         """The configurations of the walks."""
 
     @property
-    def walks(self) -> int:
-        """Walks of the trie."""
-
-    @property
-    def drops(self) -> int:
-        """How often all masks were dropped."""
-
-    @property
     def fills(self) -> int:
         """Masks that were asked for."""
 

@@ -15,8 +15,8 @@ up; and a configuration remembers its list, later its whole mask (``whole_masks`
 
 cimport cython
 
-from stackmask.pda.masks.arena cimport NO_ROW, MaskArena
-from stackmask.pda.masks.mask_ref cimport (
+from stackmask.pda.masks.shared.arena cimport NO_ROW, MaskArena
+from stackmask.pda.masks.shared.mask_ref cimport (
     MASK_NONE,
     MASK_OPERANDS,
     MASK_ROW,
@@ -26,13 +26,48 @@ from stackmask.pda.masks.mask_ref cimport (
     remember,
     write_bits,
 )
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
-from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 from stackmask.pda.memory.bitmask_ops cimport copy_words
 
 cdef enum:
     FEW_LISTS = 16       # lists of operands, which take little each
     WEIGHED = 32         # walks, after which indexes are weighed again
+
+
+@cython.final
+cdef class MaskParts:
+    """The parts of one engine, to be dropped and weighed together."""
+
+    def __cinit__(self, MaskContext context not None, TrieWalk walker not None, tuple parts not None):
+        self.context = context
+        self.walker = walker
+        self.parts = parts
+        self.weight = self.weighed = 0
+
+    cdef int drop(self) except -1:
+        """Drop all parts. The context has begun again, and the arena is empty."""
+        cdef MaskPart part
+        for part in self.parts:
+            part.drop()
+        self.weigh()
+        return 0
+
+    cdef size_t nbytes(self) noexcept:
+        """Return the bytes held, those of the cache of masks aside, as of the last few walks."""
+        if self.walker.walks - self.weighed >= WEIGHED or self.walker.walks < self.weighed:
+            self.weigh()
+        return self.weight
+
+    cdef int weigh(self) noexcept:
+        """Count the bytes of the parts. They lie far apart, so this is done with every few walks only."""
+        cdef MaskPart part
+        self.weight = self.context.runs.index_nbytes()
+        for part in self.parts:
+            if not isinstance(part, MaskCache):
+                self.weight += part.nbytes()
+        self.weighed = self.walker.walks
+        return 0
 
 
 @cython.final
@@ -49,72 +84,57 @@ cdef class MaskEngine:
         uint64_t max_bytes=1 << 28,
     ):
         cdef MaskContext c = MaskContext(terms, semantics, space, trie, vocab_size, max_bytes)
+        cdef Slices slices
+        cdef RunSplitter splitter
+        cdef ConstrainedRuns constrained
+        cdef SubtreeAcceptance acceptance
         self.context = c
-        self.terms = terms
-        self.semantics = semantics
         self.width = c.width
-        self.max_bytes = max_bytes
         self.arena = MaskArena(c)
-        self.slices = Slices(c, self.arena)
-        self.splitter = RunSplitter(c, self.slices)
-        self.constrained = ConstrainedRuns(c, self.arena, self.slices, self.splitter)
-        self.partition = TokenPartition(c, self.arena, self.slices, self.splitter)
-        self.acceptance = SubtreeAcceptance(c, self.partition)
+        slices = Slices(c, self.arena)
+        splitter = RunSplitter(c, slices)
+        constrained = ConstrainedRuns(c, self.arena, slices, splitter)
+        self.partition = TokenPartition(c, self.arena, slices, splitter)
+        acceptance = SubtreeAcceptance(c, self.partition)
         self.literals = LiteralMasks(c, self.arena)
-        self.walker = TrieWalk(c, self.arena, self.constrained, self.acceptance)
-        self.local = LocalMasks(
-            c, self.arena, self.slices, self.splitter, self.partition, self.literals, self.walker
-        )
+        self.walker = TrieWalk(c, self.arena, constrained, acceptance)
+        self.local = LocalMasks(c, self.arena, slices, splitter, self.partition, self.literals, self.walker)
         self.known = KnownStackWalks(c, self.arena, self.local)
         self.trials = TokenTrials(c)
         self.keys_used = UndeclaredKeys(c, self.arena, self.trials)
         self.assembler = MaskAssembler(
-            c,
-            self.arena,
-            self.slices,
-            self.splitter,
-            self.literals,
-            self.local,
-            self.known,
-            self.trials,
-            self.keys_used,
+            c, self.arena, slices, splitter, self.literals, self.local, self.known, self.trials, self.keys_used
         )
-        self.cache = MaskCache(c, self.arena, self.slices)
+        self.cache = MaskCache(c, self.arena, slices)
         self.places = PlaceTrials(c, self.trials, self.keys_used, self.assembler, self.cache)
-        self.parts = (
-            self.slices,
-            self.splitter,
-            self.constrained,
-            self.partition,
-            self.acceptance,
-            self.literals,
+        self.parts = MaskParts(
+            c,
             self.walker,
-            self.local,
-            self.known,
-            self.trials,
-            self.keys_used,
-            self.assembler,
-            self.cache,
-            self.places,
+            (
+                slices,
+                splitter,
+                constrained,
+                self.partition,
+                acceptance,
+                self.literals,
+                self.walker,
+                self.local,
+                self.known,
+                self.trials,
+                self.keys_used,
+                self.assembler,
+                self.cache,
+                self.places,
+            ),
         )
+        self.slices = slices
         self.epoch = 1
         self.weighed = self.fills = self.hits = self.simulations = 0
-        self.part_bytes = self.parts_weighed = 0
 
     @property
     def space(self):
         """The configurations of the walks."""
         return self.context.space
-
-    @property
-    def drops(self):
-        """How often all masks were dropped."""
-        return self.arena.drops
-
-    @property
-    def walks(self):
-        """Walks of the trie."""
-        return self.walker.walks
 
     def add_token_class(self, tokens):
         """Enter the ids of the next class of special tokens."""
@@ -238,36 +258,21 @@ cdef class MaskEngine:
     cdef int weigh(self) except -1:
         """Drop all masks if they take more than their budget. No ids of them may be held across this."""
         self.weighed = self.changes_made()
-        if self.nbytes() + self.context.space.nbytes() > self.max_bytes:
+        if self.nbytes() + self.context.space.nbytes() > self.context.max_bytes:
             self.drop()
         return 0
 
     cdef int drop(self) except -1:
         """Forget all masks, and all that refers to them; they come back equal."""
-        cdef MaskPart part
         self.context.renew()
         self.arena.drop()
-        for part in self.parts:
-            part.drop()
-        self.weigh_parts()
+        self.parts.drop()
         self.epoch += 1
         return 0
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held by masks, and by what finds them."""
-        if self.walker.walks - self.parts_weighed >= WEIGHED or self.walker.walks < self.parts_weighed:
-            self.weigh_parts()
-        return self.arena.nbytes() + self.cache.nbytes() + self.context.runs.nbytes() + self.part_bytes
-
-    cdef int weigh_parts(self) noexcept:
-        """Count the bytes of the parts. They lie far apart, so this is done with every few walks only."""
-        cdef MaskPart part
-        self.part_bytes = self.context.runs.index_nbytes()
-        for part in self.parts:
-            if part is not self.cache:
-                self.part_bytes += part.nbytes()
-        self.parts_weighed = self.walker.walks
-        return 0
+        return self.arena.nbytes() + self.context.runs.nbytes() + self.cache.nbytes() + self.parts.nbytes()
 
     def counts(self):
         """Return sizes: masks, walks, hits, bytes held by masks."""

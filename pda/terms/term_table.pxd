@@ -1,4 +1,4 @@
-# The records of hash-consed terms, and the tables that make equal ones one. See term_store.pyx.
+# The records of hash-consed terms, and the tables that make equal ones one. See term_table.pyx.
 from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 

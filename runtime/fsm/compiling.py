@@ -7,6 +7,7 @@ import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from stackmask.grammar.front_ends import key_syntax
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.pda.automaton import Automaton
@@ -177,7 +178,7 @@ def _automaton(
 
     The pushdown engine's store is made for this alone, and goes with it.
     """
-    store = Store(info, limits)
+    store = Store(info, limits, key_syntax=key_syntax())
     with store.lock:
         automaton = Automaton(rules, store)
         alike: dict[tuple[int, ...], list[int]] = {}

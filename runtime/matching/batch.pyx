@@ -9,7 +9,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
+from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_at, row_of
 from stackmask.runtime.matching.matcher cimport Matcher
 from stackmask.runtime.matching.row_threads cimport RowThreads, row_threads

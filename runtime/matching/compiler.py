@@ -8,7 +8,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
-from stackmask.grammar.front_ends import classes_worth_preparing
+from stackmask.grammar.front_ends import classes_worth_preparing, key_syntax
 from stackmask.pda.ahead.precompute import Precomputation
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.errors import BudgetError
@@ -173,7 +173,7 @@ class Compiler:
     def _open_store(self) -> Store:
         if self._store is None or self._store.is_spent():
             # the old one goes with the last matcher that uses it
-            store = Store(self._info, self.limits, self.cache_bytes)
+            store = Store(self._info, self.limits, self.cache_bytes, key_syntax())
             store.prepare(classes_worth_preparing())
             self._compiled = WeakValueDictionary()
             self._families.clear()

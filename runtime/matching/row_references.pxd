@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.masks.engine cimport MaskEngine
-from stackmask.pda.masks.mask_ref cimport MaskBits
+from stackmask.pda.masks.shared.mask_ref cimport MaskBits
 from stackmask.pda.stack.configurations cimport ConfigSpace
 
 

@@ -6,7 +6,7 @@ that were tried on the real configuration, and stop tokens. The difference is ta
 what is named is the mask, bit for bit.
 """
 
-from stackmask.pda.masks.mask_ref cimport MASK_OPERANDS, MASK_PATCHED, MASK_ROW, MaskBits, MaskRef
+from stackmask.pda.masks.shared.mask_ref cimport MASK_OPERANDS, MASK_PATCHED, MASK_ROW, MaskBits, MaskRef
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 
 

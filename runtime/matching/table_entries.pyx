@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 from libcpp.vector cimport vector
 
 from stackmask.pda.masks.engine cimport MaskEngine
-from stackmask.pda.masks.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef
+from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef
 from stackmask.runtime.matching.matcher cimport Matcher
 from stackmask.runtime.matching.row_references cimport find_flips
 

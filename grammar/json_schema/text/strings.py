@@ -27,6 +27,9 @@ from stackmask.grammar import ir
 from stackmask.grammar.json_schema.text.string_spelling import Spelling
 from stackmask.grammar.source import charclass
 
+KEY_SYNTAX: Final = ir.KeySyntax(quote=b'"', escape=b"\\", least=0x20, spelling="json")
+"""How keys of JSON objects are written, for the engine."""
+
 NARROWING: Final = "A string holds no lone surrogate, spelled \\uD800 to \\uDFFF without its other half."
 """What the spellings of strings leave out, for reports."""
 

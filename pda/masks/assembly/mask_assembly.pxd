@@ -2,8 +2,8 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.part cimport MaskPart
-from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.shared.part cimport MaskPart
+from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
 from stackmask.pda.masks.prefixes.literal_masks cimport LiteralMasks

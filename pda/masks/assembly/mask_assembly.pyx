@@ -9,7 +9,7 @@ vocabulary, or tokens.
 cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.frames cimport BOTTOM_REST, Edge
@@ -26,7 +26,7 @@ from stackmask.pda.terms.term_table cimport (
     Term,
 )
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, MORE_TEXTS, TEST_SLOT
-from stackmask.pda.masks.arena cimport (
+from stackmask.pda.masks.shared.arena cimport (
     NO_FILTER,
     NO_PENDING,
     NO_RUN,
@@ -39,7 +39,7 @@ from stackmask.pda.masks.arena cimport (
 from stackmask.pda.terms.ids cimport ACTION_BACK
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.masks.walk.known_stack_walks cimport NOT_REPEATED
-from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 
 cdef enum:

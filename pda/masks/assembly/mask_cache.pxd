@@ -2,12 +2,12 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.part cimport MaskPart
-from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.shared.part cimport MaskPart
+from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.masks.assembly.mask_assembly cimport Operand
-from stackmask.pda.masks.mask_ref cimport MASK_PATCHED, MaskBits, MaskRef, Patch
+from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MaskBits, MaskRef, Patch
 from stackmask.pda.memory.hash_tables cimport IdTable
 
 cdef struct OperandList:

@@ -14,7 +14,7 @@ takes hundreds of bytes instead of a row of fresh memory. Both are interned by c
 cimport cython
 from libc.string cimport memcmp
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     Probe,
     ids_clear,
@@ -27,9 +27,9 @@ from stackmask.pda.memory.hash_tables cimport (
     mix,
 )
 from stackmask.pda.masks.runs.slices cimport Filter
-from stackmask.pda.masks.arena cimport NO_FILTER, NO_PENDING, NO_ROW, Mask
+from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_PENDING, NO_ROW, Mask
 from stackmask.pda.masks.assembly.mask_assembly cimport same_operand
-from stackmask.pda.masks.mask_ref cimport (
+from stackmask.pda.masks.shared.mask_ref cimport (
     MASK_NONE,
     MASK_OPERANDS,
     MASK_PATCHED,

@@ -6,7 +6,7 @@ from stackmask.pda.masks.assembly.mask_assembly cimport MaskAssembler
 from stackmask.pda.masks.assembly.mask_cache cimport MaskCache
 from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
 from stackmask.pda.masks.assembly.undeclared_keys cimport UndeclaredKeys
-from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.stack.configurations cimport ConfigSpace
 
 

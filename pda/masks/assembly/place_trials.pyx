@@ -8,7 +8,7 @@ is put together from masks of local states again, cut down to what is below the 
 cimport cython
 from libcpp.algorithm cimport sort
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE

@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 

@@ -9,7 +9,7 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.pda.vocabulary.trie_cursor cimport child_of

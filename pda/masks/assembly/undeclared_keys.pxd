@@ -2,9 +2,9 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
-from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.stack.configurations cimport ConfigSpace
 
 cdef enum:

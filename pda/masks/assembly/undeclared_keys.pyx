@@ -11,8 +11,8 @@ from libc.stdint cimport uint8_t, uint32_t
 from stackmask.pda.context.key_text cimport KeyText, is_plain
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
-from stackmask.pda.masks.arena cimport NO_RUN, Group
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.arena cimport NO_RUN, Group
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
 

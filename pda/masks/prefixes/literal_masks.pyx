@@ -9,7 +9,7 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memchr
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     map_free,
@@ -21,7 +21,7 @@ from stackmask.pda.memory.hash_tables cimport (
 )
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_ALT, K_LIT, K_SEQ, Term
-from stackmask.pda.masks.arena cimport NO_RUN, NO_TOKENS, Group, Mask, is_nothing, nothing
+from stackmask.pda.masks.shared.arena cimport NO_RUN, NO_TOKENS, Group, Mask, is_nothing, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.prefixes.literal_table cimport Literal

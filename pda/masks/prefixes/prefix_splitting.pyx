@@ -305,6 +305,7 @@ cdef class PrefixSplitter(PrefixCost):
         """Tell whether a call is of an undeclared key, in quotes, and something follows it."""
         cdef int32_t rule = self.terms.call_table[call.a].target
         cdef int32_t action = self.terms.call_table[call.a].action
+        cdef uint8_t quote
         cdef uint64_t words[4]
         cdef Term body
         if self.terms.call_table[call.a].kind != CALL_RULE or action < 0 or not self.semantics.is_key(action):
@@ -316,7 +317,9 @@ cdef class PrefixSplitter(PrefixCost):
             return False
         words[0] = words[1] = words[2] = words[3] = 0
         first_bytes_of_literal(self.terms, body.a, words)
-        return words[0] == <uint64_t>1 << c'"' and not words[1] | words[2] | words[3]
+        quote = self.semantics.key_text.quote
+        words[quote >> 6] ^= <uint64_t>1 << (quote & 63)
+        return not words[0] | words[1] | words[2] | words[3]
 
     cdef int add_ready(self, Piece at) except -1:
         """Note the way on whose head is ``path``; of those with one head the rests are joined."""

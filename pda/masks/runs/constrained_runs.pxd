@@ -3,8 +3,8 @@ from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.part cimport MaskPart
-from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.shared.part cimport MaskPart
+from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
 from stackmask.pda.memory.growing_array cimport Growing

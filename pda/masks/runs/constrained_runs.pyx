@@ -11,7 +11,7 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t
 from libc.string cimport memset
 from libcpp.pair cimport pair
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     map_free,
@@ -35,11 +35,11 @@ from stackmask.pda.terms.term_table cimport (
     K_SET,
     Term,
 )
-from stackmask.pda.masks.arena cimport NO_FILTER, NO_ROW
+from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_ROW
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.masks.runs.run_splitting cimport DeferredRun, RunMember
-from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 
 cdef enum:
     FEW_NODES = 512         # below which only what is one run is left to tables

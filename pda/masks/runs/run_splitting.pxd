@@ -2,7 +2,7 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport KeyMap

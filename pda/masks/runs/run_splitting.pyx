@@ -11,7 +11,7 @@ behind such a character are taken from the tables. Runs that something narrows a
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     map_free,
@@ -26,7 +26,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD, Config, Member
 from stackmask.pda.masks.runs.slices cimport Tail
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport EPS, K_ALT, K_REP, K_SEQ, Term
-from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE, Span
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Span
 from stackmask.pda.context.semantic_states cimport KEY_OF_NONE
 
 cdef enum:

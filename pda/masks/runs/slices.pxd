@@ -2,9 +2,9 @@
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.part cimport MaskPart
-from stackmask.pda.masks.arena cimport MaskArena
-from stackmask.pda.masks.runs.run_tables cimport Exit
+from stackmask.pda.masks.shared.part cimport MaskPart
+from stackmask.pda.masks.shared.arena cimport MaskArena
+from stackmask.pda.masks.shared.run_tables cimport Exit
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
 

@@ -9,7 +9,7 @@ cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     map_free,
@@ -20,9 +20,9 @@ from stackmask.pda.memory.hash_tables cimport (
     map_reset,
 )
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
-from stackmask.pda.masks.arena cimport NO_FILTER, NO_ROW, NO_TOKENS, SPARSE, Mask, nothing
+from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_ROW, NO_TOKENS, SPARSE, Mask, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
-from stackmask.pda.masks.runs.run_tables cimport Run
+from stackmask.pda.masks.shared.run_tables cimport Run
 
 cdef enum:
     FEW_OUTSIDE = 256       # tokens that a filter leaves out; more are a row

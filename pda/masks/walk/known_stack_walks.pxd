@@ -2,8 +2,8 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.part cimport MaskPart
-from stackmask.pda.masks.arena cimport MaskArena
+from stackmask.pda.masks.shared.part cimport MaskPart
+from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.walk.local_masks cimport LocalMasks
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.masks.walk.walk_result cimport RepeatableWalk

@@ -8,7 +8,7 @@ Such a walk notes how it began instead of merging them, and is repeated for ever
 cimport cython
 from libc.stdint cimport uint64_t
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     map_free,
@@ -20,7 +20,7 @@ from stackmask.pda.memory.hash_tables cimport (
 )
 from stackmask.pda.stack.frames cimport BOTTOM, Edge
 from stackmask.pda.terms.term_table cimport ACTION_NONE
-from stackmask.pda.masks.arena cimport NO_RUN, Include
+from stackmask.pda.masks.shared.arena cimport NO_RUN, Include
 from stackmask.pda.masks.walk.walk_result cimport RepeatableWalk, WalkQuery
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 

@@ -14,7 +14,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libc.string cimport memset
 
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
-from stackmask.pda.masks.arena cimport (
+from stackmask.pda.masks.shared.arena cimport (
     NO_FILTER,
     NO_RUN,
     NO_TOKENS,
@@ -25,7 +25,7 @@ from stackmask.pda.masks.arena cimport (
     is_nothing,
     nothing,
 )
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.masks.walk.token_partition cimport Uncounted
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,

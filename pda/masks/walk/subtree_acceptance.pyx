@@ -11,13 +11,13 @@ cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.text.utf8 cimport utf8_step
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN, Config, Member
 from stackmask.pda.terms.term_table cimport ANY_BYTE
 from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
-from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE, Code
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Code
 from stackmask.pda.masks.walk.token_partition cimport NO_END, AllowedRuns
 from stackmask.pda.masks.walk.walk_inlines cimport is_within
 

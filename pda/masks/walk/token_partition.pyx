@@ -14,7 +14,7 @@ cimport cython
 from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     map_free,
@@ -42,7 +42,7 @@ from stackmask.pda.terms.term_table cimport (
 )
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
-from stackmask.pda.masks.runs.run_tables cimport NOT_A_CODE
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 
 cdef uint64_t DEAD_END = <uint64_t>1 << 63
 

@@ -2,8 +2,8 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.arena cimport MaskArena
-from stackmask.pda.masks.part cimport MaskPart
+from stackmask.pda.masks.shared.arena cimport MaskArena
+from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.runs.constrained_runs cimport ConstrainedRuns
 from stackmask.pda.masks.walk.subtree_acceptance cimport SelfLoop, SubtreeAcceptance
 from stackmask.pda.masks.walk.walk_result cimport WalkQuery, WalkResult

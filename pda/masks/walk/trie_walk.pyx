@@ -19,8 +19,8 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from stackmask.pda.context.semantic_states cimport KEY_OF_ONE
-from stackmask.pda.masks.arena cimport NO_RUN, SPARSE
-from stackmask.pda.masks.part cimport MaskContext, MaskPart
+from stackmask.pda.masks.shared.arena cimport NO_RUN, SPARSE
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.masks.walk.subtree_acceptance cimport DESCEND, ALL_ALLOWED, SAME_STATE
 from stackmask.pda.masks.walk.token_partition cimport NO_END
 from stackmask.pda.masks.walk.walk_inlines cimport allow, is_unconditional, next_alive, classify_loop

@@ -4,8 +4,8 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.context.key_text cimport KeyText
-from stackmask.pda.masks.layers cimport Layers
-from stackmask.pda.masks.runs.run_tables cimport Runs
+from stackmask.pda.masks.shared.layers cimport Layers
+from stackmask.pda.masks.shared.run_tables cimport Runs
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries

@@ -4,7 +4,7 @@ from libc.string cimport memset
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
-from stackmask.pda.masks.part cimport MaskContext
+from stackmask.pda.masks.shared.part cimport MaskContext
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
 from stackmask.pda.memory.hash_tables cimport IdTable

@@ -8,7 +8,7 @@ to each other by number, and adds up their bytes.
 
 cimport cython
 
-from stackmask.pda.masks.layers cimport layers_now
+from stackmask.pda.masks.shared.layers cimport layers_now
 
 
 @cython.final
@@ -30,9 +30,7 @@ cdef class MaskContext:
         self.width = (vocab_size + 31) // 32
         self.max_bytes = max_bytes
         self.layers = layers_now()
-        self.key_text.quote = c'"'
-        self.key_text.escape = c"\\"
-        self.key_text.least = 0x20
+        self.key_text = semantics.key_text
         self.space = space
         self.forest = SuffixTries(trie)
         self.runs = Runs(terms, self.forest)

@@ -4,7 +4,7 @@
 No layer changes a bit of a mask: each is a quicker way to the same answer. The tests run the same cases with each
 layer off (``tests/matrix``), and ``benchmarks/ablation.py`` measures what each is worth. This is not public API.
 
->>> from stackmask.pda.masks import layers
+>>> from stackmask.pda.masks.shared import layers
 >>> with layers.without("runs"):    # stores that are made here have no tables of runs
 ...     pass
 """
