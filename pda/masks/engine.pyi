@@ -50,3 +50,7 @@ class MaskEngine:
 
     def nbytes_held(self) -> int:
         """Return about how many bytes stay when masks are dropped: what is known of terms."""
+
+@final
+class MaskParts:
+    """The parts of one engine, to be dropped and weighed together."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
+import ast
 import subprocess
 import sys
 
 import pytest
-from repository.tree import REPO, package_files
+from repository.rooms import FOLDERS, MODULES, ROOMS, module_of, room_of, sources, wrong_imports
+from repository.tree import REPO
 
 # what `import stackmask` imports beyond NumPy: half of the modules is the package itself, the others are small
-OWN_MODULES = 130
+OWN_MODULES = 150  # rooms are packages, which count
 OTHER_MODULES = 60
 
 MEASURE = """
@@ -72,25 +73,26 @@ except sm.StackmaskError as error:
     assert done.stdout == "this needs torch, which is not installed: pip install 'stackmask[hf]'\n"
 
 
-IMPORT = re.compile(
-    r"^\s*(?:from\s+(stackmask\S*)\s+c?import\s+(\w+)|c?import\s+(stackmask\S*))", re.MULTILINE
-)
-ALLOWED = {
-    "grammar": ("stackmask.grammar.",),
-    "pda": (
-        "stackmask.pda.",
-        "stackmask.grammar.ir.expressions",
-        "stackmask.grammar.ir",
-        "stackmask.grammar.source.diagnostics",
-        "stackmask.grammar.ir.strongly_connected",  # of a graph of names; stands on nothing
-    ),
-    "runtime": ("stackmask.runtime.", "stackmask.pda.", "stackmask.grammar."),
-}
-COMPILED = [path for path in package_files().values() if path.endswith((".pyx", ".pxd"))]
+@pytest.mark.parametrize("path", sources())
+def test_rooms_import_what_they_may(path: str) -> None:
+    assert wrong_imports(path) == []
 
 
-@pytest.mark.parametrize("path", COMPILED)
-def test_extensions_import_downwards(path: str) -> None:
-    text = (REPO / path).read_text(encoding="utf-8")
-    names = [f"{source}.{name}" if source else plain for source, name, plain in IMPORT.findall(text)]
-    assert [name for name in names if not name.startswith(ALLOWED[path.partition("/")[0]])] == []
+def test_rooms_are_listed_lowest_first() -> None:
+    below: set[str] = set()
+    for room, uses in ROOMS.items():
+        assert [used for used in uses if used not in below] == [], room
+        below.add(room)
+
+
+def test_all_rooms_are_listed_and_there() -> None:
+    rooms = {room_of(module_of(path)) for path in sources() if not path.endswith("__init__.py")}
+    assert sorted(rooms - ROOMS.keys()) == []
+    assert [room for room in ROOMS if room not in FOLDERS | MODULES] == []
+
+
+@pytest.mark.parametrize("folder", sorted(FOLDERS))
+def test_a_room_says_what_it_is_for(folder: str) -> None:
+    source = (REPO / folder / "__init__.py").read_text(encoding="utf-8")
+    contract = ast.get_docstring(ast.parse(source))
+    assert contract is not None and contract.partition("\n\n")[0].endswith((".", ":"))

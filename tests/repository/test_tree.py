@@ -9,6 +9,7 @@ import re
 import types
 
 import pytest
+from repository.rooms import imported, module_of, sources
 from repository.tree import REPO, package_files, tracked_files
 
 LONGEST = 600  # lines; a longer file is a drawer
@@ -54,7 +55,18 @@ def test_there_are_extensions() -> None:
     assert len(EXTENSIONS) >= 6
 
 
-@pytest.mark.parametrize("name", EXTENSIONS)
+STUBS = [name for name in EXTENSIONS if name.removesuffix("x") + "i" in package_files()]
+
+
+def test_what_python_imports_has_a_stub() -> None:
+    """Extensions that only extensions use need none: their header says what they have."""
+    python = [path for path in sources() if path.endswith((".py", ".pyi"))]
+    used = {module for path in python for module in imported((REPO / path).read_text(encoding="utf-8"))}
+    modules = {module_of(package_files()[name]): name for name in EXTENSIONS}
+    assert sorted(module for module in used & modules.keys() if modules[module] not in STUBS) == []
+
+
+@pytest.mark.parametrize("name", STUBS)
 def test_stubs_say_what_the_extensions_have(name: str) -> None:
     module = importlib.import_module(name.removesuffix(".pyx").replace("/", "."))
     stub = REPO / package_files()[name.removesuffix("x") + "i"]

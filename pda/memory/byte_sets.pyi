@@ -1,1 +1,0 @@
-"""Sets of small numbers, for Cython; nothing of it is visible from Python."""

@@ -1,1 +1,0 @@
-"""Hash tables for Cython; nothing of them is visible from Python."""

@@ -1,1 +1,0 @@
-"""Terms as text, for Cython; nothing of it is visible from Python."""

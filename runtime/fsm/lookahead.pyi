@@ -1,1 +1,0 @@
-"""Which states of an automaton allow the same tokens; for Cython alone."""
