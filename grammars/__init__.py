@@ -1,1 +1,1 @@
-"""The bundled grammars, as package data: ``json.ebnf``, ``sql.ebnf``, …"""
+"""The bundled grammars, as package data: ``json.ebnf``, ``sql.ebnf`` and others."""
