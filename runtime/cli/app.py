@@ -145,6 +145,26 @@ def check(
 
 @app.command()
 @reporting
+def trace(
+    grammar: Annotated[str, typer.Argument(help="A grammar file, or the name of a bundled grammar.")],
+    text: Annotated[str, typer.Option("--text", help="The text to follow, token by token.")],
+    start: Start = None,
+    model: Model = None,
+    cost: Annotated[
+        bool, typer.Option("--cost", help="Show what each mask was made of, and what that cost.")
+    ] = False,
+) -> None:
+    """Follow a text token by token: how many tokens were allowed at each, and why it was refused.
+
+    Exit status: 0 accepted, 1 rejected, 2 the grammar or the model cannot be used.
+    """
+    from stackmask.runtime.cli.command_trace import run_trace
+
+    raise typer.Exit(run_trace(grammar, start, text, model, cost=cost))
+
+
+@app.command()
+@reporting
 def compare(
     language: Annotated[
         str,

@@ -34,3 +34,19 @@ def load_model(name: str | None, *, reading: bool = False) -> tuple[Any, Any]:
         first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
         raise GenerationError(f"cannot load the model {name}: {first}") from None
     return model.to("cuda" if torch.cuda.is_available() else "cpu").eval(), tokenizer
+
+
+def load_tokenizer(name: str | None) -> Any:
+    """Return the embedded tokenizer without a name, else that of a transformers model.
+
+    Raises: MissingExtraError without the extra ``hf``; GenerationError if there is no such model.
+    """
+    if name is None:
+        return load_embedded()[1]
+    with require("hf"):
+        from transformers import AutoTokenizer
+    try:
+        return AutoTokenizer.from_pretrained(name)
+    except (OSError, ValueError) as error:
+        first = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        raise GenerationError(f"cannot load the tokenizer of {name}: {first}") from None

@@ -32,6 +32,7 @@ cdef struct Mask:
     int32_t reader_count
     int32_t key_first       # where an undeclared key begins: key_starts[key_first:][:key_count], places
     int32_t key_count
+    int32_t cost            # nodes of tries that were visited to make it
     int32_t reads_tokens    # the semantic state decides on special tokens too
     int32_t repeat           # the walk to repeat with the frame known, in place of groups; or -1
     int32_t sparse_row      # the number of a row with the sparse tokens, or NO_ROW

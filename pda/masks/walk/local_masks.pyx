@@ -10,7 +10,7 @@ the return state known instead (``known_stack_walks``). Runs of one character cl
 """
 
 cimport cython
-from libc.stdint cimport uint8_t, uint32_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memset
 
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
@@ -103,16 +103,20 @@ cdef class LocalMasks(MaskPart):
     ) except -3:
         """Walk some places and return the mask. ``includes``: what is part of the mask besides."""
         cdef WalkResult found, again
+        cdef uint64_t before = self.walker.visited_nodes
         if self.walker.walk(query, places, origin, found):
+            found.visited = <int32_t>(self.walker.visited_nodes - before)
             return self.keep(query, found, includes)
         query.repeatable = False
         self.walker.walk(query, places, origin, again)
+        again.visited = <int32_t>(self.walker.visited_nodes - before)
         return self.keep(query, again, includes)
 
     cdef int32_t keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3:
         """Make what a walk has found a mask, and add what run tables tell."""
         cdef Mask mask = nothing()
         cdef size_t r
+        mask.cost = found.visited
         self.keep_tokens(found, &mask)
         self.keep_groups(query, found, &mask)
         # runs are followed by walks in their turn

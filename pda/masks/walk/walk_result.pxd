@@ -101,4 +101,5 @@ cdef cppclass WalkResult:
     vector[DeferredRun] deferred          # what run tables are to add
     int64_t merged                  # nodes of what the groups are merged from; more is walked again instead
     bint repeats                    # the walk is to be repeated with the frame known, and has no groups
+    int32_t visited                 # nodes
     bint reads_tokens               # the semantic state decides on special tokens
