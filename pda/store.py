@@ -158,7 +158,7 @@ class Store:
 
     def _checked_term(self, answer: Any) -> int:
         if answer is None:
-            return int(self.terms.empty())
+            return int(self.terms.alternatives(()))
         expr = ir.Literal(answer) if isinstance(answer, bytes) else answer
         # answers are often choices of the same names in other combinations
         for item in expr.items if isinstance(expr, ir.Choice) else (expr,):

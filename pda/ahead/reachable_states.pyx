@@ -189,7 +189,7 @@ cdef class Reachable:
             # what asks for no keys is entered once for all of them, and they come back with the return
             sem = self.semantics.with_keys(sem, KEYS_NONE)
             action = ACTION_BACK
-        if not self.semantics.keys.always_lives(continuation):
+        if not self.semantics.keys.needs.always_lives(continuation):
             keys_forbid = True
         frame = self.activation(body, sem, keys_forbid, action_forbids)
         caller = (continuation, self.place_of(m.frame, m.sem), action, continuation == EPS and call.action == ACTION_NONE)

@@ -24,7 +24,8 @@ from libc.stdint cimport uint32_t, uint64_t
 from libcpp.algorithm cimport reverse
 
 from stackmask.pda.context.key_text cimport key_text
-from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW, TEST_SLOT
+from stackmask.pda.context.key_needs cimport TEST_SLOT
+from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     Probe,
@@ -528,7 +529,7 @@ cdef class Semantics:
                 if value.size() >= 3 and value[value.size() - 3] == 0xED and value[value.size() - 2] >= 0xA0:
                     # half of a surrogate pair
                     return NEEDS_STATE
-        self.keys.texts_of(self.keys.states[keys].texts, texts)
+        self.keys.texts.list_texts(self.keys.states[keys].texts, texts)
         for k in range(texts.size()):
             text.clear()
             self.spell(texts[k], text)
@@ -564,9 +565,9 @@ cdef class Semantics:
     cdef int lives(self, SemId sem, TermId term) except -3:
         """Tell (1 or 0) whether some test that can come first on the ways of a term holds, or NEEDS_STATE."""
         cdef int32_t keys
-        if self.keys.always_lives(term):
+        if self.keys.needs.always_lives(term):
             return 1
         keys = self.sems[self.root(sem)].keys
         if keys == KEYS_UNKNOWN:
             return NEEDS_STATE
-        return self.keys.lives(keys, self.keys.needs_at(term))
+        return self.keys.lives(keys, self.keys.needs.needs_at(term))

@@ -111,7 +111,7 @@ cdef class FrameGraph:
             self.edges.push_back(e)
             if e.action >= 0 and self.semantics.may_forbid(e.action):
                 frame.action_forbids = True
-            if e.continuation >= 0 and not self.semantics.keys.always_lives(e.continuation):
+            if e.continuation >= 0 and not self.semantics.keys.needs.always_lives(e.continuation):
                 frame.keys_forbid = True
             if e.parent >= 0:
                 frame.keys_forbid |= self.frames[e.parent].keys_forbid

@@ -5,5 +5,5 @@ from stackmask.pda.terms.term_table cimport TermTable
 
 
 cdef str dump_term(TermTable table, TermId t)
-cdef str dump_rules(TermTable table, object rules)
+cpdef str dump_rules(TermTable table, object rules)
 cdef str dump_set(TermTable table, SetId set_id)

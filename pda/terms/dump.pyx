@@ -52,7 +52,7 @@ cdef str dump_term(TermTable table, TermId t):
     return known[t]
 
 
-cdef str dump_rules(TermTable table, object rules):
+cpdef str dump_rules(TermTable table, object rules):
     """Return rules as text, one a line: where they may be empty, their height, and their body."""
     cdef list lines = []
     cdef int32_t rule, nu

@@ -1,4 +1,4 @@
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import final
 
 from stackmask.pda.terms.term_table import TermTable
@@ -13,9 +13,6 @@ class TermStore(TermTable):
     """
 
     def __new__(cls, max_terms: int = ..., max_explored: int = ...) -> TermStore: ...
-    def empty(self) -> int:
-        """Return the term of the empty language."""
-
     def byte_set(self, mask: int) -> int:
         """Return the term of one byte out of the mask."""
 
@@ -32,7 +29,7 @@ class TermStore(TermTable):
         """Return the terms one after the other."""
 
     def alternatives(self, items: Sequence[int]) -> int:
-        """Return any of the terms."""
+        """Return any of the terms; of none, the term of the empty language."""
 
     def repeat(self, item: int, low: int, high: int | None) -> int:
         """Return the term ``low`` to ``high`` times; None for no upper bound."""
@@ -58,9 +55,6 @@ class TermStore(TermTable):
     def add_token_class(self) -> int:
         """Make room for one more class of special tokens and return its number."""
 
-    def first_bytes(self, t: int) -> int:
-        """Return the mask of bytes that the state can consume without calling."""
-
     def matches(self, t: int, data: bytes) -> bool:
         """Tell whether the regular term holds exactly these bytes."""
 
@@ -78,6 +72,3 @@ class TermStore(TermTable):
 
     def dump(self, t: int) -> str:
         """Return the term as text, for goldens and debugging."""
-
-    def dump_rules(self, rules: Iterable[int]) -> str:
-        """Return rules as text, one a line, given their numbers."""

@@ -38,7 +38,7 @@ from stackmask.pda.terms.term_table cimport (
     NEVER,
     Call,
 )
-from stackmask.pda.terms.dump cimport dump_rules, dump_term
+from stackmask.pda.terms.dump cimport dump_term
 
 from stackmask.pda.errors import BudgetError
 
@@ -77,10 +77,6 @@ cdef class TermStore(TermTable):
 
     # -- for the lowering (Python) -------------------------------------------------------------------
 
-    def empty(self):
-        """Return the term of the empty language."""
-        return EMPTY
-
     def byte_set(self, mask):
         """Return the term of one byte out of ``mask`` (a 256-bit int)."""
         return self.make.mk_set(self, set_of(self, mask))
@@ -105,7 +101,7 @@ cdef class TermStore(TermTable):
         return t
 
     def alternatives(self, items):
-        """Return any of the terms."""
+        """Return any of the terms; of none, the term of the empty language."""
         cdef vector[TermId] operands
         for item in items:
             operands.push_back(item)
@@ -168,14 +164,6 @@ cdef class TermStore(TermTable):
         self.token_classes += 1
         return self.token_classes - 1
 
-    def first_bytes(self, TermId t):
-        """Return the mask of bytes that the state can consume without calling."""
-        mask = 0
-        for byte in range(256):
-            if self.steps.step(self, t, byte) != EMPTY:
-                mask |= 1 << byte
-        return mask
-
     def matches(self, TermId t, bytes data):
         """Tell whether a regular term holds exactly these bytes."""
         cdef unsigned char byte
@@ -208,7 +196,3 @@ cdef class TermStore(TermTable):
     def dump(self, TermId t):
         """Return the term as text, for goldens and debugging. What it calls is named by number."""
         return dump_term(self, t)
-
-    def dump_rules(self, rules):
-        """Return rules as text, one a line, given their numbers."""
-        return dump_rules(self, rules)

@@ -11,7 +11,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MASK_ROW, MaskBits, MaskRef, write_bits
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_at, row_of
-from stackmask.runtime.matching.matcher cimport Matcher
+from stackmask.runtime.matching.matcher cimport Matcher, fill_row
 from stackmask.runtime.matching.row_threads cimport RowThreads, row_threads
 
 from operator import index
@@ -102,7 +102,7 @@ cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
 cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number) except -1:
     """Write a mask that is not finished. Return whether it leaves out a token. An error names the matcher."""
     try:
-        matcher.fill_row(matcher.history.back(), matcher.terminated, words)
+        fill_row(matcher, matcher.history.back(), matcher.terminated, words)
     except Exception as error:
         if hasattr(error, "add_note"):
             error.add_note(f"while the mask of matcher {number} of a batch was made")

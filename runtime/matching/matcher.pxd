@@ -5,7 +5,6 @@ from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.forced.forced_text cimport ForcedRuns
 from stackmask.pda.memory.store_lock cimport StoreLock
 from stackmask.pda.masks.engine cimport MaskEngine
-from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows
@@ -25,14 +24,11 @@ cdef class Matcher(JumpCalls):
     cdef TokenHistory tokens            # what each accept call took
     cdef vector[int32_t] stops          # the stop tokens
     cdef TokenBytes texts
-    cdef tuple stop_ids                 # the same as `stops`
     cdef readonly object compiled
     cdef object automaton
     cdef object store
-    cdef TermStore terms
     cdef dict classes_of_token          # special token -> the classes that hold it
-    cdef ForcedRuns forced              # of the family; None until asked
-    cdef object planner                 # of the family as well
+    cdef object planner                 # of the family, with its forced runs; None until asked
 
     cdef int start(self) except -1
     cdef bint advance(self, int32_t id, object token) except -1
@@ -40,10 +36,7 @@ cdef class Matcher(JumpCalls):
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3
     cdef void keep(self, size_t places) noexcept
     cdef ForcedRuns find_forced(self)
-    cdef tuple expected_at(self, int32_t config)
-    cdef bint is_stop(self, int32_t token)
-    cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3
-    cdef list fill_tree(self, tokens, parents, Rows* rows)
 
 
 cdef int32_t as_id(object token, int32_t size) except -2
+cdef int fill_row(Matcher matcher, int32_t config, bint terminated, uint32_t* words) except -3

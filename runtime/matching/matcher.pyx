@@ -5,12 +5,14 @@ cimport cython
 from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memset
+from libcpp.vector cimport vector
 
 from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_of
@@ -38,6 +40,22 @@ cdef int32_t as_id(object token, int32_t size) except -2:
     return <int32_t>id if not overflow and 0 <= id < size else -1
 
 
+cdef bint is_stop(const vector[int32_t]& stops, int32_t token) noexcept:
+    cdef size_t i
+    for i in range(stops.size()):
+        if stops[i] == token:
+            return True
+    return False
+
+
+cdef int fill_row(Matcher matcher, int32_t config, bint terminated, uint32_t* words) except -3:
+    """Write the mask at a configuration; nothing is allowed after the end of the text."""
+    if terminated or config == DEAD:
+        memset(words, 0, 4 * <size_t>matcher.masks.width)
+        return 0
+    return fill_with_stops(matcher.masks, matcher.family, config, matcher.stops, words)
+
+
 @cython.final
 cdef class Matcher(JumpCalls):
     """Follow one text through a compiled grammar.
@@ -56,15 +74,13 @@ cdef class Matcher(JumpCalls):
         self.compiled = compiled
         self.automaton = automaton
         self.store = automaton.store
-        self.terms = self.store.terms
         self.masks = self.store.masks
         self.lock = self.store.lock
         self.texts = self.store.info.texts
-        self.stop_ids = self.store.info.stop_ids
         self.size = self.store.info.size
         self.classes_of_token = automaton.classes_of_token
         self.has_classes = bool(self.classes_of_token)
-        for token in self.stop_ids:
+        for token in self.store.info.stop_ids:
             self.stops.push_back(token)
         if origin is None:
             self.start()
@@ -72,28 +88,28 @@ cdef class Matcher(JumpCalls):
             self.family = origin.family
             copy_items(self.history, origin.history)
             self.tokens = origin.tokens.copy()
-            self.forced = origin.forced
             self.planner = origin.planner
             self.terminated = origin.terminated
 
     cdef int start(self) except -1:
         """Begin at the start of the grammar, in the family of its other matchers as long as that is small."""
         cdef ConfigSpace family
+        cdef TermStore terms = self.store.terms
         cdef bint done = False
         limits = self.store.limits
         self.terminated = False
         self.history.clear()
         self.tokens = TokenHistory(self.texts)
-        self.forced = None
+        self.planner = None
         self.lock.take()
         try:
             family = self.compiled.family
             # None if there is none yet, or it is of another store, where the grammar was before
-            if family is None or family.terms is not self.terms or family.nbytes() > SHARED_BYTES or (
+            if family is None or family.terms is not terms or family.nbytes() > SHARED_BYTES or (
                 4 * family.configs.size() > limits.max_configurations
             ):
                 family = ConfigSpace(
-                    self.terms, self.store.semantics, False, limits.max_configurations, limits.max_members
+                    terms, self.store.semantics, False, limits.max_configurations, limits.max_members
                 )
                 if self.compiled.automaton is self.automaton:
                     self.compiled.family = family
@@ -127,9 +143,6 @@ cdef class Matcher(JumpCalls):
                 next = self.family.union_of(next, other)
         return next
 
-    cdef bint is_stop(self, int32_t token):
-        return token in self.stop_ids
-
     def accept_token(self, token):
         """Advance by one token. Return False, and change nothing, if the token may not come next.
 
@@ -154,7 +167,7 @@ cdef class Matcher(JumpCalls):
             return False
         next = self.after_token(config, id)
         if next == DEAD:
-            if not (self.is_stop(id) and self.family.configs[config].accepting):
+            if not (is_stop(self.stops, id) and self.family.configs[config].accepting):
                 self.refused = (config, 0, token)
                 return False
             self.terminated = True
@@ -253,7 +266,7 @@ cdef class Matcher(JumpCalls):
         config, position, what = self.refused
         self.lock.take()
         try:
-            expected = self.expected_at(config)
+            expected = expected_at(self, config)
             done = True
         finally:
             self.lock.give(done)
@@ -270,41 +283,21 @@ cdef class Matcher(JumpCalls):
         cdef bint done = False
         self.lock.take()
         try:
-            found = self.expected_at(self.history.back())
+            found = expected_at(self, self.history.back())
             done = True
         finally:
             self.lock.give(done)
         return found
 
-    cdef tuple expected_at(self, int32_t config):
-        cdef int byte
-        cdef int32_t k
-        allowed = set()
-        tokens = set()
-        if not self.terminated:
-            for byte in range(TOKENS):
-                if self.family.step(config, byte) != DEAD:
-                    allowed.add(byte)
-            for ids, k in self.automaton.lowered.token_classes.items():
-                if self.family.step(config, TOKENS + k) != DEAD:
-                    tokens.update(ids)
-        return allowed, tokens, bool(self.family.configs[config].accepting)
-
     def describe(self):
         """Return the local states of the current configuration as text, for debugging."""
         cdef int32_t i, config = self.history.back(), first = self.family.configs[config].first
         return [
-            self.terms.dump(self.family.members[i].state)
+            self.family.terms.dump(self.family.members[i].state)
             for i in range(first, first + self.family.configs[config].count)
         ]
 
     # -- masks -------------------------------------------------------------------------------------
-
-    cdef int fill_row(self, int32_t config, bint terminated, uint32_t* words) except -3:
-        if terminated or config == DEAD:
-            memset(words, 0, 4 * <size_t>self.masks.width)
-            return 0
-        return fill_with_stops(self.masks, self.family, config, self.stops, words)
 
     def fill_next_token_bitmask(self, mask, row=0):
         """Write the tokens that may come next into a row of the mask.
@@ -323,7 +316,7 @@ cdef class Matcher(JumpCalls):
             words = row_of(&rows, row, self.masks.width)
             self.lock.take()
             try:
-                self.fill_row(self.history.back(), self.terminated, words)
+                fill_row(self, self.history.back(), self.terminated, words)
                 done = True
             finally:
                 self.lock.give(done)
@@ -372,40 +365,13 @@ cdef class Matcher(JumpCalls):
                 )
             self.lock.take()
             try:
-                accepted = self.fill_tree(tokens, parents, &rows)
+                accepted = fill_tree(self, tokens, parents, &rows)
                 done = True
             finally:
                 self.lock.give(done)
             return accepted
         finally:
             close_rows(&rows)
-
-    cdef list fill_tree(self, tokens, parents, Rows* rows):
-        cdef list places = []
-        cdef list accepted = []
-        cdef int32_t config, next, token, parent, i
-        cdef int32_t here = NO_CONFIG if self.terminated else self.history.back()
-        self.fill_row(self.history.back(), self.terminated, row_of(rows, 0, self.masks.width))
-        for i in range(<int32_t>len(tokens)):
-            token = as_id(tokens[i], self.size)
-            given = index(parents[i])
-            if not -1 <= given < i:
-                raise MatcherError(f"parent {given} of draft token {i} does not come before it")
-            parent = given
-            config = here if parent < 0 else places[parent]
-            next = NO_CONFIG
-            ok = False
-            if config != NO_CONFIG and token >= 0:
-                next = self.after_token(config, token)
-                ok = next != DEAD
-                if next == DEAD:
-                    next = NO_CONFIG
-                    ok = self.is_stop(token) and self.family.configs[config].accepting
-            places.append(next)
-            accepted.append(bool(ok))
-            ended = next == NO_CONFIG
-            self.fill_row(DEAD if ended else next, ended, row_of(rows, i + 1, self.masks.width))
-        return accepted
 
     # -- forced text -------------------------------------------------------------------------------
 
@@ -444,19 +410,17 @@ cdef class Matcher(JumpCalls):
         return text[:whole], text[whole:]
 
     cdef ForcedRuns find_forced(self):
-        if self.forced is None:
+        """Return the forced runs of the family, which its planner holds."""
+        cdef ForcedRuns forced
+        if self.planner is None:
             planner = self.compiled.planner
-            if planner is not None and planner.forced.belongs_to(self.family):
-                self.forced = planner.forced
-                self.planner = planner
-            else:
-                self.forced = ForcedRuns(
-                    self.family, self.automaton.lowered.token_classes, self.store.info.trie
-                )
-                self.planner = JumpPlanner(self.forced, self.texts, self.store.info.strip_first_space)
+            if planner is None or not planner.forced.belongs_to(self.family):
+                forced = ForcedRuns(self.family, self.automaton.lowered.token_classes, self.store.info.trie)
+                planner = JumpPlanner(forced, self.texts, self.store.info.strip_first_space)
                 if self.compiled.family is self.family:
-                    self.compiled.planner = self.planner
-        return self.forced
+                    self.compiled.planner = planner
+            self.planner = planner
+        return self.planner.forced
 
     cdef object find_plan(self, object context_ids):
         cdef bint done = False
@@ -476,3 +440,48 @@ cdef class Matcher(JumpCalls):
         finally:
             self.lock.give(done)
         return plan
+
+
+cdef tuple expected_at(Matcher matcher, int32_t config):
+    """Return (bytes, token ids, whether the text may end) for what may come next at a configuration."""
+    cdef int byte
+    cdef int32_t k
+    allowed = set()
+    tokens = set()
+    if not matcher.terminated:
+        for byte in range(TOKENS):
+            if matcher.family.step(config, byte) != DEAD:
+                allowed.add(byte)
+        for ids, k in matcher.automaton.lowered.token_classes.items():
+            if matcher.family.step(config, TOKENS + k) != DEAD:
+                tokens.update(ids)
+    return allowed, tokens, bool(matcher.family.configs[config].accepting)
+
+
+cdef list fill_tree(Matcher matcher, tokens, parents, Rows* rows):
+    """Write the masks along a tree of draft tokens. Returns: whether each token is accepted."""
+    cdef list places = []
+    cdef list accepted = []
+    cdef int32_t config, next, token, parent, i
+    cdef int32_t here = NO_CONFIG if matcher.terminated else matcher.history.back()
+    fill_row(matcher, matcher.history.back(), matcher.terminated, row_of(rows, 0, matcher.masks.width))
+    for i in range(<int32_t>len(tokens)):
+        token = as_id(tokens[i], matcher.size)
+        given = index(parents[i])
+        if not -1 <= given < i:
+            raise MatcherError(f"parent {given} of draft token {i} does not come before it")
+        parent = given
+        config = here if parent < 0 else places[parent]
+        next = NO_CONFIG
+        ok = False
+        if config != NO_CONFIG and token >= 0:
+            next = matcher.after_token(config, token)
+            ok = next != DEAD
+            if next == DEAD:
+                next = NO_CONFIG
+                ok = is_stop(matcher.stops, token) and matcher.family.configs[config].accepting
+        places.append(next)
+        accepted.append(bool(ok))
+        ended = next == NO_CONFIG
+        fill_row(matcher, DEAD if ended else next, ended, row_of(rows, i + 1, matcher.masks.width))
+    return accepted

@@ -7,6 +7,7 @@ from pathlib import Path
 from golden import read_cases, write_cases
 
 import stackmask as sm
+from stackmask.pda.terms.dump import dump_rules
 
 FILE = Path(__file__).parent / "terms.txt"
 VOCABULARY = sm.Vocabulary(
@@ -18,7 +19,7 @@ def dump(grammar: sm.Grammar) -> str:
     """Return the term that a grammar starts with, and its rules as terms."""
     automaton = sm.Compiler(VOCABULARY).compile(grammar).automaton
     terms, lowered = automaton.store.terms, automaton.lowered
-    return f"start = {terms.dump(lowered.start)}\n{terms.dump_rules(sorted(set(lowered.rules)))}"
+    return f"start = {terms.dump(lowered.start)}\n{dump_rules(terms, sorted(set(lowered.rules)))}"
 
 
 def test_terms(update_goldens: bool) -> None:

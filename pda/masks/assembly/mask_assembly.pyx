@@ -25,7 +25,8 @@ from stackmask.pda.terms.term_table cimport (
     Ends,
     Term,
 )
-from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, MORE_TEXTS, TEST_SLOT
+from stackmask.pda.context.key_needs cimport TEST_SLOT
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, MORE_TEXTS
 from stackmask.pda.masks.shared.arena cimport (
     NO_FILTER,
     NO_PENDING,

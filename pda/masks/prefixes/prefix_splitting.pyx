@@ -174,9 +174,9 @@ cdef class PrefixSplitter(PrefixCost):
         alternative.run = self.terms.terms[u.a].a
         alternative.words = alternative.nullable = alternative.unconditional = False
         alternative.live = EPS
-        if self.terms.terms[u.b].flags & F_KEYS and not self.keys.always_lives(u.b):
+        if self.terms.terms[u.b].flags & F_KEYS and not self.keys.needs.always_lives(u.b):
             alternative.live = u.b
-        alternative.needs = self.keys.needs_at(alternative.live)
+        alternative.needs = self.keys.needs.needs_at(alternative.live)
         found.first = <int32_t>self.alternatives.size()
         found.count = 1
         self.alternatives.push_back(alternative)
@@ -440,13 +440,13 @@ cdef class PrefixSplitter(PrefixCost):
         k = <int32_t>self.alternatives.size() - 1
         alternative.live = EPS
         if self.terms.terms[at.term].flags & F_KEYS:
-            alternative.live = self.continuation_of(k) if self.keys.passes(at.term) else at.term
+            alternative.live = self.continuation_of(k) if self.keys.needs.passes(at.term) else at.term
         elif self.terms.terms[at.after].flags & F_KEYS:
             alternative.live = at.after
-        if alternative.live != EPS and self.keys.always_lives(alternative.live):
+        if alternative.live != EPS and self.keys.needs.always_lives(alternative.live):
             alternative.live = EPS
         self.alternatives[k].live = alternative.live
-        self.alternatives[k].needs = self.keys.needs_at(alternative.live)
+        self.alternatives[k].needs = self.keys.needs.needs_at(alternative.live)
         return 0
 
     cdef int32_t continuation_of(self, int32_t alternative) except -1:

@@ -423,7 +423,7 @@ cdef class TokenPartition(MaskPart):
         cdef int32_t k, code, bytes = 0
         if t.kind == K_SEQ:
             # what follows may be dead by the keys of an object, while other alternatives keep the state alive
-            if not self.terms.terms[t.b].flags & F_KEYS or self.semantics.keys.always_lives(t.b):
+            if not self.terms.terms[t.b].flags & F_KEYS or self.semantics.keys.needs.always_lives(t.b):
                 self.find_allowed_runs(t.a, depth, found)
         elif t.kind == K_ALT and depth < MAX_NESTING:
             for k in range(t.b):
