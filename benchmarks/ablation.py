@@ -1,0 +1,600 @@
+"""Measure what each optimisation of masks is worth: run the same work with one of them switched off.
+
+    python benchmarks/ablation.py --data PATH_TO_DATA_PACK --write
+
+Each run is a process with a new compiler, all layers on but one (``all off``: none). *Clock*: the layers take turns,
+round by round; the time of a mask is the least of all rounds, and quantiles are over masks. A mask of the MaskBench sample
+is fill and accept, TTFM is schema to first mask, as in its protocol; elsewhere fills alone. *Instructions*: counted by
+callgrind, in fills and in compiles, on smaller samples; they do not depend on how busy the machine is. A run that takes
+longer than the limit is cut off, and its masks are compared with the same masks of the base. All masks must be equal.
+
+A change is (layer off / all on - 1): positive where the layer is worth something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ctypes
+import gc
+import json
+import lzma
+import os
+import pickle
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from json_grammar import documents, load_tokenizer
+from record import cpu_model, use_checkout, write_result
+
+use_checkout()
+
+import numpy as np
+
+import stackmask as sm
+from stackmask.pda.masks import layers
+from stackmask.pda.masks.layers import LAYERS
+
+BASE, NONE = "all on", "all off"
+WORTH = 3.0  # percent on one figure, for a layer to be worth its code
+REGEX_STRINGS = 3
+TOGGLES = 1000  # of the counter, to know what toggling costs
+REQUESTS = """
+#include <valgrind/callgrind.h>
+void begin(void) { CALLGRIND_START_INSTRUMENTATION; }
+void toggle(void) { CALLGRIND_TOGGLE_COLLECT; }
+void dump(const char *name) { CALLGRIND_DUMP_STATS_AT(name); }
+"""
+
+clock = time.perf_counter_ns
+Figures = dict[str, float]
+
+
+@dataclass(frozen=True)
+class Item:
+    """A grammar as its source (how to make it, from what) and token ids of what is written with it."""
+
+    how: str
+    source: Any
+    texts: list[list[int]]
+
+    def grammar(self) -> sm.Grammar:
+        match self.how:
+            case "bundled":
+                return sm.Grammar.bundled(self.source)
+            case "sql":
+                return sm.Grammar.from_sql("sqlite", schema=self.source)
+            case "regex":
+                return sm.Grammar.from_regex(self.source, search=True)
+        return sm.Grammar.from_json_schema(self.source, property_order=self.how)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How much of each workload."""
+
+    schemas: int
+    documents: int
+    queries: int
+    scoped: int
+    patterns: int
+
+
+CLOCK = Sizes(schemas=90, documents=40, queries=16, scoped=4, patterns=150)
+COUNTED = Sizes(schemas=8, documents=2, queries=1, scoped=1, patterns=16)
+SCOPED_QUERIES = 2
+
+
+# --- workloads --------------------------------------------------------------------------------------
+
+
+def schema_items(data: Path, encode: Callable[[str], list[int]], order: str, sizes: Sizes) -> list[Item]:
+    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
+        records = [json.loads(line) for line in lines]
+    random.Random(1).shuffle(records)
+    return [
+        Item(order, r["schema"], [encode(json.dumps(t["data"], ensure_ascii=False)) for t in r["tests"]])
+        for r in records[: sizes.schemas]
+    ]
+
+
+def sql_items(data: Path, encode: Callable[[str], list[int]], sizes: Sizes) -> list[Item]:
+    from sql import read_rows
+
+    items = []
+    for dialect, files in (
+        ("sqlite", ("spider/dev.jsonl", "bird/dev.jsonl.xz")),
+        ("postgres", ("sql-eval/postgres.jsonl",)),
+    ):
+        rows = [row["query"] for file in files for row in read_rows(data, file)]
+        random.Random(2).shuffle(rows)
+        items.append(Item("bundled", dialect, [encode(query) for query in rows[: sizes.queries]]))
+    return items
+
+
+def scoped_items(data: Path, encode: Callable[[str], list[int]], sizes: Sizes) -> list[Item]:
+    """Return grammars of the schemas of databases, each with queries of its own."""
+    from sql import read_rows
+    from sql_walks import schemas
+
+    rows: dict[str, list[str]] = {}
+    for file in ("spider/dev.jsonl", "bird/dev.jsonl.xz"):
+        for row in read_rows(data, file):
+            rows.setdefault(row["db_id"], []).append(row["query"])
+    tables = schemas(data)
+    names = sorted(rows)
+    random.Random(3).shuffle(names)
+    return [
+        Item("sql", tables[name], [encode(query) for query in rows[name][:SCOPED_QUERIES]])
+        for name in names[: sizes.scoped]
+    ]
+
+
+def regex_items(data: Path, encode: Callable[[str], list[int]], sizes: Sizes) -> list[Item]:
+    path = data / "regex" / "jsonschemabench_patterns.jsonl.xz"
+    with lzma.open(path, "rt", encoding="utf-8") as lines:
+        cases = [json.loads(line) for line in lines]
+    random.Random(4).shuffle(cases)
+    return [
+        Item("regex", case["pattern"], [encode(text) for text in case["accept"][:REGEX_STRINGS]])
+        for case in cases[: sizes.patterns]
+    ]
+
+
+def json_items(data: Path, tokenizer: Any, sizes: Sizes) -> list[Item]:
+    return [Item("bundled", "json", documents(data, tokenizer)[: sizes.documents])]
+
+
+WORKLOADS = ("schemas", "schemas, any order", "json", "sql", "sql of a schema", "regexes")
+
+
+def make_workload(name: str, data: Path, tokenizer: Any, sizes: Sizes) -> list[Item]:
+    """Return the grammars and texts of a workload."""
+
+    def encode(text: str) -> list[int]:
+        return list(tokenizer.encode(text, add_special_tokens=False))
+
+    match name:
+        case "schemas":
+            return schema_items(data, encode, "schema", sizes)
+        case "schemas, any order":
+            return schema_items(data, encode, "any", sizes)
+        case "json":
+            return json_items(data, tokenizer, sizes)
+        case "sql":
+            return sql_items(data, encode, sizes)
+        case "sql of a schema":
+            return scoped_items(data, encode, sizes)
+    return regex_items(data, encode, sizes)
+
+
+# --- one run, in a process of its own ---------------------------------------------------------------
+
+
+def switch_off(layer: str) -> None:
+    layers.switch(LAYERS, True)
+    if layer != BASE:
+        layers.switch(LAYERS if layer == NONE else [layer], False)
+
+
+class Timed:
+    """The times of a run."""
+
+    def __init__(self, items: list[Item], vocabulary: sm.Vocabulary, with_accept: bool, until_s: float) -> None:
+        self.items, self.with_accept = items, with_accept
+        self.compiler = sm.Compiler(vocabulary)
+        self.mask = sm.allocate_token_bitmask(1, vocabulary.size)
+        self.end = time.monotonic() + until_s
+        self.firsts: list[int] = []
+        self.masks: list[int] = []
+        self.checksum: list[int] = []  # of all masks, after each text
+        self.crc = 0
+
+    def run(self) -> dict[str, Any]:
+        compiled = None
+        for item in self.items:
+            if self.is_late():
+                break
+            begin = clock()
+            try:
+                compiled = self.compiler.compile(item.grammar())
+                compiled.matcher().fill_next_token_bitmask(self.mask)
+            except sm.StackmaskError:
+                continue
+            self.firsts.append(clock() - begin)
+            for ids in item.texts:
+                if not self.follow(compiled, ids):
+                    break
+                self.checksum.append(self.crc)
+        stats = self.compiler_stats(compiled)
+        return {"firsts": self.firsts, "masks": self.masks, "checksum": self.checksum, "memory": stats}
+
+    def is_late(self) -> bool:
+        return time.monotonic() > self.end
+
+    def follow(self, compiled: sm.CompiledGrammar, ids: list[int]) -> bool:
+        """Time the masks of a text; return False if it was cut off."""
+        matcher, mask, row = compiled.matcher(), self.mask, self.mask[0]
+        fill, accept = matcher.fill_next_token_bitmask, matcher.accept_token
+        for token in ids:
+            a = clock()
+            fill(mask)
+            b = clock()
+            ok = accept(token)
+            c = clock()
+            self.masks.append((c if self.with_accept else b) - a)
+            self.crc = zlib.crc32(row, self.crc)
+            if not ok:
+                break
+            if self.is_late():
+                return False
+        return True
+
+    @staticmethod
+    def compiler_stats(compiled: sm.CompiledGrammar) -> dict[str, int]:
+        stats = compiled.stats()
+        return {
+            "masks": stats["mask_bytes"],
+            "walks": stats["walk_bytes"],
+            "all": stats["mask_bytes"] + stats["walk_bytes"] + stats["term_bytes"],
+        }
+
+
+def in_child(work: Callable[[], Any], limit_s: float) -> Any:
+    """Run ``work`` in a fork; return what it returns, None if it takes too long or fails."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            os.close(reader)
+            signal.alarm(int(limit_s) + 1)
+            with os.fdopen(writer, "wb") as out:
+                pickle.dump(work(), out)
+            status = 0
+        finally:
+            os._exit(status)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as received:
+        answer = received.read()
+    os.waitpid(child, 0)
+    return pickle.loads(answer) if answer else None
+
+
+# --- instructions -----------------------------------------------------------------------------------
+
+
+def count(job: Path) -> None:
+    """Run everything once under callgrind, one fork for each layer and workload. Runs inside of valgrind."""
+    given = pickle.loads(job.read_bytes())
+    requests = ctypes.CDLL(str(job.parent / "requests.so"))
+    vocabulary = sm.Vocabulary(**given["vocabulary"])
+    sm.Compiler(vocabulary)
+    for name, items in given["workloads"].items():
+        pairs = []
+        for item in items:
+            try:
+                pairs.append((item.grammar(), item.texts))
+            except sm.StackmaskError:
+                continue
+        gc.freeze()
+        for layer in given["layers"]:
+            begin = time.monotonic()
+
+            def work(pairs: Any = pairs, layer: str = layer) -> dict[str, int]:
+                return counted(requests, vocabulary, pairs, layer)
+
+            found = in_child(work, given["limit_s"]) or {}
+            found["seconds"] = round(time.monotonic() - begin, 1)
+            print(json.dumps([name, layer, found]), flush=True)
+
+
+def counted(requests: Any, vocabulary: sm.Vocabulary, pairs: Any, layer: str) -> dict[str, int]:
+    """Count compiles, then fills; callgrind writes a file for each."""
+    switch_off(layer)
+    compiler = sm.Compiler(vocabulary)
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    toggle = requests.toggle
+    requests.begin()
+    for _ in range(TOGGLES):
+        toggle()
+        toggle()
+    requests.dump(b"toggles")
+    compiled = []
+    for grammar, texts in pairs:
+        try:
+            toggle()
+            made = compiler.compile(grammar)
+            toggle()
+            compiled.append((made, texts))
+        except sm.StackmaskError:
+            toggle()
+    requests.dump(b"compiles")
+    fills = 0
+    for made, texts in compiled:
+        for ids in texts:
+            matcher = made.matcher()
+            for token in ids:
+                toggle()
+                matcher.fill_next_token_bitmask(mask)
+                toggle()
+                fills += 1
+                if not matcher.accept_token(token):
+                    break
+    requests.dump(b"fills")
+    return {"pid": os.getpid(), "compiles": len(pairs), "fills": fills}
+
+
+def dumped(folder: Path, pid: int) -> dict[str, int]:
+    """Return what callgrind counted in a process, by the names of its dumps."""
+    found = {}
+    for path in folder.glob(f"out.{pid}.*"):
+        text = path.read_text("utf-8", "replace")
+        name = re.search(r"^desc: Trigger: Client Request: (\w+)", text, re.MULTILINE)
+        total = re.search(r"^(?:totals|summary): (\d+)", text, re.MULTILINE)
+        if name and total:
+            found[name[1]] = int(total[1])
+    return found
+
+
+def count_instructions(given: dict[str, Any]) -> dict[str, dict[str, Figures]]:
+    """Return instructions for a compile and for a fill, by workload and layer."""
+    results: dict[str, dict[str, Figures]] = {}
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        (folder / "requests.c").write_text(REQUESTS)
+        library = ["-shared", "-fPIC", "-O1", "-o", str(folder / "requests.so"), str(folder / "requests.c")]
+        subprocess.run(["cc", *library], check=True)
+        (folder / "job").write_bytes(pickle.dumps(given))
+        tool = ["valgrind", "-q", "--tool=callgrind", "--instr-atstart=no", "--collect-atstart=no"]
+        command = [*tool, f"--callgrind-out-file={folder}/out.%p", sys.executable, __file__]
+        run = subprocess.Popen(
+            [*command, "--count", str(folder / "job")],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        assert run.stdout is not None
+        for line in run.stdout:
+            if not line.startswith("["):
+                continue
+            name, layer, found = json.loads(line)
+            totals = dumped(folder, found["pid"]) if "pid" in found else {}
+            figures = instructions_each(found, totals)
+            results.setdefault(name, {})[layer] = figures
+            print(f"instructions  {name:20} {layer:20} {found['seconds']:6.1f} s  {figures}", flush=True)
+        if run.wait():
+            raise SystemExit("valgrind failed")
+    return results
+
+
+def instructions_each(found: dict[str, int], totals: dict[str, int]) -> Figures:
+    """Return instructions each, without those of the counter itself."""
+    each = totals.get("toggles", 0) / TOGGLES
+    return {
+        f"{what} instructions": round(totals[f"{what}s"] / found[f"{what}s"] - each, 1)
+        for what in ("compile", "fill")
+        if totals.get(f"{what}s") and found.get(f"{what}s")
+    }
+
+
+# --- clock ------------------------------------------------------------------------------------------
+
+
+def time_rounds(
+    workloads: dict[str, list[Item]],
+    vocabulary: sm.Vocabulary,
+    chosen: list[str],
+    rounds: int,
+    limit_s: float,
+) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return the runs of each workload and layer. The layers take turns, in another order each round."""
+    runs: dict[str, dict[str, list[dict[str, Any]]]] = {name: {} for name in workloads}
+    order = list(chosen)
+    for turn in range(rounds):
+        for name, items in workloads.items():
+            random.Random(turn).shuffle(order)
+            begin = time.monotonic()
+            for layer in order:
+
+                def work(items: list[Item] = items, name: str = name, layer: str = layer) -> dict[str, Any]:
+                    switch_off(layer)
+                    return Timed(items, vocabulary, name.startswith("schemas"), limit_s).run()
+
+                found = in_child(work, 3 * limit_s)
+                if found is None:
+                    print(f"round {turn + 1}  {name:20} {layer}: failed", flush=True)
+                    continue
+                runs[name].setdefault(layer, []).append(found)
+            print(f"round {turn + 1}  {name:20} {time.monotonic() - begin:6.1f} s", flush=True)
+    return runs
+
+
+def least(runs: list[dict[str, Any]], what: str) -> np.ndarray:
+    """Return the least time of every mask, in µs, up to where the shortest run was cut off."""
+    size = min(len(run[what]) for run in runs)
+    return np.min([run[what][:size] for run in runs], axis=0) / 1e3
+
+
+def quantiles(times: np.ndarray, prefix: str, points: Iterable[str]) -> Figures:
+    found = {"mean": float(times.mean())} | {
+        point: float(np.percentile(times, float(point[1:]))) for point in points if point != "mean"
+    }
+    return {f"{prefix} {point}": round(found[point], 3) for point in points}
+
+
+def clock_figures(name: str, runs: dict[str, list[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+    """Return the figures of every layer beside those of the base over the same masks."""
+    found = {}
+    for layer, own in runs.items():
+        right = runs[BASE][0]["checksum"]
+        if any(a != b for run in own for a, b in zip(run["checksum"], right, strict=False)):
+            raise SystemExit(f"{name}: masks differ with {layer}")
+        sides = {}
+        for side, some in (("off", own), ("on", runs[BASE])):
+            masks, firsts = least(some, "masks"), least(some, "firsts")
+            masks = masks[: min(len(run["masks"]) for run in own + runs[BASE])]
+            firsts = firsts[: min(len(run["firsts"]) for run in own + runs[BASE])]
+            points = ["mean", "p50", "p99"] + ["p99.9"] * (len(masks) >= 20_000)
+            figures = quantiles(masks, "TBM" if name.startswith("schemas") else "fill", points)
+            if name.startswith("schemas"):
+                figures |= quantiles(firsts, "TTFM", ("mean", "p50", "p99"))
+            memory = some[0]["memory"]
+            figures |= {"memory masks+walks": memory["masks"] + memory["walks"], "memory held": memory["all"]}
+            sides[side] = figures
+        size = min(len(run["masks"]) for run in own)
+        found[layer] = {"masks": size, "cut off": was_cut(own, runs[BASE]), **sides}
+    return found
+
+
+def was_cut(runs: list[dict[str, Any]], base: list[dict[str, Any]]) -> bool:
+    return min(len(run["masks"]) for run in runs) < max(len(run["masks"]) for run in base)
+
+
+# --- tables -----------------------------------------------------------------------------------------
+
+
+def changes(
+    counts: dict[str, dict[str, Figures]], timed: dict[str, dict[str, dict[str, Any]]], layer: str
+) -> Iterator[tuple[str, str, float]]:
+    """Yield (workload, figure, change in percent) of a layer, instructions first."""
+    for name, by_layer in counts.items():
+        base = by_layer.get(BASE, {})
+        for figure, value in by_layer.get(layer, {}).items():
+            if base.get(figure):
+                yield name, figure, 100 * (value / base[figure] - 1)
+    for name, rows in timed.items():
+        if layer in rows:
+            for figure, value in rows[layer]["off"].items():
+                if figure.startswith("memory") and rows[layer]["cut off"]:
+                    continue
+                yield name, figure, 100 * (value / rows[layer]["on"][figure] - 1)
+
+
+def tables(
+    counts: dict[str, dict[str, Figures]], timed: dict[str, dict[str, dict[str, Any]]], chosen: list[str]
+) -> tuple[list[str], dict[str, Any]]:
+    """Return Markdown tables of changes, and for each layer where it is worth the most."""
+    lines: list[str] = []
+    by_layer = {layer: list(changes(counts, timed, layer)) for layer in chosen if layer != BASE}
+    names = [*dict.fromkeys([*counts, *timed])]
+    for name in names:
+        columns = [*dict.fromkeys(f for found in by_layer.values() for n, f, _ in found if n == name)]
+        base = dict(counts.get(name, {}).get(BASE, {}))
+        if timed.get(name):
+            base |= timed[name][BASE]["off"]
+            lines += ["", f"**{name}** ({timed[name][BASE]['masks']:,} masks)", ""]
+        else:
+            lines += ["", f"**{name}**", ""]
+        lines.append(f"| off | {' | '.join(columns)} |")
+        lines.append("|---|" + "--:|" * len(columns))
+        lines.append(f"| {BASE} | {' | '.join(f'{base.get(c, 0):,.6g}' for c in columns)} |")
+        for layer, found in by_layer.items():
+            own = {figure: change for n, figure, change in found if n == name}
+            cells = [f"{own[c]:+.1f} %" if c in own else "" for c in columns]
+            note = f" (first {timed[name][layer]['masks']:,})" if is_cut(timed, name, layer) else ""
+            lines.append(f"| {layer}{note} | {' | '.join(cells)} |")
+    return lines, {layer: verdict(found) for layer, found in by_layer.items()}
+
+
+def is_cut(timed: dict[str, dict[str, dict[str, Any]]], name: str, layer: str) -> bool:
+    return bool(timed.get(name, {}).get(layer, {}).get("cut off"))
+
+
+def verdict(found: list[tuple[str, str, float]]) -> dict[str, Any]:
+    """Return whether a layer is worth its code, and where: by instructions, else by memory, else by the clock."""
+    groups = (
+        [row for row in found if row[1].endswith("instructions")],
+        [row for row in found if row[1].startswith("memory")],
+        [row for row in found if not row[1].endswith("instructions") and not row[1].startswith("memory")],
+    )
+    for group in groups:
+        if group and max(change for *_, change in group) >= WORTH:
+            break
+    else:
+        group = groups[0] or found
+    if not group:
+        return {"worth it": False}
+    name, figure, change = max(group, key=lambda row: row[2])
+    return {"worth it": change >= WORTH, "workload": name, "figure": figure, "percent": round(change, 1)}
+
+
+# --- command line -----------------------------------------------------------------------------------
+
+
+def read_options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--tokenizer", default="llama3-128k")
+    parser.add_argument("--layers", help=f"some of {', '.join(LAYERS)}, {NONE}; separated by commas")
+    parser.add_argument("--workloads", help=f"some of {'; '.join(WORKLOADS)}; separated by semicolons")
+    parser.add_argument("--rounds", type=int, default=3, help="0 for instructions alone")
+    parser.add_argument("--sample", type=float, default=1.0, help="factor on the sizes of all workloads")
+    parser.add_argument("--instructions", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--limit", type=float, default=4.0, help="seconds of a run; what is left is cut off")
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--count", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not options.count and not options.data:
+        parser.error("--data is needed")
+    return options
+
+
+def scaled(sizes: Sizes, factor: float) -> Sizes:
+    return Sizes(*(max(1, round(getattr(sizes, field) * factor)) for field in Sizes.__dataclass_fields__))
+
+
+def main() -> None:
+    options = read_options()
+    if options.count:
+        count(options.count)
+        return
+    names = [n.strip() for n in options.workloads.split(";")] if options.workloads else list(WORKLOADS)
+    some = [n.strip() for n in options.layers.split(",")] if options.layers else [*LAYERS, NONE]
+    if set(names) - set(WORKLOADS) or set(some) - {*LAYERS, NONE}:
+        raise SystemExit("unknown layers or workloads; see --help")
+    chosen = [BASE, *some]
+    tokenizer = load_tokenizer(options.data / "tokenizers" / options.tokenizer)
+    vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
+    sm.Compiler(vocabulary)  # what is made once for a vocabulary
+    counts: dict[str, dict[str, Figures]] = {}
+    if options.instructions:
+        sizes = scaled(COUNTED, options.sample)
+        given = {
+            "vocabulary": {"tokens": vocabulary.tokens, "stop_ids": vocabulary.stop_ids},
+            "workloads": {name: make_workload(name, options.data, tokenizer, sizes) for name in names},
+            "layers": chosen,
+            "limit_s": 10 * options.limit,
+        }
+        counts = count_instructions(given)
+    timed: dict[str, dict[str, dict[str, Any]]] = {}
+    if options.rounds:
+        sizes = scaled(CLOCK, options.sample)
+        workloads = {name: make_workload(name, options.data, tokenizer, sizes) for name in names}
+        gc.collect()
+        gc.freeze()
+        runs = time_rounds(workloads, vocabulary, chosen, options.rounds, options.limit)
+        timed = {name: clock_figures(name, found) for name, found in runs.items()}
+    lines, verdicts = tables(counts, timed, chosen)
+    print(cpu_model(), *lines, "", sep="\n")
+    for layer, found in verdicts.items():
+        print(f"{layer:20} {found}")
+    if options.write:
+        flags = f"--rounds {options.rounds} --sample {options.sample:g} --limit {options.limit:g}"
+        result = {"instructions": counts, "clock": timed, "verdicts": verdicts, "table": lines}
+        write_result("ablation", f"python benchmarks/ablation.py --data PATH {flags} --write", result)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""All engines of the matrix say the same of every case, and every layer is used by some case."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from matrix.corpus import Case, all_cases
+from matrix.engines import ALL_ON, EVICTED, LAYERED
+from matrix.judging import judge
+from stackmask.pda.masks.layers import LAYERS
+
+CASES = all_cases()
+BY_NAME = {case.name: case for case in CASES}
+GROUPS = 12
+
+# layer → (a case that it serves, a count that tells); "mask_bytes" where it changes what is kept alone
+USED = {
+    "runs": ("regex: ([ab1]+\\s+){0,30}[ab]+", "visited_nodes"),
+    "constrained": ("schema: recursion, order any", "visited_nodes"),
+    "side_by_side": ("schema: many words, ^[a-z]+(-[a-z]+)*$", "visited_nodes"),
+    "by_first_byte": ("schema: many words, ^na|^t", "visited_nodes"),
+    "subtrees": ("regex: .*[ab]1.*", "visited_nodes"),
+    "accepted": ("regex: .*[ab]1.* anywhere", "visited_nodes"),
+    "accepted_subtrees": ("regex: .*[ab]1.*", "visited_nodes"),
+    "short_tokens": ("regex: ([ab1]+\\s+){0,30}[ab]+", "shortened_walks"),
+    "uncounted": ("regex: ([ab1]+\\s+){0,30}[ab]+", "shortened_walks"),
+    "prefixes": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]*", "word_walks"),
+    "literals": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]*", "word_walks"),
+    "known_stack": ("runs 1", "repeated_walks"),
+    "merged": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]*", "visited_nodes"),
+    "operand_lists": ("regex: (ab|ba|a1a|b\\.b){2,6}[^a]* anywhere", "joined_masks"),
+    "patched": ("regex: (\\w+\\s){3,40}", "mask_bytes"),
+    "sparse_rows": ("wide vocabulary", "mask_bytes"),
+    "settled_places": ("runs 1", "settled_places"),
+}
+
+
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_all_engines_say_the_same(group: int) -> None:
+    engines: Counter[str] = Counter()
+    places = judged = 0
+    for case in CASES[group::GROUPS]:
+        found = judge(case)
+        if found is not None:
+            judged += 1
+            places += found.places
+            engines.update(found.engines)
+    assert judged >= 8
+    assert places > 60
+    assert all(engines[name] == judged for name in (ALL_ON, *LAYERED, EVICTED))
+    assert engines["oracle"] + engines["tokens tried"] == judged
+    assert engines["finite"] >= 5
+
+
+def test_every_layer_has_a_case() -> None:
+    assert set(USED) == set(LAYERS)
+
+
+@pytest.mark.parametrize("layer", USED)
+def test_layer_is_used(layer: str) -> None:
+    """A switch that does nothing, or a layer that serves nothing any more, would pass all other tests."""
+    name, count = USED[layer]
+    found = judge(BY_NAME[name])
+    assert found is not None
+    assert found.counts[ALL_ON][count] != found.counts[f"without {layer}"][count]
+
+
+def test_names_are_unique() -> None:
+    assert len(BY_NAME) == len(CASES)
+
+
+def test_evicted_masks_are_dropped() -> None:
+    case: Case = BY_NAME["schema: choices, order schema"]
+    found = judge(case)
+    assert found is not None
+    assert found.counts[EVICTED]["drops"] >= found.places // 2
