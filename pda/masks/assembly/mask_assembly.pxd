@@ -1,4 +1,4 @@
-# What a mask is put together from. See mask_assembly.pyx.
+# The operands of a configuration's mask. See mask_assembly.pyx.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -19,10 +19,10 @@ from stackmask.pda.masks.assembly.worklist cimport Visit, Worklist
 
 
 cdef struct Operand:
-    # one thing to "or" into the result: what a mask allows whatever the stack is, or pending tokens
-    int32_t mask            # NO_TOKENS if it is pending tokens
-    int32_t pending         # number of pending tokens, or NO_PENDING
-    int32_t filter          # of these, the tokens count that pass
+    # one operand of the union: the tokens that a mask allows whatever the stack is, or tokens under a guard
+    int32_t mask            # NO_TOKENS if they are tokens under a guard
+    int32_t pending         # number of such tokens in `arena.pendings`, or NO_PENDING
+    int32_t filter          # only tokens that pass this filter count
 
 
 cdef inline bint same_operand(const Operand* a, const Operand* b) noexcept:
@@ -39,9 +39,9 @@ cdef class MaskAssembler(MaskPart):
     cdef TokenTrials trials
     cdef UndeclaredKeys keys_used
     # scratch of one fill
-    cdef Worklist work                      # masks that are still to be looked at
-    cdef bint sure                          # no action can forbid the end of a capture that is open
-    cdef vector[Operand] unsure_operands          # what only the real configuration can confirm
+    cdef Worklist work                      # masks to visit
+    cdef bint sure                          # no action can forbid the end of an open capture
+    cdef vector[Operand] unsure_operands    # tokens that only the real configuration can confirm
     cdef vector[Operand] operands
     cdef PrefixSplitter prefixes
     cdef readonly uint64_t most_visits

@@ -1,9 +1,10 @@
 # distutils: language = c++
-"""The parts of a mask: of which masks of local states, and of remainders in return states, it is made.
+"""Find the operands of a configuration's mask: the masks of local states whose union it is.
 
-A configuration's members give the first; where a token returns out of a member's frame with bytes left over,
-each edge of the frame leads to another. What the semantic state decides on is noted: places of the
-vocabulary, or tokens.
+The members of the configuration give the first masks. A token may return out of a member's frame and have
+bytes left over, its *remainder*. Then each edge of the frame gives a return state, and the mask of the
+remainders in that state is visited next. Where the semantic state decides, places of the vocabulary or
+single tokens are noted; they are tried later on the real configuration.
 """
 
 cimport cython
@@ -13,7 +14,13 @@ from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.frames cimport BOTTOM_REST, Edge
-from stackmask.pda.masks.prefixes.prefix_splitting cimport NO_WHITESPACE, NO_TEST, Cut, PrefixSplitter, Alternative
+from stackmask.pda.masks.prefixes.prefix_splitting cimport (
+    NO_TEST,
+    NO_WHITESPACE,
+    Alternative,
+    Cut,
+    PrefixSplitter,
+)
 from stackmask.pda.terms.term_table cimport (
     ACTION_NONE,
     ACTION_SCOPE,
@@ -30,7 +37,6 @@ from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, MORE_TEXTS
 from stackmask.pda.masks.shared.arena cimport (
     NO_FILTER,
     NO_PENDING,
-    NO_RUN,
     NO_TOKENS,
     Group,
     Include,
@@ -38,24 +44,34 @@ from stackmask.pda.masks.shared.arena cimport (
     leads_nowhere,
 )
 from stackmask.pda.terms.ids cimport ACTION_BACK
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.masks.walk.known_stack_walks cimport NOT_REPEATED
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 
 cdef enum:
-    FEW_VISITS = 32      # up to here a list is searched, not hashed
-    MANY_VISITS = 1024   # beyond, the vocabulary is walked on the real stack: see `collect`
-    MANY_KEYED = 16384   # the same where keys are known: there such a walk keeps every text that may be a key
-    MANY_RETURNS = 4     # are not looked through
-    FEW_WAYS = 8         # ways on behind blanks in remainders, where no keys are asked
+    FEW_VISITS = 32      # so many of the last operands are searched for an equal one
+    MANY_VISITS = 1024   # with more, all tokens are tried on the real stack: see `collect_below`
+    MANY_KEYED = 16384   # the same where keys are known: such trials keep every string that may be a key
+    MANY_RETURNS = 4     # `may_forbid` looks at so many in a row
+    FEW_WAYS = 8         # most alternatives after whitespace in remainders, where no keys are tested
 
 
 @cython.final
 cdef class MaskAssembler(MaskPart):
-    """What one fill puts together, and what it must run besides."""
+    """The operands of one fill, and what it must try on the real configuration besides."""
 
-    def __cinit__(self, MaskContext context not None, MaskArena arena not None, Slices slices not None, RunSplitter splitter not None, LiteralMasks literals not None, LocalMasks local not None, KnownStackWalks known not None, TokenTrials trials not None, UndeclaredKeys keys_used not None):
+    def __cinit__(
+        self,
+        MaskContext context not None,
+        MaskArena arena not None,
+        Slices slices not None,
+        RunSplitter splitter not None,
+        LiteralMasks literals not None,
+        LocalMasks local not None,
+        KnownStackWalks known not None,
+        TokenTrials trials not None,
+        UndeclaredKeys keys_used not None,
+    ):
         self.arena = arena
         self.slices = slices
         self.splitter = splitter
@@ -74,13 +90,13 @@ cdef class MaskAssembler(MaskPart):
         return held
 
     cdef Worklist use(self, Worklist work):
-        """Add to another list from now on, and return the one before."""
+        """Collect visits in another worklist from now on, and return the one used before."""
         cdef Worklist before = self.work
         self.work = work
         return before
 
     cdef int begin(self, bint sure) noexcept:
-        """Forget what was found to be tried. ``sure``: no capture is open that an action may forbid."""
+        """Forget what is to be tried. ``sure``: no action can forbid the end of an open capture."""
         self.trials.begin()
         self.keys_used.begin()
         self.unsure_operands.clear()
@@ -88,17 +104,20 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef int forget_operands(self) noexcept:
+        """Begin with no operands."""
         self.operands.clear()
         return 0
 
     cdef bint depends_on_text(self) noexcept:
         """Tell whether something was found that only a real configuration can decide."""
         return (
-            not self.trials.places_to_try.empty() or not self.unsure_operands.empty() or self.trials.tries_everything
+            not self.trials.places_to_try.empty()
+            or not self.unsure_operands.empty()
+            or self.trials.tries_everything
         )
 
     cdef int64_t operand_count(self) noexcept:
-        """Return how many masks the last fill looked at, and how many operands it found."""
+        """Return the number of masks that the last fill visited, plus that of the operands it found."""
         return <int64_t>(self.work.visits.size() + self.operands.size())
 
     cdef int visit(
@@ -112,10 +131,10 @@ cdef class MaskAssembler(MaskPart):
         int32_t origin=-1,
         int32_t action=ACTION_NONE,
     ) except -3:
-        """Enter a mask over a frame into the list of what the result is put together from.
+        """Add a mask over a frame to the worklist. A mask without returns becomes an operand at once.
 
-        ``rest``: what comes before the frame, behind an ``action``. ``unsure``: an action on the way may
-        forbid, so what the mask allows is run on the real configuration.
+        ``continuation``: the state between the mask and the frame, which ``action`` leads to; EPS if there is
+        none. ``unsure``: an action before it may forbid, so its tokens are tried on the real configuration.
         """
         cdef Visit v
         if mask == NO_TOKENS:
@@ -130,9 +149,9 @@ cdef class MaskAssembler(MaskPart):
         v.action = action
         if leads_nowhere(self.arena.masks[mask]):
             if self.work.visits.size() < FEW_VISITS:
-                # of many, all count as visits: too many end in a run of the real configuration
+                # in a long list they count as visits too: too many visits end in trials of all tokens
                 return self.add_operand(mask, filter, unsure)
-            # what is below does not matter
+            # the stack does not matter
             v.frame = v.keys = 0
             v.continuation = EPS
             v.action = ACTION_NONE
@@ -140,14 +159,19 @@ cdef class MaskAssembler(MaskPart):
         return self.work.add(v)
 
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1:
-        """Tell whether a return from a frame, or from below it, may be forbidden."""
+        """Tell whether keys or an action may forbid a return from a frame, or from one further down."""
         if family.frames[frame].keys_forbid:
             return True
         return not self.sure and self.may_forbid(family, frame, MANY_RETURNS)
 
     cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) except -1:
-        """Tell whether an action may forbid a return, or one behind it before anything must be read."""
+        """Tell whether an action may forbid one of the next returns, before a byte must be read.
+
+        ``returns``: so many returns are looked at; after them, any action further down counts.
+        Cost: exponential in ``returns`` at worst, which is small.
+        """
         cdef Edge edge
+        cdef Term state
         cdef int32_t e
         if not family.frames[frame].action_forbids or not returns:
             return family.frames[frame].action_forbids
@@ -157,17 +181,20 @@ cdef class MaskAssembler(MaskPart):
                 continue
             if edge.action >= 0 and self.semantics.may_forbid(edge.action):
                 return True
-            if self.terms.terms[edge.continuation].nu < 0 and self.terms.terms[edge.continuation].flags & F_LOCAL:
+            state = self.terms.terms[edge.continuation]
+            if state.nu < 0 and state.flags & F_LOCAL:
+                # here a byte must be read
                 continue
             if self.may_forbid(family, edge.parent, returns - 1):
                 return True
         return False
 
     cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept:
+        """Return the number of edges that a visit returns along."""
         return 1 if at.continuation != EPS else family.frames[at.frame].count
 
     cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept:
-        """Return one of the edges that a visit returns along: a rest stands for a frame with one."""
+        """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
         cdef Edge edge
         if at.continuation == EPS:
             return family.edges[family.frames[at.frame].first + number]
@@ -180,10 +207,10 @@ cdef class MaskAssembler(MaskPart):
     cdef int32_t visit_prefixes(
         self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
     ) except -3:
-        """Visit the masks of the heads of a state over a frame, and return what is left of it besides.
+        """Visit the masks of a state's prefixes over a frame; return the state that is left to visit.
 
-        That is the state itself where it is not cut. ``group``: what is walked, the whole vocabulary if it is
-        WHOLE. ``at``: filter, keys and the like.
+        That is EMPTY if the prefixes were all of it, and the state itself if it is not split.
+        ``group``: the remainders to walk; WHOLE: all tokens. ``at``: filter, keys and trials of the visits.
         """
         cdef int32_t number
         cdef Cut cut
@@ -196,7 +223,7 @@ cdef class MaskAssembler(MaskPart):
         if not self.layers.prefixes or (
             at.keys <= KEYS_UNKNOWN and self.terms.terms[state].flags & F_KEYS
         ):
-            # ... or what its keys are is not known
+            # an alternative of an object depends on its keys, and they are not known
             return state
         number = self.prefixes.cut(state)
         cut = self.prefixes.cuts[number]
@@ -227,7 +254,7 @@ cdef class MaskAssembler(MaskPart):
             if alternative.action != ACTION_NONE:
                 sem = self.semantics.symbol_after_key(on.keys)
                 if sem == NEEDS_STATE:
-                    # a second one: walks tell where the keys decide
+                    # a second undeclared key: walks find the places where the keys decide
                     self.visit_unsplit(family, group, self.prefixes.key_of(i), SEM_SYMBOL, frame, on)
                     continue
                 if sem == FORBIDDEN:
@@ -244,7 +271,7 @@ cdef class MaskAssembler(MaskPart):
             if found == NO_TOKENS:
                 continue
             if not alternative.words and not self.local.is_worth_splitting(found):
-                # from now on it is left uncut
+                # from now on the state is not split
                 self.prefixes.leave_whole(number)
                 return state
             if alternative.action != ACTION_NONE and self.semantics.keys.states[on.keys].texts > 0:
@@ -253,31 +280,38 @@ cdef class MaskAssembler(MaskPart):
                 self.add_operand(found, on.filter, on.unsure)
             else:
                 self.visit(
-                    found, frame, self.prefixes.continuation_of(i), on.filter, on.keys, on.unsure, on.origin, alternative.action
+                    found,
+                    frame,
+                    self.prefixes.continuation_of(i),
+                    on.filter,
+                    on.keys,
+                    on.unsure,
+                    on.origin,
+                    alternative.action,
                 )
         return cut.other
 
     cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1:
-        """Use the tokens of a mask that are allowed whatever is below, unless it is among the last parts."""
-        cdef vector[Operand]* parts = &self.unsure_operands if unsure else &self.operands
-        cdef Operand part
-        cdef size_t i, n = parts.size()
-        part.mask = mask
-        part.pending = NO_PENDING
-        part.filter = filter
+        """Use the tokens that a mask allows whatever the stack is, unless a recent operand is equal."""
+        cdef vector[Operand]* operands = &self.unsure_operands if unsure else &self.operands
+        cdef Operand operand
+        cdef size_t i, n = operands.size()
+        operand.mask = mask
+        operand.pending = NO_PENDING
+        operand.filter = filter
         for i in range(n - min(n, <size_t>FEW_VISITS), n):
-            if same_operand(&parts[0][i], &part):
+            if same_operand(&operands[0][i], &operand):
                 return 0
-        parts.push_back(part)
+        operands.push_back(operand)
         return 0
 
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, int32_t group, int32_t frame, Visit at
     ) except -1:
-        """Visit what a state of blanks, which may be none, and a rest allows.
+        """Visit what optional whitespace and its continuation allow. Return False if they are not split.
 
-        Of the whole vocabulary that is found from the runs of blanks, which are made once enough states
-        have asked; return whether there are such runs. In remainders blanks are walked, once for all rests.
+        For the whole vocabulary the run table of whitespace tells it; such a table is made once enough states
+        have asked for it. In remainders whitespace is walked, once for all continuations.
         """
         cdef int32_t run, tail, found, code
         cdef Term blanks = self.terms.terms[alternative.head]
@@ -285,8 +319,11 @@ cdef class MaskAssembler(MaskPart):
         cdef Edge edge
         if group != WHOLE:
             code = self.prefixes.cut(alternative.continuation)
-            if self.prefixes.cuts[code].count > FEW_WAYS and not self.terms.terms[alternative.continuation].flags & F_KEYS:
-                # as one they are walked faster
+            if (
+                self.prefixes.cuts[code].count > FEW_WAYS
+                and not self.terms.terms[alternative.continuation].flags & F_KEYS
+            ):
+                # one walk of all alternatives is faster
                 return False
             found = self.local.child(group, alternative.head, SEM_SYMBOL, False)
             if not self.local.is_worth_splitting(found):
@@ -311,16 +348,16 @@ cdef class MaskAssembler(MaskPart):
         return True
 
     cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1:
-        """Tell whether what follows a head can reach the end of the text, as restrictions are below a frame.
+        """Tell whether the continuation of an alternative can reach the end of the text over a frame.
 
-        Other ways on of the state may be all that keeps it alive.
+        Follow restrictions further down may forbid it, while another alternative keeps the state alive.
         """
         if self.prefixes.is_unconditional(alternative):
             return True
         return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0
 
     cdef bint is_alive(self, ConfigSpace family, Visit at, uint64_t ends) except -1:
-        """Tell whether what a visit returns to is alive under one of the guards."""
+        """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
         cdef Ends after_run
         cdef uint64_t pending = 0
         cdef int32_t g
@@ -340,34 +377,41 @@ cdef class MaskAssembler(MaskPart):
         return False
 
     cdef int expand(self, ConfigSpace family, Visit at) except -3:
-        """Add the parts of one mask, and visit what it leads to."""
+        """Add the operands of one visit, and visit the masks that it leads to.
+
+        In this order: tokens allowed whatever the stack is; tokens under a guard; places where the semantic
+        state decides; masks that this one includes; remainders, along each edge; the walk to repeat with the
+        stack known; and places where an undeclared key begins.
+        """
         cdef Mask mask = self.arena.masks[at.mask]
         cdef int32_t i, j, k, e, origin
         cdef Visit back
         cdef Edge edge
-        cdef Include piece
-        cdef Operand part
-        cdef vector[vector[uint8_t]] texts
-        part.filter = at.filter
+        cdef Include included
+        cdef Operand operand
+        cdef vector[vector[uint8_t]] strings
+        operand.filter = at.filter
         cdef vector[Operand]* found = &self.unsure_operands if at.unsure else &self.operands
         if mask.dense >= 0 or mask.sparse_count:
-            part.mask = at.mask
-            part.pending = NO_PENDING
-            found.push_back(part)
+            operand.mask = at.mask
+            operand.pending = NO_PENDING
+            found.push_back(operand)
         for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
             if self.is_alive(family, at, self.arena.pendings[i].ends):
-                part.mask = NO_TOKENS
-                part.pending = i
-                found.push_back(part)
+                operand.mask = NO_TOKENS
+                operand.pending = i
+                found.push_back(operand)
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
             self.trials.note_place(self.arena.readers[i])
         if mask.reads_tokens:
             self.trials.tries_special_tokens = True
         for i in range(mask.include_first, mask.include_first + mask.include_count):
-            piece = self.arena.includes[i]
-            if self.is_alive(family, at, piece.ends):
-                j = self.slices.filter_both(at.filter, piece.filter)
-                self.visit(piece.mask, at.frame, at.continuation, j, at.keys, at.unsure, at.origin, at.action)
+            included = self.arena.includes[i]
+            if self.is_alive(family, at, included.ends):
+                j = self.slices.filter_both(at.filter, included.filter)
+                self.visit(
+                    included.mask, at.frame, at.continuation, j, at.keys, at.unsure, at.origin, at.action
+                )
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.arena.mask_groups[i]
             origin = at.origin
@@ -386,13 +430,16 @@ cdef class MaskAssembler(MaskPart):
         if mask.repeat >= 0:
             self.repeat(family, at, mask.repeat)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
-            self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), texts)
+            self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), strings)
             for i in range(mask.key_first, mask.key_first + mask.key_count):
-                self.keys_used.doubt(self.arena.key_starts[i], texts)
+                self.keys_used.doubt(self.arena.key_starts[i], strings)
         return 0
 
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3:
-        """Visit, for every edge, the mask of a walk that knows where it returns to."""
+        """Visit, for every edge, the mask of a walk that is repeated with its return state known.
+
+        Where no such walk helps, its remainders are grouped after all, or all tokens are tried.
+        """
         cdef Edge edge
         cdef int32_t e, j, keys = at.keys
         for e in range(self.count_edges(family, at)):
@@ -408,13 +455,15 @@ cdef class MaskAssembler(MaskPart):
             if edge.action == ACTION_NONE and (
                 at.keys <= KEYS_UNKNOWN or not self.terms.terms[edge.continuation].flags & F_KEYS
             ):
-                j = self.known.with_return_state(repeat, edge.continuation, self.is_strict(family, edge.parent))
+                j = self.known.with_return_state(
+                    repeat, edge.continuation, self.is_strict(family, edge.parent)
+                )
             if j == NOT_REPEATED and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
-                # merged after all: where captures keep texts, running all tokens would cost more
+                # where captures keep their strings, trials of all tokens would cost more than groups
                 j = self.known.with_groups(repeat, self.is_strict(family, at.frame))
                 self.visit(j, at.frame, at.continuation, at.filter, at.keys, at.unsure, at.origin, at.action)
                 if family.is_summary:
-                    # other edges are of other frames
+                    # a summary frame has the edges of many frames, so the others are visited too
                     continue
                 return 0
             if j == NOT_REPEATED or (at.keys > KEYS_UNKNOWN and self.local.asks_state(j)):
@@ -426,7 +475,11 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3:
-        """Visit what a group leaves over when it returns along an edge. ``at``: filter, keys and the like."""
+        """Visit the masks of a group's remainders in the return state of an edge.
+
+        First the semantic state after the return is found, from the action of the edge. Then the return state
+        is split, where that can be. ``at``: the filter, keys and trials of the visits.
+        """
         cdef int32_t sem = self.arena.groups[group].sem, state = edge.continuation, found
         cdef int32_t left, known = self.semantics.keys_at(sem)
         cdef bint strict = self.is_strict(family, edge.parent)
@@ -448,7 +501,7 @@ cdef class MaskAssembler(MaskPart):
                     self.semantics.keys.states[known].texts == MORE_TEXTS
                     and not (at.unsure and at.origin >= 0)
                 ):
-                    # of one more key walks know nothing, so that none need be doubted behind this one
+                    # walks know nothing of one more key, so tokens need not be doubted after this one
                     on = at
                     on.keys = known
                     left = self.visit_prefixes(family, state, group, edge.parent, on)
@@ -474,25 +527,27 @@ cdef class MaskAssembler(MaskPart):
     cdef int visit_unsplit(
         self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
     ) except -3:
-        """Visit what a state, as it is, allows of what a group leaves over."""
+        """Visit the mask of a state, not split: for the remainders of a group, or for all tokens."""
         cdef int32_t found = NO_TOKENS
         cdef bint strict = self.is_strict(family, frame)
         if group == WHOLE:
-            return self.visit(
-                self.mask_of_state(state, at.keys, strict), frame, EPS, at.filter, at.keys, at.unsure, at.origin
-            )
+            found = self.mask_of_state(state, at.keys, strict)
+            return self.visit(found, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
         if at.keys <= KEYS_UNKNOWN or not self.terms.terms[state].flags & F_KEYS:
             found = self.local.child(group, state, sem, strict)
-        if at.keys > KEYS_UNKNOWN and (self.terms.terms[state].flags & F_KEYS or self.local.asks_state(found)):
-            # the keys decide: ask again with what walks may know of them
+        if at.keys > KEYS_UNKNOWN and (
+            self.terms.terms[state].flags & F_KEYS or self.local.asks_state(found)
+        ):
+            # the keys decide: walk with what walks may know of them
             sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
             found = self.local.child(group, state, sem, strict)
         return self.visit_after_return(found, frame, at)
 
     cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3:
-        """Visit a mask behind a return. Where the state decides below few places, these are settled instead.
+        """Visit the mask of remainders after a return.
 
-        What is known of the state there tells more than running tokens one by one.
+        If the semantic state decides there, and the remainders are the subtrees of few places, then these
+        places are noted for a trial instead: it takes the bytes up to a place once, not for each token.
         """
         cdef Group g
         cdef int32_t i
@@ -504,7 +559,7 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3:
-        """Return the mask of a local state; the keys of the object are part of it where they decide."""
+        """Return the mask of a local state; it is made for these very keys where they decide."""
         cdef int32_t found
         if keys <= KEYS_UNKNOWN:
             return self.local.root(state, strict)
@@ -515,7 +570,7 @@ cdef class MaskAssembler(MaskPart):
         return self.local.of_keyed_state(state, self.semantics.symbol_with(keys), strict)
 
     cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3:
-        """Visit the masks of a member: of its heads, where it is cut. ``keys``: of the object around."""
+        """Visit the masks of a member: of its prefixes, if it is split. ``keys``: of the object around."""
         cdef Visit at
         at.filter = NO_FILTER
         at.unsure = False
@@ -528,19 +583,22 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef int collect(self, ConfigSpace family, int32_t config) except -3:
-        """Find the parts of the mask of a configuration, and what must be run on the configuration itself."""
+        """Find the operands of a configuration's mask, and what must be tried on the configuration itself."""
         self.trials.begin()
         self.keys_used.begin()
         return self.collect_below(family, config, 0)
 
     cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3:
-        """Find the parts of what a configuration allows below a node of the vocabulary."""
+        """Find the operands of what a configuration allows in the subtree of a node of the vocabulary.
+
+        ``above``: that node; 0: the whole vocabulary.
+        """
         cdef int where
         cdef int32_t i, keys, node, first = family.configs[config].first
         cdef size_t roots, k = 0
         cdef bint strict
         cdef Member m
-        cdef vector[vector[uint8_t]] texts
+        cdef vector[vector[uint8_t]] strings
         cdef size_t most = MANY_VISITS
         self.work.clear()
         self.operands.clear()
@@ -561,15 +619,15 @@ cdef class MaskAssembler(MaskPart):
             else:
                 self.visit_member(family, m, keys)
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
-                texts.clear()
-                where = self.semantics.rest_of_keys(m.sem, texts)
+                strings.clear()
+                where = self.semantics.rest_of_keys(m.sem, strings)
                 node = 0
                 if where == UNOPENED_KEYS:
                     node = self.keys_used.opening()
                 if where == NEEDS_STATE:
                     self.trials.tries_everything = True
                 elif where != NO_KEYS and node >= 0:
-                    self.keys_used.doubt(node << 2, texts)
+                    self.keys_used.doubt(node << 2, strings)
         roots = self.work.visits.size()
         while k < self.work.visits.size():
             self.expand(family, self.work.visits[k])

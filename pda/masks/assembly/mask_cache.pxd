@@ -1,4 +1,4 @@
-# Whole masks: what a fill writes, remembered. See mask_cache.pyx.
+# Finished masks, by the list of their operands. See mask_cache.pyx.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -14,12 +14,12 @@ cdef struct OperandList:
     int32_t first       # list_operands[first:first + count]
     int32_t count
     MaskRef mask        # MASK_NONE until it is remembered
-    int32_t spent       # what putting it together has cost so far, in rows
+    int32_t spent       # what joining it has cost so far, in rows
 
 
 cdef struct Patched:
     int32_t base        # a row, or -1: nothing
-    int32_t first       # patches[first:first + count]: the words in which it is not the base
+    int32_t first       # patches[first:first + count]: the words that differ from the base
     int32_t count
 
 
@@ -27,18 +27,18 @@ cdef class MaskCache(MaskPart):
     cdef MaskArena arena
     cdef Slices slices
     cdef Growing[Operand] list_operands
-    cdef Growing[OperandList] lists             # lists of parts, interned
+    cdef Growing[OperandList] lists             # lists of operands, interned
     cdef IdTable list_index
     cdef Growing[Patch] patches
     cdef Growing[Patched] patched
     cdef IdTable patched_index
-    cdef IdTable row_index                  # rows of whole masks by content
+    cdef IdTable row_index                  # rows of finished masks by content
     # scratch of one fill
     cdef vector[Patch] changes
-    cdef readonly uint64_t joins            # lists of parts, and configurations, that got a mask id
+    cdef readonly uint64_t joins            # finished masks that were remembered
 
-    cdef int apply(self, const Operand& part, uint32_t* words) noexcept
-    cdef int apply_row(self, const Operand& part, int32_t row, uint32_t* words) noexcept
+    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept
+    cdef int apply_row(self, const Operand& operand, int32_t row, uint32_t* words) noexcept
     cdef int32_t row_for(self, int32_t mask) except? -3
     cdef int join(
         self, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base

@@ -1,14 +1,14 @@
 # distutils: language = c++
-"""Whole masks: what a fill writes, remembered under the parts that it was put together from.
+"""Join the operands of a mask, and remember finished masks by the list of their operands.
 
-Lists of parts are interned. A configuration remembers its list when it is first met, so that finding the
-parts is done once, and half of all configurations have a list that another one has, too. A list gets a mask
-when putting it together has cost about as much as remembering one: most are met twice.
+Lists of operands are interned. A configuration remembers its list at its first fill, so its operands are
+found once. Half of all configurations share their list with another one. A list gets a mask when joining it
+has cost about as much as remembering the mask: most lists are filled only twice.
 
-Most masks are some row give or take a few tokens: the run of a string, and what may come behind its quote.
-So a whole mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs. Rows are
-few then and stay in the processor's cache, where a copy costs a fraction of one from memory; a patched mask
-takes hundreds of bytes instead of a row of fresh memory. Both are interned by content.
+Most masks are like some row, but for a few tokens: the run of a string, and what may follow its quote. So a
+finished mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs.
+Then there are few rows, and they stay in the processor's cache, where a copy costs a fraction of one from
+memory. A patched mask takes hundreds of bytes, not a row of fresh memory. Both are interned by content.
 """
 
 cimport cython
@@ -42,18 +42,18 @@ from stackmask.pda.masks.shared.mask_ref cimport (
 from stackmask.pda.memory.bitmask_ops cimport BLOCK, copy_words, differences, hash_words, or_words
 
 cdef enum:
-    MANY_TOKENS = 256    # sparse tokens that cost about as much as a row
-    BULKY = 128          # so many are worth a row to begin with, if they are asked for often:
-    WORTH_A_ROW = 1 << 14       # when so many of them were entered one by one
-    WORTH_A_MASK = 4    # what a list of operands costs before its mask is remembered: each time 2 and its rows
-    MOST = 1 << 30       # tokens: more than any sparse mask has
-    FEW_CHANGES = 32     # words patched into a row: more cost as much as another row that is in cache
-    FEW_WORDS = 256      # words patched into nothing, which is written twice as fast as a row
+    MANY_TOKENS = 256    # so many sparse tokens cost about as much as a row
+    BULKY = 128          # a sparse mask with so many tokens may get a row of its own,
+    WORTH_A_ROW = 1 << 14       # ... once so many of its tokens were written one by one
+    WORTH_A_MASK = 4    # cost of a list, in rows, before its mask is remembered: 2 and its rows each time
+    MOST = 1 << 30       # more tokens than any sparse mask has
+    FEW_CHANGES = 32     # most words patched into a row: more cost as much as another row in cache
+    FEW_WORDS = 256      # most words patched into nothing, which is written twice as fast as a row
 
 
 @cython.final
 cdef class MaskCache(MaskPart):
-    """The whole masks of the grammars of one store, beside the masks of local states."""
+    """The finished masks of one store, and the lists of operands that they were joined from."""
 
     def __cinit__(
         self,
@@ -74,7 +74,7 @@ cdef class MaskCache(MaskPart):
         ids_free(&self.row_index)
 
     cdef int drop(self) except -1:
-        """Forget all whole masks, as the rows are dropped."""
+        """Forget all finished masks, since the rows are dropped."""
         self.lists.clear()
         self.list_operands.clear()
         self.patches.clear()
@@ -86,29 +86,30 @@ cdef class MaskCache(MaskPart):
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = sizeof(Operand) * self.list_operands.size() + sizeof(OperandList) * self.lists.size()
+        cdef size_t held = sizeof(Operand) * self.list_operands.size()
+        held += sizeof(OperandList) * self.lists.size()
         held += sizeof(Patch) * self.patches.size() + sizeof(Patched) * self.patched.size()
         held += ids_nbytes(&self.list_index)
         held += ids_nbytes(&self.patched_index)
         held += ids_nbytes(&self.row_index)
         return held
 
-    cdef int apply(self, const Operand& part, uint32_t* words) noexcept:
-        """Or one operand into the words."""
-        cdef Filter passing = self.slices.filters[part.filter]
+    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept:
+        """Add the tokens of one operand to the words."""
+        cdef Filter passing = self.slices.filters[operand.filter]
         cdef int32_t i, n
         for i in range(passing.count):
             n = self.slices.excluded_tokens[passing.first + i]
             self.slices.spared[i] = (words[n >> 5] >> (n & 31)) & 1
-        self.apply_row(part, passing.row, words)
+        self.apply_row(operand, passing.row, words)
         for i in range(passing.count):
             n = self.slices.excluded_tokens[passing.first + i]
             if not self.slices.spared[i]:
                 words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
         return 0
 
-    cdef int apply_row(self, const Operand& part, int32_t row, uint32_t* words) noexcept:
-        """Or the tokens of an operand that are in a row, or all if it is NO_ROW, into the words."""
+    cdef int apply_row(self, const Operand& operand, int32_t row, uint32_t* words) noexcept:
+        """Add the tokens of an operand that are in a row to the words; all of them if it is NO_ROW."""
         cdef int32_t n, first, count
         cdef const int32_t* token
         cdef const int32_t* stop
@@ -116,11 +117,11 @@ cdef class MaskCache(MaskPart):
         cdef const uint32_t* filter = NULL
         if row != NO_ROW:
             filter = self.arena.rows[row]
-        if part.pending != NO_PENDING:
-            first = self.arena.pendings[part.pending].first
-            count = self.arena.pendings[part.pending].count
+        if operand.pending != NO_PENDING:
+            first = self.arena.pendings[operand.pending].first
+            count = self.arena.pendings[operand.pending].count
         else:
-            mask = &self.arena.masks[part.mask]
+            mask = &self.arena.masks[operand.mask]
             first = mask.sparse_first
             count = mask.sparse_count
             if mask.dense >= 0:
@@ -142,30 +143,30 @@ cdef class MaskCache(MaskPart):
         return 0
 
     cdef int32_t row_for(self, int32_t mask) except? -3:
-        """Return a row with the tokens of a sparse mask, or NO_ROW while it is not worth one.
+        """Return a row with the tokens of a sparse mask, or NO_ROW while the mask is not worth one.
 
-        A few masks are in most lists, such as what may come after the quote of a name.
+        A few masks are in most lists, such as what may follow the quote of a name.
         """
         cdef Mask* at = &self.arena.masks[mask]
         cdef int32_t row = at.sparse_row
-        cdef Operand part
+        cdef Operand operand
         if row != NO_ROW or not self.layers.sparse_rows:
             return row
         at.entered += at.sparse_count
         if at.entered < WORTH_A_ROW:
             return NO_ROW
-        part.mask = mask
-        part.pending = NO_PENDING
-        part.filter = NO_FILTER
+        operand.mask = mask
+        operand.pending = NO_PENDING
+        operand.filter = NO_FILTER
         row = self.arena.new_row()
-        self.apply(part, self.arena.rows[row])
+        self.apply(operand, self.arena.rows[row])
         self.arena.masks[mask].sparse_row = row
         return row
 
     cdef int join(
         self, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
     ) except -1:
-        """Write the union of some operands. ``made`` becomes what is to be remembered of it."""
+        """Write the union of some operands. ``made``: gets the reference to remember."""
         cdef size_t i
         if self.layers.operand_lists:
             return self.join_list(self.list_of(operands), operands, words, made, likely_base)
@@ -175,18 +176,19 @@ cdef class MaskCache(MaskPart):
         return self.keep(words, NO_ROW, made)
 
     cdef int32_t list_of(self, vector[Operand]& operands) except -1:
-        """Return the number of a list of operands."""
+        """Return the number of a list of operands; equal lists have one number."""
         cdef size_t i, n = operands.size()
         cdef OperandList entry
         cdef Probe probe
         cdef const OperandList* found
-        cdef const Operand* part
+        cdef const Operand* operand
         cdef const Operand* other
         cdef int32_t id
         cdef uint64_t h = 53
         for i in range(n):
-            part = &operands[i]
-            h = mix(mix(h, (<uint64_t><uint32_t>part.mask << 32) | <uint64_t>part.filter), <uint32_t>part.pending)
+            operand = &operands[i]
+            h = mix(h, (<uint64_t><uint32_t>operand.mask << 32) | <uint64_t>operand.filter)
+            h = mix(h, <uint32_t>operand.pending)
         probe = ids_probe(&self.list_index, h)
         id = ids_next(&self.list_index, &probe)
         while id >= 0:
@@ -194,9 +196,9 @@ cdef class MaskCache(MaskPart):
             if found.count == <int32_t>n:
                 i = 0
                 while i < n:
-                    part = &operands[i]
+                    operand = &operands[i]
                     other = &self.list_operands[found.first + i]
-                    if not same_operand(part, other):
+                    if not same_operand(operand, other):
                         break
                     i += 1
                 if i == n:
@@ -213,7 +215,7 @@ cdef class MaskCache(MaskPart):
         return id
 
     cdef int operands_of(self, int32_t number, vector[Operand]& operands) except -1:
-        """Give the operands of a list."""
+        """Copy the operands of a list into ``operands``."""
         cdef OperandList entry = self.lists[number]
         cdef Operand* first = self.list_operands.data() + entry.first
         operands.assign(first, first + entry.count)
@@ -222,15 +224,15 @@ cdef class MaskCache(MaskPart):
     cdef int join_list(
         self, int32_t number, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
     ) except -1:
-        """Write the union of some operands, which are those of a list.
+        """Write the union of the operands of a list.
 
-        ``made`` becomes its mask if that is remembered, else the list. ``likely_base`` becomes a row that the
-        mask is much like, or NO_ROW.
+        ``made``: gets the mask if it is remembered, else the list. ``likely_base``: gets a row that is probably
+        similar to the mask, or NO_ROW.
         """
         cdef size_t i, begun, n = operands.size()
         cdef int32_t rows = 2, light = 0, base = NO_ROW, most = BULKY, count, row
         cdef MaskBits bits
-        cdef Operand part
+        cdef Operand operand
         made[0] = self.lists[number].mask
         if made.kind != MASK_NONE:
             bits = self.bits(made[0])
@@ -239,20 +241,20 @@ cdef class MaskCache(MaskPart):
             return 0
         begun = n
         for i in range(n):
-            part = operands[i]
-            if part.pending != NO_PENDING:
-                light += self.arena.pendings[part.pending].count
-            elif self.arena.masks[part.mask].dense >= 0:
+            operand = operands[i]
+            if operand.pending != NO_PENDING:
+                light += self.arena.pendings[operand.pending].count
+            elif self.arena.masks[operand.mask].dense >= 0:
                 rows += 1
-                if most < MOST and part.filter == NO_FILTER:
-                    base = self.arena.masks[part.mask].dense
+                if most < MOST and operand.filter == NO_FILTER:
+                    base = self.arena.masks[operand.mask].dense
                     begun = i
                     most = MOST
             else:
-                count = self.arena.masks[part.mask].sparse_count
+                count = self.arena.masks[operand.mask].sparse_count
                 light += count
-                if count >= most and part.filter == NO_FILTER:
-                    row = self.row_for(part.mask)
+                if count >= most and operand.filter == NO_FILTER:
+                    row = self.row_for(operand.mask)
                     if row >= 0:
                         base = row
                         begun = i
@@ -276,7 +278,7 @@ cdef class MaskCache(MaskPart):
     # -- masks by content ------------------------------------------------------------------------------
 
     cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1:
-        """Note the words that differ from a row, or from nothing. Return False if they are too many."""
+        """Find the words that differ from a row, or from nothing. Return False if they are too many."""
         cdef int32_t where[FEW_WORDS + BLOCK]
         cdef size_t i, most = FEW_CHANGES if base >= 0 else FEW_WORDS
         cdef const uint32_t* row = self.arena.rows[base] if base >= 0 else NULL
@@ -290,9 +292,9 @@ cdef class MaskCache(MaskPart):
         return True
 
     cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1:
-        """Remember a mask. ``base``: a row that it may be much like, or NO_ROW.
+        """Remember a mask. ``base``: a row that it may be similar to, or NO_ROW.
 
-        Cost: one or two passes over the words; a row of fresh memory only if no row is much like it.
+        Cost: one or two passes over the words; a row of fresh memory only if the mask is not similar.
         """
         self.joins += 1
         if self.find_changes(words, base):
@@ -307,6 +309,7 @@ cdef class MaskCache(MaskPart):
         return 0
 
     cdef int32_t intern_row(self, const uint32_t* words) except -1:
+        """Return the number of the row with these words."""
         cdef size_t size = 4 * <size_t>self.width
         cdef uint64_t h = hash_words(words, self.width)
         cdef Probe probe = ids_probe(&self.row_index, h)
@@ -321,7 +324,7 @@ cdef class MaskCache(MaskPart):
         return row
 
     cdef int32_t intern_patched(self, int32_t base) except -1:
-        """Return the number of the patched mask that has ``changes`` from a row."""
+        """Return the number of the patched mask that differs by ``changes`` from a row, or from nothing."""
         cdef size_t n = self.changes.size()
         cdef int32_t id
         cdef Patched entry
@@ -349,7 +352,7 @@ cdef class MaskCache(MaskPart):
     cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1:
         """List the rows among the operands of a list, each once, in their order.
 
-        Operands that are no row, or are cut down to some tokens, are left out.
+        Operands without a row, and those with a filter, are left out.
         """
         cdef Operand* operand
         cdef int32_t k, row

@@ -1,4 +1,4 @@
-# Places of the vocabulary where the semantic state decides. See place_trials.pyx.
+# Trials of places where the semantic state decides. See place_trials.pyx.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -16,7 +16,7 @@ cdef class PlaceTrials(MaskPart):
     cdef MaskAssembler assembler
     cdef MaskCache cache
     cdef vector[uint32_t] unsure            # scratch: tokens that only the real configuration can confirm
-    cdef readonly uint64_t allowed_runs          # places that were put together on the configuration there
+    cdef readonly uint64_t allowed_runs          # places that were tried
 
     cdef int try_unsure(self, uint32_t* words) except -3
     cdef int try_places(self, ConfigSpace family, int32_t config, uint32_t* words) except -3

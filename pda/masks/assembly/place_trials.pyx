@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Places of the vocabulary where the semantic state decides, and tokens that an action may forbid.
+"""Try the places where the semantic state decides, and collect tokens that an action may forbid.
 
-At such a place the real configuration takes the bytes up to there. Then the state is known, and what may follow
-is put together from masks of local states again, cut down to what is below the place.
+A place is a node of the token trie. The real configuration takes the bytes of the node. Then the semantic
+state is known, and the tokens of the node's subtree come from masks of local states again.
 """
 
 cimport cython
@@ -14,13 +14,13 @@ from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE
 
 cdef enum:
-    MANY_BELOW = 4       # places below a node for which it stands
-    FEW_NODES = 8        # a smaller subtree is run, not put together
+    MANY_BELOW = 4       # so many places in the subtree of one child are replaced by the child
+    FEW_NODES = 8        # in a subtree of at most so many nodes the tokens are tried one by one
 
 
 @cython.final
 cdef class PlaceTrials(MaskPart):
-    """What one fill tries on its configuration, a place at a time."""
+    """The trials of one fill that serve all tokens of a place at once."""
 
     def __cinit__(
         self,
@@ -37,31 +37,30 @@ cdef class PlaceTrials(MaskPart):
         self.allowed_runs = 0
 
     cdef int try_places(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or what may follow at the places noted.
+        """Add the tokens that may follow at the noted places.
 
-        There the state is known, and masks of local states serve again. A place can lead to places below it,
-        which are settled in the next round.
+        A place can lead to further places in its subtree, which are tried in the next round.
         """
-        cdef vector[int32_t] now, later
+        cdef vector[int32_t] places, next_places
         cdef int32_t node
         cdef size_t k
-        if not self.outermost_places(0, later):
+        if not self.outermost_places(0, next_places):
             return self.trials.try_below(family, config, 0, words)
-        while not later.empty():
-            now.swap(later)
-            later.clear()
-            for k in range(now.size()):
-                node = now[k] >> 2
-                self.try_place(family, config, node, (now[k] & INCLUSIVE) != 0, words)
-                if not self.outermost_places(node, later):
+        while not next_places.empty():
+            places.swap(next_places)
+            next_places.clear()
+            for k in range(places.size()):
+                node = places[k] >> 2
+                self.try_place(family, config, node, (places[k] & INCLUSIVE) != 0, words)
+                if not self.outermost_places(node, next_places):
                     self.trials.try_below(family, self.trials.step_to(family, config, node), node, words)
         return 0
 
     cdef bint outermost_places(self, int32_t above, vector[int32_t]& out) except -1:
-        """Move the places noted below a node to a list, each once, and their outermost only.
+        """Move the noted places in the subtree of a node to a list, without places inside of other places.
 
-        Where there are many below one child of the node, the child stands for them: there more is known, and
-        fewer are left. Return whether the node itself is not among them.
+        Many places under one child of the node are replaced by the child. Return False if the node itself is
+        noted: then the caller tries the whole subtree.
         """
         cdef size_t k = 0, first, n = self.trials.places_to_try.size()
         cdef int32_t node, child, bits, done = 0
@@ -93,7 +92,7 @@ cdef class PlaceTrials(MaskPart):
     cdef int try_place(
         self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
     ) except -3:
-        """Or the tokens below a node that may follow, and its own if it is ``inclusive``."""
+        """Add the tokens under a node that may follow, and the node's own tokens if ``inclusive``."""
         cdef size_t i
         cdef int32_t c, t
         self.allowed_runs += 1
@@ -111,7 +110,7 @@ cdef class PlaceTrials(MaskPart):
             return self.trials.try_below(family, c, node, words)
         self.keys_used.begin()
         self.assembler.collect_below(family, c, node)
-        # an object around, behind a return, may know keys that a token repeats
+        # after a return, the object around may have keys that a token repeats
         if self.trials.tries_everything or self.keys_used.any_doubtful():
             self.trials.places_to_try.clear()
             return self.trials.try_below(family, c, node, words)
@@ -122,7 +121,7 @@ cdef class PlaceTrials(MaskPart):
         return 0
 
     cdef int try_unsure(self, uint32_t* words) except -3:
-        """Note the tokens that some action may forbid, and nothing else allows."""
+        """Note for trial the tokens that an action may forbid, and that no other operand allows."""
         cdef size_t k
         cdef int32_t i, n
         cdef uint32_t left

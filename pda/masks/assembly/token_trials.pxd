@@ -1,4 +1,4 @@
-# Tokens that are run on a real configuration. See token_trials.pyx.
+# Tokens that are tried on a real configuration. See token_trials.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -9,14 +9,14 @@ from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 
 cdef class TokenTrials(MaskPart):
     # scratch of one fill
-    cdef vector[int32_t] places_to_try        # places of the vocabulary
-    cdef vector[int32_t] tokens_to_try             # tokens
-    cdef bint tries_special_tokens               # special ones too
-    cdef bint tries_everything                  # the whole vocabulary
+    cdef vector[int32_t] places_to_try        # nodes of the vocabulary whose subtrees are to be tried
+    cdef vector[int32_t] tokens_to_try             # single tokens
+    cdef bint tries_special_tokens     # all special tokens too
+    cdef bint tries_everything         # the whole vocabulary
     cdef vector[int32_t] node_of            # token -> its node, made when first needed
     cdef vector[int32_t] stack              # depth -> configuration
     cdef readonly uint64_t simulations
-    cdef readonly uint64_t tried        # tokens that were run one by one
+    cdef readonly uint64_t tried        # tokens that were tried one by one
 
     cdef int begin(self) noexcept
     cdef bint is_needed(self) noexcept

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""TokenTrials: tokens that are run on a real configuration, where masks of local states cannot tell.
+"""Try tokens on a real configuration, byte by byte, where masks of local states cannot decide.
 
 That is where the semantic state decides, and where a stack has too many paths. Steps of configurations are
-remembered, so only what is met for the first time costs more than a look-up.
+remembered, so each step after the first time is a look-up.
 """
 
 cimport cython
@@ -17,12 +17,12 @@ from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 cdef enum:
-    FEW_TRIED = 256     # tokens; from more on it is kept which node is whose
+    FEW_TRIED = 256     # with more tokens than this, a table of their nodes is made
 
 
 @cython.final
 cdef class TokenTrials(MaskPart):
-    """What one fill must run on its configuration, and how that is done."""
+    """What one fill must try on its configuration, and how it is tried."""
 
     def __cinit__(self, MaskContext context not None):
         self.simulations = 0
@@ -46,13 +46,13 @@ cdef class TokenTrials(MaskPart):
         )
 
     cdef int note_place(self, int32_t place) except -3:
-        """Take note that the tokens of a place are to be run on the real configuration."""
+        """Note that the tokens of a place are to be tried on the real configuration."""
         cdef Nodes n
         cdef int32_t node = place >> 2, t, first
         if not place & IN_FOREST:
             self.places_to_try.push_back(place)
             return 0
-        # merged remainders have lost what stands before them
+        # remainders in a suffix trie have lost the bytes before them, so their tokens are noted
         n = self.forest.nodes(place)
         first = n.token_first[node] if place & INCLUSIVE else n.token_first[node + 1]
         for t in range(first, n.token_first[n.end[node]]):
@@ -60,7 +60,7 @@ cdef class TokenTrials(MaskPart):
         return 0
 
     cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept:
-        """Tell whether all tokens below a node, and its own if it is ``inclusive``, are allowed already."""
+        """Tell whether all tokens under a node, and the node's own if ``inclusive``, are allowed already."""
         cdef int32_t t, token
         for t in range(
             self.trie.token_first[node if inclusive else node + 1], self.trie.token_first[self.trie.end[node]]
@@ -71,7 +71,7 @@ cdef class TokenTrials(MaskPart):
         return True
 
     cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3:
-        """Return the configuration after the text of a node of the vocabulary, or DEAD."""
+        """Return the configuration after the bytes of a node of the vocabulary, or DEAD."""
         cdef vector[int32_t] path
         while node:
             path.push_back(node)
@@ -82,7 +82,7 @@ cdef class TokenTrials(MaskPart):
         return config
 
     cdef int32_t spelled_at(self, int32_t token) noexcept:
-        """Return the node of a token, by its text."""
+        """Return the node of a token, found by its bytes."""
         cdef TokenBytes texts = self.trie.kinds.texts
         cdef Nodes n = self.forest.nodes(0)
         cdef const uint8_t* text = texts.blob + texts.start[token]
@@ -93,11 +93,11 @@ cdef class TokenTrials(MaskPart):
         return node
 
     cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or the tokens of ``tokens_to_try`` that may follow on the real stack."""
+        """Add the tokens of ``tokens_to_try`` that the real configuration allows."""
         cdef size_t k
         cdef int32_t i, t
         cdef vector[int32_t] nodes, path
-        cdef vector[int32_t] at, configs    # the nodes above the one that is tried, and where they lead
+        cdef vector[int32_t] at, configs    # the path to the node that is tried, and the configurations on it
         self.tried += self.tokens_to_try.size()
         if self.tokens_to_try.size() > FEW_TRIED and self.node_of.empty():
             self.node_of.resize(32 * <size_t>self.width, 0)
@@ -108,7 +108,7 @@ cdef class TokenTrials(MaskPart):
             i = self.tokens_to_try[k]
             if not (words[i >> 5] >> (i & 31)) & 1:
                 nodes.push_back(self.spelled_at(i) if self.node_of.empty() else self.node_of[i])
-        # in the order of the trie, so that tokens that begin alike take the bytes of that once
+        # in the order of the trie, so that a common beginning of tokens is stepped once
         sort(nodes.begin(), nodes.end())
         at.push_back(0)
         configs.push_back(config)
@@ -134,12 +134,12 @@ cdef class TokenTrials(MaskPart):
     cdef int try_below(
         self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
     ) except -3:
-        """Or the tokens below a node that may follow the configuration there."""
+        """Add the tokens under a node that may follow ``config``, the configuration at the node."""
         cdef int32_t i = node + 1, c, k, t, last, stop = self.trie.end[node]
         self.stack[self.trie.depth[node]] = config
         t = self.trie.token_first[i] if i < stop else 0
         while i < stop:
-            # what is allowed whatever the state is need not be run
+            # tokens that are allowed already need no trial
             if t < self.trie.token_first[i]:
                 t = self.trie.token_first[i]
             last = self.trie.token_first[self.trie.end[i]]
@@ -159,7 +159,7 @@ cdef class TokenTrials(MaskPart):
         return 0
 
     cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
-        """Or the special tokens that may follow."""
+        """Add the special tokens that may follow."""
         cdef int32_t symbol, n
         cdef size_t k
         for symbol in range(self.terms.token_classes):

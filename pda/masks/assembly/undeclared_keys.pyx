@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Tokens that may repeat an undeclared key of an object, which must not come twice.
+"""Remove tokens from a mask that may repeat an undeclared key of an object, and leave them to a trial.
 
-Masks of local states know nothing of the keys that were used, so they allow such tokens. Here they are taken out
-of the mask again, and left to a trial on the real configuration.
+A key must not come twice. Masks of local states know nothing of the undeclared keys that were used, so they
+allow tokens that repeat one. Such tokens are *doubtful*: they are tried on the real configuration.
 """
 
 cimport cython
@@ -19,7 +19,7 @@ from stackmask.pda.vocabulary.trie_cursor cimport child_of
 
 @cython.final
 cdef class UndeclaredKeys(MaskPart):
-    """Where one fill must look for keys that were used before."""
+    """The doubtful places of one fill."""
 
     def __cinit__(
         self, MaskContext context not None, MaskArena arena not None, TokenTrials trials not None
@@ -28,11 +28,12 @@ cdef class UndeclaredKeys(MaskPart):
         self.trials = trials
 
     cdef int begin(self) noexcept:
-        """Doubt no tokens yet, for a new fill."""
+        """Begin a new fill, without doubtful tokens."""
         self.doubtful.clear()
         return 0
 
     cdef bint any_doubtful(self) noexcept:
+        """Tell whether some tokens are doubtful."""
         return not self.doubtful.empty()
 
     cdef int32_t opening(self) noexcept:
@@ -40,9 +41,9 @@ cdef class UndeclaredKeys(MaskPart):
         return child_of(self.forest.nodes(0), 0, self.context.key_text.quote)
 
     cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& strings) except -3:
-        """Note the places below one where one of the strings, and then the closing quote, is spelled.
+        """Note the places under a place that are reached by one of the strings and the closing quote.
 
-        Where a character is spelled with an escape all that follows is doubtful.
+        An escape can spell any character, so all tokens after an escape are doubtful.
         """
         cdef Nodes n = self.forest.nodes(place)
         cdef KeyText syntax = self.context.key_text
@@ -68,7 +69,10 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef int doubt_keys(self, int32_t group, int32_t keys) except -3:
-        """Doubt what spells a key that was used before, at the places of a group where a quote opens one."""
+        """Doubt tokens that repeat a used key, where a group's remainders begin with a quote.
+
+        ``group``: WHOLE for the whole vocabulary.
+        """
         cdef vector[vector[uint8_t]] strings
         cdef vector[int32_t] places
         cdef Group g
@@ -100,9 +104,9 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef int recheck(self, uint32_t* words) except -3:
-        """Take the doubtful tokens out of a mask that are in it; they are tried on the real configuration.
+        """Remove the doubtful tokens from a mask, and note them for a trial on the real configuration.
 
-        The keys that were used can only forbid, so what the mask does not allow stays out.
+        Used keys only forbid, so tokens that are not in the mask need no trial.
         """
         cdef size_t k, before
         cdef int32_t t, i, node
@@ -117,7 +121,7 @@ cdef class UndeclaredKeys(MaskPart):
                     words[i >> 5] &= ~(<uint32_t>1 << (i & 31))
                     self.trials.tokens_to_try.push_back(i)
             if self.trials.tokens_to_try.size() > before and not self.doubtful[k] & IN_FOREST:
-                # of the vocabulary they are run together
+                # a subtree of the vocabulary is tried as one place
                 self.trials.tokens_to_try.resize(before)
                 self.trials.places_to_try.push_back(self.doubtful[k])
         return 0

@@ -1,7 +1,7 @@
 # distutils: language = c++
-"""Masks that are still to be looked at, each once.
+"""The masks to visit, each once.
 
-Ambiguous stacks reach the same mask over the same frame in several ways; its operands are or-ed once.
+Ambiguous stacks reach the same mask over the same frame in several ways; one visit is enough.
 """
 
 cimport cython
@@ -41,7 +41,7 @@ cdef uint64_t visit_hash(const Visit& v) noexcept:
 
 @cython.final
 cdef class Worklist:
-    """A list of visits without repetitions, in the order in which they were added."""
+    """A list of distinct visits, in the order in which they were added."""
 
     def __cinit__(self):
         map_init(&self.index)
@@ -67,7 +67,10 @@ cdef class Worklist:
         return 0
 
     cdef bint is_known(self, const Visit& v) except -1:
-        """Tell whether a visit is in the list; where the list is long, it is taken to be added now."""
+        """Tell whether a visit is in the list.
+
+        In a long list, a new visit is entered into the index here: the caller adds it to the list.
+        """
         cdef size_t i, n = self.visits.size()
         cdef uint64_t h
         cdef int32_t at
@@ -77,7 +80,7 @@ cdef class Worklist:
                     return True
             return False
         if not self.indexed:
-            # what the index holds is of an earlier list
+            # the index still holds an earlier list
             self.indexed = True
             map_clear(&self.index)
             for i in range(n):
