@@ -41,8 +41,8 @@ use_checkout()
 import numpy as np
 
 import stackmask as sm
-from stackmask.pda.masks import layers
-from stackmask.pda.masks.layers import LAYERS
+from stackmask.pda.masks.shared import layers
+from stackmask.pda.masks.shared.layers import LAYERS
 
 BASE, NONE = "all on", "all off"
 WORTH = 3.0  # percent on one figure, for a layer to be worth its code
@@ -189,7 +189,9 @@ def switch_off(layer: str) -> None:
 class Timed:
     """The times of a run."""
 
-    def __init__(self, items: list[Item], vocabulary: sm.Vocabulary, with_accept: bool, until_s: float) -> None:
+    def __init__(
+        self, items: list[Item], vocabulary: sm.Vocabulary, with_accept: bool, until_s: float
+    ) -> None:
         self.items, self.with_accept = items, with_accept
         self.compiler = sm.Compiler(vocabulary)
         self.mask = sm.allocate_token_bitmask(1, vocabulary.size)
