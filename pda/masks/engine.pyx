@@ -103,7 +103,15 @@ cdef class MaskEngine:
         self.trials = TokenTrials(c)
         self.keys_used = UndeclaredKeys(c, self.arena, self.trials)
         self.assembler = MaskAssembler(
-            c, self.arena, slices, splitter, self.literals, self.local, self.known, self.trials, self.keys_used
+            c,
+            self.arena,
+            slices,
+            splitter,
+            self.literals,
+            self.local,
+            self.known,
+            self.trials,
+            self.keys_used,
         )
         self.cache = MaskCache(c, self.arena, slices)
         self.places = PlaceTrials(c, self.trials, self.keys_used, self.assembler, self.cache)

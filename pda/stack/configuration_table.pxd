@@ -43,7 +43,7 @@ cdef extern from *:
         int32_t pop_count
         bool accepting
         bool capturing      # a member has a capture open
-        uint64_t reads      # walks: guards under which what the state decides on was left out; bit 0: any byte
+        uint64_t reads      # walks: guards under which what the state decides was left out; bit 0: any byte
         uint64_t ends       # walks: guards under which the unknown frame must be alive; else 1
         # Its transition row, which ByteSteps makes.
         int32_t row         # offset in rows, UNKNOWN, or NO_ROW

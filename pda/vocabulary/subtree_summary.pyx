@@ -25,8 +25,8 @@ cdef int look_below(
 ) except -1 nogil:
     """Find out what is below the nodes of a trie. Cost: a few nanoseconds a node.
 
-    ``summary_of``: node -> number in ``below``, or -1. ``characters``: of the tokens, in the order of the trie;
-    a part of one counts.
+    ``summary_of``: node -> number in ``below``, or -1. ``characters``: of the tokens, in the order of the
+    trie; a part of one counts.
     """
     cdef vector[SubtreeSummary] found
     cdef vector[int8_t] state

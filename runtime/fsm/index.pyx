@@ -60,7 +60,8 @@ cdef class TokenIndex:
     ``special_ids``: for each special symbol of the automaton the tokens that it stands for.
     Raises: FsmBudgetError if it does not fit in ``memory`` bytes; BudgetError after ``seconds``; FsmError if
         a token is allowed both as text and as a special token, and leads to different places.
-    Cost: a walk of the trie per state (states that cannot differ share one). ByteFilter the interpreter's lock.
+    Cost: a walk of the trie per state (states that cannot differ share one). ByteFilter the interpreter's
+    lock.
     """
 
     def __cinit__(self, Dfa dfa not None, TokenBytes texts not None, int32_t size, special_ids=()):

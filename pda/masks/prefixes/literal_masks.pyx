@@ -6,7 +6,7 @@ is the one that a walk of the same state would make.
 """
 
 cimport cython
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memchr
 
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart

@@ -11,7 +11,16 @@ from libc.stdint cimport uint32_t
 
 from stackmask.pda.masks.prefixes.prefix_cost cimport first_bytes_of_literal
 from stackmask.pda.terms.term_table cimport EPS
-from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_nbytes, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.memory.hash_tables cimport (
+    Probe,
+    ids_free,
+    ids_init,
+    ids_nbytes,
+    ids_next,
+    ids_probe,
+    ids_put,
+    mix,
+)
 
 cdef enum:
     UNSEEN = -1

@@ -427,7 +427,9 @@ cdef class PrefixSplitter(PrefixCost):
         alternative.call = at.key
         if at.key != EPS:
             alternative.action = self.terms.call_table[self.terms.terms[at.key].a].action
-        alternative.unconditional = not (self.terms.terms[at.term].flags | self.terms.terms[at.after].flags) & F_IMPURE
+        alternative.unconditional = not F_IMPURE & (
+            self.terms.terms[at.term].flags | self.terms.terms[at.after].flags
+        )
         alternative.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
         if at.words:
             alternative.head = self.words.number_of(self.path)

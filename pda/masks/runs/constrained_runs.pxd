@@ -43,7 +43,8 @@ cdef class ConstrainedRuns(MaskPart):
     cdef vector[ByteFilter] byte_filters
     cdef vector[StatePair] pairs                 # scratch
     cdef vector[SpelledString] spelled            # scratch
-    cdef vector[pair[int32_t, int32_t]] spelled_continuations   # scratch: a term, and the place of what follows it
+    # scratch: a term, and the place of what follows it
+    cdef vector[pair[int32_t, int32_t]] spelled_continuations
     cdef Growing[int32_t] fails              # configuration -> places where `exclude` did not work out
     cdef Growing[int32_t] few_served         # configuration -> places where tables served few nodes
     cdef Growing[int32_t] unconstrained_of           # configuration -> itself without what narrows its runs

@@ -7,7 +7,7 @@ tables serve all tokens but those that a side-by-side look at both finds.
 """
 
 cimport cython
-from libc.stdint cimport int16_t, uint8_t, uint32_t
+from libc.stdint cimport int16_t, uint32_t
 from libc.string cimport memset
 from libcpp.pair cimport pair
 
@@ -53,7 +53,13 @@ cdef enum:
 cdef class ConstrainedRuns(MaskPart):
     """What run tables tell of configurations that narrow their runs."""
 
-    def __cinit__(self, MaskContext context not None, MaskArena arena not None, Slices slices not None, RunSplitter splitter not None):
+    def __cinit__(
+        self,
+        MaskContext context not None,
+        MaskArena arena not None,
+        Slices slices not None,
+        RunSplitter splitter not None,
+    ):
         self.arena = arena
         self.slices = slices
         self.splitter = splitter
@@ -164,16 +170,18 @@ cdef class ConstrainedRuns(MaskPart):
         The children of the place that begin a run and lead where the plain run leads are left to the tables;
         ``left`` gets the others. Return whether there are tables for it.
         """
-        cdef int32_t unconstrained = self.unconstrained(config), i, stop, row, t, node = place >> 2, served = 0
+        cdef int32_t unconstrained = self.unconstrained(config), first
+        cdef int32_t i, stop, row, t, node = place >> 2, served = 0
         cdef Nodes n
         cdef DeferredRun piece
         cdef bint runs
         if unconstrained == config or not self.layers.by_first_byte:
             return 0
+        first = self.splitter.split_first[unconstrained]
         # with one kind of run, all that is left to the tables begins with a character of it
         piece.least = self.splitter.split_count[unconstrained] == 1
         for t in range(self.splitter.split_count[unconstrained]):
-            row = self.splitter.parts[self.splitter.split_members[self.splitter.split_first[unconstrained] + t]].continuation
+            row = self.splitter.parts[self.splitter.split_members[first + t]].continuation
             if not piece.least and self.space.configs[row].pop_count:
                 # one of them would return before what begins like another
                 return 0
@@ -187,7 +195,7 @@ cdef class ConstrainedRuns(MaskPart):
         while i < stop:
             runs = False
             for t in range(self.splitter.split_count[unconstrained]):
-                row = self.splitter.parts[self.splitter.split_members[self.splitter.split_first[unconstrained] + t]].code
+                row = self.splitter.parts[self.splitter.split_members[first + t]].code
                 if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
                     runs = True
             if not runs or self.space.step(config, n.byte[i]) != self.space.step(unconstrained, n.byte[i]):
@@ -264,7 +272,9 @@ cdef class ConstrainedRuns(MaskPart):
                 y = &self.space.configs[p]
                 if x.ends != y.ends or x.pop_count or y.pop_count or x.accepting != y.accepting:
                     return False
-                if not self.splitter.is_known(c) or not self.splitter.is_known(p) or x.capturing != y.capturing:
+                if x.capturing != y.capturing:
+                    return False
+                if not self.splitter.is_known(c) or not self.splitter.is_known(p):
                     return False
                 if n.kid_first[kid] < n.kid_first[kid + 1]:
                     if self.pairs.size() >= MOST_PAIRS:

@@ -2,7 +2,8 @@
 """Slices and filters: the rows of tokens that begin with a run of one kind of character.
 
 A *slice* is the mask of the tokens that are nothing but such a run, all or the short ones. A *filter* says
-which tokens go on after a run of the right length: the tokens of a row, or all, without a short list of others.
+which tokens go on after a run of the right length: the tokens of a row, or all, without a short list of
+others.
 """
 
 cimport cython

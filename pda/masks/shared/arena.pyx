@@ -133,7 +133,8 @@ cdef class MaskArena:
         return row
 
     cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1:
-        """Make these the tokens that a mask allows whatever the stack is; ``dense``: a row has more, or -1."""
+        """Make these the tokens that a mask allows whatever the stack is; ``dense``: a row has more, or
+        -1."""
         cdef size_t k
         cdef uint32_t* bits
         if dense < 0 and tokens.size() > <size_t>(self.width // SPARSE):

@@ -442,7 +442,8 @@ cdef class Runs:
         return entry.place
 
     cdef int append_remainders(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1:
-        """Append what is left over after the runs of a run table, where it begins with some bytes (4 words)."""
+        """Append what is left over after the runs of a run table, where it begins with some bytes (4
+        words)."""
         cdef int32_t b, k, at
         cdef uint64_t left
         for b in range(4):
@@ -529,8 +530,8 @@ cdef int cut(
     """Follow the automaton of X over the nodes below one.
 
     Append the tokens that are runs, with the characters that they need, and the nodes where another byte
-    follows: ``exits`` behind whole characters, with how many, ``others`` inside of one. ``summary_of``: what is
-    below the nodes, or NULL; where all of that is X, tokens are taken as they stand, with their
+    follows: ``exits`` behind whole characters, with how many, ``others`` inside of one. ``summary_of``:
+    what is below the nodes, or NULL; where all of that is X, tokens are taken as they stand, with their
     ``characters``, less those ``before`` the first node. ``with_tokens``: else only nodes are looked for.
     """
     cdef int32_t i, t, first, last, state

@@ -22,7 +22,6 @@ from stackmask.pda.stack.frames cimport BOTTOM, Edge
 from stackmask.pda.terms.term_table cimport ACTION_NONE
 from stackmask.pda.masks.shared.arena cimport NO_RUN, Include
 from stackmask.pda.masks.walk.walk_result cimport RepeatableWalk, WalkQuery
-from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 
 cdef enum:
     MOST_FRAMES = 4       # frames that a walk is repeated with

@@ -39,7 +39,13 @@ cdef class LocalMasks(MaskPart):
     cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1
     cdef int32_t after_run(self, int32_t run, RunMember part, bint strict) except -3
     cdef int may_repeat(
-        self, WalkQuery* query, int32_t state, int32_t sem, vector[int32_t]& places, bint closed, bint with_tokens
+        self,
+        WalkQuery* query,
+        int32_t state,
+        int32_t sem,
+        vector[int32_t]& places,
+        bint closed,
+        bint with_tokens,
     ) except -1
     cdef int include_run(
         self, DeferredRun later, bint strict, vector[Include]& out, vector[int32_t]& readers
@@ -48,6 +54,10 @@ cdef class LocalMasks(MaskPart):
     cdef bint is_worth_splitting(self, int32_t mask) noexcept
     cdef int32_t root(self, int32_t state, bint strict, bint words=*) except -3
     cdef int32_t of_keyed_state(self, int32_t state, int32_t sem, bint strict) except -3
-    cdef int32_t partition_of(self, int32_t state, int32_t sem, bint strict, int32_t start, vector[Include]& includes) except -3
+    cdef int32_t partition_of(
+        self, int32_t state, int32_t sem, bint strict, int32_t start, vector[Include]& includes
+    ) except -3
     cdef int32_t of_state_below(self, int32_t state, int32_t node, bint strict) except -3
-    cdef int32_t child(self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint words=*) except -3
+    cdef int32_t child(
+        self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint words=*
+    ) except -3

@@ -2,16 +2,16 @@
 """The masks of local states, and of what tokens leave over in return states: made on demand, then remembered.
 
 The frame below a local state is not known, so its mask says what is allowed whatever the stack is, and what
-depends on the stack. Three things keep walks short. What tokens leave over is merged into suffix tries, so that
-a return state is walked over a small trie; where these are larger than the vocabulary, the walk is repeated with
+depends on the stack. Three things keep walks short. What tokens leave over is merged into suffix tries, so
+that a return state is walked over a small trie; where these are larger than the vocabulary, the walk is
+repeated with
 the return state known instead (``known_stack_walks``). Runs of one character class are looked up: a mask
 *includes* the masks of the run and of what follows it. Tokens that are decided without a walk are left aside
 (``token_partition``).
 """
 
 cimport cython
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport uint64_t
 
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.shared.arena cimport (
@@ -258,11 +258,12 @@ cdef class LocalMasks(MaskPart):
 
     cdef bint is_worth_splitting(self, int32_t mask) noexcept:
         """Tell whether few tokens go on behind a head, and no semantic state decides on others."""
-        cdef int32_t i, first = self.arena.masks[mask].include_first
+        cdef int32_t i, included, first = self.arena.masks[mask].include_first
         if self.asks_state(mask) or self.arena.masks[mask].repeat >= 0:
             return False
         for i in range(first, first + self.arena.masks[mask].include_count):
-            if self.asks_state(self.arena.includes[i].mask) or self.arena.masks[self.arena.includes[i].mask].repeat >= 0:
+            included = self.arena.includes[i].mask
+            if self.asks_state(included) or self.arena.masks[included].repeat >= 0:
                 return False
         return True
 
@@ -346,8 +347,8 @@ cdef class LocalMasks(MaskPart):
     ) except -3:
         """Return the mask of what a group leaves over in a return state, the frame below unknown.
 
-        ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in ``WalkQuery``.
-        ``words``: the return state is the number of a word.
+        ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in
+        ``WalkQuery``. ``words``: the return state is the number of a word.
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
         cdef Group g

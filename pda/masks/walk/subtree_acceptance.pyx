@@ -49,8 +49,8 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int classify(self, int32_t config, int32_t below) except -1:
         """Tell whether a configuration goes on in one way on all texts below a node of the vocabulary.
 
-        SAME_STATE: it stays what it is. ALL_ALLOWED: a part of it does, so that everything below is allowed. It is
-        looked at when it is met again, since most are met once.
+        SAME_STATE: it stays what it is. ALL_ALLOWED: a part of it does, so that everything below is
+        allowed. It is looked at when it is met again, since most are met once.
         """
         cdef SubtreeSummary* at = &self.trie.below[below]
         cdef SelfLoop* loop_of
@@ -69,7 +69,9 @@ cdef class SubtreeAcceptance(MaskPart):
             return ALL_ALLOWED
         if not is_within(at, loop_of.all):
             return DESCEND
-        if at.height <= loop_of.room or (not loop_of.closed and at.height <= self.find_length(config, at.height)):
+        if at.height <= loop_of.room or (
+            not loop_of.closed and at.height <= self.find_length(config, at.height)
+        ):
             return SAME_STATE
         return DESCEND
 

@@ -1,7 +1,8 @@
 # distutils: language = c++
 """TokenPartition: states in which most tokens are decided without walking them.
 
-- *AllowedRuns* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is: as at
+- *AllowedRuns* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is:
+as at
   the beginning of a text that is searched for a pattern. Only the other tokens are walked, over a trie of
   their own.
 - *Short* tokens. In pattern & X{m,n}, n is out of reach of tokens of up to n - s bytes, where s is what the

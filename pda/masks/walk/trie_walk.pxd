@@ -55,7 +55,8 @@ cdef class TrieWalk(MaskPart):
         self, const Config* config, int32_t node, int* verdict, WalkState* s, WalkResult& out
     ) except? 0x5555555555555555
     cdef bint emit_returns(
-        self, const WalkQuery& query, const Config* config, int32_t node, int verdict, WalkState* s, WalkResult& out
+        self, const WalkQuery& query, const Config* config, int32_t node, int verdict, WalkState* s,
+        WalkResult& out
     ) except -1
     cdef int take(self, int32_t node, int32_t stop, WalkState* s, WalkResult& out) except -1
     cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1

@@ -15,7 +15,6 @@ whole (``subtree_acceptance``), and runs of one character class are left to tabl
 """
 
 cimport cython
-from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memset
 
 from stackmask.pda.context.semantic_states cimport KEY_OF_ONE
