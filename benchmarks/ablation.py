@@ -6,7 +6,8 @@ Each run is a process with a new compiler, all layers on but one (``all off``: n
 round by round; the time of a mask is the least of all rounds, and quantiles are over masks. A mask of the MaskBench sample
 is fill and accept, TTFM is schema to first mask, as in its protocol; elsewhere fills alone. *Instructions*: counted by
 callgrind, in fills and in compiles, on smaller samples; they do not depend on how busy the machine is. A run that takes
-longer than the limit is cut off, and its masks are compared with the same masks of the base. All masks must be equal.
+more of the processor than the limit is cut off, its masks are compared with the same masks of the base, and its memory with
+nothing. All masks must be equal. ``all on, again`` is a control: what it differs by is noise.
 
 A change is (layer off / all on - 1): positive where the layer is worth something.
 """
@@ -17,11 +18,12 @@ import argparse
 import ctypes
 import gc
 import json
-import lzma
+import math
 import os
 import pickle
 import random
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -29,12 +31,13 @@ import tempfile
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from json_grammar import documents, load_tokenizer
-from record import cpu_model, use_checkout, write_result
+from ablation_workloads import CLOCK, COUNTED, WORKLOADS, Item, Sizes, make_workload
+from json_grammar import load_tokenizer
+from record import RESULTS, cpu_model, use_checkout, write_result
 
 use_checkout()
 
@@ -45,8 +48,9 @@ from stackmask.pda.masks.shared import layers
 from stackmask.pda.masks.shared.layers import LAYERS
 
 BASE, NONE = "all on", "all off"
+CONTROL = "all on, again"  # tells how far figures differ by themselves
 WORTH = 3.0  # percent on one figure, for a layer to be worth its code
-REGEX_STRINGS = 3
+COUNT_LIMIT = 25  # times the limit, for what runs under callgrind
 TOGGLES = 1000  # of the counter, to know what toggling costs
 REQUESTS = """
 #include <valgrind/callgrind.h>
@@ -57,124 +61,7 @@ void dump(const char *name) { CALLGRIND_DUMP_STATS_AT(name); }
 
 clock = time.perf_counter_ns
 Figures = dict[str, float]
-
-
-@dataclass(frozen=True)
-class Item:
-    """A grammar as its source (how to make it, from what) and token ids of what is written with it."""
-
-    how: str
-    source: Any
-    texts: list[list[int]]
-
-    def grammar(self) -> sm.Grammar:
-        match self.how:
-            case "bundled":
-                return sm.Grammar.bundled(self.source)
-            case "sql":
-                return sm.Grammar.from_sql("sqlite", schema=self.source)
-            case "regex":
-                return sm.Grammar.from_regex(self.source, search=True)
-        return sm.Grammar.from_json_schema(self.source, property_order=self.how)
-
-
-@dataclass(frozen=True)
-class Sizes:
-    """How much of each workload."""
-
-    schemas: int
-    documents: int
-    queries: int
-    scoped: int
-    patterns: int
-
-
-CLOCK = Sizes(schemas=90, documents=40, queries=16, scoped=4, patterns=150)
-COUNTED = Sizes(schemas=8, documents=2, queries=1, scoped=1, patterns=16)
-SCOPED_QUERIES = 2
-
-
-# --- workloads --------------------------------------------------------------------------------------
-
-
-def schema_items(data: Path, encode: Callable[[str], list[int]], order: str, sizes: Sizes) -> list[Item]:
-    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
-        records = [json.loads(line) for line in lines]
-    random.Random(1).shuffle(records)
-    return [
-        Item(order, r["schema"], [encode(json.dumps(t["data"], ensure_ascii=False)) for t in r["tests"]])
-        for r in records[: sizes.schemas]
-    ]
-
-
-def sql_items(data: Path, encode: Callable[[str], list[int]], sizes: Sizes) -> list[Item]:
-    from sql import read_rows
-
-    items = []
-    for dialect, files in (
-        ("sqlite", ("spider/dev.jsonl", "bird/dev.jsonl.xz")),
-        ("postgres", ("sql-eval/postgres.jsonl",)),
-    ):
-        rows = [row["query"] for file in files for row in read_rows(data, file)]
-        random.Random(2).shuffle(rows)
-        items.append(Item("bundled", dialect, [encode(query) for query in rows[: sizes.queries]]))
-    return items
-
-
-def scoped_items(data: Path, encode: Callable[[str], list[int]], sizes: Sizes) -> list[Item]:
-    """Return grammars of the schemas of databases, each with queries of its own."""
-    from sql import read_rows
-    from sql_walks import schemas
-
-    rows: dict[str, list[str]] = {}
-    for file in ("spider/dev.jsonl", "bird/dev.jsonl.xz"):
-        for row in read_rows(data, file):
-            rows.setdefault(row["db_id"], []).append(row["query"])
-    tables = schemas(data)
-    names = sorted(rows)
-    random.Random(3).shuffle(names)
-    return [
-        Item("sql", tables[name], [encode(query) for query in rows[name][:SCOPED_QUERIES]])
-        for name in names[: sizes.scoped]
-    ]
-
-
-def regex_items(data: Path, encode: Callable[[str], list[int]], sizes: Sizes) -> list[Item]:
-    path = data / "regex" / "jsonschemabench_patterns.jsonl.xz"
-    with lzma.open(path, "rt", encoding="utf-8") as lines:
-        cases = [json.loads(line) for line in lines]
-    random.Random(4).shuffle(cases)
-    return [
-        Item("regex", case["pattern"], [encode(text) for text in case["accept"][:REGEX_STRINGS]])
-        for case in cases[: sizes.patterns]
-    ]
-
-
-def json_items(data: Path, tokenizer: Any, sizes: Sizes) -> list[Item]:
-    return [Item("bundled", "json", documents(data, tokenizer)[: sizes.documents])]
-
-
-WORKLOADS = ("schemas", "schemas, any order", "json", "sql", "sql of a schema", "regexes")
-
-
-def make_workload(name: str, data: Path, tokenizer: Any, sizes: Sizes) -> list[Item]:
-    """Return the grammars and texts of a workload."""
-
-    def encode(text: str) -> list[int]:
-        return list(tokenizer.encode(text, add_special_tokens=False))
-
-    match name:
-        case "schemas":
-            return schema_items(data, encode, "schema", sizes)
-        case "schemas, any order":
-            return schema_items(data, encode, "any", sizes)
-        case "json":
-            return json_items(data, tokenizer, sizes)
-        case "sql":
-            return sql_items(data, encode, sizes)
-        case "sql of a schema":
-            return scoped_items(data, encode, sizes)
-    return regex_items(data, encode, sizes)
+Change = tuple[str, str, float]  # workload, figure, percent
 
 
 # --- one run, in a process of its own ---------------------------------------------------------------
@@ -182,7 +69,7 @@ def make_workload(name: str, data: Path, tokenizer: Any, sizes: Sizes) -> list[I
 
 def switch_off(layer: str) -> None:
     layers.switch(LAYERS, True)
-    if layer != BASE:
+    if layer not in (BASE, CONTROL):
         layers.switch(LAYERS if layer == NONE else [layer], False)
 
 
@@ -195,7 +82,7 @@ class Timed:
         self.items, self.with_accept = items, with_accept
         self.compiler = sm.Compiler(vocabulary)
         self.mask = sm.allocate_token_bitmask(1, vocabulary.size)
-        self.end = time.monotonic() + until_s
+        self.end = time.process_time() + until_s  # not of the clock: the machine may be busy
         self.firsts: list[int] = []
         self.masks: list[int] = []
         self.checksum: list[int] = []  # of all masks, after each text
@@ -218,10 +105,16 @@ class Timed:
                     break
                 self.checksum.append(self.crc)
         stats = self.compiler_stats(compiled)
-        return {"firsts": self.firsts, "masks": self.masks, "checksum": self.checksum, "memory": stats}
+        return {
+            "firsts": self.firsts,
+            "masks": self.masks,
+            "checksum": self.checksum,
+            "memory": stats,
+            "whole": not self.is_late(),
+        }
 
     def is_late(self) -> bool:
-        return time.monotonic() > self.end
+        return time.process_time() > self.end
 
     def follow(self, compiled: sm.CompiledGrammar, ids: list[int]) -> bool:
         """Time the masks of a text; return False if it was cut off."""
@@ -252,14 +145,17 @@ class Timed:
 
 
 def in_child(work: Callable[[], Any], limit_s: float) -> Any:
-    """Run ``work`` in a fork; return what it returns, None if it takes too long or fails."""
+    """Run ``work`` in a fork; return what it returns, None if it takes longer (of the processor).
+
+    Raises: RuntimeError if it fails in another way.
+    """
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
         status = 1
         try:
             os.close(reader)
-            signal.alarm(int(limit_s) + 1)
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s) + 1, int(limit_s) + 10))
             with os.fdopen(writer, "wb") as out:
                 pickle.dump(work(), out)
             status = 0
@@ -268,8 +164,12 @@ def in_child(work: Callable[[], Any], limit_s: float) -> Any:
     os.close(writer)
     with os.fdopen(reader, "rb") as received:
         answer = received.read()
-    os.waitpid(child, 0)
-    return pickle.loads(answer) if answer else None
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGKILL):
+        return None
+    if status:
+        raise RuntimeError(f"a run ended with status {status}")
+    return pickle.loads(answer)
 
 
 # --- instructions -----------------------------------------------------------------------------------
@@ -382,6 +282,8 @@ def count_instructions(given: dict[str, Any]) -> dict[str, dict[str, Figures]]:
 def instructions_each(found: dict[str, int], totals: dict[str, int]) -> Figures:
     """Return instructions each, without those of the counter itself."""
     each = totals.get("toggles", 0) / TOGGLES
+    if "pid" not in found:
+        return {"fill instructions": math.inf}  # it ran into the limit
     return {
         f"{what} instructions": round(totals[f"{what}s"] / found[f"{what}s"] - each, 1)
         for what in ("compile", "fill")
@@ -450,16 +352,16 @@ def clock_figures(name: str, runs: dict[str, list[dict[str, Any]]]) -> dict[str,
             figures = quantiles(masks, "TBM" if name.startswith("schemas") else "fill", points)
             if name.startswith("schemas"):
                 figures |= quantiles(firsts, "TTFM", ("mean", "p50", "p99"))
-            memory = some[0]["memory"]
-            figures |= {"memory masks+walks": memory["masks"] + memory["walks"], "memory held": memory["all"]}
+            if all(run["whole"] for run in own + runs[BASE]):
+                memory = some[0]["memory"]
+                figures |= {
+                    "memory masks+walks": memory["masks"] + memory["walks"],
+                    "memory held": memory["all"],
+                }
             sides[side] = figures
         size = min(len(run["masks"]) for run in own)
-        found[layer] = {"masks": size, "cut off": was_cut(own, runs[BASE]), **sides}
+        found[layer] = {"masks": size, "cut off": not all(run["whole"] for run in own), **sides}
     return found
-
-
-def was_cut(runs: list[dict[str, Any]], base: list[dict[str, Any]]) -> bool:
-    return min(len(run["masks"]) for run in runs) < max(len(run["masks"]) for run in base)
 
 
 # --- tables -----------------------------------------------------------------------------------------
@@ -472,13 +374,11 @@ def changes(
     for name, by_layer in counts.items():
         base = by_layer.get(BASE, {})
         for figure, value in by_layer.get(layer, {}).items():
-            if base.get(figure):
+            if 0 < base.get(figure, 0) < math.inf:
                 yield name, figure, 100 * (value / base[figure] - 1)
     for name, rows in timed.items():
         if layer in rows:
             for figure, value in rows[layer]["off"].items():
-                if figure.startswith("memory") and rows[layer]["cut off"]:
-                    continue
                 yield name, figure, 100 * (value / rows[layer]["on"][figure] - 1)
 
 
@@ -502,32 +402,54 @@ def tables(
         lines.append(f"| {BASE} | {' | '.join(f'{base.get(c, 0):,.6g}' for c in columns)} |")
         for layer, found in by_layer.items():
             own = {figure: change for n, figure, change in found if n == name}
-            cells = [f"{own[c]:+.1f} %" if c in own else "" for c in columns]
+            cells = [shown(own[c]) if c in own else "" for c in columns]
             note = f" (first {timed[name][layer]['masks']:,})" if is_cut(timed, name, layer) else ""
             lines.append(f"| {layer}{note} | {' | '.join(cells)} |")
-    return lines, {layer: verdict(found) for layer, found in by_layer.items()}
+    noise = by_layer.get(CONTROL, [])
+    return lines, {layer: verdict(found, noise) for layer, found in by_layer.items() if layer != CONTROL}
+
+
+def limits_as(other: float | None, counts: Any) -> Any:
+    """Return counts with ``other`` for those that ran into the limit, since JSON has no infinity."""
+    return {
+        name: {
+            layer: {k: other if v in (None, math.inf) else v for k, v in own.items()}
+            for layer, own in by_layer.items()
+        }
+        for name, by_layer in counts.items()
+    }
+
+
+def shown(change: float) -> str:
+    return "over the limit" if change == math.inf else f"{change:+.1f} %"
 
 
 def is_cut(timed: dict[str, dict[str, dict[str, Any]]], name: str, layer: str) -> bool:
     return bool(timed.get(name, {}).get(layer, {}).get("cut off"))
 
 
-def verdict(found: list[tuple[str, str, float]]) -> dict[str, Any]:
-    """Return whether a layer is worth its code, and where: by instructions, else by memory, else by the clock."""
-    groups = (
-        [row for row in found if row[1].endswith("instructions")],
-        [row for row in found if row[1].startswith("memory")],
-        [row for row in found if not row[1].endswith("instructions") and not row[1].startswith("memory")],
-    )
-    for group in groups:
-        if group and max(change for *_, change in group) >= WORTH:
-            break
-    else:
-        group = groups[0] or found
-    if not group:
-        return {"worth it": False}
-    name, figure, change = max(group, key=lambda row: row[2])
-    return {"worth it": change >= WORTH, "workload": name, "figure": figure, "percent": round(change, 1)}
+def verdict(found: list[Change], noise: list[Change]) -> dict[str, Any]:
+    """Return whether a layer is worth its code, and where: by instructions, else by memory, else by the clock.
+
+    Noise is the most that the control differs by on any figure of that kind: the best of many figures of the
+    clock is often some percent better by chance.
+    """
+    best: dict[str, Any] = {}
+    for title in ("instructions", "memory", "clock"):
+        rows = [row for row in found if kind_of(row[1]) == title]
+        if not rows:
+            continue
+        apart = max((abs(change) for _, figure, change in noise if kind_of(figure) == title), default=0.0)
+        name, figure, change = max(rows, key=lambda row: row[2])
+        best[title] = {"workload": name, "figure": figure, "change": shown(change)}
+        best[title]["worth it"] = change - apart >= WORTH
+    return {"worth it": any(own["worth it"] for own in best.values()), **best}
+
+
+def kind_of(figure: str) -> str:
+    if figure.endswith("instructions"):
+        return "instructions"
+    return "memory" if figure.startswith("memory") else "clock"
 
 
 # --- command line -----------------------------------------------------------------------------------
@@ -546,6 +468,7 @@ def read_options() -> argparse.Namespace:
     parser.add_argument("--instructions", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--limit", type=float, default=4.0, help="seconds of a run; what is left is cut off")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--keep", action="store_true", help="keep what the result has of other workloads")
     parser.add_argument("--count", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if not options.count and not options.data:
@@ -554,7 +477,8 @@ def read_options() -> argparse.Namespace:
 
 
 def scaled(sizes: Sizes, factor: float) -> Sizes:
-    return Sizes(*(max(1, round(getattr(sizes, field) * factor)) for field in Sizes.__dataclass_fields__))
+    names = ("schemas", "documents", "queries", "scoped", "patterns")
+    return replace(sizes, **{name: max(1, round(getattr(sizes, name) * factor)) for name in names})
 
 
 def main() -> None:
@@ -566,7 +490,7 @@ def main() -> None:
     some = [n.strip() for n in options.layers.split(",")] if options.layers else [*LAYERS, NONE]
     if set(names) - set(WORKLOADS) or set(some) - {*LAYERS, NONE}:
         raise SystemExit("unknown layers or workloads; see --help")
-    chosen = [BASE, *some]
+    chosen = [BASE, CONTROL, *some]
     tokenizer = load_tokenizer(options.data / "tokenizers" / options.tokenizer)
     vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
     sm.Compiler(vocabulary)  # what is made once for a vocabulary
@@ -577,7 +501,7 @@ def main() -> None:
             "vocabulary": {"tokens": vocabulary.tokens, "stop_ids": vocabulary.stop_ids},
             "workloads": {name: make_workload(name, options.data, tokenizer, sizes) for name in names},
             "layers": chosen,
-            "limit_s": 10 * options.limit,
+            "limit_s": COUNT_LIMIT * options.limit,
         }
         counts = count_instructions(given)
     timed: dict[str, dict[str, dict[str, Any]]] = {}
@@ -588,14 +512,28 @@ def main() -> None:
         gc.freeze()
         runs = time_rounds(workloads, vocabulary, chosen, options.rounds, options.limit)
         timed = {name: clock_figures(name, found) for name, found in runs.items()}
+    commands = ""
+    if options.keep:
+        kept = json.loads((RESULTS / "ablation.json").read_text("utf-8"))
+        commands = kept["command"] + " && "
+        counts = limits_as(math.inf, kept["instructions"]) | counts
+        timed = kept["clock"] | timed
     lines, verdicts = tables(counts, timed, chosen)
     print(cpu_model(), *lines, "", sep="\n")
     for layer, found in verdicts.items():
         print(f"{layer:20} {found}")
     if options.write:
-        flags = f"--rounds {options.rounds} --sample {options.sample:g} --limit {options.limit:g}"
-        result = {"instructions": counts, "clock": timed, "verdicts": verdicts, "table": lines}
-        write_result("ablation", f"python benchmarks/ablation.py --data PATH {flags} --write", result)
+        some_flags = " --no-instructions" * (not options.instructions) + " --keep" * options.keep
+        flags = f"--rounds {options.rounds} --sample {options.sample:g} --limit {options.limit:g}{some_flags}"
+        result = {
+            "instructions": limits_as(None, counts),
+            "clock": timed,
+            "verdicts": verdicts,
+            "table": lines,
+        }
+        write_result(
+            "ablation", f"{commands}python benchmarks/ablation.py --data PATH {flags} --write", result
+        )
 
 
 if __name__ == "__main__":
