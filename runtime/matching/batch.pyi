@@ -1,10 +1,15 @@
 from collections.abc import Sequence
+from typing import Protocol
 
-from stackmask.runtime.fsm.matcher import FsmMatcher
 from stackmask.runtime.matching.matcher import Bitmask, Matcher
 
+class _FillsMasks(Protocol):
+    """What a matcher of another engine must do, such as ``stackmask.fsm``'s."""
+
+    def fill_next_token_bitmask(self, mask: Bitmask, row: int = 0) -> bool: ...
+
 def fill_next_token_bitmask(
-    matchers: Sequence[Matcher | FsmMatcher | None],
+    matchers: Sequence[Matcher | _FillsMasks | None],
     mask: Bitmask,
     rows: Sequence[int] | None = None,
     *,

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exactness.test_runs import ALPHABETS, Maker
-from exactness.test_runs import vocabulary as words_of_runs
+from exactness.random_runs import ALPHABETS, Maker
+from exactness.random_runs import vocabulary as words_of_runs
 from exactness.walks import random_case, word_case
 from golden import read_cases
 from oracle.random_grammars import RandomVocabulary

@@ -2,8 +2,8 @@
 """The contract of a part of the mask machinery, and what all parts borrow.
 
 A part has one job, such as the tables of runs or the walk of the trie, and owns the memory that the job
-needs. ``MaskEngine`` owns the parts: it hands each the parts that it uses, drops them all together, since masks
-refer to each other by number, and adds up their bytes.
+needs. ``MaskEngine`` owns the parts: it hands each the parts that it uses, drops them all together, since
+masks refer to each other by number, and adds up their bytes.
 """
 
 cimport cython

@@ -43,7 +43,7 @@ cdef class TokenPartition(MaskPart):
     cdef vector[int32_t] longer             # bytes -> tokens of as many or more; empty until asked for
     cdef KeyMap short_filters               # bytes -> filter of the tokens of at most so many
     cdef KeyMap long_places                 # bytes -> place of the trie of the longer ones
-    cdef KeyMap other_tokens                   # run -> place of the trie of the tokens that are no runs, or -1
+    cdef KeyMap other_tokens                # run -> place of the trie of the tokens that are no runs, or -1
 
     cdef size_t nbytes_of_terms(self) noexcept
     cdef Length length(self, int32_t term, int depth) except *

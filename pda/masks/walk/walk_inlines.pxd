@@ -5,7 +5,13 @@ from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
-from stackmask.pda.masks.walk.subtree_acceptance cimport DESCEND, ALL_ALLOWED, SAME_STATE, Characters, SelfLoop
+from stackmask.pda.masks.walk.subtree_acceptance cimport (
+    ALL_ALLOWED,
+    DESCEND,
+    SAME_STATE,
+    Characters,
+    SelfLoop,
+)
 
 
 cdef inline bint is_within(const SubtreeSummary* below, const Characters& all) noexcept:

@@ -20,7 +20,8 @@ cdef struct RepeatableWalk:
 
 cdef struct WalkQuery:
     int32_t start           # the configuration to begin with, over the unknown frame
-    int32_t run             # with `origin`: the same places, as a group is to name them if the start returns ...
+    # with `origin`: the same places, as a group is to name them if the start returns ...
+    int32_t run
     bint with_tokens        # ... before it consumes a byte. Special tokens may come first
     bint strict             # an action may forbid a return that is below the start
     bint repeatable         # the walk may be repeated with the frame known:
