@@ -1,4 +1,4 @@
-# The masks of configurations, put together from those of local states. See engine.pyx.
+# The masks of configurations, joined from the masks of local states. See engine.pyx.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -46,11 +46,11 @@ cdef class MaskEngine:
     cdef MaskAssembler assembler
     cdef MaskCache cache
     cdef PlaceTrials places
-    cdef tuple parts                        # all of these, to be dropped and weighed
-    cdef size_t part_bytes                  # when there were so many walks:
+    cdef tuple parts                        # all of these, for drops and to count bytes
+    cdef size_t part_bytes                  # bytes of the parts, counted
     cdef uint64_t parts_weighed
-    cdef uint64_t weighed                   # changes when the budget was looked at last
-    cdef int32_t epoch                      # counts how often the masks were dropped
+    cdef uint64_t weighed                   # `changes_made` when the budget was checked last
+    cdef int32_t epoch                      # grows with each drop; numbers of masks hold for one epoch
     cdef readonly uint64_t fills
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
