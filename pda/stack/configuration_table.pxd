@@ -38,7 +38,9 @@ cdef extern from *:
         # What the configuration is; never changed.
         int32_t first       # members[first:first + count], sorted, distinct
         int32_t count
-        int32_t sure        # so many members are sure; in walks, actions may forbid what led to the others
+        # sure: the number of members that were reached without an action that may forbid. In families: `count`,
+        # since their actions were asked. In walks: 0 to `count`; the others are readings that may not exist
+        int32_t sure
         int32_t pop_first   # pops[pop_first:pop_first + pop_count]
         int32_t pop_count
         bool accepting
