@@ -192,7 +192,8 @@ cdef class Reachable:
         if not self.semantics.keys.always_lives(continuation):
             keys_forbid = True
         frame = self.activation(body, sem, keys_forbid, action_forbids)
-        caller = (continuation, self.place_of(m.frame, m.sem), action, continuation == EPS and call.action == ACTION_NONE)
+        is_tail_call = continuation == EPS and call.action == ACTION_NONE
+        caller = (continuation, self.place_of(m.frame, m.sem), action, is_tail_call)
         if caller not in self.callers[frame]:
             self.callers[frame].add(caller)
             for left in list(self.exits[frame]):

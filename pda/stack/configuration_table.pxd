@@ -39,14 +39,14 @@ cdef extern from *:
         int32_t first       # members[first:first + count], sorted, distinct
         int32_t count
         # sure: the number of members that were reached without an action that may forbid. In families
-        # that is `count`, since actions were asked. In walks, 0 to `count`: the others are readings that may not exist
+        # that is `count`, since actions were asked. In walks, 0 to `count`: the others may not exist
         int32_t sure
         int32_t pop_first   # pops[pop_first:pop_first + pop_count]
         int32_t pop_count
         bool accepting
         bool capturing      # a member has a capture open
-        # reads: in walks, the guards (bits) under which the semantic state decides: those readings are left out.
-        # Bit 0: whatever the next byte is
+        # reads: in walks, the guards (bits) under which the semantic state decides; these readings are
+        # left out. Bit 0: whatever the next byte is
         uint64_t reads
         uint64_t ends       # walks: guards under which the unknown frame must be alive; else 1
         # Its transition row, which ByteSteps makes.
