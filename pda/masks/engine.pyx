@@ -1,16 +1,18 @@
 # distutils: language = c++
-"""Masks: which tokens may follow a configuration, put together from the masks of its local states.
+"""Masks: which tokens may follow a configuration. The engine owns what makes them; ``fill`` is the pipeline.
 
-The mask of a configuration is the union over its members (``walks`` makes those). Where a token returns out
-of a member's frame with bytes left over, each edge of the frame gives a return state, over which the
-remainders were walked in the same way; the answer for (remainders, return state) is a mask of the same form,
-remembered under that pair, and it goes deeper only where a remainder returns again (``parts``). A state is
-taken apart into heads and what follows them (``heads``), as if every head were a rule that returns. Where the
-semantic state decides, at a place of the vocabulary, the real configuration takes the bytes up to there, and
-what may follow is put together likewise from masks of its members, cut down to what is below the place.
+The mask of a configuration is the union of the masks of its members' local states (``walk``). A token may
+return out of a member's frame and have bytes left over, its remainder. Then each edge of the frame gives a
+return state. The answer for (remainders, return state) is a mask of the same form, remembered under that pair
+(``assembly/mask_assembly``). A state is split into prefixes and continuations (``prefixes``), as if every
+prefix were a rule that returns.
 
-A mask of several parts is remembered under the list of its parts, since joining them costs more than looking
-up; and a configuration remembers its list, later its whole mask (``whole_masks``).
+Where the semantic state decides, at a place of the vocabulary, the real configuration takes the bytes up to
+there. What may follow is joined from the masks of its members again, limited to the subtree of the place
+(``assembly/place_trials``).
+
+A mask of several operands is remembered under the list of its operands, since joining costs more than a
+look-up. A configuration remembers its list, and later its finished mask (``assembly/mask_cache``).
 """
 
 cimport cython
@@ -31,8 +33,8 @@ from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 from stackmask.pda.memory.bitmask_ops cimport copy_words
 
 cdef enum:
-    FEW_LISTS = 16       # lists of operands, which take little each
-    WEIGHED = 32         # walks, after which indexes are weighed again
+    FEW_LISTS = 16       # so many new lists of operands count as one change: a list is small
+    WEIGHED = 32         # walks after which the bytes of the parts are counted again
 
 
 @cython.final
@@ -145,11 +147,11 @@ cdef class MaskEngine:
         return self.context.space
 
     def add_token_class(self, tokens):
-        """Enter the ids of the next class of special tokens."""
+        """Add the ids of the next class of special tokens."""
         self.context.add_token_class(tokens)
 
     def prepare(self, items):
-        """Make the run tables of some repeated items, terms, over the whole vocabulary."""
+        """Make the run tables of some repeated items over the whole vocabulary. ``items``: terms."""
         cdef int32_t code, run
         for item in items:
             code = self.context.runs.code_of(item)
@@ -163,7 +165,11 @@ cdef class MaskEngine:
     # -- one mask --------------------------------------------------------------------------------------
 
     cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
-        """Write the tokens that may follow a configuration into ``words`` (``width`` words of 32 bits)."""
+        """Write the mask of a configuration to ``words`` (``width`` words of 32 bits).
+
+        The steps: take a remembered mask; else collect the operands of the members, join them, try what the
+        operands leave open on the configuration itself, and remember the result.
+        """
         cdef MaskRef mask
         cdef int32_t likely_base = NO_ROW
         self.fills += 1
@@ -176,7 +182,7 @@ cdef class MaskEngine:
         self.join(words, &mask, &likely_base)
         if self.trials.is_needed():
             self.try_rest(family, config, words)
-            # what was tried holds for this configuration alone, and the next fill there is a copy
+            # trials hold for this configuration alone: it keeps a mask of its own
             self.cache.keep(words, likely_base, &mask)
         remember(&family.configs[config], mask, self.epoch)
         return 0
@@ -184,7 +190,7 @@ cdef class MaskEngine:
     cdef int fill_again(
         self, ConfigSpace family, int32_t config, MaskRef mask, uint32_t* words
     ) except -1:
-        """Write the mask of a configuration whose mask, or operands, are remembered."""
+        """Write the mask of a configuration that remembers its mask or its list of operands."""
         cdef int32_t likely_base
         if is_whole(mask):
             self.hits += 1
@@ -195,7 +201,7 @@ cdef class MaskEngine:
         return 0
 
     cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1:
-        """Write the union of the operands; tokens that an action may forbid are left to trials."""
+        """Write the union of the operands, and note the tokens that only a trial can confirm."""
         if self.trials.tries_everything:
             copy_words(words, NULL, self.width)
             return 0
@@ -207,7 +213,7 @@ cdef class MaskEngine:
         return 0
 
     cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
-        """Or the tokens that only the real configuration can confirm."""
+        """Try tokens on the real configuration, and add those that it allows."""
         self.simulations += 1
         if self.trials.tries_special_tokens or self.trials.tries_everything:
             self.trials.try_special_tokens(family, config, words)
@@ -231,7 +237,7 @@ cdef class MaskEngine:
         return mask
 
     cdef MaskBits bits(self, MaskRef mask) noexcept:
-        """Return where a mask of kind MASK_ROW or MASK_PATCHED lies."""
+        """Return the memory of a mask of kind MASK_ROW or MASK_PATCHED."""
         return self.cache.bits(mask)
 
     cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1:
@@ -247,7 +253,7 @@ cdef class MaskEngine:
         return mask
 
     cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1:
-        """List the rows among the operands of a mask of kind MASK_OPERANDS, each once, in their order."""
+        """List the rows of the operands of a mask of kind MASK_OPERANDS, each once, in their order."""
         return self.cache.operand_rows(mask.index, out)
 
     cdef const uint32_t* row_words(self, int32_t number) noexcept:
@@ -257,14 +263,14 @@ cdef class MaskEngine:
     # -- memory ----------------------------------------------------------------------------------------
 
     cdef uint64_t changes_made(self) noexcept:
-        """Return a number that has changed when masks may have come to take more memory.
+        """Return a number that changes when masks may take more memory than before.
 
-        Rows of sparse masks are not in it: one comes for thousands of tokens, and lists with it.
+        It leaves out rows of sparse masks: they are rare, and new lists come with them.
         """
         return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
     cdef int weigh(self) except -1:
-        """Drop all masks if they take more than their budget. No ids of them may be held across this."""
+        """Drop all masks if they take more than their budget. No caller may hold ids of masks meanwhile."""
         self.weighed = self.changes_made()
         if self.nbytes() + self.context.space.nbytes() > self.context.max_bytes:
             self.drop()
@@ -306,7 +312,7 @@ cdef class MaskEngine:
         }
 
     def nbytes_held(self):
-        """Return about how many bytes stay when masks are dropped: what is known of terms."""
+        """Return about how many bytes stay when masks are dropped: those about terms."""
         return (
             self.assembler.prefixes.nbytes() + self.literals.words.nbytes() + self.partition.nbytes_of_terms()
         )

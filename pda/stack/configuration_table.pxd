@@ -38,12 +38,16 @@ cdef extern from *:
         # What the configuration is; never changed.
         int32_t first       # members[first:first + count], sorted, distinct
         int32_t count
-        int32_t sure        # so many members are sure; in walks, actions may forbid what led to the others
+        # sure: the number of members that were reached without an action that may forbid. In families
+        # that is `count`, since actions were asked. In walks, 0 to `count`: the others may not exist
+        int32_t sure
         int32_t pop_first   # pops[pop_first:pop_first + pop_count]
         int32_t pop_count
         bool accepting
         bool capturing      # a member has a capture open
-        uint64_t reads      # walks: guards under which what the state decides was left out; bit 0: any byte
+        # reads: in walks, the guards (bits) under which the semantic state decides; these readings are
+        # left out. Bit 0: whatever the next byte is
+        uint64_t reads
         uint64_t ends       # walks: guards under which the unknown frame must be alive; else 1
         # Its transition row, which ByteSteps makes.
         int32_t row         # offset in rows, UNKNOWN, or NO_ROW

@@ -14,7 +14,7 @@ from stackmask.pda.terms.term_table cimport CallSite
 
 
 cdef class ConfigSpace:
-    # records of the parts, for readers; of a configuration, the masks write `whole` and `mask_epoch`
+    # records of the parts, to read; the masks write `mask_kind`, `mask` and `mask_epoch` of a configuration
     cdef Borrowed[Config] configs
     cdef Borrowed[Member] members
     cdef Borrowed[Pop] pops

@@ -9,14 +9,17 @@ from stackmask.pda.terms.term_store cimport TermStore
 
 cdef enum:
     BOTTOM = 0          # the frame below everything: the end of the grammar, or what a walk does not know
-    BOTTOM_REST = -1    # `rest` of the one edge of the bottom frame
+    BOTTOM_REST = -1    # `continuation` of the only edge of the bottom frame
 
 
 cdef struct Edge:
     int32_t continuation        # the local state after the return
     int32_t parent      # the frame after the return
-    int32_t action      # what happens at the return: ACTION_NONE, _SCOPE, _KEYED, or that of a capture
-    int32_t saved       # the semantic state that a scope or an object restores
+    # what happens at the return. >= 0: the action of a capture that ends there. Else (see terms/ids.pxd)
+    # ACTION_NONE: nothing; ACTION_SCOPE, ACTION_KEYED: a scope or an object ends, and `saved` replaces the
+    # semantic state below the open captures; ACTION_BACK: only the keys of `saved` come back (summary frames)
+    int32_t action
+    int32_t saved       # the semantic state of the caller, where `action` <= ACTION_SCOPE
 
 
 cdef struct Frame:

@@ -226,8 +226,8 @@ cdef class MaskCache(MaskPart):
     ) except -1:
         """Write the union of the operands of a list.
 
-        ``made``: gets the mask if it is remembered, else the list. ``likely_base``: gets a row that is
-        probably similar to the mask, or NO_ROW.
+        ``made``: gets the mask if it is remembered, else the list. ``likely_base``: gets a row that may be
+        similar to the mask, or NO_ROW.
         """
         cdef size_t i, begun, n = operands.size()
         cdef int32_t rows = 2, light = 0, base = NO_ROW, most = BULKY, count, row

@@ -1,4 +1,4 @@
-# Masks of local states, and what they are made of. See arena.pyx.
+# The memory of the masks of local states. See arena.pyx.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.string cimport memset
 from libcpp.pair cimport pair
@@ -20,13 +20,13 @@ cdef enum:
 
 cdef struct Mask:
     int32_t dense           # number in rows, or -1: then sparse
-    int32_t sparse_first    # tokens allowed whatever is below
+    int32_t sparse_first    # tokens allowed whatever the stack is
     int32_t sparse_count
-    int32_t pending_first   # tokens allowed if the frame below is alive under a pending guard
+    int32_t pending_first   # tokens allowed if the frame is alive under a pending guard
     int32_t pending_count
     int32_t group_first     # tokens that return with bytes left over: mask_groups[group_first:][:group_count]
     int32_t group_count
-    int32_t include_first   # masks that are part of this one: includes[include_first:][:include_count]
+    int32_t include_first   # masks included in this one: includes[include_first:][:include_count]
     int32_t include_count
     int32_t reader_first    # where the semantic state decides: readers[reader_first:][:reader_count], places
     int32_t reader_count
@@ -36,23 +36,23 @@ cdef struct Mask:
     int32_t reads_tokens    # the semantic state decides on special tokens too
     int32_t repeat           # the walk to repeat with the frame known, in place of groups; or -1
     int32_t sparse_row      # the number of a row with the sparse tokens, or NO_ROW
-    int32_t entered         # how many sparse tokens were entered one by one so far: see `MaskCache.row_for`
+    int32_t entered         # how many sparse tokens were written one by one so far: see `MaskCache.row_for`
 
 
 cdef struct Pending:
-    uint64_t ends           # alive under any of these guards (bits)
+    uint64_t ends           # the frame must be alive under one of these guards (bits)
     int32_t first           # sparse_tokens[first:first + count]
     int32_t count
 
 
 cdef struct Include:
-    uint64_t ends           # as in Pending; bit 0: whatever is below
+    uint64_t ends           # as in Pending; bit 0: whatever the stack is
     int32_t mask
-    int32_t filter          # of its tokens, those count that pass
+    int32_t filter          # only tokens that pass this filter count
 
 
 cdef struct Group:
-    # remainders with one pending guard and semantic state: what is left at some places and behind a run
+    # remainders with one pending guard and semantic state: those at some places, and those after a run
     int32_t guard
     int32_t sem
     int32_t run             # or NO_RUN
@@ -60,7 +60,7 @@ cdef struct Group:
     int32_t place_count
     int32_t merged_first    # the same, merged: places[merged_first:][:merged_count]; -1 until it is needed
     int32_t merged_count
-    int32_t entry           # of its remainders where nothing is known of the semantic state; -1 until then
+    int32_t entry           # entry of its remainders, where the semantic state is unknown; -1 until then
 
 
 cdef inline Mask nothing() noexcept:
@@ -74,7 +74,7 @@ cdef inline Mask nothing() noexcept:
 
 
 cdef inline bint leads_nowhere(const Mask& mask) noexcept:
-    """Tell whether a mask has nothing but tokens that are allowed whatever is below."""
+    """Tell whether a mask has only tokens that are allowed whatever the stack is."""
     return (
         not mask.pending_count
         and not mask.group_count
@@ -87,7 +87,7 @@ cdef inline bint leads_nowhere(const Mask& mask) noexcept:
 
 
 cdef inline bint is_nothing(const Mask& mask) noexcept:
-    """Tell whether a mask has no tokens, whatever is below."""
+    """Tell whether a mask has no tokens, whatever the stack is."""
     return mask.dense < 0 and not mask.sparse_count and leads_nowhere(mask)
 
 
@@ -100,7 +100,7 @@ cdef class MaskArena:
     cdef int32_t width                      # words of 32 bits in a mask
     cdef Growing[Mask] masks
     cdef vector[uint32_t*] rows             # dense masks, joined masks and filters
-    cdef vector[pair[voidp, size_t]] blocks     # what rows lie in: memory and bytes
+    cdef vector[pair[voidp, size_t]] blocks     # the memory of the rows: address and bytes
     cdef size_t block_bytes                 # of all
     cdef char* fresh                        # of the last block: the rows that are not taken yet
     cdef size_t fresh_rows

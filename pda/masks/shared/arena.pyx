@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""What masks of local states are made of: rows, sparse tokens, groups of remainders, and what makes new ones.
+"""The memory of the masks of local states: rows, sparse tokens, groups of remainders, and masks made of them.
 
-A mask lists the tokens that are allowed whatever is below (dense or sparse, whichever is smaller) and those
-that depend on what is below: see ``Mask``. Equal groups of remainders are one id, or every path through an
-ambiguous stack would make masks of its own. All is dropped together when it takes more than its budget, since
-masks refer to each other by number.
+A mask has the tokens that are allowed whatever the stack is (a row or a list, whichever is smaller), and
+those that depend on the stack: see ``Mask``. Equal groups of remainders are one id: else every path through
+an ambiguous stack would make masks of its own. Masks refer to each other by number, so all are dropped
+together when they take more than their budget.
 """
 
 cimport cython
@@ -25,17 +25,17 @@ from stackmask.pda.memory.hash_tables cimport (
 )
 
 cdef enum:
-    FEW_PLACES = 64     # more are not settled one by one
-    MERGE_NODES = 4096  # a larger subtree is walked where it is, not merged
-    FIRST_ROWS = 8      # rows of the first block; each block has as many as there are, up to
-    BLOCK_BYTES = 1 << 21       # ... this
-    SHARE = 16          # of a budget, that a block is at most
+    FEW_PLACES = 64     # a group of more places is not tried place by place
+    MERGE_NODES = 4096  # a larger subtree is not merged into a suffix trie
+    FIRST_ROWS = 8      # rows of the first block; each block doubles the rows, up to
+    BLOCK_BYTES = 1 << 21       # ... this size
+    SHARE = 16          # a block takes at most this fraction of the budget
     BETWEEN = 64        # bytes between rows at least: multiples of 4 KB would share lines of the cache
 
 
 @cython.final
 cdef class MaskArena:
-    """The rows, masks and groups of one store. ``MaskEngine`` owns it; all parts write into it."""
+    """The rows, masks and groups of one store. ``MaskEngine`` owns it; all parts append to it."""
 
     def __cinit__(self, MaskContext context not None):
         self.context = context
@@ -50,6 +50,7 @@ cdef class MaskArena:
         ids_free(&self.group_index)
 
     cdef int free_rows(self) noexcept:
+        """Give back the memory of all rows."""
         cdef size_t i
         for i in range(self.blocks.size()):
             give_back(self.blocks[i].first, self.blocks[i].second)
@@ -61,7 +62,7 @@ cdef class MaskArena:
         return 0
 
     cdef int drop(self) except -1:
-        """Forget all masks; they come back equal."""
+        """Forget all masks."""
         self.free_rows()
         self.masks.clear()
         self.sparse_tokens.clear()
@@ -81,7 +82,7 @@ cdef class MaskArena:
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held by rows, masks and groups."""
-        # rows that are not taken yet count: a block of large pages is there as a whole
+        # rows that are not taken yet count too: a block of large pages takes its memory at once
         cdef size_t held = self.block_bytes + 8 * self.rows.size() + sizeof(Mask) * self.masks.size()
         held += 4 * (self.sparse_tokens.size() + self.places.size())
         held += 4 * (self.readers.size() + self.mask_groups.size() + self.key_starts.size())
@@ -104,7 +105,7 @@ cdef class MaskArena:
                 self.fresh_rows = max(<size_t>1, BLOCK_BYTES // bytes)
                 block.second = max(<size_t>BLOCK_BYTES, bytes)
             if block.second > self.context.max_bytes // SHARE:
-                # of a small budget, a block must not be much
+                # a block must not take much of a small budget
                 self.fresh_rows = max(<size_t>1, self.context.max_bytes // SHARE // bytes)
                 block.second = bytes * self.fresh_rows
             self.blocks.push_back(block)
@@ -123,7 +124,7 @@ cdef class MaskArena:
         return <int32_t>self.rows.size() - 1
 
     cdef int32_t row_of(self, vector[int32_t]& tokens) except -1:
-        """Make a row with these tokens, which leave their list, and return its number."""
+        """Make a row with these tokens, clear their list, and return the number of the row."""
         cdef size_t k
         cdef int32_t row = self.new_row()
         cdef uint32_t* bits = self.rows[row]
@@ -133,8 +134,7 @@ cdef class MaskArena:
         return row
 
     cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1:
-        """Make these the tokens that a mask allows whatever the stack is; ``dense``: a row has more, or
-        -1."""
+        """Set the tokens that a mask allows whatever the stack is. ``dense``: a row with more, or -1."""
         cdef size_t k
         cdef uint32_t* bits
         if dense < 0 and tokens.size() > <size_t>(self.width // SPARSE):
@@ -158,19 +158,18 @@ cdef class MaskArena:
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
     ) except -1:
-        """Return the number of a group. ``places`` are sorted and merged on the way."""
-        # equal remainders must be one id: else every path through an ambiguous stack makes masks of its own
+        """Return the number of a group. ``places`` are sorted, and merged if one is in a suffix trie."""
         cdef Group group
         cdef size_t k
         cdef int32_t id
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>guard), <uint32_t>sem), <uint32_t>run)
         if places.size() > 1:
-            # one subtree may lie in another, and both return at one node
+            # one subtree may be inside of another, and both return at one node
             sort(places.begin(), places.end())
             places.erase(unique(places.begin(), places.end()), places.end())
         for k in range(places.size()):
             if places[k] & IN_FOREST:
-                # what is merged already has many names: the merged trie of all has one
+                # equal remainders can be several lists of suffix tries, but they have one merged trie
                 self.merge_places(places)
                 sort(places.begin(), places.end())
                 break
@@ -208,7 +207,7 @@ cdef class MaskArena:
         return id
 
     cdef int merge_places(self, vector[int32_t]& places) except -3:
-        """Merge remainders; large ones stay where they are."""
+        """Merge remainders into one suffix trie, but for large subtrees, which stay as they are."""
         cdef vector[int32_t] small
         cdef size_t k, n = 0
         if not self.context.layers.merged:
@@ -267,7 +266,7 @@ cdef class MaskArena:
         return words
 
     cdef bint is_few(self, int32_t group) noexcept:
-        """Tell whether a group is of a few places of the vocabulary."""
+        """Tell whether a group consists of a few places of the vocabulary."""
         cdef Group g = self.groups[group]
         cdef int32_t i
         if g.run != NO_RUN or g.place_count > FEW_PLACES:

@@ -1,9 +1,9 @@
 # distutils: language = c++
 """One switch for each optimisation of masks, for tests and benchmarks.
 
-No layer changes a bit of a mask: each is a quicker way to the same answer. The tests run the same cases
-with each layer off (``tests/matrix``), and ``benchmarks/ablation.py`` measures what each is worth. This is
-not public API.
+No layer changes a bit of a mask: each is a quicker way to the same answer. The tests run the same cases with
+each layer off (``tests/matrix``), and ``benchmarks/ablation.py`` measures what each is worth. This is not
+public API.
 
 >>> from stackmask.pda.masks.shared import layers
 >>> with layers.without("runs"):    # stores that are made here have no tables of runs
@@ -36,7 +36,7 @@ LAYERS = (
 
 
 cdef Layers layers_now() noexcept:
-    """Return the switches as they stand: an engine copies them when it is made."""
+    """Return the switches as they are now. An engine copies them when it is made."""
     return NOW
 
 

@@ -1,4 +1,4 @@
-# A remembered mask as a value.
+# References to finished masks, as values that other rooms may hold.
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 
 from stackmask.pda.memory.bitmask_ops cimport copy_words
@@ -9,24 +9,24 @@ cdef enum MaskKind:
     MASK_NONE           # nothing is remembered
     MASK_ROW            # index: a row
     MASK_PATCHED        # index: a patched mask: a row or nothing, and the words in which it differs
-    MASK_OPERANDS       # index: a list of masks whose union is not remembered yet
+    MASK_OPERANDS       # index: a list of operands whose union is not remembered yet
 
 
 cdef struct MaskRef:
-    # valid until a fill that makes something, under the lock of the store
+    # valid under the lock of the store, until a fill that makes something
     MaskKind kind
     int32_t index
 
 
 cdef struct Patch:
     int32_t word        # number of a word of 32 bits
-    uint32_t bits       # what it is
+    uint32_t bits       # its value
 
 
 cdef struct MaskBits:
     # the memory of a mask of kind MASK_ROW or MASK_PATCHED; valid as long as its reference
-    const uint32_t* row     # or NULL: nothing is allowed but what is patched
-    int32_t row_number      # the number of that row, which names it as long as `epoch` stays; or -1
+    const uint32_t* row     # or NULL: only patched words allow tokens
+    int32_t row_number      # number of that row, valid in one epoch; or -1
     int32_t patch_count
     const Patch* patches    # words in which the mask differs from the row
 
@@ -39,12 +39,12 @@ cdef inline MaskRef mask_ref(MaskKind kind, int32_t index) noexcept nogil:
 
 
 cdef inline bint is_whole(MaskRef mask) noexcept nogil:
-    # whether the mask is there as bits
+    # whether the mask is finished: its bits are in memory
     return mask.kind == MASK_ROW or mask.kind == MASK_PATCHED
 
 
 cdef inline MaskRef mask_of(const Config& config, int32_t epoch) noexcept nogil:
-    # what a configuration remembers
+    # the mask that a configuration remembers
     if config.mask_epoch != epoch:
         return mask_ref(MASK_NONE, 0)
     return mask_ref(<MaskKind>config.mask_kind, config.mask)

@@ -21,16 +21,16 @@ cdef class MaskContext:
     cdef Layers layers
     cdef vector[vector[int32_t]] class_tokens   # token class -> ids of special tokens
     cdef KeyText key_text               # how keys of objects are written
-    # made anew by `renew`
+    # replaced by `renew`
     cdef ConfigSpace space              # configurations of walks
-    cdef SuffixTries forest                  # tries of what tokens leave over
+    cdef SuffixTries forest                  # the token trie and the suffix tries of remainders
     cdef Runs runs
 
     cdef int renew(self) except -1
 
 
 cdef class MaskPart:
-    cdef MaskContext context            # the fields below are its, for one load less
+    cdef MaskContext context            # the fields below are copies of its own, which saves a load
     cdef TermStore terms
     cdef Semantics semantics
     cdef ConfigSpace space

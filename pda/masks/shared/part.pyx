@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""The contract of a part of the mask machinery, and what all parts borrow.
+"""The interface of a part of the mask engine, and the context that all parts share.
 
-A part has one job, such as the tables of runs or the walk of the trie, and owns the memory that the job
-needs. ``MaskEngine`` owns the parts: it hands each the parts that it uses, drops them all together, since
-masks refer to each other by number, and adds up their bytes.
+A part has one job, such as run tables or the walk of the trie, and owns the memory of that job.
+``MaskEngine`` owns the parts and hands each one the parts that it uses. It drops them all together, since
+masks refer to each other by number, and it adds up their bytes.
 """
 
 cimport cython
@@ -36,14 +36,14 @@ cdef class MaskContext:
         self.runs = Runs(terms, self.forest)
 
     def add_token_class(self, tokens):
-        """Enter the ids of the next class of special tokens."""
+        """Add the ids of the next class of special tokens."""
         cdef vector[int32_t] ids
         for token in tokens:
             ids.push_back(token)
         self.class_tokens.push_back(ids)
 
     cdef int renew(self) except -1:
-        """Begin again with no configurations, suffix tries and run tables; all come back equal."""
+        """Begin again without configurations, suffix tries and run tables; they are made when needed."""
         cdef ConfigSpace old = self.space
         self.space = ConfigSpace(
             self.terms, self.semantics, True, old.max_configurations, old.max_members
@@ -54,7 +54,7 @@ cdef class MaskContext:
 
 
 cdef class MaskPart:
-    """One part of the mask machinery. Subclasses are final, and hold what their job needs."""
+    """One part of the mask engine. Subclasses are final, and hold what their job needs."""
 
     def __cinit__(self, MaskContext context not None, *_):
         self.context = context
@@ -68,7 +68,7 @@ cdef class MaskPart:
         self.runs = context.runs
 
     cdef int drop(self) except -1:
-        """Forget all masks. The context has begun again, so what is borrowed of it is taken anew."""
+        """Forget all masks. The context was renewed before, so its new objects are taken here."""
         self.space = self.context.space
         self.forest = self.context.forest
         self.runs = self.context.runs
