@@ -279,6 +279,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "runtime/embedded",
         "runtime/extras",
         "runtime/generation",
+        "runtime/kernels",
         "runtime/matching",
         "runtime/vocabulary",
     ),

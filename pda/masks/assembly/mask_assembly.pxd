@@ -69,7 +69,6 @@ cdef class MaskAssembler(MaskPart):
     ) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3
-    cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) except -1
     cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, int32_t group, int32_t frame, Visit at
@@ -79,7 +78,6 @@ cdef class MaskAssembler(MaskPart):
         self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
     ) except -3
     cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1
-    cdef bint is_alive(self, ConfigSpace family, Visit at, uint64_t ends) except -1
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3
     cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3
     cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3

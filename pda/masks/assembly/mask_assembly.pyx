@@ -10,6 +10,7 @@ single tokens are noted; they are tried later on the real configuration.
 cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 
+from stackmask.pda.masks.assembly.return_checks cimport is_alive, may_forbid
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
@@ -28,8 +29,6 @@ from stackmask.pda.terms.term_table cimport (
     EMPTY,
     EPS,
     F_KEYS,
-    F_LOCAL,
-    Ends,
     Term,
 )
 from stackmask.pda.context.key_needs cimport TEST_SLOT
@@ -162,32 +161,7 @@ cdef class MaskAssembler(MaskPart):
         """Tell whether keys or an action may forbid a return from a frame, or from one further down."""
         if family.frames[frame].keys_forbid:
             return True
-        return not self.sure and self.may_forbid(family, frame, MANY_RETURNS)
-
-    cdef bint may_forbid(self, ConfigSpace family, int32_t frame, int32_t returns) except -1:
-        """Tell whether an action may forbid one of the next returns, before a byte must be read.
-
-        ``returns``: so many returns are looked at; after them, any action further down counts.
-        Cost: exponential in ``returns`` at worst, which is small.
-        """
-        cdef Edge edge
-        cdef Term state
-        cdef int32_t e
-        if not family.frames[frame].action_forbids or not returns:
-            return family.frames[frame].action_forbids
-        for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
-            edge = family.edges[e]
-            if edge.continuation == BOTTOM_REST:
-                continue
-            if edge.action >= 0 and self.semantics.may_forbid(edge.action):
-                return True
-            state = self.terms.terms[edge.continuation]
-            if state.nu < 0 and state.flags & F_LOCAL:
-                # here a byte must be read
-                continue
-            if self.may_forbid(family, edge.parent, returns - 1):
-                return True
-        return False
+        return not self.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
 
     cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept:
         """Return the number of edges that a visit returns along."""
@@ -356,26 +330,6 @@ cdef class MaskAssembler(MaskPart):
             return True
         return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0
 
-    cdef bint is_alive(self, ConfigSpace family, Visit at, uint64_t ends) except -1:
-        """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
-        cdef Ends after_run
-        cdef uint64_t pending = 0
-        cdef int32_t g
-        if ends & 1:
-            return True
-        if at.continuation != EPS:
-            for g in range(64):
-                if (ends >> g) & 1:
-                    self.terms.ends(at.continuation, g, &after_run)
-                    pending |= after_run.consumed | after_run.silent
-            ends = pending
-            if ends & 1:
-                return True
-        for g in range(64):
-            if (ends >> g) & 1 and family.exits(at.frame, g):
-                return True
-        return False
-
     cdef int expand(self, ConfigSpace family, Visit at) except -3:
         """Add the operands of one visit, and visit the masks that it leads to.
 
@@ -397,7 +351,7 @@ cdef class MaskAssembler(MaskPart):
             operand.pending = NO_PENDING
             found.push_back(operand)
         for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
-            if self.is_alive(family, at, self.arena.pendings[i].ends):
+            if is_alive(self.terms, family, at, self.arena.pendings[i].ends):
                 operand.mask = NO_TOKENS
                 operand.pending = i
                 found.push_back(operand)
@@ -407,7 +361,7 @@ cdef class MaskAssembler(MaskPart):
             self.trials.tries_special_tokens = True
         for i in range(mask.include_first, mask.include_first + mask.include_count):
             included = self.arena.includes[i]
-            if self.is_alive(family, at, included.ends):
+            if is_alive(self.terms, family, at, included.ends):
                 j = self.slices.filter_both(at.filter, included.filter)
                 self.visit(
                     included.mask, at.frame, at.continuation, j, at.keys, at.unsure, at.origin, at.action

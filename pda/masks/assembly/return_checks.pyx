@@ -1,0 +1,54 @@
+# distutils: language = c++
+"""What can still happen after a return: whether an action may forbid it, and whether the text can end."""
+
+from stackmask.pda.stack.frames cimport BOTTOM_REST, Edge
+from stackmask.pda.terms.term_table cimport EPS, F_LOCAL, Ends, Term
+
+
+cdef bint may_forbid(
+    TermStore terms, Semantics semantics, ConfigSpace family, int32_t frame, int32_t returns
+) except -1:
+    """Tell whether an action may forbid one of the next returns, before a byte must be read.
+
+    ``returns``: so many returns are looked at; after them, any action further down counts.
+    Cost: exponential in ``returns`` at worst, which is small.
+    """
+    cdef Edge edge
+    cdef Term state
+    cdef int32_t e
+    if not family.frames[frame].action_forbids or not returns:
+        return family.frames[frame].action_forbids
+    for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
+        edge = family.edges[e]
+        if edge.continuation == BOTTOM_REST:
+            continue
+        if edge.action >= 0 and semantics.may_forbid(edge.action):
+            return True
+        state = terms.terms[edge.continuation]
+        if state.nu < 0 and state.flags & F_LOCAL:
+            # here a byte must be read
+            continue
+        if may_forbid(terms, semantics, family, edge.parent, returns - 1):
+            return True
+    return False
+
+
+cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1:
+    """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
+    cdef Ends found
+    cdef uint64_t pending = 0
+    cdef int32_t g
+    if ends & 1:
+        return True
+    if at.continuation != EPS:
+        for g in range(64):
+            if (ends >> g) & 1:
+                terms.ends(at.continuation, g, &found)
+                pending |= found.consumed | found.silent
+        ends = pending
+        if ends & 1:
+            return True
+    for g in range(64):
+        if (ends >> g) & 1 and family.exits(at.frame, g):
+            return True
+    return False
