@@ -10,7 +10,7 @@ Built in: a stack of texts (``push``, ``top``), as links that share their tails.
 hashable value; values that are equal (1 and True) are one state, as they are one key of a dict, so callables
 must not tell them apart.
 
-Inside an object with keys (``Keyed``) S also holds a key state (``keys.pyx``), which has nothing to do with
+Inside an object with keys (``Keyed``) S also holds a key state (`object_keys`), which has nothing to do with
 the value: the object starts with a fresh one, and all of S is restored when it ends.
 
 Mask walks start with a frame below that is not known; SEM_SYMBOL stands for the state there, and for the

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Open-addressing hash tables that the hot core's stores share; see ``tables.pxd``."""
+"""Open-addressing hash tables that the hot core's stores share; see ``hash_tables.pxd``."""
 
 from libc.string cimport memset
 

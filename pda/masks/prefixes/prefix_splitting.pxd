@@ -24,7 +24,7 @@ cdef struct Alternative:
     int32_t continuation        # both as one state, or -1 while nothing asked for it
     int32_t test        # a question to the keys of the object that comes first, or NO_TEST
     int32_t live        # behind it, the way is there while this can go on with them; EPS: always
-    int32_t needs       # ... which is a list of tests (see keys.pyx)
+    int32_t needs       # ... which is a list of tests (see key_needs.pyx)
     int32_t action      # what happens behind the head: that of an undeclared key, or ACTION_NONE
     int32_t call        # ... and its call
     int32_t run         # NO_WHITESPACE, or the head is a loop of these blanks, up to where the rest begins

@@ -5,7 +5,7 @@ Where a state is X{m,n} rest, X one character, the tokens that begin with charac
 (``runs``) instead of walked: the whole runs are a *slice*, which belongs to X alone, and ``rest`` is walked
 over what the runs leave behind, once for all counts; a *filter* row takes out the tokens whose run is too
 short or too long. What a state can do before the first character of its run is not the run's, so only tokens
-behind such a character are taken from the tables. Runs that something narrows are in ``narrowed_runs``.
+behind such a character are taken from the tables. Runs that something narrows are in ``constrained_runs``.
 """
 
 cimport cython
