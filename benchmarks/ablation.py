@@ -227,8 +227,12 @@ def counted(requests: Any, vocabulary: sm.Vocabulary, pairs: Any, layer: str) ->
             matcher = made.matcher()
             for token in ids:
                 toggle()
-                matcher.fill_next_token_bitmask(mask)
-                toggle()
+                try:
+                    matcher.fill_next_token_bitmask(mask)
+                except sm.StackmaskError:  # over a limit; the same for each layer, or `fills` tells
+                    break
+                finally:
+                    toggle()
                 fills += 1
                 if not matcher.accept_token(token):
                     break
