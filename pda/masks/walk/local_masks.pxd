@@ -20,16 +20,16 @@ cdef class LocalMasks(MaskPart):
     cdef TokenPartition partition
     cdef LiteralMasks literals
     cdef TrieWalk walker
-    cdef KeyMap state_masks                 # semantic state << 32 | state << 1 | strict -> mask
-    cdef KeyMap subtree_masks                 # state << 32 | node << 1 | strict -> mask
-    cdef KeyMap entry_index                 # group << 32 | semantic state -> entry
+    cdef KeyMap state_masks             # semantic state << 32 | state << 1 | strict -> mask
+    cdef KeyMap subtree_masks           # state << 32 | node << 1 | strict -> mask of the node's subtree
+    cdef KeyMap entry_index             # group << 32 | semantic state -> entry
     cdef int32_t entries
-    cdef KeyMap children                    # entry << 33 | rest << 1 | strict -> mask
-    cdef KeyMap after_run_index                  # (run << 31 | configuration) << 1 | strict -> mask
+    cdef KeyMap children                # entry << 33 | return state << 1 | strict -> mask
+    cdef KeyMap after_run_index         # (run << 31 | configuration) << 1 | strict -> mask
     cdef vector[RepeatableWalk] repeatables
     cdef vector[int32_t] return_states
     cdef vector[int32_t] walked_places
-    cdef readonly uint64_t shortened        # walks that left settled or short tokens aside
+    cdef readonly uint64_t shortened    # walks that left tokens to the token partition
 
     cdef int32_t make(
         self, WalkQuery query, vector[int32_t]& places, vector[int32_t]& origin, vector[Include]& includes

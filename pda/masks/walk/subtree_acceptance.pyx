@@ -1,10 +1,11 @@
 # distutils: language = c++
-"""Tokens that stay: subtrees of the vocabulary that are taken whole.
+"""Subtrees of the vocabulary whose tokens need not be walked one by one.
 
-Where all characters below a node lead a configuration back to itself, or to what differs by a count only that
-is out of reach, everything below the node is allowed, and every place there returns alike. Where an
-alternative X* rest of a configuration allows all characters below a node, everything there is allowed,
-whatever else it is.
+There are two cases. In a *self-loop* configuration, all characters of the subtree lead back to the
+configuration, or to one that differs only in a count whose bound is out of reach. Then all tokens of the
+subtree are allowed, and every place in it returns alike. Or one *member* accepts all strings of these
+characters, as in an alternative X* rest. Then all tokens of the subtree are allowed, whatever the other
+members do.
 """
 
 cimport cython
@@ -22,20 +23,20 @@ from stackmask.pda.masks.walk.token_partition cimport NO_END, AllowedRuns
 from stackmask.pda.masks.walk.walk_inlines cimport is_within
 
 cdef enum:
-    LOOK_AHEAD = 16         # characters
-    QUERIES = 3           # from this time on it is looked where a configuration leads
-    MANY_CHARACTERS = 8     # that lead to one configuration, from which on it is looked where they lead
+    LOOK_AHEAD = 16         # characters that find_length looks at beyond the question
+    QUERIES = 3           # the loop of a configuration is computed at this query
+    MANY_CHARACTERS = 8     # a loop needs at least so many ASCII characters
 
 
 @cython.final
 cdef class SubtreeAcceptance(MaskPart):
-    """What a configuration allows below nodes of the vocabulary without a walk."""
+    """What a configuration does with whole subtrees of the vocabulary."""
 
     def __cinit__(self, MaskContext context not None, TokenPartition partition not None):
         self.partition = partition
 
     cdef int drop(self) except -1:
-        """Forget where configurations lead."""
+        """Forget the loops of configurations."""
         self.loop_at.clear()
         self.queries.clear()
         self.loops.clear()
@@ -47,10 +48,11 @@ cdef class SubtreeAcceptance(MaskPart):
         return held
 
     cdef int classify(self, int32_t config, int32_t below) except -1:
-        """Tell whether a configuration goes on in one way on all texts below a node of the vocabulary.
+        """Classify a subtree, given by the index of its summary, for a configuration.
 
-        SAME_STATE: it stays what it is. ALL_ALLOWED: a part of it does, so that everything below is
-        allowed. It is looked at when it is met again, since most are met once.
+        SAME_STATE: every string of the subtree leads back to this configuration, or to one that differs only
+        in a count. ALL_ALLOWED: one member accepts all strings of the subtree. DESCEND: neither is known. The
+        loop is computed at the third query, since most configurations are queried once.
         """
         cdef SubtreeSummary* at = &self.trie.below[below]
         cdef SelfLoop* loop_of
@@ -76,7 +78,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return DESCEND
 
     cdef int find_accepting_member(self, int32_t config) except -1:
-        """Find a member of a configuration that allows all runs of X."""
+        """Find a member of a configuration that accepts all runs of some class of characters."""
         cdef SelfLoop* loop_of = self.loop_of(config)
         cdef AllowedRuns found
         cdef Member m
@@ -100,12 +102,12 @@ cdef class SubtreeAcceptance(MaskPart):
         return 0
 
     cdef int find_loop(self, int32_t config) except -1:
-        """Find where most characters lead, which do, and whether that is the configuration itself."""
+        """Find the configuration that most characters lead to, preferably itself, and these characters."""
         cdef SelfLoop found
         cdef int32_t b, k, j, map, target, state, most = 0
-        cdef int32_t sizes[256]     # ASCII characters, by class
-        cdef int32_t targets[256]   # configurations, by class
-        cdef int32_t met[8]         # by state of UTF-8
+        cdef int32_t sizes[256]     # by class of bytes: its ASCII characters
+        cdef int32_t targets[256]   # by class of bytes: the next configuration
+        cdef int32_t met[8]         # by state of UTF-8: the configuration compared last
         cdef bint leads[8]
         memset(&found, 0, sizeof(SelfLoop))
         found.closed = True
@@ -161,15 +163,15 @@ cdef class SubtreeAcceptance(MaskPart):
         return 0
 
     cdef SelfLoop* loop_of(self, int32_t config) noexcept:
-        """Return where a configuration leads, NULL if that is not known. It moves when others are found."""
+        """Return the loop of a configuration, NULL if not computed. Pointers are invalid after a new loop."""
         if <size_t>config >= self.loop_at.size() or not self.loop_at[config]:
             return NULL
         return &self.loops[self.loop_at[config] - 1]
 
     cdef int32_t find_length(self, int32_t config, int32_t want) except -1:
-        """Return after how many characters a configuration is surely what it was, but for a count.
+        """Return after how many characters a configuration is surely the same, but for a count.
 
-        Looks as far as ``want``, and a bit further for the next question.
+        Look as far as ``want`` characters, and a bit further for the next question.
         """
         cdef SelfLoop loop_of = self.loop_of(config)[0]
         cdef SelfLoop at = loop_of
@@ -195,7 +197,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return k
 
     cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept:
-        """Tell whether some characters that lead on from one configuration may not from another."""
+        """Tell whether some character of one loop is missing in another."""
         return (
             loop_of.all.ascii[0] & ~other.all.ascii[0] != 0
             or loop_of.all.ascii[1] & ~other.all.ascii[1] != 0
@@ -203,7 +205,7 @@ cdef class SubtreeAcceptance(MaskPart):
         )
 
     cdef bint are_alike(self, int32_t a, int32_t b) noexcept:
-        """Tell whether two configurations end and return alike."""
+        """Tell whether tokens end in two configurations alike, and both return alike."""
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
         cdef int32_t k
@@ -222,9 +224,10 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1:
-        """Tell whether all ends of a character, begun in a configuration, lead to the next one.
+        """Tell whether a character that was begun in ``config`` leads to ``next``, however it is completed.
 
-        ``state``: of UTF-8; ``target``: the configuration there. In between tokens may end like before it.
+        ``state``: the state of UTF-8 after its first byte. ``target``: the configuration there. Tokens that
+        end inside of the character must be allowed like those that end before it.
         """
         cdef int32_t partner[8]
         cdef int32_t queue[8]
@@ -263,7 +266,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept:
-        """Tell whether some text below a node begins as a guard allows."""
+        """Tell whether a guard allows some byte that comes after a node."""
         cdef int32_t k
         if guard == ANY_BYTE:
             return True
@@ -273,7 +276,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept:
-        """Tell whether some of the guards, bits, allows a byte."""
+        """Tell whether some guard of a set, given as bits, allows a byte."""
         cdef int32_t g = 0
         while guards:
             if guards & 1 and self.terms.guard_has(g, byte):
@@ -283,7 +286,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1:
-        """Note where what was left out goes on under some guards: at a place, or at children of it."""
+        """Note where omitted members continue under some guards: at a place, or at children of it."""
         cdef Nodes n = self.forest.nodes(place)
         cdef int32_t k, node = place >> 2
         if not guards:
@@ -300,7 +303,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return 0
 
     cdef bint meets(self, int32_t below, uint64_t guards) noexcept:
-        """Tell whether some of the guards may allow a byte of the characters below a node."""
+        """Tell whether some of the guards may allow a byte of the characters in a subtree."""
         cdef SubtreeSummary* at = &self.trie.below[below]
         cdef int32_t b
         for b in range(128):
@@ -313,11 +316,11 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1:
-        """Append the nodes below one that whole characters end at and others follow, as a guard allows."""
+        """Append the nodes of a subtree where a whole character ends and the guard allows the next byte."""
         cdef int32_t i, k, j
         for i in range(node + 1, self.trie.end[node]):
             k = self.trie.kid_first[i]
-            # a text goes on with these bytes inside of a character only
+            # these bytes come only inside of a character
             if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
                 for j in range(k, self.trie.kid_first[i + 1]):
                     if self.terms.guard_has(guard, self.trie.kid_byte[j]):
