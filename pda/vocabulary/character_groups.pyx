@@ -1,13 +1,13 @@
 # distutils: language = c++
-"""CharacterGroups: the tokens of a vocabulary, grouped by the kinds of characters that they are made of.
+"""The tokens of a vocabulary, grouped by the sorts of characters that they are made of.
 
-Which tokens are runs of X (``runs``) is a question about characters, and a vocabulary has few sets of kinds
-of characters: some hundreds, of 128,000 tokens. So the tokens of a new class are put together from whole
-groups, without looking at one of them; only groups with a kind that X has in part are looked at token by
-token. In each group tokens lie by their number of characters, so that those of at most n are a prefix.
+Which tokens are runs of a class X is a question about characters (see ``masks.runs.run_tables``). A
+vocabulary of 128,000 tokens has only some hundreds of different sets of sorts. So the tokens of a new class
+are put together from whole groups. Only groups with a sort that is partly in X are looked at token by token.
+Each group is ordered by the number of characters, so the tokens of at most n characters come first.
 
-Beside that are the nodes of the trie by their byte, for bytes that have few: a run of X ends before such a
-byte at few places, which are found from there upwards. Of the most frequent letters there are too many.
+The module also lists the nodes of the trie by their byte. Where a run of X ends before a rare byte, these
+places are found from the nodes with this byte, upwards. No nodes are listed for the most frequent bytes.
 """
 
 cimport cython
@@ -17,7 +17,7 @@ from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_step, utf8_steps
 from stackmask.pda.memory.checked_vectors cimport enter, look_up
 
 cdef enum:
-    # kinds; one byte each: the punctuation of ASCII, from FIRST_MARK on
+    # the sorts of bytes; from FIRST_MARK on, each punctuation character of ASCII is a sort
     LOW_HEX = 0
     LOW = 1
     HIGH_HEX = 2
@@ -29,15 +29,15 @@ cdef enum:
     RETURN = 8
     CONTROL = 9
     FIRST_MARK = 10
-    TWO_BYTES = 50          # characters of so many bytes, by the first of them
+    TWO_BYTES = 50          # characters of two bytes, by their first byte
     THREE_BYTES = 51
     FOUR_BYTES = 52
-    NOT_UTF8 = 53           # a byte that no text in UTF-8 goes on with
-    LONG = 54               # more characters than are counted
+    NOT_UTF8 = 53           # the token is not UTF-8
+    LONG = 54               # the token has more characters than are counted
     MOST_CHARACTERS = 0xFFFE
-    COUNTED = 16            # characters: where the tokens with fewer end is kept for each group,
-    MOST_GROUPS = 4096      # ... if there are no more of them, as in all vocabularies of use
-    FEW_NODES = 4096        # of bytes with more nodes these are not kept
+    COUNTED = 16            # `ends` is kept for numbers of characters less than this,
+    MOST_GROUPS = 4096      # ... if there are at most so many groups, as in all vocabularies in use
+    FEW_NODES = 4096        # the nodes of a byte that has more are not kept
 
 cdef uint8_t[256] KINDS
 
@@ -76,7 +76,7 @@ name_kinds()
 
 @cython.final
 cdef class CharacterGroups:
-    """The tokens of one vocabulary by their kinds; immutable once they are found."""
+    """The tokens of one vocabulary by the sorts of their characters; immutable after ``find``."""
 
     def __cinit__(self, TokenBytes texts not None):
         self.texts = texts
@@ -91,9 +91,9 @@ cdef class CharacterGroups:
         int32_t max_depth,
     ) except -1 nogil:
         """Group the tokens of a trie. Cost: some nanoseconds a node."""
-        cdef vector[uint64_t] kinds         # by depth: of the path to the node
-        cdef vector[int32_t] state          # ... of UTF-8
-        cdef vector[int32_t] count          # ... whole characters
+        cdef vector[uint64_t] kinds         # by depth: the sorts on the path to the node
+        cdef vector[int32_t] state          # ... its state of UTF-8
+        cdef vector[int32_t] count          # ... its whole characters
         cdef vector[int32_t] group_of, needed, order
         cdef unordered_map[uint64_t, int32_t] known
         cdef int32_t n, d, t, s, k, group = 0, most = 0, total = token_first[nodes]
@@ -152,7 +152,7 @@ cdef class CharacterGroups:
         return self.find_nodes(nodes, byte)
 
     cdef int find_ends(self) except -1 nogil:
-        """Note for each group where its tokens of few characters end: bounded slices ask for all of them."""
+        """Store where the tokens of few characters end in each group, since bounded slices ask all groups."""
         cdef int32_t groups = <int32_t>self.kinds_of.size(), g, n, k
         if groups > MOST_GROUPS:
             return 0
@@ -166,7 +166,7 @@ cdef class CharacterGroups:
         return 0
 
     cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except -1 nogil:
-        """List the nodes of the bytes that have few."""
+        """List the nodes by their byte, for bytes with few nodes."""
         cdef int32_t[256] count
         cdef int32_t n, b
         for b in range(256):
@@ -191,7 +191,7 @@ cdef class CharacterGroups:
         return 0
 
     cdef int sort_by(self, vector[int32_t]& keys, vector[int32_t]& order, int32_t most) except -1 nogil:
-        """Sort by keys of at most ``most``; what is equal stays as it is."""
+        """Sort ``order`` by keys of at most ``most``. The sort is stable."""
         cdef vector[int32_t] offset, before
         cdef size_t k
         offset.resize(<size_t>most + 2, 0)
@@ -209,9 +209,10 @@ cdef class CharacterGroups:
     cdef Sorted sort_kinds(
         self, const int16_t* table, int32_t states, const uint64_t* single, uint64_t leads
     ) except *:
-        """Sort the kinds by what the automaton of X does with them.
+        """Compare the sorts of bytes with a class X, given by its automaton.
 
-        ``single``: the ASCII characters of X. ``leads``: the bytes from 0xC0 with which X has all characters.
+        ``single``: the ASCII characters of X. ``leads``: the bytes from 0xC0 such that X has all characters
+        that begin with them.
         """
         cdef Sorted found
         cdef int32_t b, s, kind
@@ -234,7 +235,7 @@ cdef class CharacterGroups:
             if b < 0x80:
                 if not (single[b >> 6] >> (b & 63)) & 1:
                     found.inside &= ~(<uint64_t>1 << kind)
-            # others begin no character, and their tokens are of the kind NOT_UTF8
+            # other bytes begin no character, and their tokens have the sort NOT_UTF8
             elif utf8_step(0, <uint8_t>b) > 0 and not (leads >> (b - 0xC0)) & 1:
                 found.inside &= ~(<uint64_t>1 << kind)
         found.inside &= ~(<uint64_t>1 << NOT_UTF8 | <uint64_t>1 << LONG)
@@ -247,7 +248,7 @@ cdef class CharacterGroups:
         return found
 
     cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1:
-        """Tell whether X is made of whole characters of UTF-8."""
+        """Tell whether every character of X is one or more whole characters of UTF-8."""
         cdef vector[uint8_t] seen
         cdef vector[int32_t] queue
         cdef int32_t at, s, u, b
@@ -271,7 +272,7 @@ cdef class CharacterGroups:
         return True
 
     cdef int32_t needed(self, int32_t token, const int16_t* table) noexcept:
-        """Return the characters of X that a token takes, a part of one included; -1 if it is no run of X."""
+        """Return how many characters of X a token takes, incomplete ones included; -1: it is no run of X."""
         cdef const uint8_t* text = self.texts.blob + self.texts.start[token]
         cdef uint32_t k
         cdef int32_t state = 0, count = 0
@@ -283,7 +284,7 @@ cdef class CharacterGroups:
         return count + (state > 0)
 
     cdef int32_t up_to(self, int32_t group, int32_t high) noexcept:
-        """Return the end of the tokens of a group that have at most so many characters."""
+        """Return the end of the tokens of a group that have at most ``high`` characters."""
         cdef int32_t low, top, middle
         if high < COUNTED and not self.ends.empty():
             return self.ends[high * <int32_t>self.kinds_of.size() + group]
