@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Walks of words: what a sequence of words allows, by descending the trie along its texts.
+"""The masks of literals: prefixes that are sequences of fixed bytes or byte sets.
 
-A name that is spelled byte by byte needs no configurations: its tokens lie on the path of its text. The mask
-is the one that a walk of the same state would make.
+A name that is spelled byte by byte needs no configurations: its tokens are on the paths of its bytes in the
+trie. The mask is the one that a walk of the same state would make.
 """
 
 cimport cython
@@ -27,12 +27,12 @@ from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.prefixes.literal_table cimport Literal
 
 cdef enum:
-    FEW_KIDS = 16       # up to here all children are looked at
+    FEW_KIDS = 16       # up to so many children, all are looked at
 
 
 @cython.final
 cdef class LiteralMasks(MaskPart):
-    """Masks of heads that are words only."""
+    """The masks of prefixes that are literals, made on demand."""
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
         self.arena = arena
@@ -44,7 +44,7 @@ cdef class LiteralMasks(MaskPart):
         map_free(&self.group_masks)
 
     cdef int drop(self) except -1:
-        """Forget which masks are whose."""
+        """Forget all masks."""
         self.words.forget_masks()
         map_reset(&self.group_masks)
         return MaskPart.drop(self)
@@ -55,7 +55,7 @@ cdef class LiteralMasks(MaskPart):
         return held
 
     cdef int32_t of_vocabulary(self, int32_t word) except -3:
-        """Return what a word allows of the whole vocabulary."""
+        """Return the mask of a literal for the whole vocabulary."""
         cdef vector[int32_t] whole
         cdef int32_t found = self.words.words[word].mask
         if found < 0:
@@ -65,7 +65,7 @@ cdef class LiteralMasks(MaskPart):
         return found
 
     cdef int32_t of_group(self, int32_t group, int32_t word) except -3:
-        """Return what a word allows of the remainders of a group behind which nothing is pending."""
+        """Return the mask of a literal for the suffixes of a group, after which no guard is pending."""
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>word
         cdef int32_t found = map_get(&self.group_masks, key)
         cdef vector[int32_t] below
@@ -86,9 +86,9 @@ cdef class LiteralMasks(MaskPart):
         return found
 
     cdef int32_t spell(self, int32_t word, vector[int32_t]& below) except -3:
-        """Walk some places along a word and return the mask.
+        """Spell a literal from some places and return the mask.
 
-        Cost: the nodes that spell a beginning of it, and no term or configuration.
+        Cost: linear in the nodes that spell a prefix of it. No term or configuration is made.
         """
         cdef Mask mask = nothing()
         cdef Literal w = self.words.words[word]
@@ -123,7 +123,7 @@ cdef class LiteralMasks(MaskPart):
         return self.arena.add(mask)
 
     cdef int spell_next(self, Spot at, int32_t in_forest) except -1:
-        """Go on to the children of a node that spell the next byte."""
+        """Continue at the children of a node that have the next byte of the literal."""
         cdef Nodes nodes = self.forest.nodes((at.node << 2) | in_forest)
         cdef Term t
         cdef int32_t k, first, count, byte
@@ -174,7 +174,7 @@ cdef class LiteralMasks(MaskPart):
         return 0
 
     cdef int take_node(self, Spot at, int32_t kid, int32_t in_forest) except -1:
-        """Take the tokens of a node that the next byte of a word leads to, and note where to go on."""
+        """Take the tokens of a node that the next byte leads to, and note how to continue from it."""
         cdef Nodes nodes = self.forest.nodes((kid << 2) | in_forest)
         cdef Term t = self.terms.terms[at.item]
         cdef Term u

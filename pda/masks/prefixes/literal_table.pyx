@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Words by number: the heads that are some bytes one after the other, as the names of an object are.
+"""Literals by number: prefixes that are one fixed string or a few, such as the names of an object.
 
-As a term such a head is a chain, with a term for each letter, which only few walks ever ask for. So it is a
-list of items, interned by content. What follows it in a state is a term of its own.
+As a term, a literal is a chain with a term for each letter, which few walks ever need. So it is stored as a
+list of items, interned by content. Its continuation is a term of its own.
 """
 
 cimport cython
@@ -28,7 +28,7 @@ cdef enum:
 
 @cython.final
 cdef class LiteralTable:
-    """The words of one store."""
+    """The literals of one store."""
 
     def __cinit__(self, TermStore terms not None):
         self.terms = terms
@@ -38,11 +38,11 @@ cdef class LiteralTable:
         ids_free(&self.index)
 
     cdef size_t nbytes(self) noexcept:
-        """Return the bytes held."""
+        """Return the bytes held here."""
         return sizeof(Literal) * self.words.size() + 4 * self.items.size() + ids_nbytes(&self.index)
 
     cdef int32_t number_of(self, const vector[int32_t]& path) except -1:
-        """Return the number of the word of some items, at least one. Cost: reading them."""
+        """Return the number of the literal with these items, at least one. Cost: linear in the items."""
         cdef Literal word
         cdef const Literal* other
         cdef Probe probe
@@ -75,7 +75,7 @@ cdef class LiteralTable:
         return id
 
     cdef int32_t term_of(self, int32_t word) except -1:
-        """Return a word as one term. Remembered."""
+        """Return a literal as one term. Remembered."""
         cdef Literal w = self.words[word]
         cdef int32_t k
         if w.term == UNSEEN:
@@ -86,7 +86,7 @@ cdef class LiteralTable:
         return w.term
 
     cdef int forget_masks(self) noexcept:
-        """Forget which masks are whose, as these are dropped."""
+        """Forget the masks of literals, since the store drops them."""
         cdef size_t k
         for k in range(self.words.size()):
             self.words[k].mask = UNSEEN

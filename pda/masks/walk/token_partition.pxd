@@ -43,7 +43,7 @@ cdef class TokenPartition(MaskPart):
     cdef vector[int32_t] longer     # bytes -> number of tokens with at least so many; empty until needed
     cdef KeyMap short_filters       # bytes -> filter of the tokens with at most so many
     cdef KeyMap long_places         # bytes -> place of the trie of the longer tokens
-    cdef KeyMap other_tokens        # run table -> place of the trie of the tokens that are no runs
+    cdef KeyMap other_tokens        # run table -> place of the trie of the tokens that are no runs, or -1
 
     cdef size_t nbytes_of_terms(self) noexcept
     cdef Length length(self, int32_t term, int depth) except *
