@@ -151,7 +151,7 @@ cdef class PrefixCost:
                 break
         if ~(words[0] & words[1] & words[2] & words[3]):
             return self.few_begin(words)
-        # as far as add_first can tell, every byte is possible: derive by each class to exclude some
+        # add_first found every byte possible: derive by each class of bytes to exclude some
         while k:
             k -= 1
             head = self.terms.mk_seq(self.path[k], head)
@@ -165,7 +165,7 @@ cdef class PrefixCost:
         return self.few_begin(words)
 
     cdef bint ends_wide(self, bint words) noexcept:
-        """Tell whether ``path`` is one byte out of many: nearly all tokens that begin so continue after it."""
+        """Tell whether ``path`` is one byte out of many: then nearly all tokens continue after it."""
         cdef Term last = self.terms.terms[self.path.back()]
         if not words or self.path.size() > 1 or last.kind != K_SET:
             return False

@@ -326,7 +326,7 @@ cdef class PrefixSplitter(PrefixCost):
         return not words[0] | words[1] | words[2] | words[3]
 
     cdef int add_ready(self, Piece at) except -1:
-        """Store the alternative with the prefix ``path``. Alternatives with equal prefixes are joined later."""
+        """Store the alternative with the prefix ``path``; those with equal prefixes are joined later."""
         cdef size_t i, k, n = self.path.size()
         cdef Piece other
         for i in range(self.ready.size()):
@@ -367,8 +367,8 @@ cdef class PrefixSplitter(PrefixCost):
     cdef bint fill_path(self) except -1:
         """Replace the items of ``path`` by one item, their non-empty strings, if it pays.
 
-        All items may be empty. It pays if few nodes of the vocabulary begin like them, as after the first digit of
-        a number.
+        All items may be empty. It pays if few nodes of the vocabulary begin like them, as after the first
+        digit of a number.
         """
         cdef int32_t found = EMPTY, first, k
         cdef bint few
