@@ -1,18 +1,17 @@
 # distutils: language = c++
-"""Runs: the tokens of a vocabulary by the characters of one kind that they begin with.
+"""Run tables: the tokens of a vocabulary by the run of one character class that they begin with.
 
-In a state X{m,n} rest, where X is one character (of a string, of a name, a blank), nearly all tokens that may
-come are runs of X, and which they are depends on X alone. One pass over the trie finds, for every token, the
-whole characters of X it begins with: tokens that are nothing else are a *slice*, by their length in
-characters; of the others, what is left behind the run (merged: see ``remainders``) is all that ``rest`` has
-to be walked over.
+In a state X{m,n} continuation, X is one character: of a string, of a name, a blank. Nearly all tokens that
+are allowed are runs of X, and which tokens are runs depends on X alone. So the tokens that are nothing but a
+run are found once, and ordered by their number of characters: see ``slices``. Of the other tokens, only the
+suffixes after the run must be walked, from the continuation. They are merged into suffix tries.
 
-X must be a *prefix code*: no string of X begins another one, so that a text is cut into characters in one
-way.
+X must be a *prefix code*: no string of X is the beginning of another one. So there is only one way to cut a
+text into characters of X.
 
-Of the whole vocabulary, tokens that are runs are put together from groups of tokens of the same kinds of
-characters (``kinds``), and the places behind runs are found from the byte that follows, so that a new class
-of characters costs what it is made of and not a pass.
+For the whole vocabulary, the runs are put together from character groups, and the places after runs are found
+from the nodes with the next byte. So a new class of characters costs no pass over the trie. A subtree or a
+suffix trie takes one pass.
 """
 
 cimport cython
@@ -39,14 +38,14 @@ from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
 cdef enum:
-    MAX_CODE_STATES = 64    # characters have a few; longer items are no characters
-    LARGE = 4096            # nodes; a larger subtree is walked where it is instead of being merged
-    MOST_MIXED = 4096       # tokens of kinds that X has in part; with more the trie is cut
+    MAX_CODE_STATES = 64    # a character needs a few states; longer items are no characters
+    LARGE = 4096            # nodes; a larger subtree is not merged, but walked where it is
+    MOST_MIXED = 4096       # tokens of groups that are partly in X; for more, a pass over the trie is made
 
 
 @cython.final
 cdef class Runs:
-    """The runs of one vocabulary, made when they are first asked for. Append-only."""
+    """The run tables of one vocabulary, made on demand. Append-only."""
 
     def __cinit__(self, TermStore terms, SuffixTries forest):
         self.terms = terms
@@ -66,7 +65,7 @@ cdef class Runs:
         map_free(&self.merge_index)
 
     cdef int32_t code_of(self, int32_t item) except -2:
-        """Return the automaton of an item that is a prefix code, or NOT_A_CODE. Remembered."""
+        """Return the number of the automaton of an item, NOT_A_CODE if it is no prefix code. Remembered."""
         cdef int32_t found = map_get(&self.code_index, item)
         cdef vector[int32_t] states
         cdef Code code
@@ -85,7 +84,7 @@ cdef class Runs:
             code.first[k] = code.used[k] = code.last[k] = 0
         while head < states.size():
             self.table.resize(base + 256 * (head + 1))
-            # steps make maps, and these move
+            # a copy: steps make maps, and then the array of maps may move
             map = self.terms.maps[self.terms.classes_of(states[head])]
             for c in range(map.count):
                 targets[c] = -1
@@ -127,12 +126,12 @@ cdef class Runs:
         return found
 
     cdef uint64_t whole_leads(self, const int16_t* table):
-        """Return the bytes, from 0xC0, such that X has all the characters of UTF-8 that begin with them."""
+        """Return the bytes from 0xC0 such that X has all characters of UTF-8 that begin with them."""
         cdef const int8_t* steps = utf8_steps()
         cdef int32_t lead, s
         cdef uint64_t found = 0
         cdef bint whole
-        cdef int32_t[UTF8_STATES] tried     # by state of UTF-8: the state of X that was looked at last
+        cdef int32_t[UTF8_STATES] tried     # by state of UTF-8: the state of X compared last
         cdef bint[UTF8_STATES] result
         for s in range(UTF8_STATES):
             tried[s] = -1
@@ -149,14 +148,15 @@ cdef class Runs:
         return found
 
     cdef bint is_made(self, int32_t code) noexcept:
-        """Tell whether there is the run table of the whole vocabulary."""
+        """Tell whether the run table of the whole vocabulary exists."""
         return map_get(&self.run_index, <uint64_t>code << 32) != NO_VALUE
 
     cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
-        """Return the run table of the tokens strictly below a place. Remembered.
+        """Return the run table of the tokens strictly under a place. Remembered.
 
-        Cost: of the whole vocabulary, nanoseconds a group, and tens of them a token of a kind that X has in
-        part. Else a few nanoseconds a node; subtrees of the vocabulary that are all X are taken whole.
+        Cost: for the whole vocabulary, nanoseconds a group, and tens of nanoseconds a token of a group that
+        is partly in X. For other places, a few nanoseconds a node; subtrees with characters of X only are
+        taken whole.
         """
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
         cdef int32_t found = map_get(&self.run_index, key)
@@ -183,7 +183,7 @@ cdef class Runs:
         return found
 
     cdef bint take_groups(self, Run* run) except -1:
-        """Put the tokens of a run together from groups of the vocabulary; return whether that is cheap."""
+        """Make a run table from character groups; return False if that is too costly."""
         cdef CharacterGroups kinds = self.forest.trie.kinds
         cdef Code code = self.codes[run.code]
         cdef const int16_t* table = &self.table[code.first_row]
@@ -221,7 +221,7 @@ cdef class Runs:
         return True
 
     cdef int find_exits(self, int32_t run) except -1:
-        """Keep all exits of a run, by byte; those of one byte stay in the order of the trie."""
+        """Store all exits of a run table, by byte; exits with the same byte stay in the order of the trie."""
         cdef Run r
         cdef int32_t i
         cdef int32_t offset[257]
@@ -247,9 +247,9 @@ cdef class Runs:
         return 0
 
     cdef Span exits_with(self, int32_t run, uint8_t byte) except *:
-        """Return the exits of a run where a byte follows. Remembered.
+        """Return the exits of a run table with a byte. Remembered.
 
-        Where all are not known yet, those of a byte that few nodes have are found from these nodes.
+        If not all exits are known yet and the byte is rare, they are found from the nodes with this byte.
         """
         cdef CharacterGroups kinds = self.forest.trie.kinds
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
@@ -259,7 +259,7 @@ cdef class Runs:
         found.first = found.count = 0
         if (self.codes[r.code].first[byte >> 6] >> (byte & 63)) & 1:
             return found
-        # a run of few tokens is cut in less time than as many nodes are looked at
+        # for a table of few tokens, a pass over the trie is faster than looking at so many nodes
         nodes = kinds.node_first[byte + 1] - kinds.node_first[byte]
         if r.exit_first < 0 and not kinds.is_frequent(byte) and nodes <= r.token_count:
             known = map_get(&self.exit_index, key)
@@ -289,7 +289,7 @@ cdef class Runs:
         return found
 
     cdef int climb(self, int32_t run, int32_t node) except -1:
-        """Add a node of the vocabulary to ``exits`` if nothing but whole characters of X stands before it."""
+        """Add a node of the vocabulary to ``exits`` if the path before it is whole characters of X only."""
         cdef Trie trie = self.forest.trie
         cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].first_row]
         cdef Code* code = &self.codes[self.runs[run].code]
@@ -319,7 +319,7 @@ cdef class Runs:
         return 0
 
     cdef int cut_again(self, int32_t run) except -1:
-        """Find the tokens and exits of a run, unless they are what was found last."""
+        """Find the tokens and exits of a run table, unless the last pass found them."""
         cdef int32_t place = self.runs[run].place, code = self.runs[run].code, node = place >> 2, t
         cdef Trie trie = self.forest.trie
         cdef const int32_t* summary_of = NULL
@@ -356,7 +356,7 @@ cdef class Runs:
         return 0
 
     cdef int sort_tokens(self, int32_t run) except -1:
-        """Keep the tokens of a run by the number of characters that they need."""
+        """Store the tokens of a run table by their number of characters."""
         cdef vector[int32_t] offset
         cdef int32_t i, t, first, count = self.runs[run].token_count
         cdef size_t k
@@ -381,9 +381,9 @@ cdef class Runs:
         return 0
 
     cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1:
-        """Return where ``remainders`` lists the places behind the runs that begin with a byte.
+        """Return the offset in ``remainders`` of the suffixes after runs that begin with a byte.
 
-        At the offset stands how many places follow.
+        The item at the offset is the number of places that follow it.
         """
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef int32_t found = map_get(&self.remainder_index, key)
@@ -413,9 +413,9 @@ cdef class Runs:
         return found
 
     cdef int32_t merge(self, vector[int32_t]& places) except -1:
-        """Return the place of the remainders at some places laid over each other.
+        """Return the place of the suffix trie that some places are merged into.
 
-        Remembered: classes that differ in few characters leave the same places behind their runs.
+        Remembered: classes that differ in few characters have the same places after their runs.
         """
         cdef Merged entry
         cdef uint64_t h = 67
@@ -442,8 +442,7 @@ cdef class Runs:
         return entry.place
 
     cdef int append_remainders(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1:
-        """Append what is left over after the runs of a run table, where it begins with some bytes (4
-        words)."""
+        """Append the places of the suffixes after runs that begin with some bytes (4 words)."""
         cdef int32_t b, k, at
         cdef uint64_t left
         for b in range(4):
@@ -456,7 +455,7 @@ cdef class Runs:
         return 0
 
     cdef size_t nbytes(self) noexcept:
-        """Return the bytes held, those of the forest included."""
+        """Return the bytes held, with those of the suffix tries."""
         cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
         held += sizeof(Exit) * self.exits.size() + 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
         held += 4 * (self.groups.size() + self.merged_places.size())
@@ -465,7 +464,7 @@ cdef class Runs:
         return held
 
     cdef size_t index_nbytes(self) noexcept:
-        """Return the bytes held by what finds runs and merged remainders."""
+        """Return the bytes held by the indexes of run tables and suffix tries."""
         cdef size_t held = 4 * (self.forest.kid_first.size() + self.forest.kid_node.size())
         held += self.forest.kid_byte.size() + self.forest.twice.size() + ids_nbytes(&self.forest.root_index)
         held += map_nbytes(&self.exit_index) + map_nbytes(&self.merge_index) + map_nbytes(&self.code_index)
@@ -474,7 +473,7 @@ cdef class Runs:
 
 
 cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept:
-    """Tell whether X goes on from a state as characters of UTF-8 do from another."""
+    """Tell whether X continues from ``state`` exactly as UTF-8 continues from ``utf8``."""
     cdef int32_t[UTF8_STATES] partner   # state of UTF-8 -> state of X
     cdef int32_t[UTF8_STATES] queue
     cdef int32_t b, s, t, at, head = 0, count = 1
@@ -502,7 +501,7 @@ cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int3
 
 
 cdef inline bint is_inside(const SubtreeSummary& below, const Code& code, int32_t count) noexcept:
-    """Tell whether all that is below a node behind ``count`` characters of X is X, and counted alike."""
+    """Tell whether a subtree has characters of X only, and ``count`` of them come before it, as in UTF-8."""
     return (
         not below.ascii[0] & ~code.single[0]
         and not below.ascii[1] & ~code.single[1]
@@ -527,12 +526,12 @@ cdef int cut(
     const Code& code,
     bint with_tokens,
 ) except -1:
-    """Follow the automaton of X over the nodes below one.
+    """Run the automaton of X over the nodes under one node.
 
-    Append the tokens that are runs, with the characters that they need, and the nodes where another byte
-    follows: ``exits`` behind whole characters, with how many, ``others`` inside of one. ``summary_of``:
-    what is below the nodes, or NULL; where all of that is X, tokens are taken as they stand, with their
-    ``characters``, less those ``before`` the first node. ``with_tokens``: else only nodes are looked for.
+    Append the tokens that are runs, with their numbers of characters, and the nodes where the run ends:
+    ``exits`` after whole characters, ``others`` inside of a character. ``summary_of``: the summaries of
+    subtrees, or NULL. The tokens of a subtree with characters of X only are taken as a whole, with their
+    ``characters`` less those ``before`` the first node. ``with_tokens``: False if only nodes are needed.
     """
     cdef int32_t i, t, first, last, state
     cdef uint8_t byte
@@ -563,7 +562,7 @@ cdef int cut(
                 exits.push_back(exit)
             continue
         if at.kid < at.kid_end and n.kid_node[at.kid] == i + 1:
-            # a leaf, since the next child follows it: many are, and nothing more need be read of them
+            # a leaf, since the next child is the next node: many are, and no more need be read
             if with_tokens:
                 for t in range(n.token_first[i], n.token_first[i + 1]):
                     tokens.push_back(n.tokens[t])
@@ -580,7 +579,7 @@ cdef int cut(
                 for t in range(first, last):
                     needs.push_back(characters[t] - before)
                 continue
-        # a part of a character counts
+        # an incomplete character counts
         if with_tokens:
             for t in range(n.token_first[i], n.token_first[i + 1]):
                 tokens.push_back(n.tokens[t])
