@@ -314,5 +314,5 @@ cdef class MaskEngine:
     def nbytes_held(self):
         """Return about how many bytes stay when masks are dropped: those about terms."""
         return (
-            self.assembler.prefixes.nbytes() + self.literals.words.nbytes() + self.partition.nbytes_of_terms()
+            self.assembler.prefixes.nbytes() + self.literals.table.nbytes() + self.partition.nbytes_of_terms()
         )

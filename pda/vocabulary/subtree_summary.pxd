@@ -13,13 +13,13 @@ cdef struct SubtreeSummary:
     int32_t height      # the most characters that a token has after the node; an incomplete one counts
 
 
-cdef int look_below(
+cdef int summarize_subtrees(
     int32_t nodes,
     const int32_t* parent,
     const int32_t* end,
     const int32_t* token_first,
     const uint8_t* byte,
     vector[int32_t]& summary_of,
-    vector[SubtreeSummary]& below,
+    vector[SubtreeSummary]& summaries,
     vector[uint16_t]& characters,
 ) except -1 nogil

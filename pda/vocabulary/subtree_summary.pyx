@@ -14,20 +14,20 @@ cdef enum:
     MANY_CHARACTERS = 0xFFFF
 
 
-cdef int look_below(
+cdef int summarize_subtrees(
     int32_t nodes,
     const int32_t* parent,
     const int32_t* end,
     const int32_t* token_first,
     const uint8_t* byte,
     vector[int32_t]& summary_of,
-    vector[SubtreeSummary]& below,
+    vector[SubtreeSummary]& summaries,
     vector[uint16_t]& characters,
 ) except -1 nogil:
     """Summarize the subtrees of a trie. Cost: a few nanoseconds a node.
 
-    ``summary_of``: node -> index in ``below``, or -1. ``below``: the summaries. ``characters``: of each
-    token, in the order of the trie; an incomplete one counts.
+    ``summary_of``: node -> index in ``summaries``, or -1. ``characters``: of each token, in the order of the
+    trie; an incomplete one counts.
     """
     cdef vector[SubtreeSummary] found
     cdef vector[int8_t] state
@@ -71,8 +71,8 @@ cdef int look_below(
         if found[i].height >= MANY_CHARACTERS:
             continue
         if end[i] - i >= WORTH_A_LOOK and not broken[i] and state[i] == 0:
-            summary_of[i] = <int32_t>below.size()
+            summary_of[i] = <int32_t>summaries.size()
             found[i].height -= found[i].characters
-            below.push_back(found[i])
+            summaries.push_back(found[i])
             found[i].height += found[i].characters
     return 0

@@ -60,18 +60,18 @@ cdef class TokenBytes:
     """
 
     def __cinit__(self, block, int64_t count):
-        cdef size_t head
+        cdef size_t header
         cdef int64_t i, total
         cdef uint32_t length
         self.owner = block_owner(block, &self.data, &self.nbytes)
-        head = 4 * <size_t>(count + 1) + flag_bytes(count)
-        if not 0 <= count <= MAX_COUNT or self.nbytes < <Py_ssize_t>head:
+        header = 4 * <size_t>(count + 1) + flag_bytes(count)
+        if not 0 <= count <= MAX_COUNT or self.nbytes < <Py_ssize_t>header:
             raise VocabularyError(f"not a table of {count} tokens")
-        total = self.nbytes - head
+        total = self.nbytes - header
         self.size = <int32_t>count
         self.start = <const uint32_t*>self.data
         self.absent = self.data + 4 * (count + 1)
-        self.blob = self.data + head
+        self.blob = self.data + header
         if total > MAX_BYTES or self.start[0] != 0 or self.start[count] != total:
             raise VocabularyError(f"not a table of {count} tokens")
         for i in range(count):

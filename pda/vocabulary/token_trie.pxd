@@ -23,9 +23,9 @@ cdef class Trie:
     cdef vector[int32_t] kid_first
     cdef vector[int32_t] kid_node
     cdef vector[uint8_t] kid_byte
-    # The summary of the subtree of node n is below[summary_of[n]]; -1 where none is kept.
+    # The summary of the subtree of node n is summaries[summary_of[n]]; -1 where none is kept.
     cdef vector[int32_t] summary_of
-    cdef vector[SubtreeSummary] below
+    cdef vector[SubtreeSummary] summaries
     cdef vector[uint16_t] characters    # of each token, in the order of `tokens`; an incomplete one counts
     cdef CharacterGroups kinds          # the tokens by the sorts of their characters
     cdef readonly int32_t nodes

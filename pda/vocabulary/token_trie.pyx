@@ -12,7 +12,7 @@ from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from stackmask.pda.vocabulary.subtree_summary cimport look_below
+from stackmask.pda.vocabulary.subtree_summary cimport summarize_subtrees
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.token_bytes cimport block_owner, block_view
 
@@ -137,14 +137,14 @@ cdef class Trie:
             raise VocabularyError("not the trie of this vocabulary")
         with nogil:
             self.link_kids()
-            look_below(
+            summarize_subtrees(
                 self.nodes,
                 self.parent,
                 self.end,
                 self.token_first,
                 self.byte,
                 self.summary_of,
-                self.below,
+                self.summaries,
                 self.characters,
             )
         self.kinds = CharacterGroups(texts)

@@ -79,7 +79,7 @@ cdef class MaskAssembler(MaskPart):
         self.known = known
         self.trials = trials
         self.keys_used = keys_used
-        self.prefixes = PrefixSplitter(self.terms, self.semantics, self.trie, literals.words)
+        self.prefixes = PrefixSplitter(self.terms, self.semantics, self.trie, literals.table)
         self.most_visits = 0
         self.work = Worklist()
 
@@ -208,8 +208,8 @@ cdef class MaskAssembler(MaskPart):
         for i in range(cut.first, cut.first + cut.count):
             alternative = self.prefixes.alternatives[i]
             if first != NULL:
-                if alternative.words:
-                    if not share_byte(first, self.literals.words.words[alternative.head].begins):
+                if alternative.is_literal:
+                    if not share_byte(first, self.literals.table.literals[alternative.prefix].begins):
                         continue
                 elif alternative.action != ACTION_NONE and not (first[quote >> 6] >> (quote & 63)) & 1:
                     continue
@@ -239,12 +239,14 @@ cdef class MaskAssembler(MaskPart):
                     continue
             strict = alternative.nullable and self.is_strict(family, frame)
             if group == WHOLE:
-                found = self.local.root(alternative.head, strict, alternative.words)
+                found = self.local.root(alternative.prefix, strict, alternative.is_literal)
             else:
-                found = self.local.child(group, alternative.head, SEM_SYMBOL, strict, alternative.words)
+                found = self.local.child(
+                    group, alternative.prefix, SEM_SYMBOL, strict, alternative.is_literal
+                )
             if found == NO_TOKENS:
                 continue
-            if not alternative.words and not self.local.is_worth_splitting(found):
+            if not alternative.is_literal and not self.local.is_worth_splitting(found):
                 # from now on the state is not split
                 self.prefixes.leave_whole(number)
                 return state
@@ -288,7 +290,7 @@ cdef class MaskAssembler(MaskPart):
         have asked for it. In remainders whitespace is walked, once for all continuations.
         """
         cdef int32_t run, tail, found, code
-        cdef Term blanks = self.terms.terms[alternative.head]
+        cdef Term blanks = self.terms.terms[alternative.prefix]
         cdef vector[int32_t] nowhere
         cdef Edge edge
         if group != WHOLE:
@@ -299,7 +301,7 @@ cdef class MaskAssembler(MaskPart):
             ):
                 # one walk of all alternatives is faster
                 return False
-            found = self.local.child(group, alternative.head, SEM_SYMBOL, False)
+            found = self.local.child(group, alternative.prefix, SEM_SYMBOL, False)
             if not self.local.is_worth_splitting(found):
                 return False
             self.visit(found, frame, alternative.continuation, at.filter, at.keys, at.unsure, at.origin)

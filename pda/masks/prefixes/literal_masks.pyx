@@ -37,7 +37,7 @@ cdef class LiteralMasks(MaskPart):
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
         self.arena = arena
         map_init(&self.group_masks)
-        self.words = LiteralTable(self.terms)
+        self.table = LiteralTable(self.terms)
         self.spelled_masks = 0
 
     def __dealloc__(self):
@@ -45,7 +45,7 @@ cdef class LiteralMasks(MaskPart):
 
     cdef int drop(self) except -1:
         """Forget all masks."""
-        self.words.forget_masks()
+        self.table.forget_masks()
         map_reset(&self.group_masks)
         return MaskPart.drop(self)
 
@@ -54,21 +54,21 @@ cdef class LiteralMasks(MaskPart):
         cdef size_t held = map_nbytes(&self.group_masks)
         return held
 
-    cdef int32_t of_vocabulary(self, int32_t word) except -3:
+    cdef int32_t of_vocabulary(self, int32_t literal) except -3:
         """Return the mask of a literal for the whole vocabulary."""
         cdef vector[int32_t] whole
-        cdef int32_t found = self.words.words[word].mask
+        cdef int32_t found = self.table.literals[literal].mask
         if found < 0:
             whole.push_back(0)
-            found = self.spell(word, whole)
-            self.words.words[word].mask = found
+            found = self.spell(literal, whole)
+            self.table.literals[literal].mask = found
         return found
 
-    cdef int32_t of_group(self, int32_t group, int32_t word) except -3:
+    cdef int32_t of_group(self, int32_t group, int32_t literal) except -3:
         """Return the mask of a literal for the suffixes of a group, after which no guard is pending."""
-        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>word
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal
         cdef int32_t found = map_get(&self.group_masks, key)
-        cdef vector[int32_t] below
+        cdef vector[int32_t] places
         cdef int32_t i
         cdef Group g
         cdef Literal w
@@ -76,22 +76,22 @@ cdef class LiteralMasks(MaskPart):
             return found
         self.arena.merge_group(group)
         g = self.arena.groups[group]
-        w = self.words.words[word]
+        w = self.table.literals[literal]
         for i in range(g.merged_first, g.merged_first + g.merged_count):
-            below.push_back(self.arena.places[i])
+            places.push_back(self.arena.places[i])
         if g.run != NO_RUN:
-            self.runs.append_remainders(g.run, w.begins, below)
-        found = self.spell(word, below)
+            self.runs.append_remainders(g.run, w.begins, places)
+        found = self.spell(literal, places)
         map_put(&self.group_masks, key, found)
         return found
 
-    cdef int32_t spell(self, int32_t word, vector[int32_t]& below) except -3:
+    cdef int32_t spell(self, int32_t literal, vector[int32_t]& places) except -3:
         """Spell a literal from some places and return the mask.
 
         Cost: linear in the nodes that spell a prefix of it. No term or configuration is made.
         """
         cdef Mask mask = nothing()
-        cdef Literal w = self.words.words[word]
+        cdef Literal w = self.table.literals[literal]
         cdef Spot at
         cdef size_t r
         cdef int32_t in_forest, group
@@ -99,13 +99,13 @@ cdef class LiteralMasks(MaskPart):
         self.last_item = w.first + w.count - 1
         self.tokens.clear()
         self.return_places.clear()
-        for r in range(below.size()):
-            in_forest = below[r] & IN_FOREST
-            at.node = below[r] >> 2
+        for r in range(places.size()):
+            in_forest = places[r] & IN_FOREST
+            at.node = places[r] >> 2
             at.place = w.first
             at.item = EPS
             at.offset = 0
-            at.itself = (below[r] & INCLUSIVE) != 0
+            at.itself = (places[r] & INCLUSIVE) != 0
             self.spots.clear()
             self.spots.push_back(at)
             while not self.spots.empty():
@@ -132,7 +132,7 @@ cdef class LiteralMasks(MaskPart):
         cdef const uint8_t* bytes_of
         cdef const uint8_t* found
         if at.item == EPS:
-            at.item = self.words.items[at.place]
+            at.item = self.table.items[at.place]
             t = self.terms.terms[at.item]
             if t.kind == K_ALT:
                 for k in range(t.a, t.a + t.b):

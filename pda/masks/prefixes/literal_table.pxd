@@ -18,10 +18,10 @@ cdef struct Literal:
 cdef class LiteralTable:
     cdef TermStore terms
     cdef Growing[int32_t] items
-    cdef Growing[Literal] words
+    cdef Growing[Literal] literals
     cdef IdTable index
 
     cdef size_t nbytes(self) noexcept
     cdef int32_t number_of(self, const vector[int32_t]& path) except -1
-    cdef int32_t term_of(self, int32_t word) except -1
+    cdef int32_t term_of(self, int32_t literal) except -1
     cdef int forget_masks(self) noexcept

@@ -28,7 +28,7 @@ cdef class PrefixCost:
     cdef bint ends_wide(self, bint words) noexcept
     cdef bint few_below(self) except -1
     cdef int spell_byte(self, int32_t node, int32_t byte) except -1
-    cdef int spell(self, int32_t text) except -1
+    cdef int spell(self, int32_t string) except -1
 
 
 cdef int first_bytes_of_literal(TermStore terms, int32_t term, uint64_t* words) noexcept

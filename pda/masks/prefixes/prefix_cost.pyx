@@ -137,7 +137,7 @@ cdef class PrefixCost:
 
     cdef bint begins_few(self) except -1:
         """Tell whether few nodes of the vocabulary begin like ``path``, as with numbers."""
-        cdef int32_t head = EPS, map, b, left = MOST_LOOKS
+        cdef int32_t prefix = EPS, map, b, left = MOST_LOOKS
         cdef int32_t k = <int32_t>self.path.size()
         cdef size_t i
         cdef uint64_t words[4]
@@ -154,10 +154,10 @@ cdef class PrefixCost:
         # add_first found every byte possible: derive by each class of bytes to exclude some
         while k:
             k -= 1
-            head = self.terms.mk_seq(self.path[k], head)
-        map = self.terms.classes_of(head)
+            prefix = self.terms.mk_seq(self.path[k], prefix)
+        map = self.terms.classes_of(prefix)
         for k in range(self.terms.maps[map].count):
-            alive[k] = self.terms.derive(head, self.terms.maps[map].byte_of[k]) != EMPTY
+            alive[k] = self.terms.derive(prefix, self.terms.maps[map].byte_of[k]) != EMPTY
         words[0] = words[1] = words[2] = words[3] = 0
         for b in range(256):
             if alive[self.terms.maps[map].of[b]]:
@@ -213,9 +213,9 @@ cdef class PrefixCost:
             self.next_spots.push_back(self.trie.kid_node[first + (found - bytes_of)])
         return 0
 
-    cdef int spell(self, int32_t text) except -1:
+    cdef int spell(self, int32_t string) except -1:
         """Continue from the nodes in ``spots`` along one string of a literal."""
-        cdef Term u = self.terms.terms[text]
+        cdef Term u = self.terms.terms[string]
         cdef Term v
         cdef int32_t k, b, node, offset = 0
         cdef size_t i

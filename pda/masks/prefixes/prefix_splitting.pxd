@@ -18,7 +18,7 @@ cdef enum:
 
 cdef struct Alternative:
     # One alternative of a state: a prefix and its continuation, the sequence ``tail after``.
-    int32_t head            # the prefix: a term, or the number of a literal
+    int32_t prefix          # the prefix: a term, or the number of a literal
     int32_t tail
     int32_t after
     int32_t continuation    # ``tail after`` as one state, or -1 if not made
@@ -30,7 +30,7 @@ cdef struct Alternative:
     int32_t run             # NO_WHITESPACE; else the prefix is a repetition of this set of blanks
     uint8_t nullable        # the continuation may be empty
     uint8_t unconditional   # the continuation surely can end with no follow restriction pending
-    uint8_t words           # the prefix is a literal
+    uint8_t is_literal      # the prefix is a literal
 
 
 cdef struct Cut:
@@ -42,28 +42,28 @@ cdef struct Cut:
 cdef struct Piece:
     # scratch: a part of a state that is still to be split, and what comes before it
     int32_t term
-    int32_t after   # what follows the term
-    int32_t depth   # items of its prefix
-    int32_t first   # where the items of its prefix begin in ``texts``
-    bint nullable   # all items so far can be empty
-    bint ends       # the prefix has an end of its own: a literal or a rule
-    bint words      # all items so far are literals
-    int32_t test    # the test that comes before it, or EPS
-    int32_t key     # the call of an undeclared key that is the whole prefix, or EPS
+    int32_t after       # what follows the term
+    int32_t depth       # items of its prefix
+    int32_t first       # where the items of its prefix begin in ``prefix_items``
+    bint nullable       # all items so far can be empty
+    bint ends           # the prefix has an end of its own: a literal or a rule
+    bint is_literal     # all items so far are literals
+    int32_t test        # the test that comes before it, or EPS
+    int32_t key         # the call of an undeclared key that is the whole prefix, or EPS
 
 
 cdef class PrefixSplitter(PrefixCost):
     cdef KeyStates keys
     cdef Semantics semantics
-    cdef LiteralTable words
+    cdef LiteralTable literals
     cdef KeyMap cut_index       # term -> index in ``cuts``
     cdef Growing[Cut] cuts
     cdef Growing[Alternative] alternatives
     # scratch
-    cdef vector[Piece] parts    # what is still to be split
+    cdef vector[Piece] pieces   # what is still to be split
     cdef vector[int32_t] left
-    cdef vector[Piece] ready    # the alternatives found, each with ``depth`` items of ``texts`` as prefix
-    cdef vector[int32_t] texts
+    cdef vector[Piece] ready    # the alternatives found; ``depth``: items of the prefix
+    cdef vector[int32_t] prefix_items
     cdef vector[Piece] lists    # more alternatives; their prefix is that of ready[depth]
     cdef int32_t tail
 

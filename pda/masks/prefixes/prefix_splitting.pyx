@@ -61,11 +61,15 @@ cdef class PrefixSplitter(PrefixCost):
     """Splits the states of one store on demand, and remembers how."""
 
     def __cinit__(
-        self, TermStore terms not None, Semantics semantics not None, Trie trie not None, LiteralTable words
+        self,
+        TermStore terms not None,
+        Semantics semantics not None,
+        Trie trie not None,
+        LiteralTable literals,
     ):
         self.semantics = semantics
         self.keys = semantics.keys
-        self.words = words
+        self.literals = literals
         map_init(&self.cut_index)
 
     def __dealloc__(self):
@@ -98,31 +102,33 @@ cdef class PrefixSplitter(PrefixCost):
         cdef size_t i, count = 0
         found.first = <int32_t>self.alternatives.size()
         self.left.clear()
-        self.parts.clear()
+        self.pieces.clear()
         self.ready.clear()
-        self.texts.clear()
+        self.prefix_items.clear()
         self.lists.clear()
         at.term = state
         at.after = at.test = at.key = EPS
         at.first = 0
         at.depth = 0
-        at.nullable = at.words = True
+        at.nullable = at.is_literal = True
         at.ends = False
-        self.parts.push_back(at)
+        self.pieces.push_back(at)
         # no terms are made before it is known that the alternatives are not too many
-        while not self.parts.empty() and self.ready.size() <= MAX_ALTERNATIVES and count < MAX_PIECES:
+        while not self.pieces.empty() and self.ready.size() <= MAX_ALTERNATIVES and count < MAX_PIECES:
             count += 1
-            at = self.parts.back()
-            self.parts.pop_back()
+            at = self.pieces.back()
+            self.pieces.pop_back()
             self.path.resize(at.depth)
             self.follow(at)
-        if self.ready.size() > MAX_ALTERNATIVES or not self.parts.empty():
+        if self.ready.size() > MAX_ALTERNATIVES or not self.pieces.empty():
             self.ready.clear()
             self.lists.clear()
         self.join_continuations()
         for i in range(self.ready.size()):
             at = self.ready[i]
-            self.path.assign(self.texts.begin() + at.first, self.texts.begin() + at.first + at.depth)
+            self.path.assign(
+                self.prefix_items.begin() + at.first, self.prefix_items.begin() + at.first + at.depth
+            )
             self.add_alternative(at)
         found.count = <int32_t>self.ready.size()
         found.other = EMPTY
@@ -171,12 +177,12 @@ cdef class PrefixSplitter(PrefixCost):
                 return 0
         if not self.cuts[self.cut(u.b)].count:
             return 0
-        alternative.head = u.a
+        alternative.prefix = u.a
         alternative.tail = alternative.continuation = u.b
         alternative.after = alternative.call = EPS
         alternative.action = ACTION_NONE
         alternative.run = self.terms.terms[u.a].a
-        alternative.words = alternative.nullable = alternative.unconditional = False
+        alternative.is_literal = alternative.nullable = alternative.unconditional = False
         alternative.live = EPS
         if self.terms.terms[u.b].flags & F_KEYS and not self.keys.needs.always_lives(u.b):
             alternative.live = u.b
@@ -189,7 +195,7 @@ cdef class PrefixSplitter(PrefixCost):
     cdef int follow(self, Piece at) except -1:
         """Take items of a state into its prefix as far as possible; alternatives are queued one by one."""
         cdef Term u, v
-        cdef Piece part
+        cdef Piece piece
         cdef int32_t item, next, k, keyed
         cdef bint inside = True     # still in ``term``, not yet in ``after``
         while True:
@@ -214,7 +220,7 @@ cdef class PrefixSplitter(PrefixCost):
                 at.key = item
                 at.term = next
                 at.ends = True
-                at.nullable = at.words = False
+                at.nullable = at.is_literal = False
                 self.path.push_back(self.terms.rule_body[self.terms.call_table[v.a].target])
                 break
             if inside and self.is_loop(v):
@@ -227,40 +233,40 @@ cdef class PrefixSplitter(PrefixCost):
                 at.nullable = False
             elif v.flags & F_IMPURE and keyed and not v.flags & F_KEYS and at.nullable:
                 # the language of a rule does not depend on the keys around it
-                at.words = False
+                at.is_literal = False
                 at.ends = True
                 at.nullable = v.nu >= 0
-            elif v.kind == K_ALT and v.flags & F_IMPURE and at.words and inside:
+            elif v.kind == K_ALT and v.flags & F_IMPURE and at.is_literal and inside:
                 if at.ends and self.few_below():
                     break
-                part = at
-                part.depth = <int32_t>self.path.size()
+                piece = at
+                piece.depth = <int32_t>self.path.size()
                 if next != EPS:
-                    part.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
-                    if part.after == EMPTY:
+                    piece.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+                    if piece.after == EMPTY:
                         # a follow restriction leaves nothing that could follow
                         return 0
                 for k in range(v.a, v.a + v.b):
-                    part.term = self.terms.kids[k]
-                    self.parts.push_back(part)
+                    piece.term = self.terms.kids[k]
+                    self.pieces.push_back(piece)
                 return 0
             elif v.flags & F_IMPURE or (at.ends and not at.nullable):
                 break
             else:
-                at.words = at.ends = False
+                at.is_literal = at.ends = False
                 at.nullable = at.nullable and v.nu >= 0
             self.path.push_back(item)
             at.term = next
-        if not at.nullable and (self.begins_few() if not at.ends or self.ends_wide(at.words) else True):
+        if not at.nullable and (self.begins_few() if not at.ends or self.ends_wide(at.is_literal) else True):
             return self.add_ready(at)
         if at.nullable and at.term != EPS and self.fill_path():
             # two alternatives: the non-empty strings of the items as a prefix, and what follows them
-            part = at
+            piece = at
             self.add_ready(at)
-            part.depth = 0
-            part.nullable = part.words = True
-            part.ends = False
-            self.parts.push_back(part)
+            piece.depth = 0
+            piece.nullable = piece.is_literal = True
+            piece.ends = False
+            self.pieces.push_back(piece)
             return 0
         item = at.term if at.after == EPS else self.terms.mk_seq(at.term, at.after)
         # not split: put the items back before what is left
@@ -291,18 +297,18 @@ cdef class PrefixSplitter(PrefixCost):
 
     cdef int unfold(self, Piece at, Term loop, int32_t next) except -1:
         """Take a loop as an item and the loop again, or as what follows the loop."""
-        cdef Piece part = at
+        cdef Piece piece = at
         cdef int32_t continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
         cdef int32_t more = self.terms.mk_rep(loop.a, max(loop.b - 1, 0), max(loop.c - 1, -1))
-        part.depth = 0
-        part.term = loop.a
-        part.after = self.terms.mk_seq(more, continuation)
-        if part.after != EMPTY:
-            self.parts.push_back(part)
+        piece.depth = 0
+        piece.term = loop.a
+        piece.after = self.terms.mk_seq(more, continuation)
+        if piece.after != EMPTY:
+            self.pieces.push_back(piece)
         if loop.b == 0:
-            part.term = continuation if next == EPS else next
-            part.after = EPS if next == EPS else at.after
-            self.parts.push_back(part)
+            piece.term = continuation if next == EPS else next
+            piece.after = EPS if next == EPS else at.after
+            self.pieces.push_back(piece)
         return 0
 
     cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1:
@@ -334,16 +340,16 @@ cdef class PrefixSplitter(PrefixCost):
             if other.depth != <int32_t>n or other.test != at.test or other.key != at.key:
                 continue
             k = 0
-            while k < n and self.texts[other.first + k] == self.path[k]:
+            while k < n and self.prefix_items[other.first + k] == self.path[k]:
                 k += 1
             if k == n:
                 at.depth = <int32_t>i
                 self.lists.push_back(at)
                 return 0
         at.depth = <int32_t>n
-        at.first = <int32_t>self.texts.size()
+        at.first = <int32_t>self.prefix_items.size()
         self.ready.push_back(at)
-        self.texts.insert(self.texts.end(), self.path.begin(), self.path.end())
+        self.prefix_items.insert(self.prefix_items.end(), self.path.begin(), self.path.end())
         return 0
 
     cdef int join_continuations(self) except -1:
@@ -418,12 +424,12 @@ cdef class PrefixSplitter(PrefixCost):
     cdef int add_alternative(self, Piece at) except -1:
         """Add the alternative with the prefix ``path``."""
         cdef Alternative alternative
-        cdef int32_t head = EPS
+        cdef int32_t prefix = EPS
         cdef int32_t k = <int32_t>self.path.size()
         alternative.tail = at.term
         alternative.after = at.after
         alternative.continuation = at.term if at.after == EPS else UNSEEN
-        alternative.words = at.words
+        alternative.is_literal = at.is_literal
         alternative.run = NO_WHITESPACE
         alternative.test = NO_TEST
         if at.test != EPS:
@@ -436,13 +442,13 @@ cdef class PrefixSplitter(PrefixCost):
             self.terms.terms[at.term].flags | self.terms.terms[at.after].flags
         )
         alternative.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
-        if at.words:
-            alternative.head = self.words.number_of(self.path)
+        if at.is_literal:
+            alternative.prefix = self.literals.number_of(self.path)
         else:
             while k:
                 k -= 1
-                head = self.terms.mk_seq(self.path[k], head)
-            alternative.head = head
+                prefix = self.terms.mk_seq(self.path[k], prefix)
+            alternative.prefix = prefix
         self.alternatives.push_back(alternative)
         k = <int32_t>self.alternatives.size() - 1
         alternative.live = EPS

@@ -52,20 +52,22 @@ cdef class ConstrainedRuns(MaskPart):
     cdef int32_t whole_run(self, int32_t state) except -3
     cdef int32_t unconstrained(self, int32_t config) except -3
     cdef int32_t defer_by_first_byte(
-        self, int32_t config, int32_t place, vector[DeferredRun]& later, vector[int32_t]& left
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred, vector[int32_t]& left
     ) except -3
-    cdef bint exclude_side_by_side(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1
-    cdef int defer_without(
-        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& later
+    cdef bint exclude_side_by_side(
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred
     ) except -1
-    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1
+    cdef int defer_without(
+        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& deferred
+    ) except -1
+    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1
     cdef int32_t defer_runs(
         self,
         int32_t config,
         int32_t place,
-        vector[DeferredRun]& later,
+        vector[DeferredRun]& deferred,
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
     ) except -3
-    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1
+    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1
     cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1

@@ -169,7 +169,7 @@ cdef class ConstrainedRuns(MaskPart):
         return found
 
     cdef int32_t defer_by_first_byte(
-        self, int32_t config, int32_t place, vector[DeferredRun]& later, vector[int32_t]& left
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred, vector[int32_t]& left
     ) except -3:
         """Leave the tokens under a place to run tables by their first byte, where the constraint allows that.
 
@@ -179,16 +179,16 @@ cdef class ConstrainedRuns(MaskPart):
         cdef int32_t unconstrained = self.unconstrained(config), first
         cdef int32_t i, stop, row, t, node = place >> 2, served = 0
         cdef Nodes n
-        cdef DeferredRun piece
+        cdef DeferredRun deferred_run
         cdef bint runs
         if unconstrained == config or not self.layers.by_first_byte:
             return 0
         first = self.splitter.split_first[unconstrained]
         # with only one run, all tokens left to its table begin with a character of it
-        piece.least = self.splitter.split_count[unconstrained] == 1
+        deferred_run.least = self.splitter.split_count[unconstrained] == 1
         for t in range(self.splitter.split_count[unconstrained]):
-            row = self.splitter.parts[self.splitter.split_members[first + t]].continuation
-            if not piece.least and self.space.configs[row].pop_count:
+            row = self.splitter.run_members[self.splitter.split_members[first + t]].continuation
+            if not deferred_run.least and self.space.configs[row].pop_count:
                 # one run would return while the next byte begins another run
                 return 0
         if <size_t>config >= self.few_served.size():
@@ -201,7 +201,7 @@ cdef class ConstrainedRuns(MaskPart):
         while i < stop:
             runs = False
             for t in range(self.splitter.split_count[unconstrained]):
-                row = self.splitter.parts[self.splitter.split_members[first + t]].code
+                row = self.splitter.run_members[self.splitter.split_members[first + t]].code
                 if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
                     runs = True
             if not runs or self.space.step(config, n.byte[i]) != self.space.step(unconstrained, n.byte[i]):
@@ -214,14 +214,16 @@ cdef class ConstrainedRuns(MaskPart):
             self.few_served[config] += 1
             left.clear()
             return 0
-        piece.filter = self.filter_without(place, left) if left.size() else NO_FILTER
-        piece.place = place
+        deferred_run.filter = self.filter_without(place, left) if left.size() else NO_FILTER
+        deferred_run.place = place
         for t in range(self.splitter.split_count[unconstrained]):
-            piece.part = self.splitter.split_members[first + t]
-            later.push_back(piece)
+            deferred_run.member = self.splitter.split_members[first + t]
+            deferred.push_back(deferred_run)
         return 1
 
-    cdef bint exclude_side_by_side(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1:
+    cdef bint exclude_side_by_side(
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred
+    ) except -1:
         """Leave the tokens under a place to run tables, but for the tokens that only the constraint forbids.
 
         If a key must not be one of some names, these are the tokens that end such a name. They are found by
@@ -239,9 +241,9 @@ cdef class ConstrainedRuns(MaskPart):
             return False
         for k in range(self.splitter.split_count[unconstrained]):
             t = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
-            if self.space.configs[self.splitter.parts[t].continuation].pop_count:
+            if self.space.configs[self.splitter.run_members[t].continuation].pop_count:
                 return False
-        if self.exclude_strings(config, place, later):
+        if self.exclude_strings(config, place, deferred):
             return True
         if not self.layers.side_by_side:
             return False
@@ -287,24 +289,24 @@ cdef class ConstrainedRuns(MaskPart):
                         return False
                     self.pairs.push_back(StatePair(kid, c, p))
         self.fails[config] -= 1
-        self.defer_without(unconstrained, place, tokens, later)
+        self.defer_without(unconstrained, place, tokens, deferred)
         return True
 
     cdef int defer_without(
-        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& later
+        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& deferred
     ) except -1:
         """Leave all tokens but some to the run tables of a configuration that consists of runs only."""
-        cdef DeferredRun piece
+        cdef DeferredRun deferred_run
         cdef int32_t k
-        piece.filter = self.slices.add_filter(NO_ROW, tokens) if tokens.size() else NO_FILTER
-        piece.place = place
-        piece.least = 0
+        deferred_run.filter = self.slices.add_filter(NO_ROW, tokens) if tokens.size() else NO_FILTER
+        deferred_run.place = place
+        deferred_run.least = 0
         for k in range(self.splitter.split_count[unconstrained]):
-            piece.part = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
-            later.push_back(piece)
+            deferred_run.member = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
+            deferred.push_back(deferred_run)
         return 0
 
-    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1:
+    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1:
         """Do the same for X{m,} & !strings … continuation, by spelling the strings down the trie.
 
         A token is forbidden only if it spells one of the strings and goes into the continuation after it.
@@ -312,10 +314,10 @@ cdef class ConstrainedRuns(MaskPart):
         from its continuation. Cost: the nodes that spell prefixes of the strings. Return whether the
         configuration is such a one.
         """
-        cdef int32_t unconstrained = self.unconstrained(config), k, b, t, kid, texts = 0
+        cdef int32_t unconstrained = self.unconstrained(config), k, b, t, kid, strings = 0
         cdef Config c = self.space.configs[config]
         cdef Nodes n = self.forest.nodes(place)
-        cdef RunMember part
+        cdef RunMember member
         cdef Term u, both
         cdef SpelledString at, on
         cdef uint64_t after_run[4]
@@ -323,9 +325,10 @@ cdef class ConstrainedRuns(MaskPart):
         cdef vector[int32_t] tokens
         if c.count != 1 or self.splitter.split_count[unconstrained] != 1:
             return False
-        part = self.splitter.parts[self.splitter.split_members[self.splitter.split_first[unconstrained]]]
+        k = self.splitter.split_first[unconstrained]
+        member = self.splitter.run_members[self.splitter.split_members[k]]
         u = self.terms.terms[self.space.members[c.first].state]
-        if part.high >= 0 or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
+        if member.high >= 0 or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
             return False
         both = self.terms.terms[u.a] if u.kind == K_SEQ else u
         if both.kind != K_AND:
@@ -340,18 +343,18 @@ cdef class ConstrainedRuns(MaskPart):
             if u.kind == K_NOT:
                 at.term = u.a
                 self.spelled.push_back(at)
-                texts += 1
-        if texts < both.b - 1:
+                strings += 1
+        if strings < both.b - 1:
             return False
-        self.splitter.first_of(part.continuation, after_run)
+        self.splitter.first_of(member.continuation, after_run)
         n = self.forest.nodes(place)
-        table = &self.runs.table[self.runs.codes[part.code].first_row]
-        texts = 0
+        table = &self.runs.table[self.runs.codes[member.code].first_row]
+        strings = 0
         while not self.spelled.empty():
             at = self.spelled.back()
             self.spelled.pop_back()
-            texts += 1
-            if texts > MOST_SPELLED or tokens.size() > MOST_EXCLUDED:
+            strings += 1
+            if strings > MOST_SPELLED or tokens.size() > MOST_EXCLUDED:
                 return False
             if at.term == EPS:
                 if at.continuation >= 0:
@@ -399,14 +402,14 @@ cdef class ConstrainedRuns(MaskPart):
                 return False
         if tokens.size() > MOST_EXCLUDED:
             return False
-        self.defer_without(unconstrained, place, tokens, later)
+        self.defer_without(unconstrained, place, tokens, deferred)
         return True
 
     cdef int32_t defer_runs(
         self,
         int32_t config,
         int32_t place,
-        vector[DeferredRun]& later,
+        vector[DeferredRun]& deferred,
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
     ) except -3:
@@ -414,7 +417,7 @@ cdef class ConstrainedRuns(MaskPart):
 
         Return the configuration to walk with, or DEAD. Single children that must be walked become jobs.
         """
-        cdef DeferredRun piece
+        cdef DeferredRun deferred_run
         cdef vector[int32_t] left
         cdef int32_t continuation
         cdef size_t k
@@ -426,29 +429,29 @@ cdef class ConstrainedRuns(MaskPart):
         if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
             return config
         if n.end[place >> 2] - (place >> 2) <= FEW_NODES:
-            return DEAD if self.defer_one_run(config, place, later) else config
+            return DEAD if self.defer_one_run(config, place, deferred) else config
         self.splitter.split(config)
         continuation = self.splitter.split_of[config]
-        piece.place = place
-        piece.filter = NO_FILTER
-        piece.least = 0
+        deferred_run.place = place
+        deferred_run.filter = NO_FILTER
+        deferred_run.least = 0
         for k in range(<size_t>self.splitter.split_count[config]):
-            piece.part = self.splitter.split_members[self.splitter.split_first[config] + k]
-            later.push_back(piece)
+            deferred_run.member = self.splitter.split_members[self.splitter.split_first[config] + k]
+            deferred.push_back(deferred_run)
         if continuation == DEAD:
             return continuation
         if not self.layers.constrained:
             return continuation
-        if self.exclude_side_by_side(continuation, place, later):
+        if self.exclude_side_by_side(continuation, place, deferred):
             return DEAD
-        if not self.defer_by_first_byte(continuation, place, later, left):
+        if not self.defer_by_first_byte(continuation, place, deferred, left):
             return continuation
         for k in range(left.size()):
             jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
             job_configs.push_back(continuation)
         return DEAD
 
-    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1:
+    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1:
         """Leave all tokens of a small subtree to run tables. Return whether the tables apply.
 
         They apply to a single run with excluded strings, as after the quote of an undeclared key, which would
@@ -457,24 +460,24 @@ cdef class ConstrainedRuns(MaskPart):
         """
         cdef Config c = self.space.configs[config]
         cdef Term t
-        cdef DeferredRun piece
+        cdef DeferredRun deferred_run
         if c.count != 1:
             return False
         t = self.terms.terms[self.space.members[c.first].state]
         if t.kind == K_SEQ:
             t = self.terms.terms[t.a]
         if t.kind == K_AND and self.layers.constrained:
-            return self.unconstrained(config) != config and self.exclude_strings(config, place, later)
+            return self.unconstrained(config) != config and self.exclude_strings(config, place, deferred)
         if t.kind != K_REP or not place & IN_FOREST:
             return False
         self.splitter.split(config)
         if self.splitter.split_of[config] != DEAD:
             return False
-        piece.place = place
-        piece.filter = NO_FILTER
-        piece.least = 0
-        piece.part = self.splitter.split_members[self.splitter.split_first[config]]
-        later.push_back(piece)
+        deferred_run.place = place
+        deferred_run.filter = NO_FILTER
+        deferred_run.least = 0
+        deferred_run.member = self.splitter.split_members[self.splitter.split_first[config]]
+        deferred.push_back(deferred_run)
         return True
 
     cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1:

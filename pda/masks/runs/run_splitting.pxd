@@ -22,7 +22,7 @@ cdef struct RunMember:
 
 cdef struct DeferredRun:
     # a run of a walk that is looked up after the walk
-    int32_t part
+    int32_t member
     int32_t place
     int32_t filter
     int32_t least   # all tokens that pass the filter have at least so many characters of X first
@@ -34,9 +34,9 @@ cdef struct ByteSet:
 
 cdef class RunSplitter(MaskPart):
     cdef Slices slices
-    cdef KeyMap member_index                # (semantic state, or INSIDE | number) << 32 | state -> part
+    cdef KeyMap member_index                # (semantic state, or INSIDE | number) << 32 | state -> member
     cdef KeyMap inside_index                # frame << 32 | semantic state -> number
-    cdef vector[RunMember] parts
+    cdef vector[RunMember] run_members
     cdef KeyMap tail_index                  # run << 32 | configuration after it -> tail
     cdef KeyMap met_codes                   # code -> queries by states that allow its runs
     cdef Growing[int32_t] first_bytes_at    # configuration -> 1 + index in first, or 0
@@ -53,5 +53,5 @@ cdef class RunSplitter(MaskPart):
     cdef int split(self, int32_t config) except -3
     cdef bint is_steady(self, int32_t sem) noexcept
     cdef bint is_known(self, int32_t config) noexcept
-    cdef bint passes(self, int32_t run, RunMember part, int32_t* filter) except -3
+    cdef bint passes(self, int32_t run, RunMember member, int32_t* filter) except -3
     cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3

@@ -59,7 +59,7 @@ cdef class RunSplitter(MaskPart):
 
     cdef int drop(self) except -1:
         """Forget how configurations are split."""
-        self.parts.clear()
+        self.run_members.clear()
         self.first_bytes_at.clear()
         self.first.clear()
         self.split_of.clear()
@@ -76,7 +76,7 @@ cdef class RunSplitter(MaskPart):
         """Return the bytes held here."""
         cdef size_t held = 4 * (self.first_bytes_at.size() + self.split_of.size() + self.split_first.size())
         held += 4 * (self.split_count.size() + self.split_members.size())
-        held += sizeof(ByteSet) * self.first.size() + sizeof(RunMember) * self.parts.size()
+        held += sizeof(ByteSet) * self.first.size() + sizeof(RunMember) * self.run_members.size()
         held += map_nbytes(&self.member_index)
         held += map_nbytes(&self.inside_index)
         held += map_nbytes(&self.tail_index)
@@ -137,7 +137,7 @@ cdef class RunSplitter(MaskPart):
         cdef int32_t found, p, k
         cdef Term t = self.terms.terms[state]
         cdef Term r
-        cdef RunMember part
+        cdef RunMember member
         cdef Config continuation
         cdef uint64_t after[4]
         cdef const uint64_t* guard
@@ -156,23 +156,23 @@ cdef class RunSplitter(MaskPart):
         found = -1
         r = self.terms.terms[t.a] if t.kind == K_SEQ else t
         if r.kind == K_REP and (r.c < 0 or r.c > 1):
-            part.code = self.runs.code_of(r.a)
-            part.low = r.b
-            part.high = r.c
-            if part.code != NOT_A_CODE:
-                if self.is_narrow(part.code) and self.queries(part.code) < NARROW_PAYS_OFF:
+            member.code = self.runs.code_of(r.a)
+            member.low = r.b
+            member.high = r.c
+            if member.code != NOT_A_CODE:
+                if self.is_narrow(member.code) and self.queries(member.code) < NARROW_PAYS_OFF:
                     return -1
-                part.ends = 1
+                member.ends = 1
                 if self.terms.guard_sets.size() > 1:
-                    part.ends = self.space.member_ends(state, frame)
-                part.state = t.b if t.kind == K_SEQ else EPS
-                part.frame = frame
-                part.sem = sem
-                part.continuation = self.space.closed(part.state, frame, sem)
-                if part.continuation > DEAD and part.ends and self.is_known(part.continuation):
-                    continuation = self.space.configs[part.continuation]
+                    member.ends = self.space.member_ends(state, frame)
+                member.state = t.b if t.kind == K_SEQ else EPS
+                member.frame = frame
+                member.sem = sem
+                member.continuation = self.space.closed(member.state, frame, sem)
+                if member.continuation > DEAD and member.ends and self.is_known(member.continuation):
+                    continuation = self.space.configs[member.continuation]
                     found = 0 if frame == BOTTOM or not continuation.pop_count else -1
-                    begin = &self.runs.codes[part.code].first[0]
+                    begin = &self.runs.codes[member.code].first[0]
                     for p in range(continuation.pop_first, continuation.pop_first + continuation.pop_count):
                         k = self.space.pops[p].guard
                         guard = &self.terms.sets[4 * self.terms.guard_sets[k]]
@@ -182,13 +182,13 @@ cdef class RunSplitter(MaskPart):
                         if self.space.pops[p].sem != sem:
                             found = -1
                     if found == 0:
-                        self.first_of(part.continuation, after)
+                        self.first_of(member.continuation, after)
                         for k in range(4):
-                            if after[k] & self.runs.codes[part.code].first[k]:
+                            if after[k] & self.runs.codes[member.code].first[k]:
                                 found = -1
         if found == 0:
-            found = <int32_t>self.parts.size()
-            self.parts.push_back(part)
+            found = <int32_t>self.run_members.size()
+            self.run_members.push_back(member)
         map_put(&self.member_index, key, found)
         return found
 
@@ -197,7 +197,7 @@ cdef class RunSplitter(MaskPart):
         cdef Config c
         cdef Member m
         cdef Term t
-        cdef int32_t i, k, part, sem, continuation = config
+        cdef int32_t i, k, member, sem, continuation = config
         cdef size_t old = self.split_of.size()
         cdef vector[int32_t] found
         cdef vector[int32_t] others
@@ -220,9 +220,9 @@ cdef class RunSplitter(MaskPart):
             if t.kind == K_ALT:
                 others.clear()
                 for k in range(t.b):
-                    part = self.member_of(self.terms.kids[t.a + k], m.frame, sem)
-                    if part >= 0:
-                        found.push_back(part)
+                    member = self.member_of(self.terms.kids[t.a + k], m.frame, sem)
+                    if member >= 0:
+                        found.push_back(member)
                     else:
                         others.push_back(self.terms.kids[t.a + k])
                 if <int32_t>others.size() < t.b:
@@ -231,9 +231,9 @@ cdef class RunSplitter(MaskPart):
                     m.state = self.terms.mk_alt(others, 0)
                 left.push_back(m)
             else:
-                part = self.member_of(m.state, m.frame, sem)
-                if part >= 0:
-                    found.push_back(part)
+                member = self.member_of(m.state, m.frame, sem)
+                if member >= 0:
+                    found.push_back(member)
                 else:
                     left.push_back(m)
         if found.size():
@@ -254,14 +254,15 @@ cdef class RunSplitter(MaskPart):
         cdef Config c = self.space.configs[config]
         return not c.reads and c.sure == c.count
 
-    cdef bint passes(self, int32_t run, RunMember part, int32_t* filter) except -3:
+    cdef bint passes(self, int32_t run, RunMember member, int32_t* filter) except -3:
         """Narrow a filter to the tokens with a run of the right length. Return False if there are none."""
-        cdef int32_t tail
-        if part.low or part.high >= 0:
-            tail = self.tail_of(run, part.continuation)
-            if part.low > self.slices.tails[tail].most_before:
+        cdef int32_t tail, fitting
+        if member.low or member.high >= 0:
+            tail = self.tail_of(run, member.continuation)
+            if member.low > self.slices.tails[tail].most_before:
                 return False
-            filter[0] = self.slices.filter_both(filter[0], self.slices.filter_of(tail, part.low, part.high))
+            fitting = self.slices.filter_of(tail, member.low, member.high)
+            filter[0] = self.slices.filter_both(filter[0], fitting)
         return True
 
     cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3:

@@ -335,7 +335,7 @@ cdef class Runs:
             t = trie.summary_of[node]
             if node == 0 or t >= 0:
                 summary_of = trie.summary_of.data()
-                before = trie.below[t].characters if t >= 0 else 0
+                before = trie.summaries[t].characters if t >= 0 else 0
         cut(
             self.forest.nodes(place),
             node,
@@ -346,7 +346,7 @@ cdef class Runs:
             self.found_exits,
             self.found_others,
             summary_of,
-            trie.below.data(),
+            trie.summaries.data(),
             trie.characters.data(),
             before,
             self.codes[code],
@@ -500,13 +500,13 @@ cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int3
     return True
 
 
-cdef inline bint is_inside(const SubtreeSummary& below, const Code& code, int32_t count) noexcept:
+cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept:
     """Tell whether a subtree has characters of X only, and ``count`` of them come before it, as in UTF-8."""
     return (
-        not below.ascii[0] & ~code.single[0]
-        and not below.ascii[1] & ~code.single[1]
-        and not below.leads & ~code.leads
-        and below.characters == count
+        not summary.ascii[0] & ~code.single[0]
+        and not summary.ascii[1] & ~code.single[1]
+        and not summary.leads & ~code.leads
+        and summary.characters == count
     )
 
 
@@ -520,7 +520,7 @@ cdef int cut(
     vector[Exit]& exits,
     vector[int32_t]& others,
     const int32_t* summary_of,
-    const SubtreeSummary* below,
+    const SubtreeSummary* summaries,
     const uint16_t* characters,
     int32_t before,
     const Code& code,
@@ -570,7 +570,7 @@ cdef int cut(
             continue
         if state == 0 and summary_of != NULL:
             t = summary_of[i]
-            if t >= 0 and is_inside(below[t], code, before + at.count + 1):
+            if t >= 0 and is_inside(summaries[t], code, before + at.count + 1):
                 if not with_tokens:
                     continue
                 first = n.token_first[i]

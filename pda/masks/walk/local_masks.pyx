@@ -200,36 +200,36 @@ cdef class LocalMasks(MaskPart):
     # -- runs of one character class -------------------------------------------------------------------
 
     cdef int include_run(
-        self, DeferredRun later, bint strict, vector[Include]& out, vector[int32_t]& readers
+        self, DeferredRun deferred, bint strict, vector[Include]& out, vector[int32_t]& readers
     ) except -3:
         """Include the slice of a run from its table, and the mask of what follows runs of the right length.
 
         ``readers``: gets the place if a strict walk may reach the maximum of the run, and only a return is
         left then. An action may forbid this return.
         """
-        cdef RunMember part = self.splitter.parts[later.part]
-        cdef Include piece
-        cdef int32_t run = self.runs.run_of(part.code, later.place), high = part.high
-        cdef bint returns = not self.space.configs[part.continuation].count
+        cdef RunMember member = self.splitter.run_members[deferred.member]
+        cdef Include included
+        cdef int32_t run = self.runs.run_of(member.code, deferred.place), high = member.high
+        cdef bint returns = not self.space.configs[member.continuation].count
         if strict and returns and 0 <= high <= self.runs.runs[run].most_needed:
             high -= 1
-            readers.push_back(later.place)
-        piece.ends = part.ends
-        piece.filter = later.filter
-        piece.mask = self.slices.slice(run, high)
-        if piece.mask != NO_TOKENS:
-            out.push_back(piece)
-        piece.ends = 1
-        piece.mask = self.after_run(run, part, strict)
-        if part.low <= later.least:
-            part.low = 0
-        if piece.mask != NO_TOKENS and self.splitter.passes(run, part, &piece.filter):
-            out.push_back(piece)
+            readers.push_back(deferred.place)
+        included.ends = member.ends
+        included.filter = deferred.filter
+        included.mask = self.slices.slice(run, high)
+        if included.mask != NO_TOKENS:
+            out.push_back(included)
+        included.ends = 1
+        included.mask = self.after_run(run, member, strict)
+        if member.low <= deferred.least:
+            member.low = 0
+        if included.mask != NO_TOKENS and self.splitter.passes(run, member, &included.filter):
+            out.push_back(included)
         return 0
 
-    cdef int32_t after_run(self, int32_t run, RunMember part, bint strict) except -3:
+    cdef int32_t after_run(self, int32_t run, RunMember member, bint strict) except -3:
         """Return the mask of what follows the runs of a run table, over the suffixes after these runs."""
-        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>part.continuation) << 1) | <uint64_t>strict
+        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>member.continuation) << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.after_run_index, key)
         cdef vector[int32_t] places, nowhere
         cdef vector[Include] nothing_else
@@ -237,13 +237,13 @@ cdef class LocalMasks(MaskPart):
         cdef uint64_t words[4]
         if found != NO_VALUE:
             return found
-        self.splitter.first_of(part.continuation, words)
+        self.splitter.first_of(member.continuation, words)
         self.runs.append_remainders(run, words, places)
-        self.may_repeat(&query, part.state, part.sem, places, True, False)
-        if part.frame:
+        self.may_repeat(&query, member.state, member.sem, places, True, False)
+        if member.frame:
             # the walk has called a rule: the state alone does not say what is walked
             query.repeatable = False
-        query.start = part.continuation
+        query.start = member.continuation
         query.run = run
         query.with_tokens = False
         query.strict = strict
@@ -272,15 +272,15 @@ cdef class LocalMasks(MaskPart):
                 return False
         return True
 
-    cdef int32_t root(self, int32_t state, bint strict, bint words=False) except -3:
+    cdef int32_t root(self, int32_t state, bint strict, bint is_literal=False) except -3:
         """Return the mask of a local state, with the frame and the semantic state not known.
 
-        ``words``: ``state`` is the number of a literal.
+        ``is_literal``: ``state`` is the number of a literal.
         """
-        if words and not strict and self.layers.literals:
+        if is_literal and not strict and self.layers.literals:
             return self.literals.of_vocabulary(state)
-        if words:
-            state = self.literals.words.term_of(state)
+        if is_literal:
+            state = self.literals.table.term_of(state)
         return self.of_keyed_state(state, SEM_SYMBOL, strict)
 
     cdef int32_t of_keyed_state(self, int32_t state, int32_t sem, bint strict) except -3:
@@ -307,23 +307,23 @@ cdef class LocalMasks(MaskPart):
     ) except -3:
         """Return the place of the tokens that must be walked. ``includes`` gets masks of the others."""
         cdef Uncounted loose
-        cdef Include piece
+        cdef Include included
         cdef int32_t run, place = 0
-        piece.ends = 1
-        piece.filter = NO_FILTER
+        included.ends = 1
+        included.filter = NO_FILTER
         if self.layers.short_tokens and not self.terms.terms[state].flags & (F_TOKEN | F_CALL | F_KEYS):
             loose = self.partition.without_upper_bound(state)
             if loose.bytes:
-                piece.mask = self.of_keyed_state(loose.state, sem, strict)
-                piece.filter = self.partition.short_filter(loose.bytes)
-                includes.push_back(piece)
+                included.mask = self.of_keyed_state(loose.state, sem, strict)
+                included.filter = self.partition.short_filter(loose.bytes)
+                includes.push_back(included)
                 place = self.partition.long_place(loose.bytes)
         self.splitter.split(start)
         if self.layers.accepted and not place and self.splitter.split_of[start] != DEAD:
             run = self.partition.allowed_run_table(state)
             if run >= 0:
-                piece.mask = self.slices.slice(run, -1)
-                includes.push_back(piece)
+                included.mask = self.slices.slice(run, -1)
+                includes.push_back(included)
                 place = self.partition.other_tokens_place(run)
         if place:
             self.shortened += 1
@@ -348,12 +348,12 @@ cdef class LocalMasks(MaskPart):
         return found
 
     cdef int32_t child(
-        self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint words=False
+        self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint is_literal=False
     ) except -3:
         """Return the mask of a return state for the suffixes of a group, with the frame not known.
 
         ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in
-        ``WalkQuery``. ``words``: the return state is the number of a literal.
+        ``WalkQuery``. ``is_literal``: the return state is the number of a literal.
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
         cdef Group g
@@ -362,10 +362,10 @@ cdef class LocalMasks(MaskPart):
         cdef WalkQuery query
         cdef int32_t i, entry, found
         cdef uint64_t first[4]
-        if words:
+        if is_literal:
             if self.layers.literals and not strict and self.arena.groups[group].guard == ANY_BYTE:
                 return self.literals.of_group(group, continuation)
-            continuation = self.literals.words.term_of(continuation)
+            continuation = self.literals.table.term_of(continuation)
         # nearly always nothing is known about the semantic state
         entry = self.arena.groups[group].entry if sem == SEM_SYMBOL else map_get(&self.entry_index, key)
         if entry < 0:

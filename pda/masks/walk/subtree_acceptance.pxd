@@ -15,12 +15,12 @@ cdef struct Characters:
 
 cdef struct SelfLoop:
     # The loop of a configuration: characters that lead back to it, or to one that differs only in a count.
-    bint closed         # `room` is final; else a longer look may find more
-    Characters all      # the characters that lead to `next`
-    int32_t next        # a configuration, perhaps the same one; DEAD: there is no loop
-    int32_t room        # so many of these characters surely leave it as it is, but for a count
-    Characters part     # characters of which some member accepts every run of up to `high`
-    int32_t high        # ... characters
+    bint closed             # `room` is final; else a longer look may find more
+    Characters all          # the characters that lead to `next`
+    int32_t next            # a configuration, perhaps the same one; DEAD: there is no loop
+    int32_t room            # so many of these characters surely leave it as it is, but for a count
+    Characters accepted     # characters of which some member accepts every run of up to `high`
+    int32_t high            # ... characters
 
 
 cdef enum:
@@ -35,7 +35,7 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef Growing[uint8_t] queries   # configuration -> queries before its loop is computed
     cdef Growing[SelfLoop] loops    # the loops computed so far
 
-    cdef int classify(self, int32_t config, int32_t below) except -1
+    cdef int classify(self, int32_t config, int32_t summary) except -1
     cdef SelfLoop* loop_of(self, int32_t config) noexcept
     cdef int find_accepting_member(self, int32_t config) except -1
     cdef int find_loop(self, int32_t config) except -1
@@ -46,5 +46,5 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept
     cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1
-    cdef bint meets(self, int32_t below, uint64_t guards) noexcept
+    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept
     cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1

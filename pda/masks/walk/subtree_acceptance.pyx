@@ -47,14 +47,14 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef size_t held = 5 * self.loop_at.size() + sizeof(SelfLoop) * self.loops.size()
         return held
 
-    cdef int classify(self, int32_t config, int32_t below) except -1:
+    cdef int classify(self, int32_t config, int32_t summary) except -1:
         """Classify a subtree, given by the index of its summary, for a configuration.
 
         SAME_STATE: every string of the subtree leads back to this configuration, or to one that differs only
         in a count. ALL_ALLOWED: one member accepts all strings of the subtree. DESCEND: neither is known. The
         loop is computed at the third query, since most configurations are queried once.
         """
-        cdef SubtreeSummary* at = &self.trie.below[below]
+        cdef SubtreeSummary* at = &self.trie.summaries[summary]
         cdef SelfLoop* loop_of
         if <size_t>config >= self.loop_at.size():
             self.loop_at.resize(self.space.configs.size())
@@ -67,7 +67,7 @@ cdef class SubtreeAcceptance(MaskPart):
             if self.layers.accepted_subtrees:
                 self.find_accepting_member(config)
         loop_of = self.loop_of(config)
-        if at.height <= loop_of.high and is_within(at, loop_of.part):
+        if at.height <= loop_of.high and is_within(at, loop_of.accepted):
             return ALL_ALLOWED
         if not is_within(at, loop_of.all):
             return DESCEND
@@ -95,9 +95,9 @@ cdef class SubtreeAcceptance(MaskPart):
                 code = self.runs.codes[found.code]
                 loop_of = self.loop_of(config)
                 loop_of.high = found.high
-                loop_of.part.ascii[0] = code.single[0]
-                loop_of.part.ascii[1] = code.single[1]
-                loop_of.part.leads = code.leads
+                loop_of.accepted.ascii[0] = code.single[0]
+                loop_of.accepted.ascii[1] = code.single[1]
+                loop_of.accepted.leads = code.leads
                 break
         return 0
 
@@ -302,9 +302,9 @@ cdef class SubtreeAcceptance(MaskPart):
                     readers.push_back((n.kid_node[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
         return 0
 
-    cdef bint meets(self, int32_t below, uint64_t guards) noexcept:
+    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept:
         """Tell whether some of the guards may allow a byte of the characters in a subtree."""
-        cdef SubtreeSummary* at = &self.trie.below[below]
+        cdef SubtreeSummary* at = &self.trie.summaries[summary]
         cdef int32_t b
         for b in range(128):
             if (at.ascii[b >> 6] >> (b & 63)) & 1 and self.allows(guards, <uint8_t>b):

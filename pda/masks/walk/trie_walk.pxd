@@ -16,7 +16,7 @@ cdef struct WalkState:
     size_t most             # tokens in a list; with more of them, a row is made
     int64_t most_merged
     int32_t unconditional   # the last unconditional configuration met (see `is_unconditional`)
-    int32_t lasting         # the last self-loop configuration met
+    int32_t self_loop       # the last self-loop configuration met
     SelfLoop loop           # its loop
     # state of the subtree that is being walked
     Nodes nodes

@@ -81,7 +81,7 @@ cdef class TrieWalk(MaskPart):
         elif query.start != DEAD:
             s.most = <size_t>(self.width // SPARSE)
             s.most_merged = self.trie.nodes // MERGE_COST
-            s.unconditional = s.lasting = DEAD
+            s.unconditional = s.self_loop = DEAD
             memset(&s.loop, 0, sizeof(SelfLoop))
             self.begin(query, places, origin, out)
             r = 0
@@ -208,15 +208,15 @@ cdef class TrieWalk(MaskPart):
         cdef const Config* config
         cdef SelfLoop* loop
         cdef int verdict = DESCEND
-        if c == s.lasting:
-            verdict = classify_loop(&self.trie.below[summary], s.loop)
+        if c == s.self_loop:
+            verdict = classify_loop(&self.trie.summaries[summary], s.loop)
         else:
             config = &self.space.configs[c]
             if c == s.unconditional or (config.count and config.sure == config.count):
                 verdict = self.acceptance.classify(c, summary)
                 loop = self.acceptance.loop_of(c)
                 if loop != NULL and loop.room == NO_END:
-                    s.lasting = c
+                    s.self_loop = c
                     s.loop = loop[0]
         self.taken += verdict != DESCEND
         return verdict
@@ -325,7 +325,7 @@ cdef class TrieWalk(MaskPart):
             out.merged += s.nodes.end[node] - node
             out.groups.places[g].push_back((node << 2) | s.in_forest)
             if verdict == SAME_STATE:
-                out.merged += self.trie.below[summary].nested
+                out.merged += self.trie.summaries[summary].nested
                 out.subtrees.push_back(node)
                 out.subtree_groups.push_back(g)
         return True

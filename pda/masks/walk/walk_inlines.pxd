@@ -14,21 +14,21 @@ from stackmask.pda.masks.walk.subtree_acceptance cimport (
 )
 
 
-cdef inline bint is_within(const SubtreeSummary* below, const Characters& all) noexcept:
+cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all) noexcept:
     # Tell whether all characters in a subtree belong to a class.
     return (
-        not below.ascii[0] & ~all.ascii[0]
-        and not below.ascii[1] & ~all.ascii[1]
-        and not below.leads & ~all.leads
+        not summary.ascii[0] & ~all.ascii[0]
+        and not summary.ascii[1] & ~all.ascii[1]
+        and not summary.leads & ~all.leads
     )
 
 
-cdef inline int classify_loop(const SubtreeSummary* below, const SelfLoop& loop_of) noexcept:
+cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loop_of) noexcept:
     # ``SubtreeAcceptance.classify`` for a self-loop configuration without a bound on the number of
     # characters.
-    if below.height <= loop_of.high and is_within(below, loop_of.part):
+    if summary.height <= loop_of.high and is_within(summary, loop_of.accepted):
         return ALL_ALLOWED
-    return SAME_STATE if is_within(below, loop_of.all) else DESCEND
+    return SAME_STATE if is_within(summary, loop_of.all) else DESCEND
 
 
 cdef inline bint is_unconditional(const Config* c) noexcept:
