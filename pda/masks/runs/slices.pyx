@@ -120,7 +120,7 @@ cdef class Slices(MaskPart):
         count = low - r.sorted_first
         tokens = self.runs.tokens.data() + r.sorted_first
         if SPARSE * count > self.width and 2 * count > r.token_count and count < r.token_count:
-            # most of it: take out the rest
+            # most of the runs: clear the bits of the others
             whole = self.slice(run, -1)
             mask.dense = self.arena.new_row()
             row = self.arena.rows[mask.dense]
@@ -177,7 +177,7 @@ cdef class Slices(MaskPart):
         mask.dense = self.arena.new_row()
         row = self.arena.rows[mask.dense]
         if 2 * count > r.token_count and count < r.token_count:
-            # most of it: take out the rest
+            # most of the runs: clear the bits of the others
             whole = self.slice(run, -1)
             memcpy(row, self.arena.rows[self.arena.masks[whole].dense], 4 * <size_t>self.width)
             for k in range(r.group_first, r.group_first + r.group_count):

@@ -4,8 +4,8 @@
 There are two cases. In a *self-loop* configuration, all characters of the subtree lead back to the
 configuration, or to one that differs only in a count whose bound is out of reach. Then all tokens of the
 subtree are allowed, and every place in it returns alike. Or one *member* accepts all strings of these
-characters, as in an alternative X* rest. Then all tokens of the subtree are allowed, whatever the other
-members do.
+characters, as in an alternative X* continuation. Then all tokens of the subtree are allowed, whatever the
+other members do.
 """
 
 cimport cython
