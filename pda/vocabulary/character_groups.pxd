@@ -6,10 +6,10 @@ from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 
 cdef enum:
-    NO_KIND = 63    # continuation bytes: the first byte of the character has told its sort
+    NO_SORT = 63    # continuation bytes: the first byte of the character decides the sort
 
 
-cdef struct Sorted:
+cdef struct ClassSorts:
     # Which sorts of bytes belong to a prefix code X: sets of sorts, as bits. A string of X is characters of
     # X.
     uint64_t inside     # each byte of the sort is a character of X, or X has all characters it begins
@@ -18,17 +18,17 @@ cdef struct Sorted:
     uint64_t opens      # ... but not every character that they begin is in X
 
 
-cdef inline bint may_be(Sorted kinds, uint64_t group) noexcept:
+cdef inline bint may_be_run(ClassSorts sorts, uint64_t group) noexcept:
     # Tell whether tokens of these sorts may be runs of X. Bytes that occur only inside of characters of X
     # need a sort that begins one.
-    return not group & kinds.outside and (group & kinds.opens or not group & ~kinds.begins)
+    return not group & sorts.outside and (group & sorts.opens or not group & ~sorts.begins)
 
 
 cdef class CharacterGroups:
-    cdef TokenBytes texts
+    cdef TokenBytes token_bytes
     # The tokens of group g are tokens[first[g]:first[g + 1]], by ascending `characters`. All have the same
     # sorts.
-    cdef vector[uint64_t] kinds_of      # group -> sorts, as bits
+    cdef vector[uint64_t] sorts_of      # group -> sorts, as bits
     cdef vector[int32_t] first
     cdef vector[int32_t] tokens
     cdef vector[uint16_t] characters    # of each of these tokens; an incomplete one counts
@@ -51,7 +51,7 @@ cdef class CharacterGroups:
     cdef int find_ends(self) except -1 nogil
     cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except -1 nogil
     cdef int sort_by(self, vector[int32_t]& keys, vector[int32_t]& order, int32_t most) except -1 nogil
-    cdef Sorted sort_kinds(
+    cdef ClassSorts compare_sorts(
         self, const int16_t* table, int32_t states, const uint64_t* single, uint64_t leads
     ) except *
     cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1

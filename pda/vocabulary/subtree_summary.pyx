@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Which characters occur in the subtrees of a trie.
 
-Where all characters of a subtree belong to one class, its tokens need not be looked at one by one: see
+Where all characters of a subtree belong to one class, its tokens need not be visited one by one: see
 ``masks.runs.run_tables`` and ``masks.walk.subtree_acceptance``.
 """
 

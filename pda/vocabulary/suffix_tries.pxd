@@ -19,7 +19,7 @@ cdef struct Nodes:
 
 cdef enum:
     # a place (a trie position) is node << 2, and these bits
-    IN_FOREST = 1   # the node is in a suffix trie, not in the trie of the vocabulary
+    IN_SUFFIX_TRIE = 1   # the node is in a suffix trie, not in the trie of the vocabulary
     INCLUSIVE = 2   # the suffix begins with the node's own byte; else after it
 
 cdef class SuffixTries:
@@ -45,5 +45,5 @@ cdef class SuffixTries:
     cdef int link_kids(self, int32_t root) except -1
     cdef int flag_repeats(self, int32_t root) except -1
     cdef int32_t intern(self, int32_t root) except -1
-    cdef int copy_below(self, int32_t place, int32_t node) except -1
+    cdef int copy_subtree(self, int32_t place, int32_t node) except -1
     cdef int32_t merge(self, vector[int32_t]& places) except -1

@@ -33,7 +33,7 @@ cdef class SuffixTries:
     cdef Nodes nodes(self, int32_t place) noexcept:
         """Return the arrays that hold the node of a place. Those of the suffix tries move as they grow."""
         cdef Nodes n
-        if place & IN_FOREST:
+        if place & IN_SUFFIX_TRIE:
             n.byte = self.byte.data()
             n.depth = self.depth.data()
             n.end = self.end.data()
@@ -56,7 +56,7 @@ cdef class SuffixTries:
     cdef int32_t size_of(self, int32_t place) noexcept:
         """Return the number of nodes of the subtree at a place."""
         cdef int32_t node = place >> 2
-        if place & IN_FOREST:
+        if place & IN_SUFFIX_TRIE:
             return self.end[node] - node
         return self.trie.end[node] - node
 
@@ -72,7 +72,7 @@ cdef class SuffixTries:
         i = node + 1
         stop = n.end[node]
         while i < stop:
-            child = (i << 2) | (place & IN_FOREST)
+            child = (i << 2) | (place & IN_SUFFIX_TRIE)
             out.push_back((<uint64_t>n.byte[i] << 56) | (<uint64_t>level << 32) | <uint64_t>child)
             i = n.end[i]
         return 0
@@ -84,7 +84,7 @@ cdef class SuffixTries:
         self.token_first.push_back(<int32_t>self.tokens.size())
         return <int32_t>self.byte.size() - 1
 
-    cdef int copy_below(self, int32_t place, int32_t node) except -1:
+    cdef int copy_subtree(self, int32_t place, int32_t node) except -1:
         """Copy the nodes under a place to under ``node``, which must be the last node so far."""
         cdef Nodes n = self.nodes(place)
         cdef int32_t source = place >> 2, i, shift, token_shift, deeper
@@ -155,7 +155,7 @@ cdef class SuffixTries:
                 for t in range(n.token_first[source], n.token_first[source + 1]):
                     i = n.tokens[t]
                     self.tokens.push_back(i)
-                    if place & IN_FOREST:
+                    if place & IN_SUFFIX_TRIE:
                         n = self.nodes(place)
             if j > first + 1:
                 # a token may have the same suffix at several places
@@ -167,7 +167,7 @@ cdef class SuffixTries:
             self.token_first[node + 1] = <int32_t>self.tokens.size()
             if j == first + 1:
                 # only one subtree is left here: copy it
-                self.copy_below(<int32_t><uint32_t>levels.back()[first], node)
+                self.copy_subtree(<int32_t><uint32_t>levels.back()[first], node)
                 continue
             kids.clear()
             for k in range(first, j):
@@ -176,7 +176,7 @@ cdef class SuffixTries:
             levels.push_back(kids)
             position.push_back(0)
             node_at.push_back(node)
-        return (self.intern(root) << 2) | IN_FOREST
+        return (self.intern(root) << 2) | IN_SUFFIX_TRIE
 
     cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1:
         """Return the place of a trie of the tokens at and under some nodes of the vocabulary.
@@ -209,14 +209,14 @@ cdef class SuffixTries:
                     for t in range(trie.token_first[i], trie.token_first[i + 1]):
                         self.tokens.push_back(trie.tokens[t])
                     self.token_first[node + 1] = <int32_t>self.tokens.size()
-                    self.copy_below(i << 2, node)
+                    self.copy_subtree(i << 2, node)
                 else:
                     open_nodes.push_back(node)
                     sources.push_back(i)
         while not open_nodes.empty():
             self.end[open_nodes.back()] = <int32_t>self.byte.size()
             open_nodes.pop_back()
-        return (self.intern(root) << 2) | IN_FOREST
+        return (self.intern(root) << 2) | IN_SUFFIX_TRIE
 
     cdef int32_t intern(self, int32_t root) except -1:
         """Return the root of the last trie, or of an older equal trie: then the last one is removed."""
@@ -279,7 +279,7 @@ cdef class SuffixTries:
     cdef int flag_repeats(self, int32_t root) except -1:
         """Store for the nodes of a new trie whether some token has several suffixes in it.
 
-        The answer for such a token cannot be read off one suffix, so runs are not looked up in such a trie.
+        One suffix does not decide such a token, so runs are not looked up in such a trie.
         """
         cdef int32_t t, token, count = <int32_t>self.byte.size()
         cdef uint8_t found = 0

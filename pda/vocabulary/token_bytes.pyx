@@ -36,7 +36,7 @@ cdef bytes block_owner(object block, const uint8_t** data, Py_ssize_t* size):
     data[0] = <const uint8_t*>view.buf
     size[0] = view.len
     PyBuffer_Release(&view)
-    if <size_t>data[0] % 4:  # a part of a buffer, which need not be aligned
+    if <size_t>data[0] % 4:  # a view into a buffer need not be aligned
         owner = bytes(block)
         data[0] = <const uint8_t*>PyBytes_AS_STRING(owner)
     return owner

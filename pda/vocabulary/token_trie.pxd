@@ -27,7 +27,7 @@ cdef class Trie:
     cdef vector[int32_t] summary_of
     cdef vector[SubtreeSummary] summaries
     cdef vector[uint16_t] characters    # of each token, in the order of `tokens`; an incomplete one counts
-    cdef CharacterGroups kinds          # the tokens by the sorts of their characters
+    cdef CharacterGroups character_groups      # the tokens by the sorts of their characters
     cdef readonly int32_t nodes
     cdef readonly int32_t token_count
     cdef readonly int32_t max_depth
@@ -35,4 +35,4 @@ cdef class Trie:
 
     cdef int lay_out(self) except -1
     cdef int link_kids(self) except -1 nogil
-    cdef int is_trie_of(self, TokenBytes texts) except -1 nogil
+    cdef int is_trie_of(self, TokenBytes token_bytes) except -1 nogil

@@ -22,12 +22,12 @@ from stackmask.pda.memory.hash_tables cimport (
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_ALT, K_LIT, K_SEQ, Term
 from stackmask.pda.masks.shared.arena cimport NO_RUN, NO_TOKENS, Group, Mask, is_nothing, nothing
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.prefixes.literal_table cimport Literal
 
 cdef enum:
-    FEW_KIDS = 16       # up to so many children, all are looked at
+    FEW_KIDS = 16       # up to so many children, all are visited
 
 
 @cython.final
@@ -80,7 +80,7 @@ cdef class LiteralMasks(MaskPart):
         for i in range(g.merged_first, g.merged_first + g.merged_count):
             places.push_back(self.arena.places[i])
         if g.run != NO_RUN:
-            self.runs.append_remainders(g.run, w.begins, places)
+            self.runs.append_suffixes(g.run, w.begins, places)
         found = self.spell(literal, places)
         map_put(&self.group_masks, key, found)
         return found
@@ -94,13 +94,13 @@ cdef class LiteralMasks(MaskPart):
         cdef Literal w = self.table.literals[literal]
         cdef Spot at
         cdef size_t r
-        cdef int32_t in_forest, group
+        cdef int32_t in_suffix_trie, group
         self.spelled_masks += 1
         self.last_item = w.first + w.count - 1
         self.tokens.clear()
         self.return_places.clear()
         for r in range(places.size()):
-            in_forest = places[r] & IN_FOREST
+            in_suffix_trie = places[r] & IN_SUFFIX_TRIE
             at.node = places[r] >> 2
             at.place = w.first
             at.item = EPS
@@ -111,7 +111,7 @@ cdef class LiteralMasks(MaskPart):
             while not self.spots.empty():
                 at = self.spots.back()
                 self.spots.pop_back()
-                self.spell_next(at, in_forest)
+                self.spell_next(at, in_suffix_trie)
         self.arena.keep_tokens(self.tokens, -1, &mask)
         if self.return_places.size():
             group = self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.return_places)
@@ -122,9 +122,9 @@ cdef class LiteralMasks(MaskPart):
             return NO_TOKENS
         return self.arena.add(mask)
 
-    cdef int spell_next(self, Spot at, int32_t in_forest) except -1:
+    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1:
         """Continue at the children of a node that have the next byte of the literal."""
-        cdef Nodes nodes = self.forest.nodes((at.node << 2) | in_forest)
+        cdef Nodes nodes = self.tries.nodes((at.node << 2) | in_suffix_trie)
         cdef Term t
         cdef int32_t k, first, count, byte
         cdef uint64_t word
@@ -147,9 +147,9 @@ cdef class LiteralMasks(MaskPart):
             byte = nodes.byte[at.node]
             if t.kind == K_LIT:
                 if self.terms.pool[t.a + at.offset] == byte:
-                    self.take_node(at, at.node, in_forest)
+                    self.take_node(at, at.node, in_suffix_trie)
             elif self.terms.set_has(t.a, byte):
-                self.take_node(at, at.node, in_forest)
+                self.take_node(at, at.node, in_suffix_trie)
             return 0
         first = nodes.kid_first[at.node]
         count = nodes.kid_first[at.node + 1] - first
@@ -157,11 +157,11 @@ cdef class LiteralMasks(MaskPart):
         if t.kind == K_LIT:
             found = <const uint8_t*>memchr(bytes_of, self.terms.pool[t.a + at.offset], count)
             if found != NULL:
-                self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
+                self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_suffix_trie)
         elif count <= FEW_KIDS:
             for k in range(count):
                 if self.terms.set_has(t.a, bytes_of[k]):
-                    self.take_node(at, nodes.kid_node[first + k], in_forest)
+                    self.take_node(at, nodes.kid_node[first + k], in_suffix_trie)
         else:
             words = &self.terms.sets[4 * t.a]
             for k in range(4):
@@ -169,13 +169,13 @@ cdef class LiteralMasks(MaskPart):
                 while word:
                     found = <const uint8_t*>memchr(bytes_of, 64 * k + lowest_bit(word), count)
                     if found != NULL:
-                        self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
+                        self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_suffix_trie)
                     word &= word - 1
         return 0
 
-    cdef int take_node(self, Spot at, int32_t kid, int32_t in_forest) except -1:
-        """Take the tokens of a node that the next byte leads to, and note how to continue from it."""
-        cdef Nodes nodes = self.forest.nodes((kid << 2) | in_forest)
+    cdef int take_node(self, Spot at, int32_t kid, int32_t in_suffix_trie) except -1:
+        """Take the tokens of a node that the next byte leads to, and store how to continue from it."""
+        cdef Nodes nodes = self.tries.nodes((kid << 2) | in_suffix_trie)
         cdef Term t = self.terms.terms[at.item]
         cdef Term u
         cdef int32_t k
@@ -191,7 +191,7 @@ cdef class LiteralMasks(MaskPart):
             at.item = t.b if t.kind == K_SEQ else EPS
             if at.item == EPS:
                 if at.place == self.last_item:
-                    self.return_places.push_back((kid << 2) | in_forest)
+                    self.return_places.push_back((kid << 2) | in_suffix_trie)
                     return 0
                 at.place += 1
         self.spots.push_back(at)

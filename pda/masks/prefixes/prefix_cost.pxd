@@ -14,7 +14,7 @@ cdef enum:
 cdef class PrefixCost:
     cdef TermStore terms
     cdef Trie trie
-    cdef int32_t[256] nodes_below       # byte -> nodes of the trie whose path begins with it
+    cdef int32_t[256] nodes_after       # byte -> nodes of the trie whose path begins with it
     cdef Growing[uint8_t] literal_of    # by term: 0 unknown, 1 no literal, 2 a literal
     # scratch
     cdef vector[int32_t] path           # the items of a prefix
@@ -26,7 +26,7 @@ cdef class PrefixCost:
     cdef bint begins_few(self) except -1
     cdef bint few_begin(self, const uint64_t* words) noexcept
     cdef bint ends_wide(self, bint words) noexcept
-    cdef bint few_below(self) except -1
+    cdef bint few_follow(self) except -1
     cdef int spell_byte(self, int32_t node, int32_t byte) except -1
     cdef int spell(self, int32_t string) except -1
 

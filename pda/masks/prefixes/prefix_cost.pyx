@@ -31,8 +31,8 @@ cdef enum:
     NO = 1
     YES = 2
     MAX_KIDS = 16       # alternatives of a literal
-    FEW_BELOW = 16      # alternatives share a literal unless at most so many nodes of the trie are after it
-    FEW_KIDS = 16       # up to so many children, all are looked at
+    FEW_FOLLOWING = 16      # alternatives share a literal if more nodes of the trie than these follow it
+    FEW_KIDS = 16       # up to so many children, all are visited
     FEW_PLACES = 16     # nodes at which a literal may end; with more, it is not followed
     FEW = 8             # less than one node of eight may begin like a prefix without a literal at its end
     MANY_BYTES = 8      # a set of so many bytes alone is no good literal
@@ -51,10 +51,10 @@ cdef class PrefixCost:
         self.terms = terms
         self.trie = trie
         for k in range(256):
-            self.nodes_below[k] = 0
+            self.nodes_after[k] = 0
         for k in range(trie.kid_first[0], trie.kid_first[1]):
             kid = trie.kid_node[k]
-            self.nodes_below[trie.kid_byte[k]] = trie.end[kid] - kid
+            self.nodes_after[trie.kid_byte[k]] = trie.end[kid] - kid
 
     cdef bint is_literal(self, int32_t term) except -1:
         """Tell whether a term is a fixed string, or one of a few. Cost: one load, once known."""
@@ -85,7 +85,7 @@ cdef class PrefixCost:
     cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1:
         """Add the bytes that a state can begin with; all, if unknown. Return whether it may be empty.
 
-        ``left``: how many more terms may be looked at.
+        ``left``: how many more terms may be visited.
         """
         cdef Term u, v
         cdef int32_t k, item, rule
@@ -131,7 +131,7 @@ cdef class PrefixCost:
         for b in range(4):
             left = words[b]
             while left:
-                nodes += self.nodes_below[64 * b + lowest_bit(left)]
+                nodes += self.nodes_after[64 * b + lowest_bit(left)]
                 left &= left - 1
         return nodes * FEW < self.trie.nodes
 
@@ -171,12 +171,12 @@ cdef class PrefixCost:
             return False
         return count_bits(&self.terms.sets[4 * last.a], 4) >= MANY_BYTES
 
-    cdef bint few_below(self) except -1:
+    cdef bint few_follow(self) except -1:
         """Tell whether few nodes of the vocabulary are after the literals in ``path``.
 
         Cost: the bytes of the literals, as far as the vocabulary has them.
         """
-        cdef int32_t k, n, below = 0
+        cdef int32_t k, n, following = 0
         cdef size_t i
         cdef Term u
         cdef vector[int32_t] before
@@ -199,8 +199,8 @@ cdef class PrefixCost:
                 return False
         for i in range(self.spots.size()):
             n = self.spots[i]
-            below += self.trie.end[n] - n - 1
-        return below <= FEW_BELOW
+            following += self.trie.end[n] - n - 1
+        return following <= FEW_FOLLOWING
 
     cdef int spell_byte(self, int32_t node, int32_t byte) except -1:
         """Append the child of a node with a byte, if there is one."""

@@ -33,14 +33,14 @@ cdef struct Alternative:
     uint8_t is_literal      # the prefix is a literal
 
 
-cdef struct Cut:
+cdef struct Split:
     int32_t first   # alternatives[first:first + count]; count is 0 if the state is not split
     int32_t count
     int32_t other   # the alternatives that are not split, as one term, or EMPTY
 
 
-cdef struct Piece:
-    # scratch: a part of a state that is still to be split, and what comes before it
+cdef struct PartialSplit:
+    # scratch: a term that must still be split, and the prefix before it
     int32_t term
     int32_t after       # what follows the term
     int32_t depth       # items of its prefix
@@ -56,31 +56,31 @@ cdef class PrefixSplitter(PrefixCost):
     cdef KeyStates keys
     cdef Semantics semantics
     cdef LiteralTable literals
-    cdef KeyMap cut_index       # term -> index in ``cuts``
-    cdef Growing[Cut] cuts
+    cdef KeyMap split_index     # term -> index in ``splits``
+    cdef Growing[Split] splits
     cdef Growing[Alternative] alternatives
     # scratch
-    cdef vector[Piece] pieces   # what is still to be split
+    cdef vector[PartialSplit] queue         # terms that must still be split
     cdef vector[int32_t] left
-    cdef vector[Piece] ready    # the alternatives found; ``depth``: items of the prefix
+    cdef vector[PartialSplit] ready         # the alternatives found; ``depth``: items of the prefix
     cdef vector[int32_t] prefix_items
-    cdef vector[Piece] lists    # more alternatives; their prefix is that of ready[depth]
+    cdef vector[PartialSplit] same_prefix   # more alternatives; their prefix is that of ready[depth]
     cdef int32_t tail
 
     cdef size_t nbytes(self) noexcept
     cdef int leave_whole(self, int32_t number) noexcept
-    cdef int32_t cut(self, int32_t state) except -1
-    cdef int find(self, int32_t state, Cut* found) except -1
-    cdef int follow(self, Piece at) except -1
+    cdef int32_t split(self, int32_t state) except -1
+    cdef int find(self, int32_t state, Split* found) except -1
+    cdef int follow(self, PartialSplit at) except -1
     cdef bint is_loop(self, Term loop) except -1
-    cdef int unfold(self, Piece at, Term loop, int32_t next) except -1
+    cdef int unfold(self, PartialSplit at, Term loop, int32_t next) except -1
     cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1
-    cdef int add_ready(self, Piece at) except -1
+    cdef int add_ready(self, PartialSplit at) except -1
     cdef int join_continuations(self) except -1
-    cdef int find_whitespace(self, int32_t state, Cut* found) except -1
+    cdef int find_whitespace(self, int32_t state, Split* found) except -1
     cdef bint fill_path(self) except -1
     cdef int32_t filled(self, int32_t item) except -1
-    cdef int add_alternative(self, Piece at) except -1
+    cdef int add_alternative(self, PartialSplit at) except -1
     cdef int32_t continuation_of(self, int32_t alternative) except -1
     cdef int32_t key_of(self, int32_t alternative) except -1
     cdef bint is_unconditional(self, int32_t alternative) except -1

@@ -52,7 +52,7 @@ from stackmask.pda.vocabulary.token_trie cimport Trie
 cdef enum:
     UNSEEN = -1
     MAX_ALTERNATIVES = 128    # alternatives of one state
-    MAX_PIECES = 1024   # parts of a state that are looked at for them
+    MAX_STEPS = 1024   # terms that are visited for one state
     FEW_BLANKS = 8      # sets of blanks, and first bytes of loops, have at most so many
 
 
@@ -70,59 +70,59 @@ cdef class PrefixSplitter(PrefixCost):
         self.semantics = semantics
         self.keys = semantics.keys
         self.literals = literals
-        map_init(&self.cut_index)
+        map_init(&self.split_index)
 
     def __dealloc__(self):
-        map_free(&self.cut_index)
+        map_free(&self.split_index)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here. They belong to terms, so a drop of masks keeps them."""
-        cdef size_t held = sizeof(Cut) * self.cuts.size() + sizeof(Alternative) * self.alternatives.size()
-        return held + self.literal_of.size() + map_nbytes(&self.cut_index)
+        cdef size_t held = sizeof(Split) * self.splits.size() + sizeof(Alternative) * self.alternatives.size()
+        return held + self.literal_of.size() + map_nbytes(&self.split_index)
 
     cdef int leave_whole(self, int32_t number) noexcept:
         """Do not split this state any more."""
-        self.cuts[number].count = 0
+        self.splits[number].count = 0
         return 0
 
-    cdef int32_t cut(self, int32_t state) except -1:
-        """Return the number of the cut of a state: its alternatives. Remembered."""
-        cdef Cut found
-        cdef int32_t at = map_get(&self.cut_index, <uint32_t>state)
+    cdef int32_t split(self, int32_t state) except -1:
+        """Return the index in ``splits`` for a state. Remembered."""
+        cdef Split found
+        cdef int32_t at = map_get(&self.split_index, <uint32_t>state)
         if at == NO_VALUE:
             self.find(state, &found)
-            at = <int32_t>self.cuts.size()
-            self.cuts.push_back(found)
-            map_put(&self.cut_index, <uint32_t>state, at)
+            at = <int32_t>self.splits.size()
+            self.splits.push_back(found)
+            map_put(&self.split_index, <uint32_t>state, at)
         return at
 
-    cdef int find(self, int32_t state, Cut* found) except -1:
-        cdef Piece at
+    cdef int find(self, int32_t state, Split* found) except -1:
+        cdef PartialSplit at
         cdef Term u
         cdef size_t i, count = 0
         found.first = <int32_t>self.alternatives.size()
         self.left.clear()
-        self.pieces.clear()
+        self.queue.clear()
         self.ready.clear()
         self.prefix_items.clear()
-        self.lists.clear()
+        self.same_prefix.clear()
         at.term = state
         at.after = at.test = at.key = EPS
         at.first = 0
         at.depth = 0
         at.nullable = at.is_literal = True
         at.ends = False
-        self.pieces.push_back(at)
-        # no terms are made before it is known that the alternatives are not too many
-        while not self.pieces.empty() and self.ready.size() <= MAX_ALTERNATIVES and count < MAX_PIECES:
+        self.queue.push_back(at)
+        # terms are made only after the alternatives are counted, and are not too many
+        while not self.queue.empty() and self.ready.size() <= MAX_ALTERNATIVES and count < MAX_STEPS:
             count += 1
-            at = self.pieces.back()
-            self.pieces.pop_back()
+            at = self.queue.back()
+            self.queue.pop_back()
             self.path.resize(at.depth)
             self.follow(at)
-        if self.ready.size() > MAX_ALTERNATIVES or not self.pieces.empty():
+        if self.ready.size() > MAX_ALTERNATIVES or not self.queue.empty():
             self.ready.clear()
-            self.lists.clear()
+            self.same_prefix.clear()
         self.join_continuations()
         for i in range(self.ready.size()):
             at = self.ready[i]
@@ -143,7 +143,7 @@ cdef class PrefixSplitter(PrefixCost):
             self.find_whitespace(state, found)
         return 0
 
-    cdef int find_whitespace(self, int32_t state, Cut* found) except -1:
+    cdef int find_whitespace(self, int32_t state, Split* found) except -1:
         """Split a state into blanks, perhaps none, and what follows them, if that can be split in turn.
 
         What follows must not begin with a blank. Then the run of blanks tells where it begins.
@@ -175,7 +175,7 @@ cdef class PrefixSplitter(PrefixCost):
         for k in range(4):
             if own[k] & words[k]:
                 return 0
-        if not self.cuts[self.cut(u.b)].count:
+        if not self.splits[self.split(u.b)].count:
             return 0
         alternative.prefix = u.a
         alternative.tail = alternative.continuation = u.b
@@ -192,10 +192,10 @@ cdef class PrefixSplitter(PrefixCost):
         self.alternatives.push_back(alternative)
         return 0
 
-    cdef int follow(self, Piece at) except -1:
+    cdef int follow(self, PartialSplit at) except -1:
         """Take items of a state into its prefix as far as possible; alternatives are queued one by one."""
         cdef Term u, v
-        cdef Piece piece
+        cdef PartialSplit queued
         cdef int32_t item, next, k, keyed
         cdef bint inside = True     # still in ``term``, not yet in ``after``
         while True:
@@ -237,18 +237,18 @@ cdef class PrefixSplitter(PrefixCost):
                 at.ends = True
                 at.nullable = v.nu >= 0
             elif v.kind == K_ALT and v.flags & F_IMPURE and at.is_literal and inside:
-                if at.ends and self.few_below():
+                if at.ends and self.few_follow():
                     break
-                piece = at
-                piece.depth = <int32_t>self.path.size()
+                queued = at
+                queued.depth = <int32_t>self.path.size()
                 if next != EPS:
-                    piece.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
-                    if piece.after == EMPTY:
+                    queued.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+                    if queued.after == EMPTY:
                         # a follow restriction leaves nothing that could follow
                         return 0
                 for k in range(v.a, v.a + v.b):
-                    piece.term = self.terms.kids[k]
-                    self.pieces.push_back(piece)
+                    queued.term = self.terms.kids[k]
+                    self.queue.push_back(queued)
                 return 0
             elif v.flags & F_IMPURE or (at.ends and not at.nullable):
                 break
@@ -261,12 +261,12 @@ cdef class PrefixSplitter(PrefixCost):
             return self.add_ready(at)
         if at.nullable and at.term != EPS and self.fill_path():
             # two alternatives: the non-empty strings of the items as a prefix, and what follows them
-            piece = at
+            queued = at
             self.add_ready(at)
-            piece.depth = 0
-            piece.nullable = piece.is_literal = True
-            piece.ends = False
-            self.pieces.push_back(piece)
+            queued.depth = 0
+            queued.nullable = queued.is_literal = True
+            queued.ends = False
+            self.queue.push_back(queued)
             return 0
         item = at.term if at.after == EPS else self.terms.mk_seq(at.term, at.after)
         # not split: put the items back before what is left
@@ -278,8 +278,8 @@ cdef class PrefixSplitter(PrefixCost):
     cdef bint is_loop(self, Term loop) except -1:
         """Tell whether a repetition is unfolded: it tests keys, or is more than a run of characters.
 
-        In the second case it must begin with few bytes, as a list of items after commas does. Loops of many
-        different things are walked as a whole.
+        In the second case it must begin with few bytes, as a list of items after commas does. Other loops are
+        walked as a whole.
         """
         cdef uint64_t words[4]
         cdef int32_t left = MOST_LOOKS
@@ -295,20 +295,20 @@ cdef class PrefixSplitter(PrefixCost):
             return False
         return loop.flags & F_IMPURE or not self.few_begin(words)
 
-    cdef int unfold(self, Piece at, Term loop, int32_t next) except -1:
+    cdef int unfold(self, PartialSplit at, Term loop, int32_t next) except -1:
         """Take a loop as an item and the loop again, or as what follows the loop."""
-        cdef Piece piece = at
+        cdef PartialSplit queued = at
         cdef int32_t continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
         cdef int32_t more = self.terms.mk_rep(loop.a, max(loop.b - 1, 0), max(loop.c - 1, -1))
-        piece.depth = 0
-        piece.term = loop.a
-        piece.after = self.terms.mk_seq(more, continuation)
-        if piece.after != EMPTY:
-            self.pieces.push_back(piece)
+        queued.depth = 0
+        queued.term = loop.a
+        queued.after = self.terms.mk_seq(more, continuation)
+        if queued.after != EMPTY:
+            self.queue.push_back(queued)
         if loop.b == 0:
-            piece.term = continuation if next == EPS else next
-            piece.after = EPS if next == EPS else at.after
-            self.pieces.push_back(piece)
+            queued.term = continuation if next == EPS else next
+            queued.after = EPS if next == EPS else at.after
+            self.queue.push_back(queued)
         return 0
 
     cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1:
@@ -331,10 +331,10 @@ cdef class PrefixSplitter(PrefixCost):
         words[quote >> 6] ^= <uint64_t>1 << (quote & 63)
         return not words[0] | words[1] | words[2] | words[3]
 
-    cdef int add_ready(self, Piece at) except -1:
+    cdef int add_ready(self, PartialSplit at) except -1:
         """Store the alternative with the prefix ``path``; those with equal prefixes are joined later."""
         cdef size_t i, k, n = self.path.size()
-        cdef Piece other
+        cdef PartialSplit other
         for i in range(self.ready.size()):
             other = self.ready[i]
             if other.depth != <int32_t>n or other.test != at.test or other.key != at.key:
@@ -344,7 +344,7 @@ cdef class PrefixSplitter(PrefixCost):
                 k += 1
             if k == n:
                 at.depth = <int32_t>i
-                self.lists.push_back(at)
+                self.same_prefix.push_back(at)
                 return 0
         at.depth = <int32_t>n
         at.first = <int32_t>self.prefix_items.size()
@@ -355,12 +355,12 @@ cdef class PrefixSplitter(PrefixCost):
     cdef int join_continuations(self) except -1:
         """Make one continuation for the alternatives with the same prefix."""
         cdef vector[int32_t] return_states
-        cdef Piece* at
+        cdef PartialSplit* at
         cdef size_t i, k
         for i in range(self.ready.size()):
             return_states.clear()
-            for k in range(self.lists.size()):
-                at = &self.lists[k]
+            for k in range(self.same_prefix.size()):
+                at = &self.same_prefix[k]
                 if at.depth == <int32_t>i:
                     return_states.push_back(self.terms.mk_seq(at.term, at.after))
             if return_states.size():
@@ -399,7 +399,7 @@ cdef class PrefixSplitter(PrefixCost):
         return few
 
     cdef int32_t filled(self, int32_t item) except -1:
-        """Return an item without the empty string; EMPTY if that takes more than a simple look."""
+        """Return an item without the empty string; EMPTY if its structure does not show it."""
         cdef Term u = self.terms.terms[item]
         cdef vector[int32_t] kids
         cdef int32_t k, kid
@@ -421,7 +421,7 @@ cdef class PrefixSplitter(PrefixCost):
             kids.push_back(kid)
         return self.terms.mk_alt(kids, 0)
 
-    cdef int add_alternative(self, Piece at) except -1:
+    cdef int add_alternative(self, PartialSplit at) except -1:
         """Add the alternative with the prefix ``path``."""
         cdef Alternative alternative
         cdef int32_t prefix = EPS

@@ -1,10 +1,10 @@
 # distutils: language = c++
 """Runs with a constraint: X{m,n} & pattern, as of undeclared keys, and names, whose first byte is special.
 
-The tables of the plain run X{m,n} serve all tokens after whose first byte the constrained run and the plain
-run are in the same state. Other tokens are walked. If the constraint excludes little, such as a list of
-strings, the tables serve all tokens but a few, which are found by spelling the strings or by walking both
-runs side by side.
+If the first byte of a token leads the constrained and the unconstrained run to the same state, the tables of
+the unconstrained run X{m,n} serve the token. Other tokens are walked. If the constraint excludes little, such
+as a list of strings, the tables serve all tokens but a few. These are found by spelling the strings, or by
+walking both runs side by side.
 """
 
 cimport cython
@@ -38,13 +38,13 @@ from stackmask.pda.terms.term_table cimport (
 )
 from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_ROW
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.masks.runs.run_splitting cimport DeferredRun, RunMember
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 
 cdef enum:
     FEW_NODES = 512         # in smaller subtrees, only a configuration that is a single run uses tables
-    MOST_PAIRS = 256        # nodes at which the constrained and the plain run may differ
+    MOST_PAIRS = 256        # nodes at which the constrained and the unconstrained run may differ
     MOST_FAILS = 2          # after so many failures, a configuration is not tried again
     MOST_SPELLED = 1 << 14  # prefixes of the excluded strings
     MOST_EXCLUDED = 1024    # tokens that a constraint may exclude
@@ -132,9 +132,9 @@ cdef class ConstrainedRuns(MaskPart):
     cdef int32_t unconstrained(self, int32_t config) except -3:
         """Return the configuration without its constraints if it consists of runs only then; else itself.
 
-        A plain run may be empty where the constrained one is not. Then calls and returns leave it at once,
-        and their members are added. With these members it does not consist of runs only, and is not returned.
-        So its steps and its tables always agree. Remembered.
+        An unconstrained run may be empty where the constrained one is not. Then calls and returns leave it at
+        once, and their members are added. With these members it does not consist of runs only, and is not
+        returned. So its steps and its tables always agree. Remembered.
         """
         cdef Config c
         cdef Member m
@@ -195,7 +195,7 @@ cdef class ConstrainedRuns(MaskPart):
             self.few_served.resize(self.space.configs.size(), 0)
         if self.few_served[config] >= MOST_FAILS:
             return 0
-        n = self.forest.nodes(place)
+        n = self.tries.nodes(place)
         i = node + 1
         stop = n.end[node]
         while i < stop:
@@ -253,7 +253,7 @@ cdef class ConstrainedRuns(MaskPart):
             return False
         # undone below if it succeeds
         self.fails[config] += 1
-        n = self.forest.nodes(place)
+        n = self.tries.nodes(place)
         at.node = place >> 2
         at.config = config
         at.unconstrained = unconstrained
@@ -316,7 +316,7 @@ cdef class ConstrainedRuns(MaskPart):
         """
         cdef int32_t unconstrained = self.unconstrained(config), k, b, t, kid, strings = 0
         cdef Config c = self.space.configs[config]
-        cdef Nodes n = self.forest.nodes(place)
+        cdef Nodes n = self.tries.nodes(place)
         cdef RunMember member
         cdef Term u, both
         cdef SpelledString at, on
@@ -347,7 +347,7 @@ cdef class ConstrainedRuns(MaskPart):
         if strings < both.b - 1:
             return False
         self.splitter.first_of(member.continuation, after_run)
-        n = self.forest.nodes(place)
+        n = self.tries.nodes(place)
         table = &self.runs.table[self.runs.codes[member.code].first_row]
         strings = 0
         while not self.spelled.empty():
@@ -421,12 +421,12 @@ cdef class ConstrainedRuns(MaskPart):
         cdef vector[int32_t] left
         cdef int32_t continuation
         cdef size_t k
-        cdef Nodes n = self.forest.nodes(place)
+        cdef Nodes n = self.tries.nodes(place)
         if not self.layers.runs:
             return config
         if self.space.configs[config].sure != self.space.configs[config].count:
             return config
-        if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
+        if not self.space.configs[config].count or (place & IN_SUFFIX_TRIE and self.tries.twice[place >> 2]):
             return config
         if n.end[place >> 2] - (place >> 2) <= FEW_NODES:
             return DEAD if self.defer_one_run(config, place, deferred) else config
@@ -447,7 +447,7 @@ cdef class ConstrainedRuns(MaskPart):
         if not self.defer_by_first_byte(continuation, place, deferred, left):
             return continuation
         for k in range(left.size()):
-            jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
+            jobs.push_back((left[k] << 2) | (place & IN_SUFFIX_TRIE) | INCLUSIVE)
             job_configs.push_back(continuation)
         return DEAD
 
@@ -468,7 +468,7 @@ cdef class ConstrainedRuns(MaskPart):
             t = self.terms.terms[t.a]
         if t.kind == K_AND and self.layers.constrained:
             return self.unconstrained(config) != config and self.exclude_strings(config, place, deferred)
-        if t.kind != K_REP or not place & IN_FOREST:
+        if t.kind != K_REP or not place & IN_SUFFIX_TRIE:
             return False
         self.splitter.split(config)
         if self.splitter.split_of[config] != DEAD:
@@ -482,7 +482,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1:
         """Return the filter that removes the tokens of some children of a place. Remembered."""
-        cdef Nodes n = self.forest.nodes(place)
+        cdef Nodes n = self.tries.nodes(place)
         cdef ByteFilter entry
         cdef uint64_t h = mix(61, <uint32_t>place)
         cdef vector[int32_t] nothing_else

@@ -110,9 +110,9 @@ cdef class RunSplitter(MaskPart):
         return 0
 
     cdef int32_t queries(self, int32_t code) except -1:
-        """Return how many states have asked for the runs of X, with this one. ALWAYS if a table exists.
+        """Return how many states have used the runs of X, with this one. ALWAYS if a table exists.
 
-        A trie of the other tokens pays off if many states ask, or if the run table exists. The same holds for
+        A trie of other tokens pays off if many states use it, or if the run table exists. The same holds for
         narrow classes, since more tokens continue after a blank than are made of blanks.
         """
         cdef int32_t met = map_get(&self.met_codes, code)

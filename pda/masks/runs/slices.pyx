@@ -103,7 +103,7 @@ cdef class Slices(MaskPart):
             map_put(&self.slice_index, key, found)
             return found
         if high == r.most_needed and r.sorted_first < 0:
-            self.runs.cut_again(run)
+            self.runs.scan(run)
             found = self.mask_of(self.runs.found_tokens.data(), r.token_count)
             map_put(&self.slice_index, key, found)
             return found
@@ -149,17 +149,17 @@ cdef class Slices(MaskPart):
 
     cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3:
         """Return the mask of the runs of at most ``high`` characters, made from character groups."""
-        cdef CharacterGroups kinds = self.trie.kinds
+        cdef CharacterGroups grouped = self.trie.character_groups
         cdef Run r = self.runs.runs[run]
         cdef Mask mask = nothing()
         cdef int32_t k, g, t, whole, next, count = 0, odd = 0
-        cdef const int32_t* tokens = kinds.tokens.data()
+        cdef const int32_t* tokens = grouped.tokens.data()
         # the tokens of groups that are partly in X
         cdef const int32_t* others = self.runs.tokens.data() + r.sorted_first
         cdef uint32_t* row = NULL
         for k in range(r.group_first, r.group_first + r.group_count):
             g = self.runs.groups[k]
-            count += kinds.up_to(g, high) - kinds.first[g]
+            count += grouped.up_to(g, high) - grouped.first[g]
         while odd < r.sorted_count and self.runs.needed[r.sorted_first + odd] <= high:
             odd += 1
         count += odd
@@ -170,8 +170,8 @@ cdef class Slices(MaskPart):
             mask.sparse_count = count
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                t = kinds.first[g]
-                self.arena.sparse_tokens.append(tokens + t, tokens + kinds.up_to(g, high))
+                t = grouped.first[g]
+                self.arena.sparse_tokens.append(tokens + t, tokens + grouped.up_to(g, high))
             self.arena.sparse_tokens.append(others, others + odd)
             return self.arena.add(mask)
         mask.dense = self.arena.new_row()
@@ -182,23 +182,23 @@ cdef class Slices(MaskPart):
             memcpy(row, self.arena.rows[self.arena.masks[whole].dense], 4 * <size_t>self.width)
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                take_out(row, tokens + kinds.up_to(g, high), tokens + kinds.first[g + 1])
+                take_out(row, tokens + grouped.up_to(g, high), tokens + grouped.first[g + 1])
             others = self.runs.tokens.data() + r.sorted_first
             take_out(row, others + odd, others + r.sorted_count)
-        elif count == r.token_count and 2 * count > <int32_t>kinds.tokens.size():
+        elif count == r.token_count and 2 * count > <int32_t>grouped.tokens.size():
             # most of the vocabulary: take out the other groups
-            memcpy(row, kinds.row.data(), 4 * kinds.row.size())
+            memcpy(row, grouped.row.data(), 4 * grouped.row.size())
             next = r.group_first
-            for g in range(<int32_t>kinds.kinds_of.size()):
+            for g in range(<int32_t>grouped.sorts_of.size()):
                 if next < r.group_first + r.group_count and self.runs.groups[next] == g:
                     next += 1
                 else:
-                    take_out(row, tokens + kinds.first[g], tokens + kinds.first[g + 1])
+                    take_out(row, tokens + grouped.first[g], tokens + grouped.first[g + 1])
             enter(row, others, others + odd)
         else:
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                enter(row, tokens + kinds.first[g], tokens + kinds.up_to(g, high))
+                enter(row, tokens + grouped.first[g], tokens + grouped.up_to(g, high))
             enter(row, others, others + odd)
         return self.arena.add(mask)
 
@@ -234,7 +234,7 @@ cdef class Slices(MaskPart):
         cdef Nodes n
         cdef uint32_t* row
         cdef vector[int32_t] left_out
-        n = self.forest.nodes(self.runs.runs[at.run].place)
+        n = self.tries.nodes(self.runs.runs[at.run].place)
         for k in range(at.first, at.first + at.count):
             i = self.tail_exits[k].place >> 2
             t = n.token_first[n.end[i]] - n.token_first[i]

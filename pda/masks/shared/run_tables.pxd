@@ -3,20 +3,20 @@ from libc.stdint cimport int16_t, int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.vocabulary.character_groups cimport Sorted
+from stackmask.pda.vocabulary.character_groups cimport ClassSorts
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
 
 cdef enum:
-    NOT_A_CODE = -1     # not a prefix code: where the next item begins cannot be seen without looking ahead
+    NOT_A_CODE = -1     # not a prefix code: where the next item begins needs lookahead
 
 
 cdef struct Code:
     # The automaton of a prefix code X: table[first_row + 256 * state + byte]. State 0 is between characters.
     int32_t first_row
     int32_t states
-    Sorted kinds        # the sorts of bytes, by whether they belong to X
+    ClassSorts sorts       # the sorts of bytes, by whether they belong to X
     uint64_t first[4]   # the bytes that a character of X can begin with
     uint64_t used[4]    # the bytes that occur in X
     uint64_t last[4]    # the bytes that a character of X can end with
@@ -32,7 +32,7 @@ cdef struct Exit:
 
 
 cdef struct Span:
-    # a part of a list
+    # some items of a list, one after the other
     int32_t first
     int32_t count
 
@@ -62,7 +62,7 @@ cdef struct Merged:
     int32_t place
 
 
-cdef struct CutStep:
+cdef struct ScanStep:
     # a node whose children are visited: the next child, the end of the children, and the run so far
     int32_t kid
     int32_t kid_end
@@ -72,7 +72,7 @@ cdef struct CutStep:
 
 cdef class Runs:
     cdef TermStore terms
-    cdef SuffixTries forest
+    cdef SuffixTries tries
     cdef KeyMap code_index              # term -> code or NOT_A_CODE
     cdef vector[Code] codes
     cdef vector[int16_t] table          # next state, or -1
@@ -87,16 +87,16 @@ cdef class Runs:
     cdef KeyMap merge_index             # hash of places -> index in merged
     cdef vector[Merged] merged
     cdef Growing[int32_t] merged_places
-    cdef KeyMap remainder_index         # run << 8 | byte -> offset in remainders
-    cdef Growing[int32_t] remainders    # at each offset: a count, then as many places
+    cdef KeyMap suffix_index            # run << 8 | byte -> offset in suffix_lists
+    cdef Growing[int32_t] suffix_lists  # at each offset: a count, then as many places
 
     # the result of the last pass over a trie, and its run table
-    cdef int32_t cut_run
+    cdef int32_t scanned_run
     cdef vector[int32_t] found_tokens   # tokens that are runs, in the order of the trie
     cdef vector[int32_t] found_needs
     cdef vector[Exit] found_exits       # their places are nodes
     cdef vector[int32_t] found_others   # nodes with a byte that does not continue a character of X
-    cdef vector[CutStep] steps
+    cdef vector[ScanStep] steps
     cdef vector[uint8_t] path           # scratch: the bytes of the path to a node, the last one first
 
     cdef uint64_t whole_leads(self, const int16_t* table)
@@ -108,9 +108,9 @@ cdef class Runs:
     cdef Span exits_with(self, int32_t run, uint8_t byte) except *
     cdef int climb(self, int32_t run, int32_t node) except -1
     cdef int32_t merge(self, vector[int32_t]& places) except -1
-    cdef int cut_again(self, int32_t run) except -1
+    cdef int scan(self, int32_t run) except -1
     cdef int sort_tokens(self, int32_t run) except -1
-    cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1
-    cdef int append_remainders(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1
+    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1
+    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1
     cdef size_t nbytes(self) noexcept
     cdef size_t index_nbytes(self) noexcept

@@ -6,10 +6,10 @@ are allowed are runs of X, and which tokens are runs depends on X alone. So the 
 run are found once, and ordered by their number of characters: see ``slices``. Of the other tokens, only the
 suffixes after the run must be walked, from the continuation. They are merged into suffix tries.
 
-X must be a *prefix code*: no string of X is the beginning of another one. So there is only one way to cut a
-text into characters of X.
+X must be a *prefix code*: no string of X is the beginning of another one. So there is only one way to split
+a text into characters of X.
 
-For the whole vocabulary, the runs are put together from character groups, and the places after runs are found
+For the whole vocabulary, the runs are collected from character groups, and the places after runs are found
 from the nodes with the next byte. So a new class of characters costs no pass over the trie. A subtree or a
 suffix trie takes one pass.
 """
@@ -22,8 +22,8 @@ from libcpp.algorithm cimport sort
 from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_steps
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_BOOL, F_IMPURE, ClassMap
-from stackmask.pda.vocabulary.character_groups cimport CharacterGroups, may_be
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups, may_be_run
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     ids_nbytes,
@@ -47,20 +47,20 @@ cdef enum:
 cdef class Runs:
     """The run tables of one vocabulary, made on demand. Append-only."""
 
-    def __cinit__(self, TermStore terms, SuffixTries forest):
+    def __cinit__(self, TermStore terms, SuffixTries tries):
         self.terms = terms
-        self.forest = forest
-        self.cut_run = -1
+        self.tries = tries
+        self.scanned_run = -1
         map_init(&self.code_index)
         map_init(&self.run_index)
-        map_init(&self.remainder_index)
+        map_init(&self.suffix_index)
         map_init(&self.exit_index)
         map_init(&self.merge_index)
 
     def __dealloc__(self):
         map_free(&self.code_index)
         map_free(&self.run_index)
-        map_free(&self.remainder_index)
+        map_free(&self.suffix_index)
         map_free(&self.exit_index)
         map_free(&self.merge_index)
 
@@ -117,7 +117,7 @@ cdef class Runs:
             if self.table[base + b] == 0:
                 code.single[b >> 6] |= <uint64_t>1 << (b & 63)
         code.leads = self.whole_leads(&self.table[base])
-        code.kinds = self.forest.trie.kinds.sort_kinds(
+        code.sorts = self.tries.trie.character_groups.compare_sorts(
             &self.table[base], code.states, code.single, code.leads
         )
         self.codes.push_back(code)
@@ -174,7 +174,7 @@ cdef class Runs:
         self.runs.push_back(run)
         found = <int32_t>self.runs.size() - 1
         if run.group_count < 0:
-            self.cut_again(found)
+            self.scan(found)
             self.runs[found].token_count = <int32_t>self.found_tokens.size()
             for i in range(<int32_t>self.found_needs.size()):
                 self.runs[found].most_needed = max(self.runs[found].most_needed, self.found_needs[i])
@@ -184,30 +184,30 @@ cdef class Runs:
 
     cdef bint take_groups(self, Run* run) except -1:
         """Make a run table from character groups; return False if that is too costly."""
-        cdef CharacterGroups kinds = self.forest.trie.kinds
+        cdef CharacterGroups grouped = self.tries.trie.character_groups
         cdef Code code = self.codes[run.code]
         cdef const int16_t* table = &self.table[code.first_row]
         cdef vector[int32_t] mixed
         cdef vector[uint64_t] sorted_
         cdef int32_t g, t, needed, count = 0, old = <int32_t>self.groups.size()
         cdef size_t k
-        for g in range(<int32_t>kinds.kinds_of.size()):
-            if not kinds.kinds_of[g] & ~code.kinds.inside:
+        for g in range(<int32_t>grouped.sorts_of.size()):
+            if not grouped.sorts_of[g] & ~code.sorts.inside:
                 self.groups.push_back(g)
-                run.token_count += kinds.first[g + 1] - kinds.first[g]
-                run.most_needed = max(run.most_needed, <int32_t>kinds.characters[kinds.first[g + 1] - 1])
-            elif may_be(code.kinds, kinds.kinds_of[g]):
+                run.token_count += grouped.first[g + 1] - grouped.first[g]
+                run.most_needed = max(run.most_needed, <int32_t>grouped.characters[grouped.first[g + 1] - 1])
+            elif may_be_run(code.sorts, grouped.sorts_of[g]):
                 mixed.push_back(g)
-                count += kinds.first[g + 1] - kinds.first[g]
+                count += grouped.first[g + 1] - grouped.first[g]
         if count > MOST_MIXED:
             self.groups.resize(old)
             run.token_count = run.most_needed = 0
             return False
         for k in range(mixed.size()):
-            for t in range(kinds.first[mixed[k]], kinds.first[mixed[k] + 1]):
-                needed = kinds.needed(kinds.tokens[t], table)
+            for t in range(grouped.first[mixed[k]], grouped.first[mixed[k] + 1]):
+                needed = grouped.needed(grouped.tokens[t], table)
                 if needed >= 0:
-                    sorted_.push_back((<uint64_t>needed << 32) | <uint64_t>kinds.tokens[t])
+                    sorted_.push_back((<uint64_t>needed << 32) | <uint64_t>grouped.tokens[t])
         sort(sorted_.begin(), sorted_.end())
         run.group_first = old
         run.group_count = <int32_t>self.groups.size() - old
@@ -221,14 +221,14 @@ cdef class Runs:
         return True
 
     cdef int find_exits(self, int32_t run) except -1:
-        """Store all exits of a run table, by byte; exits with the same byte stay in the order of the trie."""
+        """Store all exits of a run table, by byte; exits with the same byte are in the order of the trie."""
         cdef Run r
         cdef int32_t i
         cdef int32_t offset[257]
         cdef Exit exit
         if self.runs[run].exit_first >= 0:
             return 0
-        self.cut_again(run)
+        self.scan(run)
         r = self.runs[run]
         r.exit_count = <int32_t>self.found_exits.size()
         r.exit_first = <int32_t>self.exits.size()
@@ -240,7 +240,7 @@ cdef class Runs:
         self.exits.resize(r.exit_first + r.exit_count)
         for i in range(r.exit_count):
             exit = self.found_exits[i]
-            exit.place = (exit.place << 2) | (r.place & IN_FOREST) | INCLUSIVE
+            exit.place = (exit.place << 2) | (r.place & IN_SUFFIX_TRIE) | INCLUSIVE
             self.exits[r.exit_first + offset[exit.byte]] = exit
             offset[exit.byte] += 1
         self.runs[run] = r
@@ -251,7 +251,7 @@ cdef class Runs:
 
         If not all exits are known yet and the byte is rare, they are found from the nodes with this byte.
         """
-        cdef CharacterGroups kinds = self.forest.trie.kinds
+        cdef CharacterGroups grouped = self.tries.trie.character_groups
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef Run* r = &self.runs[run]
         cdef Span found
@@ -260,14 +260,14 @@ cdef class Runs:
         if (self.codes[r.code].first[byte >> 6] >> (byte & 63)) & 1:
             return found
         # for a table of few tokens, a pass over the trie is faster than looking at so many nodes
-        nodes = kinds.node_first[byte + 1] - kinds.node_first[byte]
-        if r.exit_first < 0 and not kinds.is_frequent(byte) and nodes <= r.token_count:
+        nodes = grouped.node_first[byte + 1] - grouped.node_first[byte]
+        if r.exit_first < 0 and not grouped.is_frequent(byte) and nodes <= r.token_count:
             known = map_get(&self.exit_index, key)
             if known != NO_VALUE:
                 return self.exits_of_byte[known]
             found.first = <int32_t>self.exits.size()
-            for middle in range(kinds.node_first[byte], kinds.node_first[byte + 1]):
-                self.climb(run, kinds.nodes[middle])
+            for middle in range(grouped.node_first[byte], grouped.node_first[byte + 1]):
+                self.climb(run, grouped.nodes[middle])
             found.count = <int32_t>self.exits.size() - found.first
             map_put(&self.exit_index, key, <int32_t>self.exits_of_byte.size())
             self.exits_of_byte.push_back(found)
@@ -290,7 +290,7 @@ cdef class Runs:
 
     cdef int climb(self, int32_t run, int32_t node) except -1:
         """Add a node of the vocabulary to ``exits`` if the path before it is whole characters of X only."""
-        cdef Trie trie = self.forest.trie
+        cdef Trie trie = self.tries.trie
         cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].first_row]
         cdef Code* code = &self.codes[self.runs[run].code]
         cdef int32_t at = trie.parent[node], state = 0
@@ -318,26 +318,26 @@ cdef class Runs:
             self.exits.push_back(exit)
         return 0
 
-    cdef int cut_again(self, int32_t run) except -1:
+    cdef int scan(self, int32_t run) except -1:
         """Find the tokens and exits of a run table, unless the last pass found them."""
         cdef int32_t place = self.runs[run].place, code = self.runs[run].code, node = place >> 2, t
-        cdef Trie trie = self.forest.trie
+        cdef Trie trie = self.tries.trie
         cdef const int32_t* summary_of = NULL
         cdef int32_t before = 0     # characters before the place
-        if run == self.cut_run:
+        if run == self.scanned_run:
             return 0
-        self.cut_run = -1
+        self.scanned_run = -1
         self.found_tokens.clear()
         self.found_needs.clear()
         self.found_exits.clear()
         self.found_others.clear()
-        if not place & IN_FOREST:
+        if not place & IN_SUFFIX_TRIE:
             t = trie.summary_of[node]
             if node == 0 or t >= 0:
                 summary_of = trie.summary_of.data()
                 before = trie.summaries[t].characters if t >= 0 else 0
-        cut(
-            self.forest.nodes(place),
+        scan_runs(
+            self.tries.nodes(place),
             node,
             &self.table[self.codes[code].first_row],
             self.steps,
@@ -352,7 +352,7 @@ cdef class Runs:
             self.codes[code],
             self.runs[run].group_count < 0,
         )
-        self.cut_run = run
+        self.scanned_run = run
         return 0
 
     cdef int sort_tokens(self, int32_t run) except -1:
@@ -362,7 +362,7 @@ cdef class Runs:
         cdef size_t k
         if self.runs[run].sorted_first >= 0:
             return 0
-        self.cut_again(run)
+        self.scan(run)
         first = <int32_t>self.tokens.size()
         offset.resize(self.runs[run].most_needed + 2, 0)
         for i in range(count):
@@ -380,13 +380,13 @@ cdef class Runs:
         self.runs[run].sorted_count = count
         return 0
 
-    cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1:
-        """Return the offset in ``remainders`` of the suffixes after runs that begin with a byte.
+    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1:
+        """Return the offset in ``suffix_lists`` of the suffixes after runs that begin with a byte.
 
         The item at the offset is the number of places that follow it.
         """
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
-        cdef int32_t found = map_get(&self.remainder_index, key)
+        cdef int32_t found = map_get(&self.suffix_index, key)
         cdef vector[int32_t] large
         cdef vector[int32_t] small
         cdef Span at
@@ -395,7 +395,7 @@ cdef class Runs:
             return found
         at = self.exits_with(run, byte)
         for k in range(at.first, at.first + at.count):
-            if self.forest.size_of(self.exits[k].place) > LARGE:
+            if self.tries.size_of(self.exits[k].place) > LARGE:
                 large.push_back(self.exits[k].place)
             else:
                 small.push_back(self.exits[k].place)
@@ -403,13 +403,13 @@ cdef class Runs:
             k = self.merge(small)
             small.clear()
             small.push_back(k)
-        found = <int32_t>self.remainders.size()
-        self.remainders.push_back(<int32_t>(large.size() + small.size()))
+        found = <int32_t>self.suffix_lists.size()
+        self.suffix_lists.push_back(<int32_t>(large.size() + small.size()))
         for k in range(<int32_t>large.size()):
-            self.remainders.push_back(large[k])
+            self.suffix_lists.push_back(large[k])
         for k in range(<int32_t>small.size()):
-            self.remainders.push_back(small[k])
-        map_put(&self.remainder_index, key, found)
+            self.suffix_lists.push_back(small[k])
+        map_put(&self.suffix_index, key, found)
         return found
 
     cdef int32_t merge(self, vector[int32_t]& places) except -1:
@@ -435,40 +435,41 @@ cdef class Runs:
             h += 1
         entry.first = <int32_t>self.merged_places.size()
         entry.count = <int32_t>places.size()
-        entry.place = self.forest.merge(places)
+        entry.place = self.tries.merge(places)
         self.merged_places.append(places.begin(), places.end())
         map_put(&self.merge_index, h, <int32_t>self.merged.size())
         self.merged.push_back(entry)
         return entry.place
 
-    cdef int append_remainders(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1:
+    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1:
         """Append the places of the suffixes after runs that begin with some bytes (4 words)."""
         cdef int32_t b, k, at
         cdef uint64_t left
         for b in range(4):
             left = first[b]
             while left:
-                at = self.remainders_of(run, <uint8_t>(64 * b + lowest_bit(left)))
-                for k in range(self.remainders[at]):
-                    places.push_back(self.remainders[at + 1 + k])
+                at = self.suffixes_of(run, <uint8_t>(64 * b + lowest_bit(left)))
+                for k in range(self.suffix_lists[at]):
+                    places.push_back(self.suffix_lists[at + 1 + k])
                 left &= left - 1
         return 0
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held, with those of the suffix tries."""
         cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
-        held += sizeof(Exit) * self.exits.size() + 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
+        held += sizeof(Exit) * self.exits.size() + sizeof(Run) * self.runs.size()
+        held += 4 * self.suffix_lists.size()
         held += 4 * (self.groups.size() + self.merged_places.size())
         held += sizeof(Span) * self.exits_of_byte.size() + sizeof(Merged) * self.merged.size()
-        held += 13 * self.forest.byte.size() + 4 * self.forest.tokens.size()
+        held += 13 * self.tries.byte.size() + 4 * self.tries.tokens.size()
         return held
 
     cdef size_t index_nbytes(self) noexcept:
         """Return the bytes held by the indexes of run tables and suffix tries."""
-        cdef size_t held = 4 * (self.forest.kid_first.size() + self.forest.kid_node.size())
-        held += self.forest.kid_byte.size() + self.forest.twice.size() + ids_nbytes(&self.forest.root_index)
+        cdef size_t held = 4 * (self.tries.kid_first.size() + self.tries.kid_node.size())
+        held += self.tries.kid_byte.size() + self.tries.twice.size() + ids_nbytes(&self.tries.root_index)
         held += map_nbytes(&self.exit_index) + map_nbytes(&self.merge_index) + map_nbytes(&self.code_index)
-        held += map_nbytes(&self.remainder_index) + map_nbytes(&self.run_index)
+        held += map_nbytes(&self.suffix_index) + map_nbytes(&self.run_index)
         return held
 
 
@@ -510,11 +511,11 @@ cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int3
     )
 
 
-cdef int cut(
+cdef int scan_runs(
     Nodes n,
     int32_t node,
     const int16_t* table,
-    vector[CutStep]& steps,
+    vector[ScanStep]& steps,
     vector[int32_t]& tokens,
     vector[int32_t]& needs,
     vector[Exit]& exits,
@@ -535,7 +536,7 @@ cdef int cut(
     """
     cdef int32_t i, t, first, last, state
     cdef uint8_t byte
-    cdef CutStep at
+    cdef ScanStep at
     cdef Exit exit
     at.kid = n.kid_first[node]
     at.kid_end = n.kid_first[node + 1]

@@ -3,7 +3,7 @@
 
 Where a name may end anywhere and another name may follow, a walk returns nearly everywhere. Its suffixes are
 then more than the vocabulary, and merging them costs more than walking. Such a walk stores its query, and is
-repeated for every return state that it is asked with.
+repeated for every return state in use.
 """
 
 cimport cython

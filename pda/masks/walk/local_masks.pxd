@@ -57,7 +57,7 @@ cdef class LocalMasks(MaskPart):
     cdef int32_t partition_of(
         self, int32_t state, int32_t sem, bint strict, int32_t start, vector[Include]& includes
     ) except -3
-    cdef int32_t of_state_below(self, int32_t state, int32_t node, bint strict) except -3
+    cdef int32_t of_state_under(self, int32_t state, int32_t node, bint strict) except -3
     cdef int32_t child(
         self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint is_literal=*
     ) except -3

@@ -238,7 +238,7 @@ cdef class LocalMasks(MaskPart):
         if found != NO_VALUE:
             return found
         self.splitter.first_of(member.continuation, words)
-        self.runs.append_remainders(run, words, places)
+        self.runs.append_suffixes(run, words, places)
         self.may_repeat(&query, member.state, member.sem, places, True, False)
         if member.frame:
             # the walk has called a rule: the state alone does not say what is walked
@@ -329,7 +329,7 @@ cdef class LocalMasks(MaskPart):
             self.shortened += 1
         return place
 
-    cdef int32_t of_state_below(self, int32_t state, int32_t node, bint strict) except -3:
+    cdef int32_t of_state_under(self, int32_t state, int32_t node, bint strict) except -3:
         """Return the mask of a local state, outside of objects, for the tokens of one subtree only."""
         cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.subtree_masks, key)
@@ -395,7 +395,7 @@ cdef class LocalMasks(MaskPart):
                 first[0] = first[1] = first[2] = first[3] = ~<uint64_t>0
                 if query.start != READS_STATE and not self.space.configs[query.start].reads:
                     self.splitter.first_of(query.start, first)
-                self.runs.append_remainders(g.run, first, places)
+                self.runs.append_suffixes(g.run, first, places)
             self.may_repeat(&query, continuation, sem, places, True, False)
             query.run = g.run
             query.with_tokens = False

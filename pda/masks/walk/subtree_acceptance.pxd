@@ -15,10 +15,10 @@ cdef struct Characters:
 
 cdef struct SelfLoop:
     # The loop of a configuration: characters that lead back to it, or to one that differs only in a count.
-    bint closed             # `room` is final; else a longer look may find more
+    bint closed             # `length` is final; otherwise a longer search may find more
     Characters all          # the characters that lead to `next`
     int32_t next            # a configuration, perhaps the same one; DEAD: there is no loop
-    int32_t room            # so many of these characters surely leave it as it is, but for a count
+    int32_t length          # so many of these characters surely lead back to it, but for a count
     Characters accepted     # characters of which some member accepts every run of up to `high`
     int32_t high            # ... characters
 

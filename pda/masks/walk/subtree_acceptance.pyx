@@ -17,13 +17,13 @@ from stackmask.pda.text.utf8 cimport utf8_step
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN, Config, Member
 from stackmask.pda.terms.term_table cimport ANY_BYTE
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Code
 from stackmask.pda.masks.walk.token_partition cimport NO_END, AllowedRuns
 from stackmask.pda.masks.walk.walk_inlines cimport is_within
 
 cdef enum:
-    LOOK_AHEAD = 16         # characters that find_length looks at beyond the question
+    LOOK_AHEAD = 16         # characters that find_length reads beyond the length of the query
     QUERIES = 3           # the loop of a configuration is computed at this query
     MANY_CHARACTERS = 8     # a loop needs at least so many ASCII characters
 
@@ -71,7 +71,7 @@ cdef class SubtreeAcceptance(MaskPart):
             return ALL_ALLOWED
         if not is_within(at, loop_of.all):
             return DESCEND
-        if at.height <= loop_of.room or (
+        if at.height <= loop_of.length or (
             not loop_of.closed and at.height <= self.find_length(config, at.height)
         ):
             return SAME_STATE
@@ -139,7 +139,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 found.next = DEAD
         if found.next != DEAD:
             found.closed = found.next == config
-            found.room = NO_END if found.closed else 0
+            found.length = NO_END if found.closed else 0
             for b in range(128):
                 if targets[self.terms.maps[map].of[b]] == found.next:
                     found.all.ascii[b >> 6] |= <uint64_t>1 << (b & 63)
@@ -171,7 +171,7 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef int32_t find_length(self, int32_t config, int32_t want) except -1:
         """Return after how many characters a configuration is surely the same, but for a count.
 
-        Look as far as ``want`` characters, and a bit further for the next question.
+        Search up to ``want`` characters, and a bit further for the next query.
         """
         cdef SelfLoop loop_of = self.loop_of(config)[0]
         cdef SelfLoop at = loop_of
@@ -192,7 +192,7 @@ cdef class SubtreeAcceptance(MaskPart):
             at = self.loop_of(at.next)[0]
             if self.is_narrower(loop_of, at):
                 break
-        loop_of.room = k
+        loop_of.length = k
         self.loop_of(config)[0] = loop_of
         return k
 
@@ -286,8 +286,8 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1:
-        """Note where omitted members continue under some guards: at a place, or at children of it."""
-        cdef Nodes n = self.forest.nodes(place)
+        """Store where omitted members continue under some guards: at a place, or at children of it."""
+        cdef Nodes n = self.tries.nodes(place)
         cdef int32_t k, node = place >> 2
         if not guards:
             return 0
@@ -299,7 +299,7 @@ cdef class SubtreeAcceptance(MaskPart):
         else:
             for k in range(n.kid_first[node], n.kid_first[node + 1]):
                 if self.allows(guards, n.kid_byte[k]):
-                    readers.push_back((n.kid_node[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
+                    readers.push_back((n.kid_node[k] << 2) | (place & IN_SUFFIX_TRIE) | INCLUSIVE)
         return 0
 
     cdef bint meets(self, int32_t summary, uint64_t guards) noexcept:

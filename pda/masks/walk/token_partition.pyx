@@ -1,9 +1,9 @@
 # distutils: language = c++
 """TokenPartition: states in which most tokens are classified without a walk.
 
-- *Allowed runs.* A state with an alternative X* rest allows every run of X, whatever its other alternatives
-  are: for example, before a pattern that is searched for in a string. Only the tokens that are not runs are
-  walked, over a trie of their own.
+- *Allowed runs.* A state with an alternative X* continuation allows every run of X, whatever its other
+  alternatives are: for example, before a pattern that is searched for in a string. Only the tokens that are
+  not runs are walked, over a trie of their own.
 - *Short tokens.* In pattern & X{m,n}, tokens of up to n - s bytes cannot reach the bound n, where s is the
   slack: what the pattern may need to end. So the pattern alone classifies them, and it has few states. The
   state with its count, which is new after every character, is walked over the longer tokens only. In the same
@@ -48,13 +48,13 @@ cdef uint64_t DEAD_END = <uint64_t>1 << 63
 
 cdef enum:
     TOO_LONG = 1 << 20
-    MAX_NESTING = 100       # depth of terms that `length` and `follow` look at
+    MAX_NESTING = 100       # depth of terms that `length` and `follow` visit
     MANY_BYTES = 128        # X needs so many first bytes, else its runs are not most of a vocabulary
-    PAYS_OFF = 5            # a trie of the other tokens is made for the state that is the fifth to ask for X
+    PAYS_OFF = 5            # a trie of the other tokens is made for the fifth state that uses X
     MOST = 8                # at least 7 of 8 tokens must be runs
     LEAST_BYTES = 4         # nearly all tokens are longer
     FEW_LONG = 128          # at most 1 of 128 tokens may be too long for the state without its counts
-    MOST_LOOKS = 256        # terms of a state that `bytes_to_a_count` looks at
+    MAX_VISITED = 256        # terms of a state that `bytes_to_a_count` visits
 
 
 @cython.final
@@ -253,7 +253,7 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef Uncounted uncounted(self, int32_t state) except *:
-        """Return a state without the bounds of its counted parts, and up to which length of tokens it serves.
+        """Return a state without the bounds of its counters, and up to which length of tokens it serves.
 
         Let Y{m,n} be in a sequence, as (\\S+\\s+){0,48}. A token that takes at most n - 1 of Y cannot tell it
         from Y{m,}: both or none can be completed, both end alike, and one continues where the other does. So
@@ -261,7 +261,7 @@ cdef class TokenPartition(MaskPart):
         tokens are longer. Runs of characters are left out, since they have tables of their own.
         """
         cdef Uncounted found
-        cdef int32_t left = MOST_LOOKS, most = self.bytes_to_a_count(state, &left), met
+        cdef int32_t left = MAX_VISITED, most = self.bytes_to_a_count(state, &left), met
         found.state = found.bytes = 0
         if most < LEAST_BYTES:
             return found
@@ -285,7 +285,7 @@ cdef class TokenPartition(MaskPart):
     cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2:
         """Return the least number of bytes that may reach a count in a term; 0: it has none, -1: unknown.
 
-        ``left``: how many more terms may be looked at.
+        ``left``: how many more terms may be visited.
         """
         cdef Term t = self.terms.terms[term]
         cdef int32_t k, least, found = 0, kid
@@ -318,7 +318,7 @@ cdef class TokenPartition(MaskPart):
         """Return a term without the bounds of counts that tokens of so many bytes cannot reach."""
         cdef Term t = self.terms.terms[term]
         cdef vector[int32_t] kids
-        cdef int32_t k, left = MOST_LOOKS
+        cdef int32_t k, left = MAX_VISITED
         if t.kind == K_SEQ:
             k = self.without_counts(t.b, bytes)
             return self.terms.mk_seq(self.without_counts(t.a, bytes), k)
@@ -332,19 +332,19 @@ cdef class TokenPartition(MaskPart):
 
     cdef int32_t count_longer(self, int32_t bytes) except -1:
         """Return the number of tokens with more than so many bytes."""
-        cdef CharacterGroups kinds = self.trie.kinds
+        cdef CharacterGroups grouped = self.trie.character_groups
         cdef size_t k
         if self.longer.empty():
             self.longer.resize(self.trie.max_depth + 1, 0)
-            for k in range(kinds.tokens.size()):
-                self.longer[kinds.texts.length(kinds.tokens[k])] += 1
+            for k in range(grouped.tokens.size()):
+                self.longer[grouped.token_bytes.length(grouped.tokens[k])] += 1
             for k in range(self.longer.size() - 1, 0, -1):
                 self.longer[k - 1] += self.longer[k]
         return self.longer[bytes + 1] if <size_t>bytes + 1 < self.longer.size() else 0
 
     cdef int32_t short_filter(self, int32_t bytes) except -1:
         """Return the filter of the tokens with at most so many bytes."""
-        cdef CharacterGroups kinds = self.trie.kinds
+        cdef CharacterGroups grouped = self.trie.character_groups
         cdef int32_t found = map_get(&self.short_filters, bytes), place, made, t
         cdef uint32_t* row
         cdef Nodes n
@@ -354,8 +354,8 @@ cdef class TokenPartition(MaskPart):
         place = self.long_place(bytes)
         made = self.arena.new_row()
         row = self.arena.rows[made]
-        memcpy(row, kinds.row.data(), 4 * kinds.row.size())
-        n = self.forest.nodes(place)
+        memcpy(row, grouped.row.data(), 4 * grouped.row.size())
+        n = self.tries.nodes(place)
         place >>= 2
         for t in range(n.token_first[place], n.token_first[n.end[place]]):
             row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
@@ -377,7 +377,7 @@ cdef class TokenPartition(MaskPart):
                 i = self.trie.end[i]
             else:
                 i += 1
-        found = self.forest.subtrees(left)
+        found = self.tries.subtrees(left)
         map_put(&self.long_places, bytes, found)
         return found
 
@@ -449,10 +449,10 @@ cdef class TokenPartition(MaskPart):
         cdef size_t k
         if found != NO_VALUE:
             return found
-        self.runs.cut_again(run)
+        self.runs.scan(run)
         left.insert(left.end(), self.runs.found_others.begin(), self.runs.found_others.end())
         for k in range(self.runs.found_exits.size()):
             left.push_back(self.runs.found_exits[k].place)
-        found = self.forest.subtrees(left)
+        found = self.tries.subtrees(left)
         map_put(&self.other_tokens, run, found)
         return found

@@ -20,7 +20,7 @@ cdef struct WalkState:
     SelfLoop loop           # its loop
     # state of the subtree that is being walked
     Nodes nodes
-    int32_t in_forest
+    int32_t in_suffix_trie
     int32_t covered         # nodes before this one are in the subtree of a reader already
 
 

@@ -26,7 +26,7 @@ from stackmask.pda.masks.walk.walk_inlines cimport allow, is_unconditional, next
 from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, UNKNOWN, Config
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_table cimport TOKENS
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 
 cdef enum:
     RUN_NODES = 64      # a smaller subtree is walked; its runs are not looked up
@@ -115,7 +115,7 @@ cdef class TrieWalk(MaskPart):
             out.groups.has_run[g] = query.run != NO_RUN
             out.groups.places[g].insert(out.groups.places[g].end(), origin.begin(), origin.end())
             for r in range(origin.size()):
-                out.merged += self.forest.size_of(origin[r])
+                out.merged += self.tries.size_of(origin[r])
         for r in range(places.size()):
             self.jobs.push_back(places[r])
             self.job_configs.push_back(query.start)
@@ -128,14 +128,14 @@ cdef class TrieWalk(MaskPart):
         cdef ConfigSpace space = self.space
         cdef int32_t* stack = self.stack.data()
         cdef const int32_t* summary_of = self.trie.summary_of.data()
-        cdef Nodes nodes = self.forest.nodes(place)
+        cdef Nodes nodes = self.tries.nodes(place)
         cdef int32_t i = place >> 2, above, k = 0, kid_end = 0, depth = 0
         cdef int32_t own_byte = place & INCLUSIVE
         cdef uint64_t visited = 0
         cdef int verdict, then
         cdef bint subtrees = self.layers.subtrees
         s.nodes = nodes
-        s.in_forest = place & IN_FOREST
+        s.in_suffix_trie = place & IN_SUFFIX_TRIE
         s.covered = 0
         if not own_byte:
             if nodes.end[i] - i > RUN_NODES and not space.configs[query.start].reads & ~<uint64_t>1:
@@ -167,13 +167,13 @@ cdef class TrieWalk(MaskPart):
                 break
             if c <= DEAD:
                 if c == READS_STATE:
-                    out.readers.push_back((i << 2) | s.in_forest | INCLUSIVE)
+                    out.readers.push_back((i << 2) | s.in_suffix_trie | INCLUSIVE)
                 continue
             visited += 1
             if c != s.unconditional and is_unconditional(&space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
-            if subtrees and not s.in_forest and summary_of[i] >= 0:
+            if subtrees and not s.in_suffix_trie and summary_of[i] >= 0:
                 verdict = self.classify(c, summary_of[i], s)
             if c == s.unconditional and out.merged <= s.most_merged:
                 # most nodes are like this: their tokens are allowed, and nothing else happens
@@ -189,7 +189,7 @@ cdef class TrieWalk(MaskPart):
                     return False
             if nodes.end[i] - i > RUN_NODES and then == WALK_BELOW:
                 c = self.constrained.defer_runs(
-                    c, (i << 2) | s.in_forest, out.deferred, self.jobs, self.job_configs
+                    c, (i << 2) | s.in_suffix_trie, out.deferred, self.jobs, self.job_configs
                 )
                 if c == DEAD:
                     continue
@@ -215,7 +215,7 @@ cdef class TrieWalk(MaskPart):
             if c == s.unconditional or (config.count and config.sure == config.count):
                 verdict = self.acceptance.classify(c, summary)
                 loop = self.acceptance.loop_of(c)
-                if loop != NULL and loop.room == NO_END:
+                if loop != NULL and loop.length == NO_END:
                     s.self_loop = c
                     s.loop = loop[0]
         self.taken += verdict != DESCEND
@@ -239,7 +239,7 @@ cdef class TrieWalk(MaskPart):
         """Note the tokens and the returns of a configuration at a node. Return how the walk continues."""
         cdef const Config* config = &self.space.configs[c]
         cdef uint64_t reads = self.emit_readers(config, node, &verdict, s, out)
-        cdef int32_t place = (node << 2) | s.in_forest
+        cdef int32_t place = (node << 2) | s.in_suffix_trie
         cdef int32_t t = s.nodes.token_first[node]
         cdef int32_t stop_node = node + 1 if verdict == DESCEND else s.nodes.end[node]
         cdef int32_t stop = s.nodes.token_first[stop_node], g
@@ -285,13 +285,13 @@ cdef class TrieWalk(MaskPart):
         if not reads:
             return 0
         if reads & 1 or not config.sure or not config.ends & 1:
-            out.readers.push_back((node << 2) | s.in_forest | INCLUSIVE)
+            out.readers.push_back((node << 2) | s.in_suffix_trie | INCLUSIVE)
             s.covered = s.nodes.end[node]
             return 0
         if verdict[0] == SAME_STATE and not self.acceptance.meets(self.trie.summary_of[node], reads):
             return 0
         verdict[0] = DESCEND
-        self.acceptance.note_readers((node << 2) | s.in_forest, reads, out.readers)
+        self.acceptance.note_readers((node << 2) | s.in_suffix_trie, reads, out.readers)
         return reads
 
     cdef bint emit_returns(
@@ -323,7 +323,7 @@ cdef class TrieWalk(MaskPart):
                 return False
             g = out.groups.at(guard, space.pops[p].sem)
             out.merged += s.nodes.end[node] - node
-            out.groups.places[g].push_back((node << 2) | s.in_forest)
+            out.groups.places[g].push_back((node << 2) | s.in_suffix_trie)
             if verdict == SAME_STATE:
                 out.merged += self.trie.summaries[summary].nested
                 out.subtrees.push_back(node)
