@@ -26,7 +26,7 @@ class ResolverError(StackmaskError):
 class SpoiledError(StackmaskError):
     """Memory ran out in an earlier call, so the states and masks that it worked on are not used any more.
 
-    The compiler goes on: ``compiler.compile`` and ``compiled.matcher`` begin with states of their own.
+    The compiler is still usable: ``compiler.compile`` and ``compiled.matcher`` start with new states.
     """
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ class Limits:
     max_members: parallel readings of the text so far (ambiguity) in one configuration.
     max_semantic_states: values of captures and stacks, one per captured byte while a capture is open.
     max_explored: terms visited to decide one question of emptiness (`&`, `!`).
-    max_seconds: work of one call, such as compiling or one mask; looked at now and then, so a call may take a
+    max_seconds: work of one call, such as compiling or one mask; checked now and then, so a call may take a
         little longer.
     """
 

@@ -53,14 +53,14 @@ _NOT_REGULAR = (
 
 
 DEFAULT_CACHE_BYTES = 1 << 29
-RULE_BYTES = 700  # of Python objects for a rule, in the mean of real schemas: what is known of it, its shape
-MAX_ANSWERS = 65536  # of resolvers, remembered with their terms
-MAX_CHECKED = 262_144  # expressions in answers of resolvers, not looked at again
+RULE_BYTES = 700  # of Python objects for a rule, on average over real schemas: its facts and its shape
+MAX_ANSWERS = 65536  # results of resolvers that are remembered with their terms
+MAX_CHECKED = 262_144  # expressions in results of resolvers that are checked once
 _tags = count(1)  # newer stores have larger ones
 
 
 class Store:
-    """The states and masks of the grammars of one compiler. Built lazily: they appear when first visited.
+    """The states and masks of the grammars of one compiler. They are built on demand.
 
     Equal rules of different grammars are one rule, so what one grammar has visited is known to the others.
     Invariant: append-only, but for masks, which can be dropped and come back equal. Hold ``lock`` to use it.
@@ -90,7 +90,7 @@ class Store:
         self.limits = limits
         self.cache_bytes = cache_bytes
         self.lock = StoreLock()
-        # id of what a resolver answered → (the answer, its term): resolvers answer the same objects again
+        # id of a result of a resolver → (the result, its term): resolvers return the same objects again
         self.answers: dict[int, tuple[Any, int]] = {}
         self.checked: dict[int, ir.Expr] = {}
         self.terms = TermStore(limits.max_terms, limits.max_explored)
@@ -104,7 +104,7 @@ class Store:
         self.tables = Tables(self.terms, self.semantics, self._token_class, tag=next(_tags))
 
     def prepare(self, items: Sequence[ir.Expr]) -> None:
-        """Cut the vocabulary into runs of some characters ahead of the first mask that needs it."""
+        """Make the run tables of some characters before the first mask that needs them."""
         with self.lock:
             self.masks.prepare([Lowering(self.tables).term(item) for item in items])
 
@@ -181,7 +181,7 @@ class Store:
         check_bytes({"the answer of a resolver": expr}, self.info.single_bytes)
 
     def nbytes_held(self) -> int:
-        """Return about how many bytes that takes which cannot be dropped: terms, semantic states, rules."""
+        """Return about how many bytes cannot be dropped: terms, semantic states, rules."""
         rules = RULE_BYTES * len(self.tables.bodies)
         return self.terms.nbytes_held() + self.semantics.nbytes_held() + self.masks.nbytes_held() + rules
 

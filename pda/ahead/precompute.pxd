@@ -32,7 +32,7 @@ cdef class Precomputation:
     cdef vector[uint32_t] words         # scratch: a mask
     cdef int32_t filled                 # of the queue
     cdef int64_t cost                   # of that
-    cdef uint64_t first_walk            # what the masks had cost before: walks,
+    cdef uint64_t first_walk            # the counters of the engine before: walks,
     cdef uint64_t nodes_before          # ... nodes,
     cdef uint64_t steps_before          # ... steps of configurations
 

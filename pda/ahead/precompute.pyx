@@ -1,14 +1,14 @@
 # distutils: language = c++
 """Masks made ahead of time, for a server that knows its grammars.
 
-A fill looks at members, and goes on along the edges of their frames where tokens return. Here the same code
-does that for all members that texts can lead to, over frames that stand for all callers (``reachable``). Each
-(mask, frame, keys) is visited once; then all is looked at again, since what was made can change which masks
-are asked for (runs get tables, states turn out not to be worth cutting). A pass that makes nothing is the
-proof that nothing is missing.
+A fill visits members, and follows the edges of their frames where tokens return. Here the same code visits
+all members that strings can lead to, over frames that stand for all callers (``reachable_states``). Each
+(mask, frame, keys) is visited once. Then a second pass visits all again, since new masks can change which
+masks are needed: runs get tables, and some states are not split any more. A pass that makes no mask proves
+that none is missing.
 
-Then the real configurations of short texts are filled, of which many schemas have no others: from then on a
-fill is a copy there, and steps are known.
+Then the real configurations of short strings are filled. Many schemas have no other configurations. From then
+on a fill there is a copy, and steps are looked up.
 """
 
 cimport cython
@@ -23,11 +23,11 @@ from stackmask.pda.masks.shared.mask_ref cimport is_whole
 from time import monotonic
 
 cdef enum:
-    SOME = 64           # members or visits between two looks at the clock
+    SOME = 64           # members or visits between two readings of the clock
     FEW = 8             # ... configurations
     NODES_OF_A_WALK = 64
     STEPS_OF_A_WALK = 8
-    MOST_CONFIGURATIONS = 4_000     # whose masks are put together: 100 bytes and 5 to 10 µs each
+    MOST_CONFIGURATIONS = 4_000     # whose masks are assembled: 100 bytes and 5 to 10 µs each
     MOST_COST = 100_000     # ... of members, visits
     MOST_FILLS = 3          # of one configuration, after which its mask is kept
     RUN_COST = 1_000        # ... a mask that is run on its configuration
@@ -92,7 +92,7 @@ cdef class Precomputation:
         while not self.searched:
             self.searched = self.found.search(SOME)
             if not self.found.keep_to(self.budget):
-                # what was found first is made all the same
+                # the masks of the states found so far are still made
                 self.over_budget = True
             if monotonic() > until:
                 return False
@@ -108,7 +108,7 @@ cdef class Precomputation:
             self.walks += <int64_t>(self.masks.walker.walks - walks)
 
     cdef int64_t spent(self) noexcept:
-        """Return what walks have cost, in small ones: one over known stacks may be as dear as hundreds."""
+        """Return the cost of walks, counted in small walks: one walk over known stacks may cost hundreds."""
         cdef MaskEngine masks = self.masks
         cdef uint64_t nodes = masks.walker.visited_nodes - self.nodes_before
         return <int64_t>(
@@ -146,7 +146,7 @@ cdef class Precomputation:
                 masks.assembler.expand(self.found.family, self.work.visits[self.expanded])
                 self.expanded += 1
             elif self.next < self.found.members.size():
-                # where not all can be made, what texts come to first is made with all that it leads to
+                # if the budget ends early, the states nearest to the start have all their masks
                 m = self.found.members[self.next]
                 self.next += 1
                 if masks.context.terms.terms[m.state].flags & F_LOCAL:
@@ -167,7 +167,7 @@ cdef class Precomputation:
                 masks.assembler.begin(False)
 
     cdef bint fill(self, double until) except -1:
-        """Fill the configurations of short texts, the shortest first; return whether that is all."""
+        """Fill the configurations of short strings, the shortest first. Return whether all are filled."""
         cdef ConfigSpace family = self.family
         cdef ClassMap* map
         cdef int32_t c, k, classes
@@ -181,7 +181,7 @@ cdef class Precomputation:
             c = self.queue[self.filled]
             self.filled += 1
             runs = self.masks.simulations
-            # what is put together is kept when it has cost enough
+            # a mask is kept once it has cost enough
             k = 0
             while k < MOST_FILLS and not is_whole(self.masks.reference(family, c)):
                 self.masks.fill(family, c, self.words.data())
@@ -206,7 +206,7 @@ cdef class Precomputation:
         return True
 
     cdef bint is_free(self, int32_t config, uint8_t byte) except -1:
-        """Tell whether a byte leads on where nothing is captured: texts that are captured have no end."""
+        """Tell whether a byte continues outside of captures: there are too many captured strings."""
         cdef ConfigSpace family = self.family
         cdef int32_t i, first = family.configs[config].first
         for i in range(first, first + family.configs[config].count):
@@ -216,7 +216,7 @@ cdef class Precomputation:
         return False
 
     cdef int enter(self, int32_t config) except -1:
-        """Note a configuration, if it is new."""
+        """Queue a configuration, if it is new."""
         if config <= DEAD:
             return 0
         if <size_t>config >= self.seen.size():

@@ -1,4 +1,4 @@
-# What the texts of a grammar can lead to. See reachable_states.pyx.
+# What the strings of a grammar can lead to. See reachable_states.pyx.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -16,7 +16,7 @@ cdef class Reachable:
     cdef Semantics semantics
     cdef readonly ConfigSpace family    # its frames are those of activations
     cdef vector[Member] members         # what was found, in the order of a search breadth first
-    cdef size_t next                    # of them to be looked at
+    cdef size_t next                    # the first member that is not visited yet
     cdef KeyMap seen                    # state << 32 | place -> 1
     cdef dict places                    # (frame, semantic state) -> its number
     cdef vector[int32_t] place_frame
@@ -26,14 +26,14 @@ cdef class Reachable:
     cdef list exits                     # frame -> {(guard, semantic state)}
     cdef readonly bint unknown          # a rule is known only once there is a text
 
-    cdef bint cut                       # no more is looked for
-    cdef int64_t work                   # steps of all that is done here
+    cdef bint over_budget               # the search has ended early
+    cdef int64_t work                   # steps of the search
     cdef int64_t edges
     cdef list own                       # frame -> its edges
     cdef list heirs                     # frame -> [(frame of a tail call, state whose keys come back, or 0)]
-    cdef list todo                      # (frame, edge) that its heirs are to get
-    cdef int32_t begun                  # frames whose callers were entered there
-    cdef int32_t lists                 # ... and whose edges are in the family
+    cdef list todo                      # (frame, edge): edges that the heirs of the frame must still get
+    cdef int32_t entered                # frames whose callers were entered there
+    cdef int32_t finished               # ... and whose edges are in the family
 
     cdef bint search(self, int steps) except -1
     cdef int add(self, int32_t state, int32_t frame, int32_t sem) except -1

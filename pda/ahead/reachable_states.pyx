@@ -1,14 +1,14 @@
 # distutils: language = c++
-"""What the texts of a grammar can lead to: local states, key states and callers, each once.
+"""What the strings of a grammar can lead to: local states, key states and callers, each once.
 
-A text leads to members (local state, frame, semantic state), and rules that nest have frames without end. But
-what can stand below a local state is the same wherever its rule was entered alike. So here a rule has one
-frame for each *activation*: its body, the keys of the object around, and whether a return may be forbidden.
-That frame has an edge for every call that leads there, and may lead back to itself. The stacks spelled by
-such frames are those that texts lead to, restrictions and actions aside, where there are some more.
+A string leads to members (local state, frame, semantic state), and nested rules have infinitely many frames.
+But the stack that a local state needs depends only on how its rule was entered. So here a rule has one frame
+for each *activation*: its body, the keys of the object around, and whether a return may be forbidden. This
+frame has an edge for every call of the activation, and may lead back to itself. The paths through these
+frames are the stacks that strings can lead to. Follow restrictions and actions are ignored, so there are some
+more.
 
-Of undeclared keys no texts are kept, only what walks see of them (``KeyStates.view``), and of captures
-nothing.
+Key states are kept as views, without undeclared keys (``KeyStates.view``). Captured text is not kept.
 
 Source: the stacks of a pushdown automaton are a regular set (Büchi, "Regular Canonical Systems", 1964); the
 frames are its automaton (Bouajjani, Esparza and Maler, "Reachability Analysis of Pushdown Automata", 1997).
@@ -17,7 +17,7 @@ frames are its automaton (Bouajjani, Esparza and Maler, "Reachability Analysis o
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
-from stackmask.pda.stack.frames cimport BOTTOM, BOTTOM_REST, Edge
+from stackmask.pda.stack.frames cimport BOTTOM, BOTTOM_CONTINUATION, Edge
 from stackmask.pda.terms.term_table cimport (
     ACTION_KEYED,
     ACTION_NONE,
@@ -34,11 +34,11 @@ from stackmask.pda.terms.term_table cimport (
     ClassMap,
     SiteList,
 )
-from stackmask.pda.context.object_keys cimport KEYS_NONE, NOT_NOW, SOME_TEXTS, KeyState, KeyStates
+from stackmask.pda.context.object_keys cimport KEYS_NONE, NOT_NOW, ANY_USED, KeyState, KeyStates
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
-    WORK_OF_A_STATE = 16    # returns and edges that are looked at for each state of the budget
+    WORK_OF_A_STATE = 16    # returns and edges that are visited for each state of the budget
 
 
 cdef int32_t after_key(KeyStates keys, int32_t view) except -3:
@@ -48,7 +48,7 @@ cdef int32_t after_key(KeyStates keys, int32_t view) except -3:
     if found < 0:
         return NOT_NOW
     k = keys.states[found]
-    k.texts = SOME_TEXTS
+    k.used = ANY_USED
     keys.scratch.resize(keys.specs[k.spec].words)
     for i in range(keys.specs[k.spec].words):
         keys.scratch[i] = keys.words[k.taken + i]
@@ -57,7 +57,7 @@ cdef int32_t after_key(KeyStates keys, int32_t view) except -3:
 
 @cython.final
 cdef class Reachable:
-    """The local states that texts of a grammar can lead to, and the frames below them."""
+    """The local states that strings of a grammar can lead to, and their frames."""
 
     def __cinit__(
         self, TermStore terms not None, Semantics semantics not None, int32_t start, int32_t start_state
@@ -74,23 +74,23 @@ cdef class Reachable:
         self.own = [set()]
         self.heirs = [[]]
         self.todo = []
-        self.unknown = self.cut = False
+        self.unknown = self.over_budget = False
         self.work = self.edges = 0
-        self.begun = self.lists = 0
+        self.entered = self.finished = 0
         self.add(start, BOTTOM, start_state)
 
     def __dealloc__(self):
         map_free(&self.seen)
 
     cdef bint search(self, int steps) except -1:
-        """Look at some members more. Return whether all have been looked at; then the frames have edges."""
+        """Visit some more members. Return whether all have been visited; then the frames have edges."""
         cdef ClassMap* map
         cdef Member m
         cdef SiteList calls
         cdef int32_t k, d, classes
         cdef uint32_t flags
         cdef int64_t until = self.work + steps
-        while self.work < until and not self.cut and self.next < self.members.size():
+        while self.work < until and not self.over_budget and self.next < self.members.size():
             self.work += 1
             m = self.members[self.next]
             self.next += 1
@@ -112,12 +112,12 @@ cdef class Reachable:
                 d = self.terms.step(m.state, TOKENS + k)
                 if d != EMPTY:
                     self.add(d, m.frame, m.sem)
-        if self.next < self.members.size() and not self.cut:
+        if self.next < self.members.size() and not self.over_budget:
             return False
         return self.join(until)
 
     cdef int add(self, int32_t state, int32_t frame, int32_t sem) except -1:
-        """Note a member, if it is new and its keys let it go on."""
+        """Add a member if it is new and its key state lets it continue."""
         cdef Member m
         cdef uint64_t key
         if self.terms.terms[state].flags & F_KEYS and self.semantics.lives(sem, state) != 1:
@@ -186,7 +186,7 @@ cdef class Reachable:
             and self.semantics.keys_at(sem) != KEYS_NONE
             and not self.terms.terms[body].flags & F_KEYS
         ):
-            # what asks for no keys is entered once for all of them, and they come back with the return
+            # a body that tests no keys is entered once for all key states; the return restores them
             sem = self.semantics.with_keys(sem, KEYS_NONE)
             action = ACTION_BACK
         if not self.semantics.keys.needs.always_lives(continuation):
@@ -235,19 +235,19 @@ cdef class Reachable:
         cdef Edge edge
         cdef vector[Edge] edges
         cdef int32_t continuation, place, action, frame
-        while self.begun < <int32_t>len(self.callers) and self.work < until:
-            frame = self.begun
-            self.begun += 1
+        while self.entered < <int32_t>len(self.callers) and self.work < until:
+            frame = self.entered
+            self.entered += 1
             self.work += 1 + len(self.callers[frame])
             if not frame:
-                self.pass_on(frame, (BOTTOM_REST, -1, ACTION_NONE, 0))
+                self.pass_on(frame, (BOTTOM_CONTINUATION, -1, ACTION_NONE, 0))
             for continuation, place, action, is_tail in self.callers[frame]:
                 saved = self.place_sem[place] if action <= ACTION_SCOPE else 0
                 if is_tail:
                     self.heirs[self.place_frame[place]].append((frame, saved))
                 else:
                     self.pass_on(frame, (continuation, self.place_frame[place], action, saved))
-        if self.begun < <int32_t>len(self.callers):
+        if self.entered < <int32_t>len(self.callers):
             return False
         while self.todo and self.work < until:
             frame, passed = self.todo.pop()
@@ -259,9 +259,9 @@ cdef class Reachable:
                     self.pass_on(heir, passed)
         if self.todo:
             return False
-        while self.lists < <int32_t>len(self.own) and self.work < until:
-            frame = self.lists
-            self.lists += 1
+        while self.finished < <int32_t>len(self.own) and self.work < until:
+            frame = self.finished
+            self.finished += 1
             self.work += 1 + len(self.own[frame])
             if not frame:
                 continue
@@ -269,7 +269,7 @@ cdef class Reachable:
             for edge.continuation, edge.parent, edge.action, edge.saved in self.own[frame]:
                 edges.push_back(edge)
             self.family.graph.set_summary_edges(frame, edges)
-        return self.lists == <int32_t>len(self.own)
+        return self.finished == <int32_t>len(self.own)
 
     cdef int pass_on(self, int32_t frame, tuple edge) except -1:
         """Give a frame an edge; if it is new, those who inherit from the frame get it too."""
@@ -280,12 +280,12 @@ cdef class Reachable:
         return 0
 
     cdef bint keep_to(self, int64_t budget) except -1:
-        """Tell whether no more was found than the budget allows; else look for no more."""
+        """Tell whether the search is within the budget; otherwise end it."""
         if <int64_t>self.members.size() > budget or self.work > WORK_OF_A_STATE * budget:
-            self.cut = True
+            self.over_budget = True
         if self.edges > budget or self.work > 2 * WORK_OF_A_STATE * budget:
             # frames keep the edges that they have
-            self.cut = True
+            self.over_budget = True
             self.todo.clear()
-            self.begun = <int32_t>len(self.callers)
-        return not self.cut
+            self.entered = <int32_t>len(self.callers)
+        return not self.over_budget

@@ -1,4 +1,4 @@
-# What terms need: the tests of keys that can come first on their ways. See key_needs.pyx.
+# What terms need: the key tests that can come first in them. See key_needs.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -8,7 +8,7 @@ from stackmask.pda.terms.term_store cimport TermStore
 
 cdef enum:
     FREE = 0            # needs nothing
-    # tests are numbered: these kinds, then the slots
+    # tests are numbered: first these three, then one for each slot
     TEST_CLOSE = 0
     TEST_CONTINUE = 1
     TEST_UNDECLARED = 2
@@ -16,7 +16,7 @@ cdef enum:
 
 
 cdef struct Needs:
-    # the tests that can come first; as a list, or as words where they are many
+    # the tests that can come first: a list, or 64-bit words if there are many
     int32_t first
     int32_t count
     int32_t words
@@ -27,14 +27,14 @@ cdef class KeyNeeds:
     cdef vector[Needs] sets             # 0: no test must hold
     cdef Growing[int32_t] needs_of       # term -> needs, or -1
     cdef vector[int32_t] tests_of       # tests of the lists in `sets`
-    cdef vector[uint64_t] words         # tests, where they are many
-    cdef Growing[uint8_t] passes_of      # term -> 0 unknown, 1 some way through it meets no test, 2 none does
+    cdef vector[uint64_t] words         # sets of many tests, as bits
+    cdef Growing[uint8_t] passes_of      # term -> 0 unknown, YES: some path through it meets no test, NO
     cdef vector[uint8_t] rule_passes    # likewise
     cdef vector[vector[int32_t]] rule_tests     # rule -> the tests that can come first in it
     cdef vector[int32_t] touched        # terms whose answer may change while rules are solved
     cdef bint solving
     cdef vector[uint64_t] tests         # scratch: those that `first_tests` found, as bits
-    cdef vector[int32_t] met            # scratch: the terms that it looked at
+    cdef vector[int32_t] met            # scratch: the terms that it visited
     cdef Growing[uint8_t] seen          # by term: whether it is among them
 
     cdef bint always_lives(self, TermId term) except -1

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""What terms need: the tests of keys that can come first on their ways.
+"""What terms need: the key tests that can come first in them.
 
-Those of a term are found once. A term that can go on without a test needs none. Rules may refer to each
-other, so what they need is a least fixpoint.
+The tests of a term are found once. A term that can continue without a test needs none. Rules may refer to
+each other, so their needs are a least fixpoint.
 """
 
 cimport cython
@@ -17,7 +17,7 @@ cdef enum:
     UNKNOWN = -1
     YES = 1
     NO = 2
-    FEW_TESTS = 16      # up to here needs are a list
+    FEW_TESTS = 16      # up to so many tests are a list
 
 
 @cython.final
@@ -32,7 +32,7 @@ cdef class KeyNeeds:
         self.sets.push_back(free)
 
     cdef bint always_lives(self, TermId term) except -1:
-        """Tell whether a term can go on in every state: an object can always go on or end."""
+        """Tell whether a term can continue in every key state, since an object can always continue or end."""
         cdef int32_t i, found = self.needs_at(term)
         cdef Needs n = self.sets[found]
         if found == FREE:
@@ -43,9 +43,9 @@ cdef class KeyNeeds:
         return n.count > 1 and self.tests_of[i] == TEST_CLOSE and self.tests_of[i + 1] == TEST_CONTINUE
 
     cdef TermId tested(self, TermId term) except -3:
-        """Return what of a term comes first that asks for a key, EMPTY if something asks for none."""
+        """Return the first part of a term that tests a key; EMPTY if some path tests none."""
         cdef int32_t at = term
-        # what stands before the first test asks for nothing
+        # items before the first test need nothing
         while True:
             if not self.terms.terms[at].flags & F_KEYS:
                 return EMPTY
@@ -59,10 +59,10 @@ cdef class KeyNeeds:
                 at = self.terms.terms[at].a
 
     cdef int32_t needs_at(self, TermId term) except -3:
-        """Return the tests that can come first on the ways of a term: FREE if some way meets none.
+        """Return the tests that can come first in a term: FREE if some path meets none.
 
-        Those of alternatives are put together from those of the alternatives in them: names share beginnings,
-        and a walk asks at every place where they part. No recursion: names may be long.
+        The tests of alternatives are the union of the tests of nested alternatives. Names share prefixes, and
+        a walk needs the tests at every place where names branch. No recursion: names may be long.
         """
         cdef vector[int32_t] todo
         cdef int32_t k, kid, t, at
@@ -95,7 +95,7 @@ cdef class KeyNeeds:
         return self.needs_of[term]
 
     cdef int32_t find_needs(self, TermId term) except -3:
-        """Put together the tests that can come first on the ways of a term; none of these meets no test."""
+        """Store the tests that can come first in a term in which every path meets a test."""
         cdef vector[int32_t] found
         cdef Needs n
         cdef size_t i
@@ -121,7 +121,7 @@ cdef class KeyNeeds:
         return self.passes_of[term] if self.terms.terms[term].flags & F_KEYS else YES
 
     cdef bint passes(self, TermId term) except -1:
-        """Tell whether some way through the term meets no test. No recursion: names may be long."""
+        """Tell whether some path through the term meets no test. No recursion: names may be long."""
         cdef vector[int32_t] todo
         cdef int32_t t, k
         cdef uint8_t answer
@@ -152,7 +152,7 @@ cdef class KeyNeeds:
                 elif answer == YES:
                     answer = self.known(u.b)
                     if not answer:
-                        todo[todo.size() - 1] = -1 - t  # what follows tells: the rest of a name, mostly
+                        todo[todo.size() - 1] = -1 - t  # the continuation decides: mostly the end of a name
                         todo.push_back(u.b)
             elif u.kind == K_ALT:
                 for k in range(u.a, u.a + u.b):
@@ -173,7 +173,7 @@ cdef class KeyNeeds:
         return self.passes_of[term] == YES
 
     cdef int32_t first_tests(self, TermId term) except -3:
-        """Put the tests that can come first on the ways of a term into ``tests``.
+        """Write the tests that can come first in a term to ``tests``.
 
         Return the newest rule whose tests are among them, or -1.
         """
@@ -220,7 +220,7 @@ cdef class KeyNeeds:
         return rule
 
     cdef int meet(self, TermId term) except -1:
-        """Enter a term into the list of those whose tests are to be found, once."""
+        """Queue a term whose tests must be found, once."""
         if self.terms.terms[term].flags & F_KEYS and not self.seen[term]:
             self.met.push_back(term)
             self.seen[term] = 1
@@ -233,9 +233,9 @@ cdef class KeyNeeds:
         return 0
 
     cdef int solve_rules(self) except -1:
-        """Find what holds of the rules that are new: the least fixpoints of `passes` and `first_tests`.
+        """Find the facts of the new rules: the least fixpoints of `passes` and `first_tests`.
 
-        Older rules do not refer to them, so what is known of those stays.
+        Older rules do not refer to new ones, so their facts are final.
         """
         cdef size_t rule, k, old = self.rule_passes.size(), count = self.terms.rule_body.size()
         cdef int32_t called = -1
@@ -243,7 +243,7 @@ cdef class KeyNeeds:
         cdef vector[int32_t] found
         self.rule_passes.resize(count)
         self.rule_tests.resize(count)
-        for k in range(old, count):  # what asks for no key passes: nothing needs to be done again for it
+        for k in range(old, count):  # a rule that tests no key passes, and is not visited again
             self.rule_passes[k] = NO if self.terms.terms[self.terms.rule_body[k]].flags & F_KEYS else YES
         self.solving = True
         self.touched.clear()
@@ -268,7 +268,7 @@ cdef class KeyNeeds:
                     if found.size() != self.rule_tests[rule].size():
                         copy_items(self.rule_tests[rule], found)
                         changed = True
-            # where no rule begins with a new one, that was all
+            # if no rule begins with a new one, one round is enough
             changed = changed and called >= <int32_t>old
         return 0
 

@@ -1,7 +1,7 @@
 # distutils: language = c++
 """How keys of objects are written: which byte quotes a key, and how its characters may be spelled.
 
-The automaton tells keys apart by their values, and looks for their spellings in the tokens. A front end
+The automaton distinguishes keys by their values, and finds their spellings in the tokens. A front end
 says how keys are written (``grammar.ir.KeySyntax``); nothing else of the automaton knows.
 """
 

@@ -12,9 +12,9 @@ cdef enum:
     KEYS_UNKNOWN = 1    # in mask walks: the object around the walk
     NOT_NOW = -1        # the key may not come
     NOT_KNOWN = -2      # in mask walks: whether it may depends on the keys used
-    # in place of a set of texts, in the views that mask walks have of a state
-    SOME_TEXTS = -1     # whatever was used; the next undeclared key is taken to be another
-    MORE_TEXTS = -2     # the same, after that key
+    # instead of the set of undeclared keys, in the views that mask walks have of a state
+    ANY_USED = -1       # any set; the next undeclared key is assumed to be new
+    ANY_AND_ONE = -2    # the same, after that key
 
 
 cdef struct Spec:
@@ -31,17 +31,17 @@ cdef struct Spec:
 
 cdef struct KeyState:
     SpecId spec
-    int32_t texts       # the set of undeclared keys used: a node, or SOME_TEXTS or MORE_TEXTS
-    int32_t count       # keys so far, no more than matters
+    int32_t used        # the set of undeclared keys used: a node of TextSets, ANY_USED or ANY_AND_ONE
+    int32_t count       # keys so far; counted only as far as the bounds need
     int32_t missing     # required slots that are not taken
-    int32_t past        # ordered: slots below are over
+    int32_t past        # ordered: slots before this one may not come any more
     int32_t taken       # words[taken:]: slots taken, as tests; none where they are ordered
     int32_t holds       # words[holds:]: the tests that hold
 
 
 cdef class KeyStates:
-    cdef TextSets texts                 # the sets of undeclared keys
-    cdef KeyNeeds needs                 # what terms ask of the states
+    cdef TextSets key_sets              # the sets of undeclared keys
+    cdef KeyNeeds needs                 # which tests terms need
     cdef vector[Spec] specs
     cdef vector[KeyState] states
     cdef vector[uint64_t] words
@@ -51,7 +51,7 @@ cdef class KeyStates:
     cdef uint64_t max_states
     cdef dict numbers                   # KeySpec -> its number
 
-    # the questions that a configuration asks; all of them of states that are known
+    # queries of configurations; the state must be known
     cdef bint holds(self, KeysId state, int32_t test) noexcept
     cdef KeysId take(self, KeysId state, int32_t slot) except -3
     cdef KeysId use(self, KeysId state, TextId text) except -3

@@ -6,11 +6,12 @@ share their states: the slots taken, the undeclared keys used, and from them the
 test is "the object may end", "another key may come", "an undeclared key may come", or "slot i may be taken"
 (:class:`~stackmask.grammar.ir.KeySpec` says when); each is one bit.
 
-Names share their beginnings, and slots are tested where a name ends. So that no text leads to names whose
-slots are all gone, a local state is kept only while one of the tests that can come first on its ways holds
-(``lives``). That is one test ahead: after a test, the object can go on or end, by the invariant of the spec.
+Names share their prefixes, and slots are tested where a name ends. No string may lead to names whose slots
+are all taken. So a local state is kept only while one of the tests that can come first in it holds
+(``lives``). One test ahead is enough: after a test, the object can continue or end, by the invariant of the
+spec.
 
-The states own the sets of undeclared keys (``text_sets``) and what is known of terms (``key_needs``).
+The states own the sets of undeclared keys (``text_sets``) and the facts about terms (``key_needs``).
 """
 
 cimport cython
@@ -44,11 +45,11 @@ cdef class KeyStates:
     def __cinit__(self, TermStore terms, uint64_t max_states=2_000_000):
         cdef KeyState none
         ids_init(&self.state_index)
-        self.texts = TextSets()
+        self.key_sets = TextSets()
         self.needs = KeyNeeds(terms)
         self.max_states = max_states
         none.spec = UNKNOWN
-        none.texts = none.count = none.missing = none.past = none.taken = none.holds = 0
+        none.used = none.count = none.missing = none.past = none.taken = none.holds = 0
         self.states.push_back(none)
         self.states.push_back(none)
         self.numbers = {}
@@ -91,7 +92,7 @@ cdef class KeyStates:
         cdef KeyState k
         if self.specs[spec].fresh == UNKNOWN:
             k.spec = spec
-            k.texts = EMPTY_SET
+            k.used = EMPTY_SET
             k.count = k.past = 0
             k.missing = self.specs[spec].missing
             refill(self.scratch, self.specs[spec].words, 0)
@@ -124,14 +125,14 @@ cdef class KeyStates:
         cdef int32_t i, size = self.specs[k.spec].words
         if not self.holds(state, TEST_UNDECLARED):
             return NOT_NOW
-        if k.texts == MORE_TEXTS:
+        if k.used == ANY_AND_ONE:
             return NOT_KNOWN
-        if k.texts >= 0 and self.texts.has(k.texts, <uint32_t>text):
+        if k.used >= 0 and self.key_sets.has(k.used, <uint32_t>text):
             return NOT_NOW
         self.scratch.resize(size)
         for i in range(size):
             self.scratch[i] = self.words[k.taken + i]
-        k.texts = MORE_TEXTS if k.texts == SOME_TEXTS else self.texts.adding(k.texts, <uint32_t>text)
+        k.used = ANY_AND_ONE if k.used == ANY_USED else self.key_sets.adding(k.used, <uint32_t>text)
         k.count += 1
         if self.specs[k.spec].ordered:
             k.past = self.specs[k.spec].slots
@@ -145,21 +146,21 @@ cdef class KeyStates:
             self.view_of.resize(self.states.size(), UNKNOWN)
         if self.view_of[state] < 0:
             k = self.states[state]
-            if k.spec < 0 or k.texts < 0:
+            if k.spec < 0 or k.used < 0:
                 self.view_of[state] = state
                 return state
             self.scratch.resize(self.specs[k.spec].words)
             for i in range(self.specs[k.spec].words):
                 self.scratch[i] = self.words[k.taken + i]
-            k.texts = SOME_TEXTS
+            k.used = ANY_USED
             i = self.intern(k)
             self.view_of[state] = i
         return self.view_of[state]
 
     cdef KeysId intern(self, KeyState k) except -3:
-        """Intern a state whose taken slots are in ``scratch``; what else is in it follows."""
+        """Intern a state whose taken slots are in ``scratch``; the other fields follow from them."""
         cdef size_t i, n = self.specs[k.spec].words
-        cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.texts), <uint32_t>k.past)
+        cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.used), <uint32_t>k.past)
         cdef int32_t id
         cdef KeyState* other
         if self.specs[k.spec].max_count < 0 and k.count > self.specs[k.spec].min_count:
@@ -174,7 +175,7 @@ cdef class KeyStates:
             other = &self.states[id]
             if (
                 other.spec == k.spec
-                and other.texts == k.texts
+                and other.used == k.used
                 and other.past == k.past
                 and other.count == k.count
             ):
@@ -237,7 +238,7 @@ cdef class KeyStates:
         return 0
 
     cdef bint lives(self, KeysId state, int32_t needs) noexcept:
-        """Tell whether a term with such needs can go on: it meets no test first, or one that holds."""
+        """Tell whether a term with such needs can continue: it meets no test first, or a test that holds."""
         cdef int32_t i
         cdef Needs n
         cdef const uint64_t* words
@@ -259,7 +260,7 @@ cdef class KeyStates:
         """Return about how many bytes the key states take."""
         cdef size_t held = sizeof(Spec) * self.specs.size() + sizeof(KeyState) * self.states.size()
         held += 8 * (self.words.size() + self.state_index.mask) + 4 * self.view_of.size()
-        return held + self.texts.nbytes() + self.needs.nbytes()
+        return held + self.key_sets.nbytes() + self.needs.nbytes()
 
     def counts(self):
         """Return sizes: key states, sets of tests that terms need."""

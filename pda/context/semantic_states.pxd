@@ -9,16 +9,16 @@ from stackmask.pda.terms.ids cimport ActionId, KeysId, ResolverId, SemId, SpecId
 
 cdef enum:
     SEM_PLAIN = 0       # the state of grammars without semantics, and the initial value of the others
-    SEM_SYMBOL = 1      # in mask walks: the state below is not known
-    SEM_UNSURE = 2      # likewise, behind an action that may have forbidden what is read
+    SEM_SYMBOL = 1      # in mask walks: the semantic state where the walk starts, which is not known
+    SEM_UNSURE = 2      # likewise, after an action that may have forbidden this reading
     FORBIDDEN = -1      # the action does not allow the return
     NEEDS_STATE = -2    # the answer depends on a state that the walk does not know
-    # texts of undeclared keys in walks, which do not keep them: by the bytes read so far, none, one, more
+    # stand-ins for the text of an undeclared key in walks: no byte, one byte or more bytes read so far
     KEY_OF_NONE = 1
     KEY_OF_ONE = 2
     KEY_OF_MORE = 3
     FIRST_TEXT = 4
-    # answers of `rest_of_keys`
+    # answers of `key_suffixes`
     NO_KEYS = 0
     WHOLE_KEYS = 1
     OPENED_KEYS = 2
@@ -40,11 +40,11 @@ cdef class Semantics:
     cdef list values                    # value id -> object; None for links and the symbol
     cdef dict value_index               # object -> value
     cdef KeyMap link_index              # value << 32 | text -> link
-    cdef vector[int32_t] value_kind     # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
-    cdef vector[int32_t] value_parent   # links: the value below
+    cdef vector[int32_t] value_tag     # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
+    cdef vector[int32_t] value_parent   # links: the stack without its top
     cdef vector[int32_t] value_text     # links: the text on top
-    cdef vector[uint8_t] value_symbolic  # rests on the unknown state
-    cdef vector[uint8_t] value_unsure   # and behind an action that may have forbidden it
+    cdef vector[uint8_t] value_symbolic  # it depends on the unknown state
+    cdef vector[uint8_t] value_unsure   # ... and follows an action that may have forbidden it
     cdef KeyMap pairs                   # value << 32 | text -> pair
     cdef KeyMap ended                   # pair << 32 | action -> value after a callable, or FORBIDDEN
     cdef KeyMap text_index              # text without its last byte << 8 | byte -> text; text 0 is empty
@@ -53,7 +53,7 @@ cdef class Semantics:
     cdef vector[int32_t] text_left      # bytes that the capture still keeps; -1: all
     cdef dict bounded                   # most bytes kept -> the empty text of such captures
     cdef list actions
-    cdef vector[uint8_t] action_kind    # ACT_CALL, ACT_PUSH or ACT_KEY
+    cdef vector[uint8_t] action_tag    # ACT_CALL, ACT_PUSH or ACT_KEY
     cdef vector[int32_t] action_text    # the text that its captures begin with
     cdef list resolvers
     cdef vector[int32_t] bounds         # resolver -> a term that holds all its answers, or NEEDS_STATE
@@ -97,7 +97,7 @@ cdef class Semantics:
     cdef KeysId keys_at(self, SemId sem) noexcept
     cdef SemId symbol_with(self, KeysId keys) except -3
     cdef SemId symbol_after_key(self, KeysId keys) except -3
-    cdef int rest_of_keys(self, SemId sem, vector[vector[uint8_t]]& out) except -3
+    cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3
     cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3
     cdef SemId test(self, SemId sem, int32_t test) except -3
     cdef int lives(self, SemId sem, TermId term) except -3

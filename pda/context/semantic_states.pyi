@@ -32,4 +32,4 @@ class Semantics:
         """Return about how many bytes the states take; those of Python's values are guessed."""
 
     def start(self, initial: Hashable, stacked: bool) -> int:
-        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts, bottom first."""
+        """Return the state in which a string starts. ``stacked``: ``initial`` is a stack, bottom first."""

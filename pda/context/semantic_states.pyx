@@ -1,22 +1,23 @@
 # distutils: language = c++
-"""Semantic states: the part of a configuration that depends on what was written, not on its shape.
+"""Semantic states: what a configuration knows of the values that were written, beyond syntax.
 
-A member of a configuration carries a semantic state S: an immutable, hash-consed value, plus the text of
-the captures that are open. A capturing call hands the captured bytes to an action when it returns
-(S, bytes) -> S or "forbidden"; a dynamic rule asks a resolver S -> term when it is called. Since S is part
-of the configuration, rollback, fork and drafts need nothing more.
+A member of a configuration has a semantic state S: an immutable, hash-consed value, and the text of the open
+captures. When a capturing call returns, its action gets the captured bytes: (S, bytes) -> S or "forbidden".
+When a dynamic rule is called, its resolver S -> term gives its body. S belongs to the configuration, so
+rollback, fork and drafts need nothing more.
 
-Built in: a stack of texts (``push``, ``top``), as links that share their tails. Python callables work on any
-hashable value; values that are equal (1 and True) are one state, as they are one key of a dict, so callables
-must not tell them apart.
+A stack of strings is built in (``push``, ``top``), as links that share their tails. Python callables work on
+any hashable value. Equal values (1 and True) are one state, as they are one key of a dict, so callables must
+not distinguish them.
 
-Inside an object with keys (``Keyed``) S also holds a key state (`object_keys`), which has nothing to do with
-the value: the object starts with a fresh one, and all of S is restored when it ends.
+Inside an object with keys (``Keyed``) S also has a key state (`object_keys`), separate from the value. The
+object starts with a fresh key state, and all of S is restored when the object ends.
 
-Mask walks start with a frame below that is not known; SEM_SYMBOL stands for the state there, and for the
-text of captures that are open there. What the walk pushes on it becomes links that rest on the symbol. A
-question that needs more answers NEEDS_STATE: those tokens are run on the real configuration. An action that
-may forbid leads to SEM_UNSURE, a reading that may exist: only tokens that no other one allows are run.
+Mask walks start over an unknown frame. SEM_SYMBOL stands for the semantic state there, and for the text of
+the captures that are open there. Strings that the walk pushes become links above the symbol. A query that
+needs more knowledge returns NEEDS_STATE: then the tokens are tried on the real configuration. An action that
+may forbid leads to SEM_UNSURE, a reading that may not exist: then tokens that no other reading allows are
+tried.
 """
 
 cimport cython
@@ -59,7 +60,7 @@ cdef enum:
 cdef class Semantics:
     """The semantic states of the grammars of one store, with their actions and resolvers.
 
-    ``resolve_term`` turns what a resolver callable answers into a term; ``keys`` are the key states.
+    ``resolve_term`` turns the result of a resolver into a term. ``keys``: the key states.
     """
 
     def __cinit__(
@@ -110,11 +111,11 @@ cdef class Semantics:
         if kind == ACT_KEY and not self.key_text.known:
             raise ValueError("no front end has said how keys are written: the store needs a key syntax")
         number = self.number_of(self.actions, "action", action)
-        if number == <int32_t>self.action_kind.size():
+        if number == <int32_t>self.action_tag.size():
             if kind == ACT_CALL:
-                # it may forbid what the actions before it did not
+                # it may forbid readings that earlier actions allow
                 map_clear(&self.known_sure)
-            self.action_kind.push_back(kind)
+            self.action_tag.push_back(kind)
             self.action_text.push_back(self.bounded_text(getattr(action, "reads_at_most", None)))
         return number
 
@@ -135,7 +136,7 @@ cdef class Semantics:
         key = ("resolver", resolver if isinstance(resolver, str) else id(resolver))
         if key in self.numbers:
             return self.numbers[key]
-        # a bound may be refused: then nothing is known of the resolver
+        # a bound may be refused: then any term is possible
         at_most = getattr(resolver, "answers_at_most", None)
         bound = NEEDS_STATE if at_most is None else self.resolve_term(at_most)
         number = self.number_of(self.resolvers, "resolver", resolver)
@@ -155,16 +156,16 @@ cdef class Semantics:
         return self.sems.size()
 
     def nbytes_held(self):
-        """Return about how many bytes the states take; those of Python's values are guessed."""
+        """Return about how many bytes the states take. Those of Python values are an estimate."""
         cdef size_t maps = self.link_index.mask + self.pairs.mask + self.ended.mask + self.text_index.mask
         maps += self.resolved.mask + self.known_sure.mask
         return (
             sizeof(Sem) * self.sems.size() + 8 * self.sem_index.mask + 12 * maps + 9 * self.text_parent.size()
-            + 22 * self.value_kind.size() + VALUE_BYTES * len(self.value_index) + self.keys.nbytes()
+            + 22 * self.value_tag.size() + VALUE_BYTES * len(self.value_index) + self.keys.nbytes()
         )
 
     def start(self, initial, bint stacked):
-        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts."""
+        """Return the state in which a string starts. ``stacked``: ``initial`` is a stack of strings."""
         cdef int32_t value = self.value_of(() if stacked else initial)
         cdef int32_t last
         if stacked:
@@ -204,7 +205,7 @@ cdef class Semantics:
         return id
 
     cdef TextId longer(self, TextId text, uint8_t byte) except -1:
-        # texts share their beginnings, so a long capture costs its length, not the square of it
+        # captured texts share their prefixes, so a long capture costs its length, not the square of it
         cdef uint64_t key = (<uint64_t>text << 8) | byte
         cdef int32_t found = map_get(&self.text_index, key), left
         if found == NO_VALUE:
@@ -235,14 +236,14 @@ cdef class Semantics:
         self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
     ) except -1:
         self.values.append(value)
-        self.value_kind.push_back(kind)
+        self.value_tag.push_back(kind)
         self.value_parent.push_back(parent)
         self.value_text.push_back(text)
         self.value_symbolic.push_back(symbolic)
         self.value_unsure.push_back(0)
         if parent >= 0:
             self.value_unsure[self.value_unsure.size() - 1] = self.value_unsure[parent]
-        return <int32_t>self.value_kind.size() - 1
+        return <int32_t>self.value_tag.size() - 1
 
     cdef ValueId value_of(self, object value) except -1:
         found = self.value_index.get(value)
@@ -252,7 +253,7 @@ cdef class Semantics:
         return found
 
     cdef ValueId link(self, ValueId parent, TextId text) except -1:
-        """Return the stack of texts with one more text on it."""
+        """Return the stack of strings with one more string on it."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
         cdef int32_t found = map_get(&self.link_index, key)
         if found == NO_VALUE:
@@ -261,13 +262,13 @@ cdef class Semantics:
         return found
 
     cdef SemId root(self, SemId sem) noexcept:
-        """Return the state below all open captures."""
+        """Return the state outside of all open captures."""
         while self.sems[sem].parent >= 0:
             sem = self.sems[sem].parent
         return sem
 
     cdef bint is_unsure(self, SemId sem) noexcept:
-        """Tell whether an action may have forbidden what led a walk to a state."""
+        """Tell whether an action may have forbidden the reading that led a walk to a state."""
         if sem <= SEM_SYMBOL:
             return False
         return self.value_unsure[self.sems[self.root(sem)].value] != 0
@@ -276,7 +277,7 @@ cdef class Semantics:
         return self.sems[sem].parent >= 0
 
     cdef SemId with_root(self, SemId sem, SemId root) except -3:
-        """Return the state with another one below its open captures."""
+        """Return the state with another one outside of its open captures."""
         cdef vector[int32_t] texts
         while self.sems[sem].parent >= 0:
             texts.push_back(self.sems[sem].text)
@@ -305,21 +306,21 @@ cdef class Semantics:
     cdef SemId begin(self, SemId sem, ActionId action) except -3:
         """Return the state with one more open capture, for an action.
 
-        Where the capture around it keeps all of its text, this one keeps all for it.
+        If the capture around it keeps all of its text, this one keeps all of its text, too.
         """
         if self.in_capture(sem) and self.text_left[self.sems[sem].text] < 0:
             return self.intern(sem, -1, -1, 0)
         return self.intern(sem, -1, -1, self.action_text[action])
 
     cdef SemId begin_key(self, SemId sem) except -3:
-        """Return the state of a walk with a key begun; its text does not matter to walks, and is not kept."""
+        """Return the state of a walk inside a key. Walks do not keep the text of a key."""
         return self.intern(sem, -1, -1, KEY_OF_NONE)
 
     cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3:
         """Return the state of a walk with one more open capture, for a callable.
 
-        Where the value is not known, the callable is not asked, and the text is kept only if the capture
-        around keeps all of its own.
+        If the value is not known, the callable is not called, and the text is kept only if the capture around
+        it keeps all of its text.
         """
         if not self.value_symbolic[self.sems[self.root(sem)].value]:
             return self.begin(sem, action)
@@ -328,7 +329,7 @@ cdef class Semantics:
         return self.intern(sem, -1, -1, KEY_OF_MORE)
 
     cdef bint keeps_bytes(self, SemId sem) noexcept:
-        """Tell whether a capture takes the very bytes that are read."""
+        """Tell whether an open capture keeps the bytes that are read."""
         return self.sems[sem].parent >= 0 and self.text_left[self.sems[sem].text] != 0
 
     cdef SemId end(self, SemId sem, ActionId action) except -3:
@@ -338,12 +339,12 @@ cdef class Semantics:
         cdef vector[uint8_t] text, value
         cdef size_t i
         cdef int32_t last
-        # a capture that may end at every byte would else cost the square of its length
-        if s.text >= FIRST_TEXT and (self.action_kind[action] == ACT_KEY or self.in_capture(s.parent)):
+        # otherwise a capture that may end at every byte would cost the square of its length
+        if s.text >= FIRST_TEXT and (self.action_tag[action] == ACT_KEY or self.in_capture(s.parent)):
             self.spell(s.text, text)
-        if self.action_kind[action] == ACT_PUSH:
+        if self.action_tag[action] == ACT_PUSH:
             base.value = self.link(base.value, s.text)
-        elif self.action_kind[action] == ACT_KEY:
+        elif self.action_tag[action] == ACT_KEY:
             if base.keys == KEYS_UNKNOWN:
                 return NEEDS_STATE
             if s.text == 0 or s.text >= FIRST_TEXT:
@@ -359,7 +360,7 @@ cdef class Semantics:
                 return NEEDS_STATE
         else:
             if self.value_symbolic[base.value]:
-                if self.action_kind[action] != ACT_UPDATE or self.value_unsure[base.value]:
+                if self.action_tag[action] != ACT_UPDATE or self.value_unsure[base.value]:
                     base.value = self.sems[SEM_UNSURE].value
                 else:
                     base.value = self.sems[SEM_SYMBOL].value
@@ -372,7 +373,7 @@ cdef class Semantics:
         sem = self.with_root(s.parent, self.intern(-1, base.value, base.keys, 0))
         if self.in_capture(sem):
             last = self.sems[sem].text
-            # a bounded text is without those of the captures in it, which have had their own action
+            # a bounded text leaves out the captures inside of it, which have had their own action
             if self.text_left[last] < 0:
                 for i in range(text.size()):
                     sem = self.append(sem, text[i])
@@ -381,7 +382,7 @@ cdef class Semantics:
     cdef ValueId call(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except -3:
-        """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
+        """Return the value after a callable, or FORBIDDEN. It is called once for a value and a text."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id
         cdef int32_t pair = map_get(&self.pairs, key), found
         if pair == NO_VALUE:
@@ -396,7 +397,7 @@ cdef class Semantics:
         answer = self.actions[action](self.values[value], self.first_of(text, action))
         if answer is not None:
             found = self.value_of(answer)
-        elif self.action_kind[action] == ACT_UPDATE:
+        elif self.action_tag[action] == ACT_UPDATE:
             raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
         else:
             found = FORBIDDEN
@@ -404,7 +405,7 @@ cdef class Semantics:
         return found
 
     cdef bytes first_of(self, vector[uint8_t]& text, ActionId action):
-        """Return what an action reads of a text, which may have been kept whole for a capture around it."""
+        """Return the bytes of a text that an action reads. A capture around it may have kept more."""
         cdef size_t size = text.size()
         cdef int32_t most = self.text_left[self.action_text[action]]
         if most >= 0 and size > <size_t>most:
@@ -412,7 +413,7 @@ cdef class Semantics:
         return (<char*>text.data())[:size]
 
     cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3:
-        """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""
+        """Return the body of a dynamic rule in this state, or NEEDS_STATE."""
         cdef int32_t value = self.sems[self.root(sem)].value
         cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
         cdef int32_t term = map_get(&self.resolved, key)
@@ -420,9 +421,9 @@ cdef class Semantics:
             return term
         rule = self.resolvers[resolver]
         if rule == "top":
-            if self.value_kind[value] == VALUE_SYMBOL:
+            if self.value_tag[value] == VALUE_SYMBOL:
                 return NEEDS_STATE
-            answer = self.text_of(self.value_text[value]) if self.value_kind[value] == VALUE_LINK else None
+            answer = self.text_of(self.value_text[value]) if self.value_tag[value] == VALUE_LINK else None
         else:
             if self.value_symbolic[value]:
                 return NEEDS_STATE
@@ -432,7 +433,7 @@ cdef class Semantics:
         return term
 
     cdef TermId bound_of(self, ResolverId resolver) noexcept:
-        """Return a term that holds all that a resolver may answer, or NEEDS_STATE."""
+        """Return a term that contains all terms a resolver may return, or NEEDS_STATE."""
         return self.bounds[resolver]
 
     cdef SemId unsure(self, SemId sem) except -3:
@@ -441,7 +442,7 @@ cdef class Semantics:
 
     cdef bint may_forbid(self, ActionId action):
         """Tell whether an action may forbid: then a mask cannot be remembered without the state."""
-        return self.action_kind[action] == ACT_CALL
+        return self.action_tag[action] == ACT_CALL
 
     cdef int is_sure(self, SemId sem) except -1:
         """Tell whether no action can forbid the end of the open capture, whatever is still read of it."""
@@ -459,7 +460,7 @@ cdef class Semantics:
         if k == NO_VALUE:
             k = True
             for number, action in enumerate(self.actions):
-                if self.action_kind[number] != ACT_CALL:
+                if self.action_tag[number] != ACT_CALL:
                     continue
                 test = getattr(action, "may_forbid", None)
                 if test is None or test(self.values[value], self.text_of(text)):
@@ -470,13 +471,13 @@ cdef class Semantics:
 
     cdef bint is_callable(self, ActionId action):
         """Tell whether an action is a Python callable."""
-        return self.action_kind[action] == ACT_CALL or self.action_kind[action] == ACT_UPDATE
+        return self.action_tag[action] == ACT_CALL or self.action_tag[action] == ACT_UPDATE
 
     cdef bint is_key(self, ActionId action):
         """Tell whether an action enters an undeclared key."""
-        return self.action_kind[action] == ACT_KEY
+        return self.action_tag[action] == ACT_KEY
 
-    # -- what mask walks know of object keys -----------------------------------------------------------
+    # -- object keys in mask walks --------------------------------------------------------------------
 
     cdef KeysId keys_at(self, SemId sem) noexcept:
         """Return the key state of the object around."""
@@ -489,7 +490,7 @@ cdef class Semantics:
         return self.with_keys(SEM_SYMBOL, self.keys.view(keys))
 
     cdef SemId symbol_after_key(self, KeysId keys) except -3:
-        """Return the state of a walk behind an undeclared key, or NEEDS_STATE or FORBIDDEN."""
+        """Return the state of a walk after an undeclared key, or NEEDS_STATE or FORBIDDEN."""
         if keys <= KEYS_UNKNOWN:
             return NEEDS_STATE
         keys = self.keys.use(self.keys.view(keys), 0)
@@ -499,19 +500,19 @@ cdef class Semantics:
             return NEEDS_STATE
         return self.with_keys(SEM_SYMBOL, keys)
 
-    cdef int rest_of_keys(self, SemId sem, vector[vector[uint8_t]]& out) except -3:
-        """Append what is left to write of every undeclared key that the object around has used before.
+    cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3:
+        """Append the suffixes that would complete undeclared keys which the object has used before.
 
-        Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS behind the quote of one, UNOPENED_KEYS
+        Returns: WHOLE_KEYS if no capture is open, OPENED_KEYS after the opening quote of a key, UNOPENED_KEYS
         before it, NO_KEYS if there are none. NEEDS_STATE if the text so far, or a second capture that began
-        elsewhere, leaves it open.
+        elsewhere, does not decide it.
         """
         cdef int32_t keys = self.keys_at(sem), above
         cdef vector[int32_t] texts
         cdef vector[uint8_t] begun, value, text
         cdef size_t i, k
         cdef int where = WHOLE_KEYS
-        if keys <= KEYS_UNKNOWN or self.keys.states[keys].texts <= 0:
+        if keys <= KEYS_UNKNOWN or self.keys.states[keys].used <= 0:
             return NO_KEYS
         if self.in_capture(sem):
             above = self.sems[sem].parent
@@ -529,7 +530,7 @@ cdef class Semantics:
                 if value.size() >= 3 and value[value.size() - 3] == 0xED and value[value.size() - 2] >= 0xA0:
                     # half of a surrogate pair
                     return NEEDS_STATE
-        self.keys.texts.list_texts(self.keys.states[keys].texts, texts)
+        self.keys.key_sets.list_texts(self.keys.states[keys].used, texts)
         for k in range(texts.size()):
             text.clear()
             self.spell(texts[k], text)
@@ -563,7 +564,7 @@ cdef class Semantics:
         return self.with_keys(sem, self.keys.take(keys, test - TEST_SLOT))
 
     cdef int lives(self, SemId sem, TermId term) except -3:
-        """Tell (1 or 0) whether some test that can come first on the ways of a term holds, or NEEDS_STATE."""
+        """Tell (1 or 0) whether some test that can come first in a term holds, or NEEDS_STATE."""
         cdef int32_t keys
         if self.keys.needs.always_lives(term):
             return 1

@@ -1,4 +1,4 @@
-# Sets of texts. See text_sets.pyx.
+# Sets of captured texts. See text_sets.pyx.
 from libc.stdint cimport int32_t, uint32_t
 from libcpp.vector cimport vector
 

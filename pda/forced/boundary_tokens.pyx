@@ -1,21 +1,21 @@
 # distutils: language = c++
-"""Tokens that stand across the end of a text: they begin in it and go on with what may come behind it.
+"""Tokens across the end of a text: they begin in the text and continue after it.
 
-What may come is up to the class that is made of this one: a place is a number, and nothing may come at 0.
+A subclass says which bytes may follow: a place is a number, and no byte may follow place 0.
 """
 
 from stackmask.pda.stack.configuration_table cimport DEAD
 
 
 cdef class Crossings:
-    """A vocabulary's trie beside places of a grammar; ``follow`` goes from one to the next."""
+    """The trie of a vocabulary, read along places of a grammar. ``follow`` gives the next place."""
 
     cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
-        """Return the place after a byte, or DEAD; here nothing may come."""
+        """Return the place after a byte, or DEAD. The base class allows no byte."""
         return DEAD
 
-    cdef int look_in(self, Trie trie) except -1:
-        """Take the trie in which tokens are looked up."""
+    cdef int set_trie(self, Trie trie) except -1:
+        """Store the trie in which tokens are looked up."""
         cdef int32_t child = 1, c
         self.trie = trie
         for c in range(256):
@@ -26,7 +26,7 @@ cdef class Crossings:
         return 0
 
     def after(self, int32_t config, bytes text):
-        """Return the place after a text; DEAD (0) if it may not come."""
+        """Return the place after a text; DEAD (0) if the text is not allowed."""
         cdef unsigned char byte
         for byte in text:
             config = self.follow(config, byte)
@@ -35,7 +35,7 @@ cdef class Crossings:
         return config
 
     def leads(self, int32_t config, size_t most):
-        """Return the first bytes of what may come, in ascending order: at most ``most`` of them."""
+        """Return the bytes that may come next, in ascending order: at most ``most`` of them."""
         cdef list found = []
         cdef int32_t c
         for c in range(256):
@@ -57,9 +57,9 @@ cdef class Crossings:
         return -1
 
     cdef int collect(self, int32_t node, int32_t config, size_t most) except -1:
-        """Find tokens strictly below a node that may come, where the node's own text has been taken.
+        """Find the allowed tokens under a node, at a place that its own bytes lead to.
 
-        Leaves in ``found`` one token of each text, at most ``most`` + 1 of them.
+        ``found`` gets one token for each node, at most ``most`` + 1 of them.
         """
         cdef Trie trie = self.trie
         cdef vector[int32_t] path
@@ -81,10 +81,10 @@ cdef class Crossings:
 
     def crossings(self, bytes text, int32_t config, size_t most):
         """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
-        go on with what may come at ``config``, which is the place after the text.
+        continue at ``config``, which is the place after the text.
 
-        Of tokens with one text one is returned; no tokens mean that there are more than ``most``.
-        Cost: some microseconds: a descent of the trie per length, and the first tokens below that may come.
+        Of tokens with equal bytes, one is returned. No tokens: there are more than ``most``.
+        Cost: some microseconds: one descent of the trie for each length, and the first allowed tokens there.
         """
         cdef list found = []
         cdef int32_t node, i, n, size = <int32_t>len(text)
@@ -102,9 +102,9 @@ cdef class Crossings:
         return found
 
     def is_free(self, bytes text, Py_ssize_t place):
-        """Tell whether no token can stand across a place inside a text, whatever comes behind the text.
+        """Tell whether no token can cross a place inside a text, whatever comes after the text.
 
-        Both sides of such a place are encoded by themselves: what is on the right moves nothing on the left.
+        The two sides of such a place are tokenized separately: the right side does not change the left one.
         Cost: a descent of the trie from each byte before the place, as far as a token is long.
         """
         cdef Py_ssize_t i, start, size = len(text)

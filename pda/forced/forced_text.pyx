@@ -1,10 +1,10 @@
 # distutils: language = c++
-"""Forced text: from a configuration with one way on, the bytes up to the next branch.
+"""Forced text: from a configuration with one continuation, the bytes up to the next branch.
 
 A byte is forced where it is the only one that may come, the text may not end, and no special token may
-come. Where nothing but one special token may come, that token is forced. Runs are remembered: every place on
-the way of a run knows the run and how far along it is, so a chain of forced states costs one lookup, wherever
-it is entered.
+come. Where only one special token may come, that token is forced. Runs are remembered: every place in a run
+has the run and its offset in it. So a chain of forced states costs one lookup, at any place where it is
+entered.
 """
 
 cimport cython
@@ -16,7 +16,7 @@ from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
 cdef enum:
-    MAX_RUN = 65_536        # bytes of one run; the rest is a run of its own
+    MAX_RUN = 65_536        # bytes of one run; a longer run is split
     MAX_KEPT = 1 << 20      # bytes of all runs that are remembered, about 17 bytes of memory each
 
 cdef enum:
@@ -31,7 +31,7 @@ cdef class ForcedRuns(Crossings):
 
     def __cinit__(self, ConfigSpace family, token_classes, Trie trie):
         self.family = family
-        self.look_in(trie)
+        self.set_trie(trie)
         for ids, number in token_classes.items():
             self.class_numbers.push_back(number)
             self.class_token.push_back(ids[0] if len(ids) == 1 else -1)
@@ -48,7 +48,7 @@ cdef class ForcedRuns(Crossings):
         return self.family is family
 
     cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1:
-        """Find the symbol that alone may come: NOTHING, ONE or SEVERAL. Stops at the second one."""
+        """Find the only symbol that may come. Return NOTHING, ONE or SEVERAL; stop at the second symbol."""
         cdef ConfigSpace family = self.family
         cdef int32_t k, c, m, after, first, found = NOTHING
         cdef int32_t map_id
@@ -79,7 +79,7 @@ cdef class ForcedRuns(Crossings):
             for c in range(256):
                 after = DEAD
                 for m in range(first, first + family.configs[config].count):
-                    # a step of a term is remembered for all configurations, a step of this one is not
+                    # steps of terms are remembered for all configurations, steps of this one are not
                     if family.terms.step(family.members[m].state, c) != EMPTY:
                         after = family.step(config, c)
                         break
@@ -103,7 +103,7 @@ cdef class ForcedRuns(Crossings):
         return found
 
     cdef int32_t find(self, int32_t config) except -1:
-        """Return the place of a configuration: its run and how far along it is."""
+        """Return the place of a configuration: its run and its offset there."""
         cdef int32_t known = map_get(&self.place_of, config)
         cdef int32_t here = config, next = DEAD, symbol = 0, number, joined = NO_VALUE
         cdef size_t i, first, stop
@@ -148,7 +148,7 @@ cdef class ForcedRuns(Crossings):
         number = <int32_t>self.runs.size()
         place.run = number
         if joined != NO_VALUE:
-            # the rest is known: take it over, so that this run is whole as well
+            # the end is known: copy it, so that this run is complete, too
             place = self.places[joined]
             run.kind = self.runs[place.run].kind
             run.token = self.runs[place.run].token
@@ -173,7 +173,7 @@ cdef class ForcedRuns(Crossings):
         return map_get(&self.place_of, config)
 
     cdef bint inside_character(self, int32_t config) except -1:
-        """Tell whether the next byte goes on with a character."""
+        """Tell whether the next byte may continue a character."""
         cdef int32_t c
         for c in range(0x80, 0xC0):
             if self.family.step(config, c) != DEAD:
@@ -181,12 +181,12 @@ cdef class ForcedRuns(Crossings):
         return False
 
     def run(self, int32_t config):
-        """Return (bytes, how many of them are whole characters, kind, token, next configuration) of a place.
+        """Return (bytes, number of bytes in whole characters, kind, token, next configuration) of a place.
 
-        The third to fifth say what comes behind the run: RUN_TOKEN comes with the special token and the
-        configuration after it, every other kind with -1 and the configuration at the end. Bytes that are no
-        whole character are at most three, at the end; all of them, if the place is inside a character that
-        stays unfinished.
+        The last three say what comes after the run. RUN_TOKEN: the special token, and the configuration after
+        it. Other kinds: -1, and the configuration at the end of the run. At most three bytes at the end
+        belong to an incomplete character. If the place is inside of a character that the run does not
+        complete, no byte is in a whole character.
         Cost: one lookup once the place is known.
         """
         cdef Place place = self.places[self.find(config)]

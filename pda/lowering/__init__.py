@@ -1,1 +1,1 @@
-"""Normalised rules to terms. The only room of the automaton that reads `grammar.ir`."""
+"""Normalised rules to terms. The only package of the automaton that reads `grammar.ir`."""

@@ -38,7 +38,7 @@ class Tables:
     characters: dict[Hashable, int] = field(default_factory=dict)
     # the body of a rule that is never empty → its number; what else a rule is → its number, or those of its component
     rules: dict[Hashable, int | tuple[int, ...]] = field(default_factory=dict)
-    # an expression with numbers for the rules and parts in it → its number
+    # an expression with numbers for its rules and inner expressions → its number
     shapes: dict[Hashable, int] = field(default_factory=dict)
     token_classes: dict[tuple[int, ...], int] = field(default_factory=dict)
     # number of the tables, where the nodes of expressions keep their terms for them; 0 for tables of a moment
@@ -90,8 +90,8 @@ def literal_set(terms: TermStore, words: list[bytes]) -> int:
 def check_bytes(bodies: Mapping[str, ir.Expr], single_bytes: int) -> None:
     """Refuse a vocabulary that lacks a token for a byte that the expressions need.
 
-    ``single_bytes`` is the mask of bytes that are a token by themselves. ByteFilter such a token a text can
-    begin that no token may continue: a dead end. Bytes that only `&`, `!` or `!>>` rule out count as needed.
+    ``single_bytes`` is the mask of bytes that are a token alone. Without such a token, a text could begin that
+    no token may continue: a dead end. Bytes that only `&`, `!` or `!>>` rule out count as needed.
     """
     if single_bytes == ALL_BYTES:
         return

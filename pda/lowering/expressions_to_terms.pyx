@@ -1,8 +1,8 @@
 # distutils: language = c++
 """Terms of expressions.
 
-What holds no reference is *pure*: its term is remembered under the object itself, as front ends share such
-objects between grammars.
+An expression without references is *pure*. Its term is remembered under the object itself, as front ends
+share such objects between grammars.
 """
 
 cimport cython
@@ -72,8 +72,8 @@ cdef Expression ANY_TEXT = ir.ANY_TEXT
 cdef class TermMaker:
     """Makes the terms of the expressions of one grammar. Owner: its lowering.
 
-    What expressions refer to must have its number in the facts; what they use of the shared tables is noted
-    there.
+    The rules that expressions refer to must have numbers in the facts. Used entries of the shared tables are
+    recorded there.
     """
 
     def __cinit__(self, tables, RuleFacts rules not None):
@@ -90,7 +90,7 @@ cdef class TermMaker:
     cdef TermId term(self, Expression expr) except -1:
         """Return the term of an expression.
 
-        A pure node knows its term in the newest tables that asked; older tables look it up.
+        A pure node stores its term for the newest tables. Older tables look it up.
         """
         cdef TermId made
         if not expr.flags:
@@ -206,13 +206,13 @@ cdef class TermMaker:
         cdef Expression item
         cdef Py_ssize_t i
         if expr.kind == SEQUENCE and not expr.flags & RESTRICTS:
-            if after == EPS:  # as it would be alone: what several sequences end with is made once
+            if after == EPS:  # made as if alone, so that equal ends of sequences are made once
                 return self.term(expr)
             items = (<Sequence>expr).items
             for i in range(len(items) - 1, -1, -1):
                 item = <Expression?>items[i]
                 if item.kind != SEQUENCE and not item.flags and item.owner == self.tag and self.tag:
-                    after = self.joined(item.term, after)  # a character of a name, mostly
+                    after = self.joined(item.term, after)  # mostly a character of a name
                 else:
                     after = self.before(item, after)
             return after
@@ -267,7 +267,7 @@ cdef class TermMaker:
         return self.terms.call(call, nonempty, name in self.rules.keyed)
 
     cdef SpecId spec_number(self, object spec) except -1:
-        """Return the number of what the keys of an object must satisfy. The same one is looked up once."""
+        """Return the number of a key spec. The same object is looked up once."""
         cdef object key = <Py_ssize_t><void*>spec
         cdef object found = self.known.get(key)
         if found is None:
@@ -275,7 +275,7 @@ cdef class TermMaker:
         return found
 
     cdef ActionId action_number(self, object action) except -1:
-        """Return the number of what a capture does. The same one is looked up once."""
+        """Return the number of an action. The same object is looked up once."""
         cdef object key = <Py_ssize_t><void*>action
         cdef object found = self.known.get(key)
         if found is None:
@@ -283,7 +283,7 @@ cdef class TermMaker:
         return found
 
     cdef TermId test(self, int32_t number) except -1:
-        """Return the term that asks the key state: a call that ends where it begins."""
+        """Return the term that tests the key state: a call that consumes nothing."""
         return self.terms.call(self.call(CALL_TEST, number, ACTION_NONE), False, True)
 
     cdef CallId call(self, int32_t kind, int32_t target, ActionId action, SpecId spec=-1) except -1:

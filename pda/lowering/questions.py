@@ -20,7 +20,7 @@ def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
 
 
 class Recognizer:
-    """Tells which texts a regular expression without references matches."""
+    """The strings that a regular expression without references matches."""
 
     __slots__ = ("_term", "_terms")
 

@@ -19,11 +19,11 @@ cdef struct KnownRule:
 @cython.final
 cdef class KnownRules:
     cdef dict places            # id of a body that newer tables have -> its place in the columns
-    cdef list bodies            # those, held, so that their ids stay their own
+    cdef list bodies            # these bodies, held, so that no other object gets their ids
     cdef int32_t forgotten      # rows before the first one
     cdef list nullable          # mask of bytes before which the rule can be empty, or None
     cdef vector[KnownRule] rules
-    cdef list ref_names         # names, and ids of the parts that calls need a rule for
+    cdef list ref_names         # names, and ids of inner expressions that calls need a rule for
     cdef vector[int32_t] ref_numbers
 
     cdef int clear(self) except -1
@@ -36,9 +36,9 @@ cdef class RuleScan:
     cdef object tables
     cdef int64_t tag            # of the tables: nodes know their terms there, and their rows
     cdef RuleFacts rules
-    cdef TermMaker maker        # asked for the terms of what holds no reference
+    cdef TermMaker maker        # makes the terms of expressions without references
     cdef dict refs              # name -> names it refers to, and whether within the same object
-    cdef dict users             # the other way round, once that was asked for; else None
+    cdef dict users             # the inverse of refs, once it is needed; else None
     cdef int64_t scan_number
 
     cdef int add_references(self, object name) except -1

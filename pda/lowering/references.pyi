@@ -8,7 +8,7 @@ ALL_BYTES: int
 
 @final
 class RuleScan:
-    """What the rules of one grammar refer to; made for the lowering alone."""
+    """References between the rules of one grammar; used by the lowering only."""
 
     def __new__(cls, tables: Tables, rules: RuleFacts, maker: TermMaker) -> RuleScan: ...
 

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""What the rules of one grammar refer to, and what is remembered of rules that were lowered before.
+"""References between the rules of one grammar, and a memory of rules that were lowered before.
 
-A rule is remembered under its body, as front ends share such objects between grammars, with the
-numbers of the rules that it refers to: it is the same again only where these are.
+A rule is remembered under its body, as front ends share such objects between grammars. The numbers of the
+rules that it refers to are remembered, too: an equal body is the same rule only if these are equal.
 """
 
 cimport cython
@@ -47,9 +47,9 @@ ALL_BYTES = (1 << 256) - 1
 cdef class KnownRules:
     """What lowering found out about rules, by their bodies.
 
-    A body itself says where, to the newest tables that it was lowered into, so that nothing is held of a
-    grammar that is gone; older tables look it up, and hold it. In columns, as there are thousands of them:
-    each object that stays would count towards the collector's next run.
+    A body stores its own place for the newest tables that it was lowered into, so nothing keeps a deleted
+    grammar alive. Older tables look the body up, and hold it. The facts are kept in columns, since there are
+    thousands of rules, and more objects would make the garbage collector run more often.
     """
 
     def __cinit__(self):
@@ -114,7 +114,7 @@ cdef class RuleScan:
         self.scan_number = 0
 
     cdef int add_references(self, object name) except -1:
-        """Note the rules that a rule refers to; ``rules.added`` has the names of bodies that come with it."""
+        """Store the rules that a rule refers to. ``rules.added`` gets the names of bodies inside of it."""
         cdef dict refs = {}
         self.rules.added.clear()
         self.scan_number = next_number()
@@ -123,7 +123,7 @@ cdef class RuleScan:
         return 0
 
     cdef int scan(self, Expression expr, dict refs) except -1:
-        """Note in ``refs`` the rules that an expression refers to. Cost: linear in those around them."""
+        """Add the rules that an expression refers to to ``refs``. Cost: linear in its size."""
         cdef tuple items
         cdef object name
         cdef Py_ssize_t i
@@ -146,10 +146,10 @@ cdef class RuleScan:
         return 0
 
     cdef set recall(self):
-        """Take over what is known of rules with these very bodies, and return their names.
+        """Use the remembered facts of rules with the same bodies, and return the names of these rules.
 
-        A rule is known where the rules that it refers to are, with the numbers that they had. Cost: linear in
-        the references of what is remembered.
+        A rule is known if the rules that it refers to are known, with the numbers that they had. Cost: linear
+        in the references of remembered rules.
         """
         cdef KnownRules known = self.tables.bodies
         cdef dict found = {}, users = {}
@@ -170,7 +170,7 @@ cdef class RuleScan:
             found[name] = place
             for i in range(known.rules[place].refs, known.rules[place].refs_end):
                 other = known.ref_names[i]
-                if type(other) is int:  # what a call needs a rule for, a part of the body
+                if type(other) is int:  # an inner expression that a call needs a rule for
                     self.rules.callee(<Expression><void*><Py_ssize_t>other)
             if self.rules.added:
                 todo.extend(self.rules.added)
@@ -206,7 +206,7 @@ cdef class RuleScan:
         return set(found)
 
     cdef object known_pure(self, Expression body):
-        """Return the number of the rule that is this, which has no references, or None if it has none yet."""
+        """Return the number of the rule with this body, which has no references; None if it has none yet."""
         cdef object nullable
         if not self.tag or body.owner != self.tag:
             return None
@@ -219,7 +219,7 @@ cdef class RuleScan:
         cdef KnownRule rule
         cdef Expression body
         cdef object name, other
-        if self.rules.token_classes or not self.tag:  # special tokens are noted per grammar
+        if self.rules.token_classes or not self.tag:  # special tokens belong to one grammar
             return 0
         if known.rules.size() > MAX_BODIES:
             known.clear()
@@ -328,7 +328,7 @@ cdef class RuleScan:
         return 0
 
     cdef int update_nullable(self, object name, dict todo) except -1:
-        """Find before which bytes a rule can be empty; where that is news, its users are to be done again."""
+        """Find before which bytes a rule can be empty. If that has changed, queue its users."""
         cdef object mask = self.empty_before(self.rules.bodies[name])
         if mask is not None and mask != self.rules.nullable.get(name):
             self.rules.nullable[name] = mask
@@ -337,7 +337,7 @@ cdef class RuleScan:
         return 0
 
     cdef bint left_calls(self, Expression expr, dict found) except -1:
-        """Note the rules that an expression can call first; tell if it may be passed over."""
+        """Add the rules that an expression can call first; tell whether the expression can be empty."""
         cdef bint passes
         if not expr.flags:
             return self.empty_before(expr) is not None

@@ -7,8 +7,8 @@ cdef enum:
 
 
 cdef class RuleFacts:
-    cdef dict bodies            # name -> expression; what calls need a rule for is named by its id
-    cdef list added             # names of bodies that the expression at hand brought in
+    cdef dict bodies            # name -> expression; an inner expression that needs a rule is named by its id
+    cdef list added             # names of bodies inside of the current expression
     cdef dict nullable          # name -> mask of bytes before which the rule can be empty
     cdef dict heights           # name -> more than that of every rule that it can call first
     cdef dict numbers           # name -> number of the rule, once it has one

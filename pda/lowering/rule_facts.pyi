@@ -2,6 +2,6 @@ from typing import final
 
 @final
 class RuleFacts:
-    """What is known of the rules of one grammar, by name; made for the lowering alone."""
+    """Facts about the rules of one grammar, by name; used by the lowering only."""
 
     def __new__(cls) -> RuleFacts: ...

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""What is known of the rules of one grammar while it is lowered."""
+"""Facts about the rules of one grammar, for its lowering."""
 
 cimport cython
 from libc.stdint cimport int64_t
@@ -18,7 +18,7 @@ cdef int64_t next_number() noexcept:
 
 @cython.final
 cdef class RuleFacts:
-    """What is known of the rules of one grammar, by name. What calls need a rule for is named by its id.
+    """Facts about the rules of one grammar, by name. An inner expression with a rule is named by its id.
 
     Owner: the lowering. Its scan finds out; the maker of terms reads numbers, and notes what terms use.
     """

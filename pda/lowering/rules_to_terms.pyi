@@ -6,7 +6,7 @@ from stackmask.pda.lowering.entry import Tables
 
 @final
 class Lowering:
-    """One grammar on its way to terms. Raises: BudgetError if an expression is nested too deeply."""
+    """The lowering of one grammar. Raises: BudgetError if an expression is nested too deeply."""
 
     def __new__(cls, tables: Tables) -> Lowering: ...
     @property

@@ -1,12 +1,11 @@
 # distutils: language = c++
 """Lowering of rules to terms, in the order of the passes.
 
-Scan every rule for what it refers to; find which rules test object keys, which can be empty and how high they
-stand above the rules they call first; then make the terms, callees before callers, so that equal rules become
-one.
+Scan every rule for references. Find which rules test object keys, which can be empty, and their heights above
+the rules that they call first. Then make the terms, callees before callers, so that equal rules become one.
 
-Whole rules are remembered with all that they can reach, as front ends share them between grammars. This is
-compiled since it takes the most time of what is done per grammar, and goes as deep as expressions are nested.
+Whole rules are remembered with all rules that they can reach, as front ends share them between grammars. This
+module is compiled, since it takes most of the time for a grammar, and recursion is as deep as expressions.
 """
 
 cimport cython
@@ -48,7 +47,7 @@ cdef enum:
 
 @cython.final
 cdef class Lowering:
-    """One grammar on its way to terms. It owns the facts, the scan and the maker of terms."""
+    """The lowering of one grammar. It owns the facts, the scan and the maker of terms."""
 
     cdef object tables
     cdef TermStore terms
@@ -178,22 +177,22 @@ cdef class Lowering:
             self.rules.numbers.update(zip(todo, known))
             self.note_number = next_number()
             for name in todo:
-                self.note(self.rules.bodies[name])
+                self.record(self.rules.bodies[name])
         return 0
 
-    cdef int note(self, Expression expr) except -1:
-        """Note what an expression uses of the shared tables, where no terms are made: tokens, texts."""
+    cdef int record(self, Expression expr) except -1:
+        """Record what an expression uses of the shared tables, without making terms: tokens, strings."""
         if not expr.flags or expr.scanned_by == self.note_number:
             return 0
         expr.scanned_by = self.note_number
         if expr.kind == SEQUENCE or expr.kind == CHOICE or expr.kind == INTERSECTION:
             for item in items_of(expr):
-                self.note(item)
+                self.record(item)
         elif expr.kind == REPEAT or expr.kind == COMPLEMENT or expr.kind == SCOPE or expr.kind == KEYED:
-            self.note(item_of(expr))
+            self.record(item_of(expr))
         elif expr.kind == CAPTURE:
             self.maker.term(expr)
-            self.note(item_of(expr))
+            self.record(item_of(expr))
         elif expr.kind == TOKEN or expr.kind == DYNAMIC:
             self.maker.term(expr)
         return 0
@@ -201,7 +200,7 @@ cdef class Lowering:
     cdef object shape(self, Expression expr, dict order, dict seen):
         """Return a number for the expression with numbers for the names of rules: equal shapes mean the same.
 
-        What refers to no rule of the component is its term. Cost: each object once, however often it is met.
+        An expression without rules of the component is numbered by its term. Cost: each object once.
         """
         cdef Expression item
         cdef object known, key

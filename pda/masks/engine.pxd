@@ -61,7 +61,7 @@ cdef class MaskEngine:
 
     cdef int fill_again(self, ConfigSpace family, int32_t config, MaskRef mask, uint32_t* words) except -1
     cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1
-    cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
+    cdef int try_undecided(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
     cdef uint64_t changes_made(self) noexcept
     cdef int weigh(self) except -1
     cdef int drop(self) except -1

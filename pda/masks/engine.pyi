@@ -29,7 +29,7 @@ class MaskEngine:
 
     @property
     def fills(self) -> int:
-        """Masks that were asked for."""
+        """Masks that were requested."""
 
     @property
     def hits(self) -> int:
@@ -49,7 +49,7 @@ class MaskEngine:
         """Return sizes: masks, walks, hits, bytes held by masks."""
 
     def nbytes_held(self) -> int:
-        """Return about how many bytes stay when masks are dropped: what is known of terms."""
+        """Return about how many bytes a drop of masks keeps: facts about terms."""
 
 @final
 class MaskParts:

@@ -2,8 +2,8 @@
 """Masks: which tokens may follow a configuration. The engine owns what makes them; ``fill`` is the pipeline.
 
 The mask of a configuration is the union of the masks of its members' local states (``walk``). A token may
-return out of a member's frame and have bytes left over, its remainder. Then each edge of the frame gives a
-return state. The answer for (remainders, return state) is a mask of the same form, remembered under that pair
+return out of a member's frame and have bytes left over, its suffix. Then each edge of the frame gives a
+return state. The answer for (suffixes, return state) is a mask of the same form, remembered under that pair
 (``assembly/mask_assembly``). A state is split into prefixes and continuations (``prefixes``), as if every
 prefix were a rule that returns.
 
@@ -160,7 +160,7 @@ cdef class MaskEngine:
                 self.slices.slice(run, -1)
                 self.partition.other_tokens_place(run)
                 self.context.runs.sort_tokens(run)
-                self.context.runs.remainders_of(run, self.context.key_text.quote)
+                self.context.runs.suffixes_of(run, self.context.key_text.quote)
 
     # -- one mask --------------------------------------------------------------------------------------
 
@@ -181,7 +181,7 @@ cdef class MaskEngine:
         self.assembler.collect(family, config)
         self.join(words, &mask, &likely_base)
         if self.trials.is_needed():
-            self.try_rest(family, config, words)
+            self.try_undecided(family, config, words)
             # trials hold for this configuration alone: it keeps a mask of its own
             self.cache.keep(words, likely_base, &mask)
         remember(&family.configs[config], mask, self.epoch)
@@ -201,7 +201,7 @@ cdef class MaskEngine:
         return 0
 
     cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1:
-        """Write the union of the operands, and note the tokens that only a trial can confirm."""
+        """Write the union of the operands, and collect the tokens that only a trial can confirm."""
         if self.trials.tries_everything:
             copy_words(words, NULL, self.width)
             return 0
@@ -212,13 +212,13 @@ cdef class MaskEngine:
             self.keys_used.recheck(words)
         return 0
 
-    cdef int try_rest(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
+    cdef int try_undecided(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
         """Try tokens on the real configuration, and add those that it allows."""
         self.simulations += 1
         if self.trials.tries_special_tokens or self.trials.tries_everything:
             self.trials.try_special_tokens(family, config, words)
         if self.trials.tries_everything:
-            self.trials.try_below(family, config, 0, words)
+            self.trials.try_subtree(family, config, 0, words)
         else:
             self.places.try_places(family, config, words)
             self.trials.try_tokens(family, config, words)
@@ -270,7 +270,7 @@ cdef class MaskEngine:
         return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
     cdef int weigh(self) except -1:
-        """Drop all masks if they take more than their budget. No caller may hold ids of masks meanwhile."""
+        """Drop all masks if they take more than their budget. No caller may hold ids of masks then."""
         self.weighed = self.changes_made()
         if self.nbytes() + self.context.space.nbytes() > self.context.max_bytes:
             self.drop()
@@ -312,7 +312,7 @@ cdef class MaskEngine:
         }
 
     def nbytes_held(self):
-        """Return about how many bytes stay when masks are dropped: those about terms."""
+        """Return about how many bytes a drop of masks keeps: facts about terms."""
         return (
-            self.assembler.prefixes.nbytes() + self.literals.words.nbytes() + self.partition.nbytes_of_terms()
+            self.assembler.prefixes.nbytes() + self.literals.table.nbytes() + self.partition.nbytes_of_terms()
         )

@@ -1,1 +1,1 @@
-"""Plain data structures. Knows neither grammars nor vocabularies."""
+"""Data structures. They know neither grammars nor vocabularies."""

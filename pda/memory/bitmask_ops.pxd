@@ -1,4 +1,4 @@
-# What is done to rows of words: copied, joined, compared, hashed. A row of 128,256 tokens is 16 KB, which
+# Operations on rows of words: copy, join, compare, hash. A row of 128,256 tokens is 16 KB, which
 # loops of wide loads and stores pass over two to six times as fast as those that every processor can run.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
@@ -9,7 +9,7 @@ cdef extern from *:
     #include <stdint.h>
     #include <string.h>
 
-    enum { STACKMASK_BLOCK = 32 };      // words that are looked at together
+    enum { STACKMASK_BLOCK = 32 };      // words that are compared together
 
     static inline uint64_t stackmask_mixed(uint64_t h, uint64_t v) {
         h = (h ^ v) * 0x9E3779B97F4A7C15u;
@@ -140,7 +140,7 @@ cdef extern from *:
         else memset(to, 0, 4 * words);
     }
 
-    // Or words into others, cut down to a filter if there is one.
+    // Or words into others, limited to a filter if there is one.
     static inline void stackmask_or_words(
         uint32_t* to, const uint32_t* from, const uint32_t* filter, size_t words
     ) {
@@ -154,8 +154,8 @@ cdef extern from *:
         }
     }
 
-    // Write the numbers of the words that are not those of b, or not zero, and return how many. They are
-    // looked for until there are more than `most`; `where` has room for `most` and a block.
+    // Write the numbers of the words that differ from those of b, or from zero, and return how many. The
+    // search ends after more than `most`; `where` has room for `most` and a block.
     static inline size_t stackmask_differences(
         const uint32_t* a, const uint32_t* b, size_t words, int32_t* where, size_t most
     ) {

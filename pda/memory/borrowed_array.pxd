@@ -1,7 +1,7 @@
 # A growing array of another object, for readers: one pointer, no memory of its own.
 #
-# The owner must outlive the reader, and stay where it is, as the fields of an extension object do. What an
-# index returns is a reference into the owner's array: it ends when the owner grows.
+# The owner must outlive the reader, and must not move, like the fields of an extension object. An
+# index returns a reference into the array of the owner, valid until the owner grows.
 from stackmask.pda.memory.growing_array cimport Growing
 
 cdef extern from *:

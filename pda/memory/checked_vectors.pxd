@@ -1,4 +1,4 @@
-# What the containers of C++ do that takes memory, and that `libcpp` declares as if it could not fail: an
+# Operations of C++ containers that allocate memory. `libcpp` declares them as if they could not fail, and an
 # exception that Cython does not expect ends the process.
 cdef extern from "<queue>" namespace "std" nogil:
     cdef cppclass priority_queue[T]:
@@ -55,7 +55,7 @@ cdef extern from *:
     void copy_items "stackmask_copy"[V, W](V& to, W& source) except + nogil
     # the same where the items of one convert to those of the other
     void copy_list "stackmask_copy_list"[V, W](V& to, W& source) except + nogil
-    # map[key], or what is said for a key that is not there
+    # map[key], or a default for a key that is not there
     T look_up "stackmask_look_up"[M, K, T](M& map, K& key, T missing) noexcept nogil
     # map[key] = value
     void enter "stackmask_enter"[M, K, T](M& map, K& key, T value) except + nogil

@@ -3,9 +3,9 @@
 # The arrays of a store grow for as long as it lives. Where a std::vector doubles, it takes fresh memory,
 # touches all of it and copies: milliseconds in the middle of one mask once an array has some megabytes. Here
 # a large array is a mapping of its own, and growing it moves no byte (mremap): a fill pays for what it adds.
-# Fresh memory is dear, some microseconds for each page of 4 KB. So the mapping of an array that has megabytes
+# Fresh memory costs some microseconds for each page of 4 KB. So the mapping of an array that has megabytes
 # begins where a page of 2 MB does, and has such pages where the system gives them to all.
-# They are not asked for: the first touch of one may take a fill 10 ms on a virtual machine.
+# The code does not request them: the first touch of one may take a fill 10 ms on a virtual machine.
 #
 # Items are plain structs: they are moved as bytes, and new ones are zeros.
 cdef extern from *:
@@ -126,7 +126,7 @@ cdef extern from *:
             while (more < wanted) more *= 2;
             size_t before = shift;
             if (!before && more * sizeof(T) >= STACKMASK_MAPPED) {
-                // where the object lies is as good as chance
+                // the address of the object serves as a random number
                 before = STACKMASK_LINE * (1 + (reinterpret_cast<uintptr_t>(this) >> 3) % 63);
             }
             size_t whole = more * sizeof(T) + before;

@@ -28,7 +28,7 @@ cdef struct KeyMap:
     uint64_t mask
     uint64_t count
     # a large table that has grown moves from the old one a few slots with every key that is put:
-    # slots below `moved` are here already; NULL: all are
+    # slots before `moved` are here already; NULL: all are
     uint64_t* old_keys
     int32_t* old_vals
     uint64_t old_mask
@@ -84,7 +84,7 @@ cdef inline int32_t ids_next(IdTable* t, Probe* p) noexcept nogil:
 
 
 cdef inline int ids_put(IdTable* t, Probe* p, int32_t id) except -1:
-    # the search has ended without an answer, and the table is as it was then
+    # the search has ended without a result, and the table has not changed since
     t.slots[p.pos] = (<uint64_t>p.tag << 32) | <uint64_t>(id + 1)
     t.count += 1
     if t.old_slots != NULL:

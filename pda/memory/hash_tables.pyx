@@ -34,7 +34,7 @@ cdef void ids_free(IdTable* t) noexcept:
 
 
 cdef int ids_grow(IdTable* t) except -1:
-    """Double a table. What it holds moves at once if that is little, else with the ids that come."""
+    """Double a table. A small table moves at once, a large one with the ids that are put."""
     cdef uint64_t n = 2 * (t.mask + 1)
     cdef uint64_t* slots = <uint64_t*> zeroed(n * sizeof(uint64_t))
     if slots == NULL:
@@ -50,7 +50,7 @@ cdef int ids_grow(IdTable* t) except -1:
 
 
 cdef int32_t ids_next_old(IdTable* t, Probe* p) noexcept nogil:
-    """Go on with a search in the table before it grew, which stays as it is until all is moved."""
+    """Continue a search in the old table, which is unchanged until all slots are moved."""
     cdef uint64_t slot
     if not p.in_old:
         p.in_old = True
@@ -72,7 +72,7 @@ cdef int ids_move(IdTable* t) noexcept:
 
 
 cdef int ids_move_some(IdTable* t) noexcept:
-    """Move some slots. What is put meanwhile was not in the old table, so nothing is there twice."""
+    """Move some slots. New ids were not in the old table, so no id is there twice."""
     cdef uint64_t stop = min(t.moved + MOVED_TOGETHER, t.old_mask + 1), i, pos, slot
     for i in range(t.moved, stop):
         slot = t.old_slots[i]
@@ -127,7 +127,7 @@ cdef void map_clear(KeyMap* m) noexcept:
 
 
 cdef int map_grow(KeyMap* m) except -1:
-    """Double a table. What it holds moves at once if that is little, else with the keys that come."""
+    """Double a table. A small table moves at once, a large one with the keys that are put."""
     cdef uint64_t n = 2 * (m.mask + 1)
     cdef uint64_t* keys = <uint64_t*> zeroed(n * sizeof(uint64_t))
     cdef int32_t* vals = <int32_t*> zeroed(n * sizeof(int32_t))
@@ -148,7 +148,7 @@ cdef int map_grow(KeyMap* m) except -1:
 
 
 cdef int32_t map_get_old(KeyMap* m, uint64_t key) noexcept nogil:
-    """Look a key up in the table before it grew."""
+    """Look a key up in the old table."""
     cdef uint64_t pos = mix(0, key) & m.old_mask
     while m.old_vals[pos]:
         if m.old_keys[pos] == key:
@@ -165,9 +165,9 @@ cdef int map_move(KeyMap* m) noexcept:
 
 
 cdef int move_some(KeyMap* m) noexcept:
-    """Move some slots. The old table stays as it is until all are moved, since its keys are found by probing.
+    """Move some slots. The old table is unchanged until all are moved, since its keys are found by probing.
 
-    Where a key was put meanwhile, that value counts.
+    If a key has been put again, the newer value counts.
     """
     cdef uint64_t stop = min(m.moved + MOVED_TOGETHER, m.old_mask + 1), i, pos, key
     for i in range(m.moved, stop):

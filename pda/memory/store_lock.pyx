@@ -25,8 +25,8 @@ cdef extern from "Python.h":
 cdef class StoreLock:
     """Hold it during every call that steps or makes masks. Cost: a comparison when it is free.
 
-    It is taken and given by threads that hold the interpreter's lock, so who is inside is a plain number.
-    Locks of the interpreter read the clock whenever they are taken; one is asked only where there is
+    It is taken and given by threads that hold the interpreter's lock, so the owner is just a number.
+    Locks of the interpreter read the clock whenever they are taken; one is used only if there is
     something to wait for.
 
     Where memory runs out in the middle of a change, nobody can tell how far it got: the lock is spoiled
@@ -74,9 +74,9 @@ cdef class StoreLock:
         return 0
 
     cdef void give(self, bint done) noexcept:
-        """Leave. Call it in a ``finally``, with whether its ``try`` came to its end.
+        """Leave. Call it in a ``finally``, with whether its ``try`` was completed.
 
-        No memory is asked for: where there is none left, it must be given all the same.
+        Allocates no memory: the lock must be released even if there is none left.
         """
         if not done and memory_ran_out():
             self.spoiled = True
@@ -85,7 +85,7 @@ cdef class StoreLock:
 
     cdef void wake(self) noexcept:
         if self.waiting and not self.woken:
-            # one of them looks again; it may find that another thread was faster
+            # one of them checks again; another thread may have been faster
             self.woken = True
             PyThread_release_lock(self.lock)
 
@@ -98,7 +98,7 @@ cdef class StoreLock:
 
 
 cdef bint memory_ran_out() noexcept:
-    """Tell whether the error that is on its way out is a MemoryError. Asks for no memory itself."""
+    """Tell whether the current error is a MemoryError. Allocates no memory."""
     cdef PyObject* kind
     cdef PyObject* value
     cdef PyObject* trace

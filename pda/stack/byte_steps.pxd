@@ -15,14 +15,14 @@ cdef class ByteSteps:
     cdef ConfigTable table
     cdef Closure closure
     cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
-    cdef uint64_t computed              # steps that were not remembered
+    cdef uint64_t computed              # steps that were computed
 
     cdef int32_t make_row(self, int32_t config) except -3
     cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
     cdef size_t nbytes(self) noexcept
 
     cdef inline int count_step(self) except -1:
-        # this is where long work spends its time, so this is where it can be interrupted
+        # long work spends its time here, so it can be interrupted here
         self.computed += 1
         if not self.computed & 0x3FFF:
             self.terms.tick()

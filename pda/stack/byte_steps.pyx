@@ -1,8 +1,8 @@
 # distutils: language = c++
 """The configuration after one more byte, or one more token of a class of special tokens.
 
-A configuration gets a transition row with its first step: an entry for each class of bytes that it tells
-apart. Inside a capture the very byte is kept, so steps are remembered one by one.
+A configuration gets a transition row with its first step: an entry for each class of bytes that it
+distinguishes. A capture keeps each byte, so inside of one, steps are remembered one by one.
 """
 
 cimport cython
@@ -80,5 +80,5 @@ cdef class ByteSteps:
         return c.row
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes the steps take that are in no row."""
+        """Return about how many bytes the steps outside of rows take."""
         return 12 * self.single_steps.mask

@@ -32,7 +32,7 @@ cdef class Closure:
     cdef Semantics semantics
     cdef FrameGraph graph
     cdef ConfigTable table
-    cdef ConfigDraft draft              # the members to close, and what comes of them
+    cdef ConfigDraft draft              # the members to close, then the closed members
     cdef bint is_walk
     cdef uint64_t ends                  # of the draft, as in Config
     # scratch of one closure
@@ -40,7 +40,7 @@ cdef class Closure:
     cdef vector[Link] links
     cdef vector[Edge] callers
     cdef KeyMap node_seen
-    cdef KeyMap tail_seen               # node << 32 | frame: edges already taken over by a tail call
+    cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
     cdef priority_queue[pair[int32_t, int32_t]] queue
 
     cdef int return_from(self, Member m, int32_t guard) except -3

@@ -1,15 +1,15 @@
 # distutils: language = c++
-"""The closure: all that a configuration can be in without another byte.
+"""The closure: all states that a configuration reaches without another byte.
 
-Frames are the stack (``frames``); several callers of a rule at one position share one. A configuration is
-closed: the bodies of called rules and the states after immediate returns are members too. Members that
-can consume nothing by themselves are left out.
+Frames are the stack (``frames``). The callers of a rule at one position share a frame. A configuration is
+closed: the bodies of called rules and the states after immediate returns are members, too. Members that
+consume nothing themselves are left out.
 
-The closure works in two passes. First all returns, from the members that consumed the last symbol. Then
-the calls: callers of one rule (with equal guard and semantic state) are collected before its frame is built,
-which is possible because the left-call order has no cycle; so callers come first. The body of a called
-rule never returns at the position where it was called: a rule that can be empty is passed over by its
-caller's local state instead. A tail call pushes nothing.
+The closure has two passes. The first follows all returns of the members that consumed the last symbol. The
+second follows the calls. It collects the callers of a rule (with equal guard and semantic state) before it
+builds the frame of the rule. This works because the left-call order has no cycle, so callers come first. The
+body of a called rule never returns at the position of the call: the local state of the caller skips a rule
+that can be empty. A tail call pushes nothing.
 """
 
 cimport cython
@@ -17,7 +17,7 @@ from libc.stdint cimport uint32_t
 
 from stackmask.pda.stack.configuration_draft cimport Pop
 from stackmask.pda.stack.configuration_table cimport READS_STATE
-from stackmask.pda.stack.frames cimport BOTTOM_REST
+from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION
 from stackmask.pda.terms.term_table cimport (
     ACTION_KEYED,
     ACTION_NONE,
@@ -37,7 +37,7 @@ from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 cdef enum:
-    LOWEST = -1         # before every rule: what a resolver answers calls no rule
+    LOWEST = -1         # lower than every rule: the term of a resolver calls no rule
     NO_LINK = -1
 
 
@@ -45,7 +45,7 @@ cdef enum:
 cdef class Closure:
     """Close the members of its draft, over the frames and configurations of one space.
 
-    Put members into ``draft``, then ask ``close`` for the id, or ``complete`` for what the draft becomes.
+    Add members to ``draft``. Then ``close`` returns the id, or ``complete`` leaves the closed draft.
     """
 
     def __cinit__(self, FrameGraph graph not None, ConfigTable table not None, uint64_t max_members):
@@ -66,16 +66,16 @@ cdef class Closure:
     # -- returns -----------------------------------------------------------------------------------
 
     cdef int return_from(self, Member m, int32_t guard) except -3:
-        """Add what follows the return of a member that may end here.
+        """Add the states after the return of a member that may end here.
 
-        In a walk, what follows an action that must know more, or returns unsure, is left out; ``reads``
-        says under which guards it would go on.
+        In a walk, states after an action that needs the semantic state, or that may forbid, are left out.
+        ``reads`` has the guards under which they would continue.
         """
         cdef int32_t e, continuation, sem, first = self.graph.frames[m.frame].first
         cdef Edge edge
         for e in range(first, first + self.graph.frames[m.frame].count):
             edge = self.graph.edges[e]
-            if edge.continuation == BOTTOM_REST:
+            if edge.continuation == BOTTOM_CONTINUATION:
                 self.return_to_bottom(m, guard)
                 continue
             continuation = edge.continuation
@@ -102,7 +102,7 @@ cdef class Closure:
         return 0
 
     cdef int return_to_bottom(self, Member m, int32_t guard) except -3:
-        """Note a return to the bottom frame: the grammar's end, or the unknown stack of a walk."""
+        """Record a return to the bottom frame: the grammar's end, or the unknown stack of a walk."""
         cdef Pop pop
         if not self.is_walk:
             self.draft.accepting = True
@@ -119,8 +119,8 @@ cdef class Closure:
     cdef int call_from(self, Member m) except -3:
         """Enter the calls in first position of a member into the nodes of this position.
 
-        Tests of object keys are decided at once; what follows those that hold is a member too, and asked for
-        its calls in turn. Return NEEDS_STATE if a test must know more.
+        Tests of object keys are decided at once. The continuation of a test that holds is added as a member,
+        and its calls are followed in turn. Return NEEDS_STATE if a test needs the semantic state.
         """
         cdef int32_t s, alive
         cdef const Call* call
@@ -206,7 +206,7 @@ cdef class Closure:
         return n
 
     cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3:
-        """Add what follows a test of an object key, if the test holds and that can go on."""
+        """Add the continuation of a key test, if the test holds and the continuation is alive."""
         cdef int alive
         m.sem = self.semantics.test(m.sem, test)
         if m.sem == NEEDS_STATE:
@@ -226,9 +226,9 @@ cdef class Closure:
         return alive
 
     cdef int returns_alive(self, Member m, CallSite site) except -3:
-        """Tell (1 or 0) whether what follows a call can go on, or NEEDS_STATE.
+        """Tell (1 or 0) whether the continuation of a call is alive, or NEEDS_STATE.
 
-        If the rule itself tests keys of this object, its own members are asked instead.
+        If the rule itself tests keys of this object, its own members are tested instead.
         """
         cdef const Call* call = &self.terms.call_table[site.call]
         if call.kind == CALL_RULE and call.action != ACTION_KEYED:
@@ -275,7 +275,7 @@ cdef class Closure:
         return 0
 
     cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3:
-        """Return the body of a rule that is called, or of what a resolver answers; EMPTY if there is none.
+        """Return the body of a called rule, or the term of a resolver; EMPTY if there is none.
 
         Where a walk does not know the answer, it goes by a bound of all answers, and ``sem`` becomes unsure.
         """
@@ -312,13 +312,13 @@ cdef class Closure:
     # -- both passes -------------------------------------------------------------------------------
 
     cdef int32_t close(self) except -3:
-        """Close the draft and intern it; READS_STATE if a walk can tell nothing."""
+        """Close the draft and intern it; READS_STATE if a walk can decide nothing."""
         if self.complete() == READS_STATE:
             return READS_STATE
         return self.table.intern(self.draft, self.ends)
 
     cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3:
-        """Return the configuration of one member and all that follows from it."""
+        """Return the closed configuration of one member."""
         cdef Member m
         m.state = state
         m.frame = frame
@@ -328,13 +328,13 @@ cdef class Closure:
         return self.close()
 
     cdef int complete(self) except -3:
-        """Close the members of the draft, and sort them; READS_STATE if a walk can tell nothing, else 0."""
+        """Close the members of the draft, and sort them; READS_STATE if a walk can decide nothing, else 0."""
         cdef size_t i = 0
         cdef Member m
         cdef int32_t guard
         self.begin()
         self.drop_dead_ends()
-        # the list grows meanwhile
+        # the list grows during the loop
         while i < self.draft.members.size():
             m = self.draft.members[i]
             guard = self.terms.terms[m.state].nu
@@ -348,7 +348,7 @@ cdef class Closure:
         return READS_STATE if self.is_walk and self.knows_nothing() else 0
 
     cdef int begin(self) except -3:
-        """Forget the closure before this one."""
+        """Clear the scratch of the last closure."""
         self.draft.forget_ends()
         self.nodes.clear()
         self.links.clear()
@@ -361,7 +361,7 @@ cdef class Closure:
         return 0
 
     cdef int drop_dead_ends(self) except -3:
-        """Leave out members from which follow restrictions forbid the way to the bottom; find ``ends``."""
+        """Drop members that cannot reach the bottom frame under follow restrictions; find ``ends``."""
         cdef size_t i, n = 0
         cdef Member m
         cdef uint64_t ends_here
@@ -380,7 +380,7 @@ cdef class Closure:
         return 0
 
     cdef int call_all(self) except -3:
-        """Add what the members call. Members whose object can have no further key are left out.
+        """Add the bodies that members call. Members whose object can have no further key are dropped.
 
         Return NEEDS_STATE if a key must be known for it.
         """
@@ -405,7 +405,7 @@ cdef class Closure:
         return self.open_calls()
 
     cdef int drop_nonlocal(self) except -3:
-        """Leave out members that can consume nothing by themselves: what they lead to is there."""
+        """Drop members that consume nothing themselves: the members that they lead to are there."""
         cdef size_t i, n = 0
         for i in range(self.draft.members.size()):
             if self.terms.terms[self.draft.members[i].state].flags & F_LOCAL:
@@ -415,7 +415,7 @@ cdef class Closure:
         return 0
 
     cdef bint knows_nothing(self) noexcept:
-        """Tell whether all that a walk has found depends on the semantic state of the unknown stack."""
+        """Tell whether every reading of a walk depends on the semantic state of the unknown stack."""
         cdef size_t i
         if self.draft.pops.size() or not (self.draft.reads or self.draft.members.size()):
             return False
@@ -425,7 +425,7 @@ cdef class Closure:
         return True
 
     cdef size_t nbytes(self) noexcept:
-        """Return the bytes of the scratch, which stays as large as it was once."""
+        """Return the bytes of the scratch, which never shrinks."""
         cdef size_t held = sizeof(CallNode) * self.nodes.capacity() + sizeof(Link) * self.links.capacity()
         held += sizeof(Edge) * self.callers.capacity() + 12 * (self.node_seen.mask + self.tail_seen.mask)
         return held + self.draft.nbytes()

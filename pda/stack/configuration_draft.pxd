@@ -33,7 +33,7 @@ cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
 
 
 cdef class ConfigDraft:
-    # owner: whoever makes configurations; interning reads it and leaves it as it is
+    # owner: whoever makes configurations; interning does not change it
     cdef vector[Member] members
     cdef vector[Pop] pops
     cdef bool accepting

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The configuration in the making: members that are collected one by one, then sorted and interned."""
+"""A configuration that is being built: its members are collected, then sorted and interned."""
 
 cimport cython
 from libc.stdint cimport uint32_t
@@ -10,12 +10,12 @@ from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map
 from stackmask.pda.errors import BudgetError
 
 cdef enum:
-    FEW = 24             # up to here a list is searched, not hashed
+    FEW = 24             # up to so many members are searched, not hashed
 
 
 @cython.final
 cdef class ConfigDraft:
-    """The members and returns of a configuration that has no id yet; used again for the next one."""
+    """The members and returns of a configuration without an id. The object is reused."""
 
     def __cinit__(self, uint64_t max_members):
         self.max_members = max_members
@@ -32,7 +32,7 @@ cdef class ConfigDraft:
         self.forget_ends()
 
     cdef void forget_ends(self) noexcept:
-        """Forget all but the members: what a closure finds anew."""
+        """Clear everything but the members. A closure computes it again."""
         self.pops.clear()
         self.accepting = False
         self.reads = 0
@@ -104,7 +104,7 @@ cdef class ConfigDraft:
         return 0
 
     cdef size_t nbytes(self) noexcept:
-        """Return the bytes of the scratch, which stays as large as it was once."""
+        """Return the bytes of the scratch, which never shrinks."""
         cdef size_t held = sizeof(Member) * self.members.capacity() + sizeof(Pop) * self.pops.capacity()
         return held + 12 * self.seen.mask
 

@@ -39,7 +39,7 @@ cdef extern from *:
         int32_t first       # members[first:first + count], sorted, distinct
         int32_t count
         # sure: the number of members that were reached without an action that may forbid. In families
-        # that is `count`, since actions were asked. In walks, 0 to `count`: the others may not exist
+        # that is `count`, since actions have run. In walks, 0 to `count`: the others may not exist
         int32_t sure
         int32_t pop_first   # pops[pop_first:pop_first + pop_count]
         int32_t pop_count
@@ -51,19 +51,19 @@ cdef extern from *:
         uint64_t ends       # walks: guards under which the unknown frame must be alive; else 1
         # Its transition row, which ByteSteps makes.
         int32_t row         # offset in rows, UNKNOWN, or NO_ROW
-        int32_t map         # the bytes that one step tells apart
+        int32_t map         # the partition of the bytes that a step distinguishes
         # Of the masks, which alone write it; in families. See masks/mask_ref.pxd.
-        uint8_t mask_kind   # what is remembered of the mask,
+        uint8_t mask_kind   # the remembered mask: its form,
         int32_t mask        # ... and its number, if mask_epoch
-        int32_t mask_epoch  # ... is the number of the masks that there are
-        # Of TokenSteps, which alone writes it; in families: the token that first went on from here
+        int32_t mask_epoch  # ... is the current epoch of the masks
+        # Of TokenSteps, which alone writes it; in families: the first token that continued from here
         int32_t first_token     # or NO_TOKEN,
         int32_t first_next      # ... where it led
         uint16_t first_offset   # ... and how many of its bytes were consumed before this configuration
 
 
 cdef class ConfigTable:
-    # owner: ConfigSpace. Append-only; ids are never given anew
+    # owner: ConfigSpace. Append-only; ids are never reused
     cdef TermStore terms
     cdef Semantics semantics
     cdef bint is_walk

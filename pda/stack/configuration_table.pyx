@@ -48,7 +48,7 @@ cdef class ConfigTable:
         cdef int32_t id
         cdef Member m
         if draft.members.empty() and draft.pops.empty():
-            # nothing is one thing, whatever is alive on the stack
+            # there is one dead configuration, whatever is alive on the stack
             ends = 1 if draft.accepting else 0
         h = mix(mix(mix(37, draft.accepting), draft.reads), ends)
         for i in range(draft.members.size()):
@@ -143,7 +143,7 @@ cdef class ConfigTable:
         return self.intern(self.draft, 1)
 
     cdef int32_t union_of(self, int32_t a, int32_t b) except -3:
-        """Return the configuration that holds what either holds. Those of families: they have no returns."""
+        """Return the union of two configurations. Both belong to families, so they have no returns."""
         if a == DEAD or a == b:
             return b
         if b == DEAD:

@@ -1,4 +1,4 @@
-# Configurations of one family or of mask walks: the facade of this room. See configurations.pyx.
+# Configurations of one family or of mask walks: the facade of the stack. See configurations.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -14,7 +14,7 @@ from stackmask.pda.terms.term_table cimport CallSite
 
 
 cdef class ConfigSpace:
-    # records of the parts, to read; the masks write `mask_kind`, `mask` and `mask_epoch` of a configuration
+    # the records, read-only; the masks write `mask_kind`, `mask` and `mask_epoch` of a configuration
     cdef Borrowed[Config] configs
     cdef Borrowed[Member] members
     cdef Borrowed[Pop] pops
@@ -22,7 +22,7 @@ cdef class ConfigSpace:
     cdef Borrowed[Frame] frames
     cdef Borrowed[Edge] edges
     cdef TermStore terms
-    # the parts: each knows those above it, none knows this object
+    # each component knows those above it, none knows this object
     cdef FrameGraph graph
     cdef ConfigTable table
     cdef Closure closure

@@ -1,7 +1,7 @@
 # distutils: language = c++
 """Configurations: where the grammar can be after a text, as sets of (local state, frame, semantic state).
 
-A history is a list of their ids. One object for each part: the frames (a graph-structured stack), the table
+A history is a list of their ids. One object for each task: the frames (a graph-structured stack), the table
 of configurations, their closure, steps by bytes, and steps by tokens. This one owns them all.
 """
 
@@ -46,7 +46,7 @@ cdef class ConfigSpace:
         return self.closed(state, BOTTOM, sem) != DEAD
 
     cdef uint64_t steps_computed(self) noexcept:
-        """Return how many steps were computed, not looked up."""
+        """Return the number of steps that were computed, not looked up."""
         return self.byte_steps.computed
 
     cdef size_t nbytes(self) noexcept:

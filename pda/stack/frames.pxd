@@ -8,8 +8,8 @@ from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
 
 cdef enum:
-    BOTTOM = 0          # the frame below everything: the end of the grammar, or what a walk does not know
-    BOTTOM_REST = -1    # `continuation` of the only edge of the bottom frame
+    BOTTOM = 0          # the bottom frame: the end of the grammar, or the unknown stack of a walk
+    BOTTOM_CONTINUATION = -1    # `continuation` of the only edge of the bottom frame
 
 
 cdef struct Edge:
@@ -17,7 +17,7 @@ cdef struct Edge:
     int32_t parent      # the frame after the return
     # what happens at the return. >= 0: the action of a capture that ends there. Else (see terms/ids.pxd)
     # ACTION_NONE: nothing; ACTION_SCOPE, ACTION_KEYED: a scope or an object ends, and `saved` replaces the
-    # semantic state below the open captures; ACTION_BACK: only the keys of `saved` come back (summary frames)
+    # semantic state outside of the open captures; ACTION_BACK: `saved` gives only its keys (summary frames)
     int32_t action
     int32_t saved       # the semantic state of the caller, where `action` <= ACTION_SCOPE
 

@@ -2,7 +2,7 @@
 """Frames: the stack under a local state, as sets of edges (return state, parent frame).
 
 That is a graph-structured stack (Tomita 1985), hash-consed, so that equal stacks are one id. With follow
-restrictions it can be a dead end to return to a frame: ``exits`` tells.
+restrictions a return to a frame can be a dead end: see ``exits``.
 """
 
 cimport cython
@@ -55,7 +55,7 @@ cdef class FrameGraph:
         self.is_summary = is_summary
         ids_init(&self.frame_index)
         map_init(&self.exits_index)
-        edge.continuation = BOTTOM_REST
+        edge.continuation = BOTTOM_CONTINUATION
         edge.parent = -1
         edge.action = ACTION_NONE
         edge.saved = 0
@@ -145,7 +145,7 @@ cdef class FrameGraph:
 
     cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555:
         """Return, as bits, the guards with which the bottom can be reached when ``frame`` is returned to with
-        ``guard`` pending. Of the grammar's end only whether it can be reached matters: 1 or 0."""
+        ``guard`` pending. For the end of the grammar: 1 if it can be reached, else 0."""
         cdef vector[uint64_t] todo
         cdef uint64_t key = (<uint64_t>frame << 6) | <uint64_t>guard
         cdef uint64_t bits, pending
@@ -167,7 +167,7 @@ cdef class FrameGraph:
             bits = 0
             ready = True
             for e in range(self.frames[f].first, self.frames[f].first + self.frames[f].count):
-                if self.edges[e].continuation == BOTTOM_REST:
+                if self.edges[e].continuation == BOTTOM_CONTINUATION:
                     bits |= <uint64_t>1 << g if self.is_walk else 1
                     continue
                 self.terms.ends(self.edges[e].continuation, g, &out)

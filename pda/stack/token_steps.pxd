@@ -12,7 +12,7 @@ from stackmask.pda.terms.term_store cimport TermStore
 
 
 cdef struct PartialMember:
-    # a member in the middle of some bytes: so many of its state's literal are consumed
+    # a member inside of a token: so many bytes of the literal of its state are consumed
     Member member
     int32_t consumed
 
@@ -26,7 +26,7 @@ cdef struct TokenStep:
 
 
 cdef inline size_t slot_of(int32_t config, int32_t token) noexcept nogil:
-    # where a step of a token is noted, before it is cut to the size of the table
+    # where a step of a token is stored, before reduction to the size of the table
     return <size_t>(mix(<uint32_t>token, <uint32_t>config) >> 16)
 
 
@@ -38,11 +38,11 @@ cdef class TokenSteps:
     cdef Closure closure
     cdef ByteSteps byte_steps
     cdef vector[TokenStep] noted        # by slot_of, the last one; a power of two, or empty
-    cdef size_t noted_since             # steps noted since that grew
+    cdef size_t noted_since             # steps stored since the table grew
     cdef vector[PartialMember] partial  # scratch of `leap`
 
     cdef int32_t state_of(self, PartialMember at) except -3
-    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* is_plain) except -1
+    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1
     cdef int take_members(self, const Member* members, size_t count) except -1
     cdef int32_t leap(self, int32_t config, const uint8_t* text, size_t length) except -3
     cdef int32_t step_token(
@@ -55,7 +55,7 @@ cdef class TokenSteps:
     cdef size_t nbytes(self) noexcept
 
     cdef inline int32_t remembered(self, int32_t config, int32_t token) noexcept:
-        # the configuration after the token that first went on from here, or one that was noted; else UNKNOWN
+        # the configuration after the first token from here, or a stored one; else UNKNOWN
         cdef Config* c = &self.table.configs[config]
         cdef TokenStep* noted
         if c.first_token == token and not c.first_offset:

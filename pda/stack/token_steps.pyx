@@ -1,9 +1,9 @@
 # distutils: language = c++
 """The configuration after a whole token: read in one leap the first time, looked up after that.
 
-Most places within a token are never asked for again. So the first token that goes on from a configuration
-is read in one leap, which makes no configuration on the way; only where a second token goes on are steps
-by bytes worth their rows. Where either led is remembered.
+Most places inside of tokens are visited once. So the first token from a configuration is read in one leap,
+which makes no configurations for the places inside. Only a second token from there makes steps by bytes pay
+for their rows. The result is remembered in both cases.
 """
 
 cimport cython
@@ -14,8 +14,8 @@ from stackmask.pda.terms.term_table cimport EMPTY, F_CALL, K_LIT, K_SEQ, NEVER, 
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 
 cdef enum:
-    MAX_OFFSET = 1 << 16    # bytes of a token; a place after more remembers no token
-    FIRST_NOTED = 64        # steps of tokens that are noted at first, and
+    MAX_OFFSET = 1 << 16    # bytes of a token; after more bytes, no token is remembered
+    FIRST_NOTED = 64        # steps of tokens that are stored at first, and
     MOST_NOTED = 4096
 
 
@@ -36,8 +36,8 @@ cdef class TokenSteps:
     ) except -3:
         """Return the configuration after a token, whose text is given, or DEAD.
 
-        A place remembers the first token that went on from it, and where that led; with the second one it
-        gets a row, and where that led is noted. ``remembered`` knows both.
+        A configuration stores the first token from it, and where that led. At the second token it gets a row,
+        and the step is stored in ``noted``. ``remembered`` finds both.
         Cost: three dependent loads a byte once the steps are known.
         """
         cdef int32_t next = self.step_bytes(config, token, text, length)
@@ -71,7 +71,7 @@ cdef class TokenSteps:
                 return next
             if next == UNKNOWN:
                 next = self.byte_steps.compute_step(config, text[i])
-                # what grew may have moved
+                # arrays that grew may have moved
                 configs = table.configs.data()
                 rows = table.rows.data()
                 maps = self.terms.maps.data()
@@ -81,11 +81,11 @@ cdef class TokenSteps:
         return config
 
     cdef int note_step(self, int32_t config, int32_t token, int32_t next) except -3:
-        """Note where a token leads, in the place of another one. There are more places with more steps."""
+        """Store where a token leads, over an older entry. The table grows with the number of steps."""
         cdef size_t size = self.noted.size()
         cdef TokenStep* step
         if self.noted_since >= size and size < MOST_NOTED:
-            # what was noted comes again
+            # the stored steps are used again
             size = 4 * size if size else FIRST_NOTED
             self.noted.clear()
             self.noted.resize(size)
@@ -100,12 +100,12 @@ cdef class TokenSteps:
     # -- many bytes at once ------------------------------------------------------------------------
 
     cdef int32_t leap(self, int32_t config, const uint8_t* text, size_t length) except -3:
-        """Return the configuration after some bytes, or DEAD. Those on the way are not entered.
+        """Return the configuration after some bytes, or DEAD. Configurations between are not stored.
 
-        Where no member calls, returns or may end, they are not even closed: what a closure would leave out
-        leads nowhere. A literal is read where it stands.
+        If no member calls, returns or may end, the members are not even closed: a closure would drop only
+        members that lead nowhere. The bytes of a literal are compared in the pool.
         """
-        cdef bint restricted = self.terms.guard_sets.size() > 1, is_plain
+        cdef bint restricted = self.terms.guard_sets.size() > 1, skips_closure
         cdef size_t k, i, n
         cdef PartialMember at
         self.take_members(
@@ -113,17 +113,17 @@ cdef class TokenSteps:
         )
         for k in range(length):
             self.byte_steps.count_step()
-            is_plain = k + 1 < length and not restricted
+            skips_closure = k + 1 < length and not restricted
             n = 0
             for i in range(self.partial.size()):
                 at = self.partial[i]
-                if self.consume(&at, text[k], &is_plain):
+                if self.consume(&at, text[k], &skips_closure):
                     self.partial[n] = at
                     n += 1
             self.partial.resize(n)
             if not n:
                 return DEAD
-            if is_plain:
+            if skips_closure:
                 continue
             self.closure.draft.members.clear()
             for i in range(n):
@@ -139,7 +139,7 @@ cdef class TokenSteps:
         return self.table.intern(self.closure.draft, self.closure.ends)
 
     cdef int take_members(self, const Member* members, size_t count) except -1:
-        """Begin at some members, none of whose literals is consumed in part."""
+        """Begin at some members, with no byte of their literals consumed."""
         cdef size_t i
         cdef PartialMember at
         at.consumed = 0
@@ -149,8 +149,8 @@ cdef class TokenSteps:
             self.partial.push_back(at)
         return 0
 
-    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* is_plain) except -1:
-        """Take one more byte. Return whether the member does; clear ``is_plain`` if it must be closed."""
+    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1:
+        """Consume a byte. Return whether the member can; clear ``skips_closure`` if it must be closed."""
         cdef int32_t state
         cdef Term u = self.terms.terms[at.member.state]
         if u.kind == K_SEQ:
@@ -166,13 +166,13 @@ cdef class TokenSteps:
             at.member.state = state
             at.consumed = 0
             u = self.terms.terms[state]
-            is_plain[0] = is_plain[0] and u.nu == NEVER and not u.flags & F_CALL
+            skips_closure[0] = skips_closure[0] and u.nu == NEVER and not u.flags & F_CALL
         if at.member.sem > SEM_SYMBOL and self.semantics.in_capture(at.member.sem):
             at.member.sem = self.semantics.append(at.member.sem, byte)
         return True
 
     cdef int32_t state_of(self, PartialMember at) except -3:
-        """Return the state that is left of a member."""
+        """Return the local state of a member after the bytes consumed."""
         cdef Term u = self.terms.terms[at.member.state], literal
         if not at.consumed:
             return at.member.state

@@ -6,8 +6,8 @@ from stackmask.pda.terms.term_table cimport TermTable
 
 
 cdef struct OperandRules:
-    # what an intersection asks about its operands that takes a search to answer; all NULL: nothing is asked.
-    # `simplifier` is borrowed: who hands these in keeps it alive
+    # queries of an intersection about its operands, each answered by a search; all NULL: no queries.
+    # `simplifier` is borrowed: the caller keeps it alive
     void* simplifier
     # whether a term holds well-formed text only
     bint (*is_textual)(void* simplifier, TermTable table, TermId t) except -1

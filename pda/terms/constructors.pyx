@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Smart constructors: they keep terms canonical, so that the set of states stays finite and small.
+"""Smart constructors: they keep terms canonical, so that the number of states is finite and small.
 
 What obviously spells the same language becomes the same term: nested sequences and alternatives are flat and
 sorted, single bytes are one set, common prefixes are factored out, counts of one item joined.
@@ -35,8 +35,8 @@ from stackmask.pda.terms.term_table cimport (
 )
 
 cdef enum:
-    MAX_FACTORING = 200    # nesting of left-factored alternatives; deeper ones stay unfactored
-    FEW_ITEMS = 32         # items of a sequence that are put before another one without asking for memory
+    MAX_FACTORING = 200    # nesting of left-factored alternatives; deeper ones are not factored
+    FEW_ITEMS = 32         # items of a sequence that are collected without allocating memory
     UNDECIDED = -2
     LITERAL_BYTES = 100    # a small bytes object and its place in a dict
 
@@ -44,7 +44,7 @@ cdef int32_t FACTS = F_BOOL | F_IMPURE | F_KEYS
 
 
 cdef int sort_distinct(vector[TermId]& items) except -1:
-    """Sort terms, and leave out those that come again."""
+    """Sort terms and remove duplicates."""
     cdef size_t i, n = 1
     if items.size() < 2:
         return 0
@@ -59,9 +59,9 @@ cdef int sort_distinct(vector[TermId]& items) except -1:
 
 @cython.final
 cdef class Constructors:
-    """Terms made of terms, in one table; each call is handed it.
+    """Builds terms from terms; each call gets the table.
 
-    Owner: the store of the terms. ``rules``: what an intersection asks that takes searches.
+    Owner: the store of the terms. ``rules``: the searches that intersections use.
     """
 
     def __cinit__(self):
@@ -72,7 +72,7 @@ cdef class Constructors:
         self.literals = {}
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes this takes beside the table."""
+        """Return about how many bytes this holds; the table is not counted."""
         return LITERAL_BYTES * len(self.literals)
 
     cdef TermId mk_guard(self, TermTable table, GuardId g) except -1:
@@ -112,9 +112,9 @@ cdef class Constructors:
         return self.mk_literal(table, offset, len(data))
 
     cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except -3:
-        """Return guard g and then t, which is no sequence, as one term; UNDECIDED if that takes two.
+        """Return guard g and then t, which is no sequence, as one term; UNDECIDED if that needs two terms.
 
-        The guard is decided by the first byte, where t has one.
+        If t has a first byte, it decides the guard.
         """
         cdef Term u = table.terms[t]
         cdef uint64_t words[4]
@@ -139,7 +139,7 @@ cdef class Constructors:
         return UNDECIDED
 
     cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except -1:
-        """Return a and then b. Sequences lean to the right; guards are decided as far as b tells."""
+        """Return a and then b. Sequences lean to the right; guards are decided as far as b allows."""
         cdef TermId[FEW_ITEMS] few
         cdef vector[TermId] spine       # the items after those
         cdef Term t
@@ -154,7 +154,7 @@ cdef class Constructors:
             return a
         if table.terms[a].kind != K_SEQ and table.terms[a].kind != K_GUARD:
             return self.intern_seq(table, a, b)
-        # few items, the usual case, take no memory
+        # the usual case of few items allocates no memory
         while n < FEW_ITEMS and table.terms[a].kind == K_SEQ:
             few[n] = table.terms[a].a
             n += 1
@@ -279,7 +279,7 @@ cdef class Constructors:
         cdef TermId prefix, factored
         cdef bint shared = False
         cdef Term t
-        if items.size() == 2:  # the usual case: nothing to do where the two begin differently
+        if items.size() == 2:  # the usual case: two items that begin differently are left as they are
             t = table.terms[items[0]]
             prefix = t.a if t.kind == K_SEQ else items[0]
             t = table.terms[items[1]]
@@ -325,7 +325,7 @@ cdef class Constructors:
     cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1:
         """Join repetitions of one item before one tail: x{1,3} y | x{2,5} y becomes x{1,5} y.
 
-        ByteFilter this the derivatives of counted repetitions of ambiguous items grow with every step.
+        Without this, the derivatives of counted repetitions of ambiguous items grow with every step.
         """
         cdef size_t i, j
         cdef Term t
@@ -440,7 +440,7 @@ cdef class Constructors:
         sort_distinct(items)
         if items.size() > 1:
             self.drop_any_text(table, items)
-        # items that are gone by now were no repetitions
+        # items removed before were no repetitions
         if repeats > 1 and not self.join_repeats(table, items):
             return EMPTY
         if items.size() == 1:
@@ -449,7 +449,7 @@ cdef class Constructors:
         return table.intern_list(K_AND, items, nu, F_BOOL | F_LOCAL)
 
     cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except -1:
-        """Leave out "any well-formed text", which complements bring along, where another operand says it."""
+        """Remove "any well-formed text", which complements add, if another operand implies it."""
         cdef size_t i, j
         if self.any_text == NO_TERM or self.rules.simplifier == NULL:
             return 0

@@ -5,15 +5,15 @@ from stackmask.pda.terms.constructors cimport Constructors
 from stackmask.pda.terms.ids cimport MapId, TermId
 from stackmask.pda.terms.term_table cimport Term, TermTable
 
-# return a term that means the same as one, and says it in fewer words if that is known
+# return an equal term, a shorter one if it is known
 ctypedef TermId (*Simplify)(void* simplifier, TermTable table, TermId t) except -1
 
 
 cdef class Derivatives:
     cdef Constructors make
-    cdef KeyMap known           # term << 16 | byte class or token class -> term; but for the first asked for
+    cdef KeyMap known           # term << 16 | byte class or token class -> derivative, but for the first
     cdef Simplify simplify      # or NULL
-    cdef void* simplifier       # borrowed: who hands it in keeps it alive
+    cdef void* simplifier       # borrowed: the caller keeps it alive
 
     cdef size_t nbytes(self) noexcept
     cdef MapId classes_of(self, TermTable table, TermId t) except -1

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Derivatives of terms, and which bytes a term tells apart.
+"""Derivatives of terms, and which bytes a term distinguishes.
 
 ``derive(t, s)`` is the term after symbol s, a byte or a class of special tokens (Brzozowski 1964; Owens,
 Reppy and Turon 2009 for hash-consing and byte classes), remembered per class of bytes that it does not
@@ -33,14 +33,14 @@ from stackmask.pda.terms.term_table cimport (
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
 cdef enum:
-    FEW_KIDS = 4        # alternatives that are looked through for a first byte,
+    FEW_KIDS = 4        # alternatives that are searched for a first byte,
     FEW_LEVELS = 2      # ... and alternatives in those
 
 
 cdef inline TermId add_operand(vector[TermId]& operands, TermId first, TermId t) except -1:
     """Add one more alternative, and return the first one.
 
-    The list takes memory: the first is put in it when a second arrives, which is rare.
+    The list allocates memory, so the first one is stored in it only when a second one comes, which is rare.
     """
     if t == EMPTY or first == EMPTY:
         return first if t == EMPTY else t
@@ -52,9 +52,9 @@ cdef inline TermId add_operand(vector[TermId]& operands, TermId first, TermId t)
 
 @cython.final
 cdef class Derivatives:
-    """The derivatives of the terms of one table; each call is handed it.
+    """The derivatives of the terms of one table; each call gets the table.
 
-    Owner: the store of the terms. ``simplify``: asked for operands of intersections, where it is there.
+    Owner: the store of the terms. ``simplify``: applied to operands of intersections, or NULL.
     """
 
     def __cinit__(self, Constructors make not None):
@@ -67,11 +67,11 @@ cdef class Derivatives:
         map_free(&self.known)
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes are taken beside the table."""
+        """Return about how many bytes this holds; the table is not counted."""
         return 12 * self.known.mask
 
     cdef MapId classes_of(self, TermTable table, TermId t) except -1:
-        """Return the map of the bytes that one step of the term tells apart."""
+        """Return the partition of the bytes that one step of the term distinguishes."""
         cdef Term u
         cdef TermId first = t
         cdef MapId found
@@ -115,7 +115,7 @@ cdef class Derivatives:
         return found
 
     cdef MapId classes_of_kids(self, TermTable table, Term u) except -1:
-        """Return the same for alternatives, maybe thousands of literals: those are split off at once."""
+        """Return the same for alternatives. Literals, maybe thousands, are treated together."""
         cdef MapId found = MAP_ONE
         cdef TermId kid
         cdef int32_t k, count
@@ -150,10 +150,10 @@ cdef class Derivatives:
     # -- derivatives -------------------------------------------------------------------------------
 
     cdef TermId derive(self, TermTable table, TermId t, int32_t symbol) except -1:
-        """Return the derivative of a term. It is remembered unless finding it costs no more than a look.
+        """Return the derivative of a term. It is remembered unless it costs no more than a look-up.
 
-        Most terms can only go on with one byte, and that byte needs no classes: the derivative that was asked
-        for first stands in the term, and the others in ``known``.
+        Most terms can continue with one byte only, which needs no classes. So the first derivative is stored
+        in the term, the others in ``known``.
         """
         cdef Term u = table.terms[t]
         cdef const uint8_t* classes
@@ -186,7 +186,7 @@ cdef class Derivatives:
             if u.derivative != NO_VALUE:
                 return u.derivative
         d = self.derive_raw(table, t, symbol)
-        # finding it may have found another one
+        # the computation may have stored another derivative
         if table.terms[t].symbol < 0:
             table.terms[t].symbol = symbol
             table.terms[t].derivative = d
@@ -210,9 +210,9 @@ cdef class Derivatives:
         return self.make.mk_seq(table, self.make.mk_literal(table, prefix.a + 1, prefix.b - 1), u.b)
 
     cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept:
-        """Tell whether a term may begin with a byte, as far as that is seen without a look-up; else True.
+        """Tell whether a term may begin with a byte, as far as its structure shows it; else True.
 
-        Most names of an object cannot begin with the byte at hand, and a step over all of them asks each.
+        Most names of an object cannot begin with the byte at hand, and a step over all tests each one.
         """
         cdef Term u = table.terms[t]
         cdef int32_t k
@@ -237,7 +237,7 @@ cdef class Derivatives:
         cdef int32_t nu
         if u.kind != K_SEQ:
             return self.derive_part(table, t, symbol)
-        # go along the sequence while the items before can be empty
+        # visit the items of the sequence while all items before can be empty
         while True:
             d = self.derive(table, u.a, symbol)
             if d != EMPTY:

@@ -9,7 +9,7 @@ from stackmask.pda.terms.term_table cimport TermTable
 
 cdef class Emptiness:
     cdef Derivatives derivatives
-    cdef vector[vector[uint8_t]] endings    # bytes that led searches to an end, the latest of use first
+    cdef vector[vector[uint8_t]] endings    # bytes that led searches to an end, the most recently used first
     cdef KeyMap efforts                     # term -> about how many bytes a string of it needs
     cdef uint64_t max_explored
 

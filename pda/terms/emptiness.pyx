@@ -26,13 +26,13 @@ from stackmask.pda.terms.term_table cimport (
 from stackmask.pda.errors import BudgetError
 
 cdef enum:
-    MAX_ENDINGS = 4     # that are remembered
-    SHORT_ENDING = 3    # bytes; a search finds shorter ones as soon
+    MAX_ENDINGS = 4     # endings that are remembered
+    SHORT_ENDING = 3    # bytes; a search finds shorter endings as fast
 
 
 @cython.final
 cdef class Emptiness:
-    """Decides whether terms of one table have a string; each call is handed the table.
+    """Decides whether terms of one table have a string; each call gets the table.
 
     Owner: the store of the terms. Invariant: the answer (``Term.live``) does not depend on what was searched
     before.
@@ -47,7 +47,7 @@ cdef class Emptiness:
         map_free(&self.efforts)
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes are taken beside the table."""
+        """Return about how many bytes this holds; the table is not counted."""
         return 12 * self.efforts.mask
 
     cdef bint is_live(self, TermTable table, TermId t) except -1:
@@ -94,18 +94,18 @@ cdef class Emptiness:
     cdef bint explore(self, TermTable table, TermId t) except -1:
         """Search the derivatives of a regular term for one that may end, by turns in two orders.
 
-        The oldest first finds a shortest string. Where all strings are long, as in a pattern beside a minimal
-        length, it would visit every state before; to take the state first that seems to need the fewest bytes
-        (`effort`) needs about as many steps as the string has bytes. Before both, the endings that searches
-        found last are tried: most states of one walk can end alike. Cost: at most twice what the better
-        of both orders visits, and the bytes of the remembered endings.
+        The oldest first finds a shortest string. If all strings are long, as in a pattern with a
+        minimal length, it would visit every state first. The other order takes the state that seems to need
+        the fewest bytes (`effort`). It needs about as many steps as the string has bytes. Before both, the
+        last endings that searches found are tried, since most states of a walk end alike.
+        Cost: at most twice what the better of both orders visits, and the bytes of the remembered endings.
         """
         cdef vector[TermId] queue       # every state that was met
         cdef vector[int32_t] parent     # of each of these, in the queue
         cdef vector[uint8_t] visited
         cdef vector[uint8_t] byte_to    # the byte from its parent to it
         cdef vector[uint8_t] ending
-        cdef priority_queue[pair[int64_t, int32_t]] promising   # minus the effort, place in the queue
+        cdef priority_queue[pair[int64_t, int32_t]] promising   # minus the effort, index in the queue
         cdef pair[int64_t, int32_t] best
         cdef KeyMap seen
         cdef size_t oldest = 0
@@ -176,7 +176,7 @@ cdef class Emptiness:
         return True
 
     cdef bint try_endings(self, TermTable table, TermId t) except -1:
-        """Tell whether one of the remembered endings is a string of a term; False says nothing."""
+        """Tell whether one of the remembered endings is a string of a term; False: not known."""
         cdef vector[TermId] path
         cdef size_t i, k
         cdef TermId d

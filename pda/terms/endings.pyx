@@ -30,7 +30,7 @@ from stackmask.pda.terms.term_table cimport (
 
 @cython.final
 cdef class Endings:
-    """The ends of the terms and rules of one table; each call is handed it. Owner: the store of the terms."""
+    """The ends of the terms and rules of one table; each call gets the table. Owner: the term store."""
 
     def __cinit__(self, Constructors make not None, Steps steps not None):
         self.make = make
@@ -45,7 +45,7 @@ cdef class Endings:
         map_free(&self.rule_index)
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes are taken beside the table."""
+        """Return about how many bytes this holds; the table is not counted."""
         cdef size_t pairs = self.found.size() + self.rule_found.size()
         cdef size_t held = 12 * (self.index.mask + self.rule_index.mask) + sizeof(Ends) * pairs
         return held + 8 * self.rule_keys.size()
@@ -68,7 +68,7 @@ cdef class Endings:
         cdef uint64_t consumed = 0, silent = <uint64_t>1 << guard, next_silent, from_consumed
         cdef GuardId g
         cdef TermId first
-        # go along the sequence with the two sets of guards that can be pending so far
+        # visit the items of the sequence with the two sets of guards that can be pending there
         while True:
             first = table.terms[t].a if table.terms[t].kind == K_SEQ else t
             next_silent = 0
@@ -180,7 +180,7 @@ cdef class Endings:
     cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except -1:
         """Give the same for a rule: the least fixpoint over the rules, extended for each new (rule, guard).
 
-        What an earlier call has found is final, as it depends on nothing newer: each call goes over its own
+        The results of earlier calls are final, as they depend on nothing newer: each call visits only its own
         pairs alone.
         """
         cdef uint64_t key = (<uint64_t>rule << 6) | <uint64_t>guard
@@ -217,14 +217,14 @@ cdef class Endings:
                     i += 1
             self.final = self.rule_keys.size()
         finally:
-            # an interrupted call leaves pairs that are not final; the next one goes over them again
+            # an interrupted call leaves pairs that are not final; the next call visits them again
             self.solving = 0
             self.forget()
         out[0] = self.rule_found[at]
         return 0
 
     cdef int forget(self) except -1:
-        """Drop what is remembered of terms: it holds for one round. Cost: that of the round."""
+        """Drop the results for terms, which are valid for one round. Cost: that of the round."""
         self.found.clear()
         if self.index.mask > 8 * self.index.count + 64:
             map_free(&self.index)

@@ -21,7 +21,7 @@ from stackmask.pda.terms.term_table cimport (
 
 @cython.final
 cdef class FirstCalls:
-    """Finds the calls in first position of the terms of one table; each call is handed it.
+    """Finds the calls in first position of the terms of one table; each call gets the table.
 
     Owner: the store of the terms.
     """

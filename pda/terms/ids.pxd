@@ -1,6 +1,6 @@
-# What integers name: an id is an index of one table, and never stands for one of another.
+# Types of ids. An id is an index of one table, and is never used as an index of another one.
 #
-# A debug build checks it (see ids.h): there each name is a type of its own, and mixing two does not compile.
+# A debug build checks this (see ids.h): there each name is a separate type, and mixing two does not compile.
 # Where a number really is both, write `<TermId><int32_t>number`. Vectors are of one id: `vector[TermId]`.
 from libc.stdint cimport int32_t
 
@@ -14,10 +14,10 @@ cdef extern from "ids.h" nogil:
     ctypedef int32_t RuleId         # a rule
     # context
     ctypedef int32_t SemId          # a semantic state
-    ctypedef int32_t ValueId        # the value of one: an object of Python, or a link of a stack
+    ctypedef int32_t ValueId        # the value of a semantic state: a Python object, or a link of a stack
     ctypedef int32_t TextId         # a captured text
     ctypedef int32_t ActionId       # what a capture does when it ends
-    ctypedef int32_t ResolverId     # what says which term a dynamic rule is
+    ctypedef int32_t ResolverId     # the callable that gives the body of a dynamic rule
     ctypedef int32_t KeysId         # a key state: which keys an object has so far
     ctypedef int32_t SpecId         # what the keys of an object must satisfy
     # stack
@@ -36,5 +36,5 @@ cdef enum:
     # what happens when a call returns, where it is not an action of a capture (an ActionId)
     ACTION_NONE = -1            # nothing
     ACTION_SCOPE = -2           # the semantic state of the caller comes back
-    ACTION_KEYED = -3           # likewise; the call is of an object with keys
-    ACTION_BACK = -2147483647   # only the keys of the caller come back; in frames of a search ahead
+    ACTION_KEYED = -3           # the same; the call is an object with keys
+    ACTION_BACK = -2147483647   # only the keys of the caller come back; in summary frames

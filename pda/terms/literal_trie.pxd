@@ -1,4 +1,4 @@
-# Sets of words as one term. See literal_trie.pyx.
+# Sets of literals as one term. See literal_trie.pyx.
 from libc.stdint cimport int32_t
 
 from stackmask.pda.terms.term_store cimport TermStore

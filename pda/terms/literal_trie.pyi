@@ -1,4 +1,4 @@
 from stackmask.pda.terms.term_store import TermStore
 
 def literal_trie(terms: TermStore, tails: dict[bytes, list[int]]) -> int:
-    """Return any of the words, each with one of its tails behind it; the words share their prefixes."""
+    """Return any of the words, each followed by one of its tails. The words share their prefixes."""

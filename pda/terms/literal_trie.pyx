@@ -1,11 +1,11 @@
 # distutils: language = c++
-"""Sets of words, each with what may follow it, as one term that shares the words' prefixes."""
+"""Sets of literals, each with what may follow it, as one term that shares their prefixes."""
 
 from stackmask.pda.terms.term_table cimport EMPTY
 
 
 cpdef int32_t literal_trie(TermStore terms, dict tails) except -1:
-    """Return any of the words, each with one of its tails behind it; the words share their prefixes.
+    """Return any of the words, each followed by one of its tails. The words share their prefixes.
 
     Cost: linear in the bytes, after sorting.
     """
@@ -28,7 +28,7 @@ cpdef int32_t literal_trie(TermStore terms, dict tails) except -1:
                 after += 1
         depth = stack[len(stack) - 1][0]
         if after > depth:
-            # the next word branches off further down
+            # the next word branches off closer to the root
             stack.append((after, []))
             depth = after
         stack[len(stack) - 1][1].append(ending(terms, tails, word, depth))

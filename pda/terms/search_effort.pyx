@@ -9,17 +9,17 @@ from stackmask.pda.terms.term_table cimport K_ALT, K_AND, K_LIT, K_NOT, K_REP, K
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_get, map_put
 
 cdef enum:
-    MAX_NESTED = 100        # levels of a term that are looked at
+    MAX_NESTED = 100        # levels of a term that are visited
     MAX_EFFORT = 1 << 30
 
 
 cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except -1:
-    """Return about how many bytes a text of a term needs, those of all parts of an intersection together.
+    """Return about how many bytes a text of a term needs, added up over the operands of an intersection.
 
-    It guides a search and decides nothing: what is nested too deeply, or not known, counts as nothing.
-    ``known``: what was found before, and is kept for all searches. Most states that a search meets are made
-    of parts of others, so the ends of a sequence are kept as well. What lies deeper than ``MAX_NESTED``, from
-    wherever it was first asked for, counts as nothing: the order of a search may change, no answer does.
+    It only guides a search. Terms that are nested too deeply, or not known, count as 0.
+    ``known``: the results so far, for all searches. Most states of a search share terms, so the results for
+    the ends of a sequence are stored, too. A term deeper than ``MAX_NESTED`` at its first visit counts as 0.
+    This may change the order of a search, but never its result.
     """
     cdef Term u = terms.terms[t]
     cdef int64_t total = 0, least

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Terms that mean what a shorter term means, as far as a short search of their derivatives shows it.
+"""Terms that are equal to a shorter term, as far as a short search of their derivatives shows it.
 
-Operands of intersections pile up without this: a pattern beside a length stays a counter, and what a search
-has found already becomes "any text" again.
+Without this, operands of intersections pile up. The intersection of a pattern and a length becomes a counter
+again, and a pattern that has been found becomes "any text" again.
 """
 
 cimport cython
@@ -27,7 +27,7 @@ from stackmask.pda.terms.term_table cimport (
 from stackmask.pda.terms.utf8_languages cimport is_wellformed
 
 cdef enum:
-    MAX_SIMPLE = 600    # derivatives looked at to see that a term means no more than a repetition
+    MAX_SIMPLE = 600    # derivatives visited to see that a term is equal to a repetition
 
 
 cdef bint ask_is_textual(void* simplifier, TermTable table, TermId t) except -1:
@@ -44,10 +44,10 @@ cdef TermId ask_simplified(void* simplifier, TermTable table, TermId t) except -
 
 @cython.final
 cdef class Simplifier:
-    """What a search says about operands of intersections; each call is handed the table of the terms.
+    """Searches about operands of intersections; each call gets the table of the terms.
 
-    Owner: the store of the terms. While it lives, the constructors and derivatives that it was given ask it:
-    that reference back is borrowed, so that the four are no cycle.
+    Owner: the store of the terms. While it lives, the constructors and derivatives that it was given call it.
+    They borrow this reference, so that the four are no cycle.
     """
 
     def __cinit__(
@@ -78,7 +78,7 @@ cdef class Simplifier:
         map_free(&self.known_codes)
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes are taken beside the table."""
+        """Return about how many bytes this holds; the table is not counted."""
         return 12 * (self.simple.mask + self.textual.mask + self.known_subsets.mask + self.known_codes.mask)
 
     cdef TermId simplified(self, TermTable table, TermId t) except -1:
@@ -95,7 +95,7 @@ cdef class Simplifier:
         if found != NO_VALUE:
             return found
         if self.searching:
-            # a search would begin searches, without end
+            # a search would start searches without end
             return t
         map_put(&self.simple, t, t)
         x = self.star_in(table, t)
@@ -183,10 +183,10 @@ cdef class Simplifier:
         return known == 1
 
     cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except -2:
-        """Return what two repetitions have in common if that is one repetition, else NO_TERM.
+        """Return the intersection of two repetitions if it is one repetition, else NO_TERM.
 
         x{…} & y{…} is x{m,n} where every x is a y and y is a prefix code, so that strings split into y in
-        one way. A pattern of one character class beside a length is such a case, and is a counter again. For
+        one way. A pattern of one character class with a length is such a case, and is a counter again. For
         every x, x* & x{m,n} is x{m,n}.
         """
         cdef Term s = table.terms[a]

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Steps from state to state: derivatives without what has no string, in few words."""
+"""Steps from state to state: derivatives without alternatives that have no string, simplified."""
 
 cimport cython
 from libc.stdint cimport int32_t
@@ -10,7 +10,7 @@ from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_BOOL, K_ALT, K_SE
 
 @cython.final
 cdef class Steps:
-    """The steps between the terms of one table; each call is handed it. Owner: the store of the terms."""
+    """The steps between the terms of one table; each call gets the table. Owner: the store of the terms."""
 
     def __cinit__(
         self,
@@ -29,7 +29,7 @@ cdef class Steps:
         cdef TermId d = self.derivatives.derive(table, t, symbol), first, simple
         if table.terms[d].flags & F_BOOL:
             d = self.prune(table, d)
-        # where a search has found what it wanted, all that is left to say is "any text"
+        # after a search has found its pattern, the term that remains is "any text"
         first = table.terms[d].a if table.terms[d].kind == K_SEQ else d
         if table.terms[first].kind >= K_SEQ and table.terms[first].nu == ANY_BYTE:
             simple = self.simplifier.simplified(table, first)
@@ -40,7 +40,7 @@ cdef class Steps:
         return d
 
     cdef TermId prune(self, TermTable table, TermId t) except -1:
-        """Leave out the alternatives that have no string."""
+        """Remove the alternatives that have no string."""
         cdef Term u = table.terms[t]
         cdef vector[TermId] items
         cdef int32_t k

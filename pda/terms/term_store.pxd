@@ -29,12 +29,12 @@ cdef class TermStore(TermTable):
     cpdef RuleId add_rule(self, object nu) except -1
     cpdef int set_rule(self, RuleId rule, TermId body, int32_t height) except -1
 
-    # what other rooms ask of the parts
+    # calls of other packages
     cdef inline TermId mk_seq(self, TermId a, TermId b) except -1:
         return self.make.mk_seq(self, a, b)
 
     cdef inline TermId mk_alt(self, vector[int32_t]& items, int depth) except -1:
-        # other rooms have lists of plain integers
+        # other packages have lists of integers
         cdef vector[TermId] operands
         copy_list(operands, items)
         return self.make.mk_alt(self, operands, depth)

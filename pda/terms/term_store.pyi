@@ -17,7 +17,7 @@ class TermStore(TermTable):
         """Return the term of one byte out of the mask."""
 
     def guard(self, mask: int) -> int:
-        """Return the term that asks the next byte to be in the mask, without consuming it."""
+        """Return the guard that requires the next byte to be in the mask, without consuming it."""
 
     def guard_id(self, mask: int) -> int:
         """Return the id of the guard that allows the bytes in the mask."""
@@ -53,7 +53,7 @@ class TermStore(TermTable):
         """Give a declared rule its body and its height, more than that of the rules it can call first."""
 
     def add_token_class(self) -> int:
-        """Make room for one more class of special tokens and return its number."""
+        """Add a class of special tokens and return its number."""
 
     def matches(self, t: int, data: bytes) -> bool:
         """Tell whether the regular term holds exactly these bytes."""

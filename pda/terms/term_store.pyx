@@ -8,14 +8,14 @@ A term is a small integer; equal terms are one integer. The store grows and neve
 ``nu`` is the guard under which a term may end at the current position: a set of next bytes (the end of
 input and special tokens satisfy every guard), or NEVER.
 
-The store is the table of the records (``term_table``), and owns what works on it. Each of these is handed the
+The store is the table of the records (``term_table``), and owns what works on it. Each of these gets the
 table with every call, rather than holding it: a reference back to their owner would be a cycle.
 
     Constructors    terms made of terms
     Derivatives     the term after a symbol
     Emptiness       whether a term has a string
-    Simplifier      what searches say about operands of intersections; the constructors and derivatives ask it
-    Steps           derivatives without what has no string
+    Simplifier      searches about operands of intersections, for the constructors and derivatives
+    Steps           derivatives without alternatives that have no string
     Endings         the guards that can be pending where a term ends
     FirstCalls      the rules that a term may call first
 """
@@ -71,7 +71,7 @@ cdef class TermStore(TermTable):
         self.first_calls = FirstCalls(self.make)
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes the terms take, with what is remembered of them."""
+        """Return about how many bytes the terms take, with all remembered results."""
         cdef size_t held = TermTable.nbytes(self) + self.make.nbytes() + self.derivatives.nbytes()
         return held + self.emptiness.nbytes() + self.simplifier.nbytes() + self.endings.nbytes()
 
@@ -82,7 +82,7 @@ cdef class TermStore(TermTable):
         return self.make.mk_set(self, set_of(self, mask))
 
     def guard(self, mask):
-        """Return the term that asks the next byte to be in ``mask``, without consuming it."""
+        """Return the guard that requires the next byte to be in ``mask``, without consuming it."""
         return self.make.mk_guard(self, self.guard_id(mask))
 
     def guard_id(self, mask):
@@ -112,7 +112,7 @@ cdef class TermStore(TermTable):
         return self.make.mk_rep(self, item, low, -1 if high is None else high)
 
     def intersection(self, items):
-        """Return what all terms hold; the terms are regular."""
+        """Return the intersection of the terms, which are regular."""
         cdef vector[TermId] operands
         for item in items:
             if self.terms[<TermId>item].flags & F_IMPURE:
@@ -158,7 +158,7 @@ cdef class TermStore(TermTable):
         return 0
 
     def add_token_class(self):
-        """Make room for one more class of special tokens and return its number."""
+        """Add a class of special tokens and return its number."""
         if self.token_classes >= MAX_TOKEN_CLASSES:
             raise BudgetError("max_token_classes", MAX_TOKEN_CLASSES, "sets of special tokens", fixed=True)
         self.token_classes += 1

@@ -37,7 +37,7 @@ cdef enum:
     EPS = 1
     ANY_BYTE = 0       # guard 0 allows every byte
     NEVER = -1         # nu of a term that may not end here
-    F_BOOL = 1         # contains & or !, so the term may be empty though it does not look so
+    F_BOOL = 1         # contains & or !, so the term may have no string though its structure does not show it
     F_CALL = 2         # a call stands in first position
     F_TOKEN = 4        # a special token stands in first position
     F_LOCAL = 8        # can consume a byte or token without calling
@@ -46,14 +46,14 @@ cdef enum:
 
 
 cdef enum Live:
-    # whether a term has a string, in so far as that was looked for
+    # whether a term has a string, as far as it is known
     LIVE_UNKNOWN = 0
     LIVE = 1
     DEAD = 2
 
 
 cdef struct Term:
-    # 32 bytes, half a line of the cache: what a step asks of a term is read at once. `of X`: only X writes it
+    # 32 bytes, half a line of the cache: a step reads all that it needs at once. `of X`: only X writes it
     uint8_t kind
     uint8_t flags
     int8_t nu           # the guard under which the term may end here, or NEVER
@@ -61,16 +61,16 @@ cdef struct Term:
     int32_t a           # what these three are depends on `kind`
     int32_t b
     int32_t c
-    MapId map           # the bytes that its first step tells apart, or -1; of `Derivatives`, as what follows
-    int32_t symbol      # byte or token class whose derivative was asked for first, or -1
+    MapId map           # the partition of bytes for its first step, or -1; of `Derivatives`, as the next two
+    int32_t symbol      # byte or token class of the first derivative that was computed, or -1
     TermId derivative   # ... and that derivative; `Derivatives` has a table of the others
     int32_t calls       # its place in `site_lists`, or -1; of `FirstCalls`
 
 
 cdef enum CallKind:
     CALL_RULE
-    CALL_RESOLVER       # a dynamic rule: the resolver says which term it is
-    CALL_TEST           # reads nothing, and only asks the key state of the object around
+    CALL_RESOLVER       # a dynamic rule: the resolver gives its body
+    CALL_TEST           # consumes nothing; tests the key state of the object around
 
 
 cdef struct Call:
@@ -92,7 +92,7 @@ cdef struct SiteList:
 
 
 cdef struct ClassMap:
-    # a partition of the bytes: bytes of one class are not told apart
+    # a partition of the bytes: bytes of one class have equal derivatives
     uint8_t of[256]
     uint8_t byte_of[256]    # class -> its first byte
     int32_t count
@@ -106,7 +106,7 @@ cdef struct Ends:
 
 cdef struct TimeLimit:
     double max_seconds          # of one call
-    unsigned long timed_call    # the call that is timed: how often the lock was taken
+    unsigned long timed_call    # the timed call, by the number of times that the lock was taken
     double since                # when it began
 
 

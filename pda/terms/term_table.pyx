@@ -90,7 +90,7 @@ cdef class TermTable:
         self.time_limit.timed_call = 0
 
     cdef int tick(self) except -1:
-        """Look for Ctrl-C and at the time limit of one call; what can take long asks now and then."""
+        """Check for Ctrl-C and the time limit of one call. Long computations call it now and then."""
         cdef TimeLimit* limit = &self.time_limit
         PyErr_CheckSignals()
         if self.lock is None:

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""Which terms hold nothing but well-formed UTF-8, as far as their structure shows it."""
+"""Which terms have only strings of well-formed UTF-8, as far as their structure shows it."""
 
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 
@@ -9,7 +9,7 @@ from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_ge
 from stackmask.pda.text.utf8 cimport NOT_UTF8, UTF8_BETWEEN, UTF8_STATES, utf8_step
 
 cdef enum:
-    MAX_NESTED = 100        # levels of a term that are looked at
+    MAX_NESTED = 100        # levels of a term that are visited
     NOT_SEEN = -1           # nothing is known, or the bytes are not well-formed
 
 
@@ -72,7 +72,7 @@ cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) 
                 out = NOT_SEEN
                 break
             out |= more
-    elif u.kind == K_AND:  # what one operand shows holds of all
+    elif u.kind == K_AND:  # one operand is enough
         for k in range(u.b):
             more = after(terms, terms.kids[u.a + k], states, known, depth + 1)
             if more != NOT_SEEN:

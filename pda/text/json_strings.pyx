@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The values of JSON strings (RFC 8259, section 7), for keys that must not come twice."""
+"""The values of JSON strings (RFC 8259, section 7), for keys that must be unique."""
 
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
@@ -29,7 +29,7 @@ cdef int32_t four_digits(const uint8_t* text, size_t size, size_t at) noexcept:
 cdef bint json_unescape(const uint8_t* text, size_t size, vector[uint8_t]& out) except -1:
     """Write the value of a JSON string as UTF-8; return False if it is not one.
 
-    A surrogate without a partner is written as its three bytes, so different strings stay different.
+    A surrogate without a partner is written as its three bytes, so different strings have different values.
     """
     cdef size_t i = 1
     cdef int32_t code, second

@@ -1,13 +1,13 @@
 # distutils: language = c++
-"""CharacterGroups: the tokens of a vocabulary, grouped by the kinds of characters that they are made of.
+"""The tokens of a vocabulary, grouped by the sorts of characters that they are made of.
 
-Which tokens are runs of X (``runs``) is a question about characters, and a vocabulary has few sets of kinds
-of characters: some hundreds, of 128,000 tokens. So the tokens of a new class are put together from whole
-groups, without looking at one of them; only groups with a kind that X has in part are looked at token by
-token. In each group tokens lie by their number of characters, so that those of at most n are a prefix.
+Which tokens are runs of a class X is a question about characters (see ``masks.runs.run_tables``). A
+vocabulary of 128,000 tokens has only some hundreds of different sets of sorts. So the tokens of a new class
+are collected from whole groups. Only groups with a sort that is partly in X are searched token by token.
+Each group is ordered by the number of characters, so the tokens of at most n characters come first.
 
-Beside that are the nodes of the trie by their byte, for bytes that have few: a run of X ends before such a
-byte at few places, which are found from there upwards. Of the most frequent letters there are too many.
+The module also lists the nodes of the trie by their byte. Where a run of X ends before a rare byte, these
+places are found from the nodes with this byte, upwards. No nodes are listed for the most frequent bytes.
 """
 
 cimport cython
@@ -17,7 +17,7 @@ from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_step, utf8_steps
 from stackmask.pda.memory.checked_vectors cimport enter, look_up
 
 cdef enum:
-    # kinds; one byte each: the punctuation of ASCII, from FIRST_MARK on
+    # the sorts of bytes; from FIRST_MARK on, each punctuation character of ASCII is a sort
     LOW_HEX = 0
     LOW = 1
     HIGH_HEX = 2
@@ -29,57 +29,57 @@ cdef enum:
     RETURN = 8
     CONTROL = 9
     FIRST_MARK = 10
-    TWO_BYTES = 50          # characters of so many bytes, by the first of them
+    TWO_BYTES = 50          # characters of two bytes, by their first byte
     THREE_BYTES = 51
     FOUR_BYTES = 52
-    NOT_UTF8 = 53           # a byte that no text in UTF-8 goes on with
-    LONG = 54               # more characters than are counted
+    NOT_UTF8 = 53           # the token is not UTF-8
+    LONG = 54               # the token has more characters than are counted
     MOST_CHARACTERS = 0xFFFE
-    COUNTED = 16            # characters: where the tokens with fewer end is kept for each group,
-    MOST_GROUPS = 4096      # ... if there are no more of them, as in all vocabularies of use
-    FEW_NODES = 4096        # of bytes with more nodes these are not kept
+    COUNTED = 16            # `ends` is kept for numbers of characters less than this,
+    MOST_GROUPS = 4096      # ... if there are at most so many groups, as in all vocabularies in use
+    FEW_NODES = 4096        # the nodes of a byte that has more are not kept
 
-cdef uint8_t[256] KINDS
+cdef uint8_t[256] SORTS
 
 
-cdef int name_kinds() except -1:
+cdef int name_sorts() except -1:
     cdef int32_t b, mark = FIRST_MARK
     for b in range(256):
         if b >= 0x80:
-            KINDS[b] = NO_KIND
+            SORTS[b] = NO_SORT
             if b >= 0xC0:
-                KINDS[b] = TWO_BYTES if b < 0xE0 else THREE_BYTES if b < 0xF0 else FOUR_BYTES
+                SORTS[b] = TWO_BYTES if b < 0xE0 else THREE_BYTES if b < 0xF0 else FOUR_BYTES
         elif c"0" <= b <= c"9":
-            KINDS[b] = DIGIT
+            SORTS[b] = DIGIT
         elif c"a" <= b <= c"z":
-            KINDS[b] = LOW_HEX if b <= c"f" else LOW
+            SORTS[b] = LOW_HEX if b <= c"f" else LOW
         elif c"A" <= b <= c"Z":
-            KINDS[b] = HIGH_HEX if b <= c"F" else HIGH
+            SORTS[b] = HIGH_HEX if b <= c"F" else HIGH
         elif b == c"\t":
-            KINDS[b] = TAB
+            SORTS[b] = TAB
         elif b == c"\n":
-            KINDS[b] = LINE_FEED
+            SORTS[b] = LINE_FEED
         elif b == c"\r":
-            KINDS[b] = RETURN
+            SORTS[b] = RETURN
         elif b < c" " or b == 0x7F:
-            KINDS[b] = CONTROL
+            SORTS[b] = CONTROL
         elif b == c" ":
-            KINDS[b] = BLANK
+            SORTS[b] = BLANK
         else:
-            KINDS[b] = <uint8_t>mark
+            SORTS[b] = <uint8_t>mark
             mark += 1
     return 0
 
 
-name_kinds()
+name_sorts()
 
 
 @cython.final
 cdef class CharacterGroups:
-    """The tokens of one vocabulary by their kinds; immutable once they are found."""
+    """The tokens of one vocabulary by the sorts of their characters; immutable after ``find``."""
 
-    def __cinit__(self, TokenBytes texts not None):
-        self.texts = texts
+    def __cinit__(self, TokenBytes token_bytes not None):
+        self.token_bytes = token_bytes
 
     cdef int find(
         self,
@@ -91,15 +91,15 @@ cdef class CharacterGroups:
         int32_t max_depth,
     ) except -1 nogil:
         """Group the tokens of a trie. Cost: some nanoseconds a node."""
-        cdef vector[uint64_t] kinds         # by depth: of the path to the node
-        cdef vector[int32_t] state          # ... of UTF-8
-        cdef vector[int32_t] count          # ... whole characters
+        cdef vector[uint64_t] sorts         # by depth: the sorts on the path to the node
+        cdef vector[int32_t] state          # ... its state of UTF-8
+        cdef vector[int32_t] count          # ... its whole characters
         cdef vector[int32_t] group_of, needed, order
         cdef unordered_map[uint64_t, int32_t] known
         cdef int32_t n, d, t, s, k, group = 0, most = 0, total = token_first[nodes]
         cdef uint64_t found
         cdef const int8_t* steps = utf8_steps()
-        kinds.resize(max_depth + 1, 0)
+        sorts.resize(max_depth + 1, 0)
         state.resize(max_depth + 1, 0)
         count.resize(max_depth + 1, 0)
         group_of.resize(total)
@@ -109,22 +109,22 @@ cdef class CharacterGroups:
             s = steps[256 * state[d - 1] + byte[n]] if state[d - 1] >= 0 else -1
             state[d] = s
             count[d] = count[d - 1] + (s == 0)
-            found = kinds[d - 1]
-            if KINDS[byte[n]] != NO_KIND:
-                found |= <uint64_t>1 << KINDS[byte[n]]
+            found = sorts[d - 1]
+            if SORTS[byte[n]] != NO_SORT:
+                found |= <uint64_t>1 << SORTS[byte[n]]
             if s < 0:
                 found |= <uint64_t>1 << NOT_UTF8
             if count[d] >= MOST_CHARACTERS:
                 found |= <uint64_t>1 << LONG
-            kinds[d] = found
+            sorts[d] = found
             if token_first[n] == token_first[n + 1]:
                 continue
-            if self.kinds_of.empty() or self.kinds_of[group] != found:
+            if self.sorts_of.empty() or self.sorts_of[group] != found:
                 group = look_up(known, found, -1)
                 if group < 0:
-                    group = <int32_t>self.kinds_of.size()
+                    group = <int32_t>self.sorts_of.size()
                     enter(known, found, group)
-                    self.kinds_of.push_back(found)
+                    self.sorts_of.push_back(found)
             k = min(count[d] + (s > 0), MOST_CHARACTERS + 1)
             most = max(most, k)
             for t in range(token_first[n], token_first[n + 1]):
@@ -134,10 +134,10 @@ cdef class CharacterGroups:
         for t in range(total):
             order[t] = t
         self.sort_by(needed, order, most)
-        self.sort_by(group_of, order, <int32_t>self.kinds_of.size())
+        self.sort_by(group_of, order, <int32_t>self.sorts_of.size())
         self.tokens.resize(total)
         self.characters.resize(total)
-        self.first.resize(self.kinds_of.size() + 1, 0)
+        self.first.resize(self.sorts_of.size() + 1, 0)
         most = 0
         for k in range(total):
             t = order[k]
@@ -152,8 +152,8 @@ cdef class CharacterGroups:
         return self.find_nodes(nodes, byte)
 
     cdef int find_ends(self) except -1 nogil:
-        """Note for each group where its tokens of few characters end: bounded slices ask for all of them."""
-        cdef int32_t groups = <int32_t>self.kinds_of.size(), g, n, k
+        """Store where the tokens of few characters end in each group, as bounded slices need all groups."""
+        cdef int32_t groups = <int32_t>self.sorts_of.size(), g, n, k
         if groups > MOST_GROUPS:
             return 0
         self.ends.resize(groups * COUNTED)
@@ -166,7 +166,7 @@ cdef class CharacterGroups:
         return 0
 
     cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except -1 nogil:
-        """List the nodes of the bytes that have few."""
+        """List the nodes by their byte, for bytes with few nodes."""
         cdef int32_t[256] count
         cdef int32_t n, b
         for b in range(256):
@@ -191,7 +191,7 @@ cdef class CharacterGroups:
         return 0
 
     cdef int sort_by(self, vector[int32_t]& keys, vector[int32_t]& order, int32_t most) except -1 nogil:
-        """Sort by keys of at most ``most``; what is equal stays as it is."""
+        """Sort ``order`` by keys of at most ``most``. The sort is stable."""
         cdef vector[int32_t] offset, before
         cdef size_t k
         offset.resize(<size_t>most + 2, 0)
@@ -206,37 +206,38 @@ cdef class CharacterGroups:
             offset[keys[before[k]]] += 1
         return 0
 
-    cdef Sorted sort_kinds(
+    cdef ClassSorts compare_sorts(
         self, const int16_t* table, int32_t states, const uint64_t* single, uint64_t leads
     ) except *:
-        """Sort the kinds by what the automaton of X does with them.
+        """Compare the sorts of bytes with a class X, given by its automaton.
 
-        ``single``: the ASCII characters of X. ``leads``: the bytes from 0xC0 with which X has all characters.
+        ``single``: the ASCII characters of X. ``leads``: the bytes from 0xC0 such that X has all characters
+        that begin with them.
         """
-        cdef Sorted found
-        cdef int32_t b, s, kind
+        cdef ClassSorts found
+        cdef int32_t b, s, sort
         cdef bint used
         found.inside = found.outside = ~<uint64_t>0
         found.begins = found.opens = 0
         for b in range(256):
-            kind = KINDS[b]
-            if kind == NO_KIND:
+            sort = SORTS[b]
+            if sort == NO_SORT:
                 continue
             used = False
             for s in range(states):
                 used = used or table[256 * s + b] >= 0
             if used:
-                found.outside &= ~(<uint64_t>1 << kind)
+                found.outside &= ~(<uint64_t>1 << sort)
             if table[b] >= 0:
-                found.begins |= <uint64_t>1 << kind
+                found.begins |= <uint64_t>1 << sort
             if table[b] > 0:
-                found.opens |= <uint64_t>1 << kind
+                found.opens |= <uint64_t>1 << sort
             if b < 0x80:
                 if not (single[b >> 6] >> (b & 63)) & 1:
-                    found.inside &= ~(<uint64_t>1 << kind)
-            # others begin no character, and their tokens are of the kind NOT_UTF8
+                    found.inside &= ~(<uint64_t>1 << sort)
+            # other bytes begin no character, and their tokens have the sort NOT_UTF8
             elif utf8_step(0, <uint8_t>b) > 0 and not (leads >> (b - 0xC0)) & 1:
-                found.inside &= ~(<uint64_t>1 << kind)
+                found.inside &= ~(<uint64_t>1 << sort)
         found.inside &= ~(<uint64_t>1 << NOT_UTF8 | <uint64_t>1 << LONG)
         found.outside &= ~(<uint64_t>1 << LONG)
         found.begins |= <uint64_t>1 << LONG
@@ -247,7 +248,7 @@ cdef class CharacterGroups:
         return found
 
     cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1:
-        """Tell whether X is made of whole characters of UTF-8."""
+        """Tell whether every character of X is one or more whole characters of UTF-8."""
         cdef vector[uint8_t] seen
         cdef vector[int32_t] queue
         cdef int32_t at, s, u, b
@@ -271,11 +272,11 @@ cdef class CharacterGroups:
         return True
 
     cdef int32_t needed(self, int32_t token, const int16_t* table) noexcept:
-        """Return the characters of X that a token takes, a part of one included; -1 if it is no run of X."""
-        cdef const uint8_t* text = self.texts.blob + self.texts.start[token]
+        """Return how many characters of X a token takes, incomplete ones included; -1: it is no run of X."""
+        cdef const uint8_t* text = self.token_bytes.blob + self.token_bytes.start[token]
         cdef uint32_t k
         cdef int32_t state = 0, count = 0
-        for k in range(self.texts.length(token)):
+        for k in range(self.token_bytes.length(token)):
             state = table[256 * state + text[k]]
             if state < 0:
                 return -1
@@ -283,10 +284,10 @@ cdef class CharacterGroups:
         return count + (state > 0)
 
     cdef int32_t up_to(self, int32_t group, int32_t high) noexcept:
-        """Return the end of the tokens of a group that have at most so many characters."""
+        """Return the end of the tokens of a group that have at most ``high`` characters."""
         cdef int32_t low, top, middle
         if high < COUNTED and not self.ends.empty():
-            return self.ends[high * <int32_t>self.kinds_of.size() + group]
+            return self.ends[high * <int32_t>self.sorts_of.size() + group]
         low = self.first[group]
         top = self.first[group + 1]
         if low < top and self.characters[top - 1] <= high:

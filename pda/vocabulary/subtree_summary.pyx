@@ -1,7 +1,8 @@
 # distutils: language = c++
-"""What the texts below the nodes of a trie are made of.
+"""Which characters occur in the subtrees of a trie.
 
-Where that is all of one kind, tokens need not be looked at one by one: see ``runs`` and ``shortcuts``.
+Where all characters of a subtree belong to one class, its tokens need not be visited one by one: see
+``masks.runs.run_tables`` and ``masks.walk.subtree_acceptance``.
 """
 
 from libc.stdint cimport int8_t
@@ -9,28 +10,28 @@ from libc.stdint cimport int8_t
 from stackmask.pda.text.utf8 cimport utf8_step
 
 cdef enum:
-    WORTH_A_LOOK = 4        # nodes; what is below smaller subtrees is not kept
+    WORTH_A_LOOK = 4        # nodes; smaller subtrees get no summary
     MANY_CHARACTERS = 0xFFFF
 
 
-cdef int look_below(
+cdef int summarize_subtrees(
     int32_t nodes,
     const int32_t* parent,
     const int32_t* end,
     const int32_t* token_first,
     const uint8_t* byte,
     vector[int32_t]& summary_of,
-    vector[SubtreeSummary]& below,
+    vector[SubtreeSummary]& summaries,
     vector[uint16_t]& characters,
 ) except -1 nogil:
-    """Find out what is below the nodes of a trie. Cost: a few nanoseconds a node.
+    """Summarize the subtrees of a trie. Cost: a few nanoseconds a node.
 
-    ``summary_of``: node -> number in ``below``, or -1. ``characters``: of the tokens, in the order of the
-    trie; a part of one counts.
+    ``summary_of``: node -> index in ``summaries``, or -1. ``characters``: of each token, in the order of the
+    trie; an incomplete one counts.
     """
     cdef vector[SubtreeSummary] found
     cdef vector[int8_t] state
-    cdef vector[int8_t] broken      # a byte that no text in UTF-8 goes on with
+    cdef vector[int8_t] broken      # by node: some path in the subtree is not UTF-8
     cdef SubtreeSummary nothing
     cdef int32_t i, t, above, needed
     cdef SubtreeSummary* at
@@ -66,12 +67,12 @@ cdef int look_below(
             at.ascii[byte[i] >> 6] |= <uint64_t>1 << (byte[i] & 63)
         elif byte[i] >= 0xC0:
             at.leads |= <uint64_t>1 << (byte[i] - 0xC0)
-        # where one character is too many for `characters`, so are all that follow
+        # `characters` cannot hold the numbers of these tokens, so the subtree gets no summary
         if found[i].height >= MANY_CHARACTERS:
             continue
         if end[i] - i >= WORTH_A_LOOK and not broken[i] and state[i] == 0:
-            summary_of[i] = <int32_t>below.size()
+            summary_of[i] = <int32_t>summaries.size()
             found[i].height -= found[i].characters
-            below.push_back(found[i])
+            summaries.push_back(found[i])
             found[i].height += found[i].characters
     return 0

@@ -1,9 +1,9 @@
 # distutils: language = c++
-"""Remainders: what is left of tokens after a return or a run of characters, merged into small tries.
+"""Suffix tries: what is left of tokens after a return or a run, merged into small tries.
 
-Many tokens leave the same remainder (`foo": `, `bar": `), so the subtrees below the places where a return
-happens are laid over each other: equal remainders share one node, which holds the tokens of all. Walks from
-return states visit those nodes instead of the vocabulary's.
+Many tokens have the same suffix after their place: `foo": ` and `bar": ` both leave `": `. So the subtrees
+at these places are merged into one trie. Equal suffixes share one node, which holds the tokens of all. Walks
+from return states visit these nodes and not those of the vocabulary.
 """
 
 cimport cython
@@ -16,9 +16,9 @@ from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_nex
 
 @cython.final
 cdef class SuffixTries:
-    """Tries of merged remainders of one vocabulary. Append-only.
+    """All suffix tries of one vocabulary. Append-only.
 
-    Each merged trie has a root of its own, and equal ones are one.
+    Each trie has its own root. Equal tries are interned: they have the same root.
     """
 
     def __cinit__(self, Trie trie):
@@ -31,9 +31,9 @@ cdef class SuffixTries:
         ids_free(&self.root_index)
 
     cdef Nodes nodes(self, int32_t place) noexcept:
-        """Return the arrays that hold the node of a place. They move when the forest grows."""
+        """Return the arrays that hold the node of a place. Those of the suffix tries move as they grow."""
         cdef Nodes n
-        if place & IN_FOREST:
+        if place & IN_SUFFIX_TRIE:
             n.byte = self.byte.data()
             n.depth = self.depth.data()
             n.end = self.end.data()
@@ -54,14 +54,14 @@ cdef class SuffixTries:
         return n
 
     cdef int32_t size_of(self, int32_t place) noexcept:
-        """Return the number of nodes of the subtree."""
+        """Return the number of nodes of the subtree at a place."""
         cdef int32_t node = place >> 2
-        if place & IN_FOREST:
+        if place & IN_SUFFIX_TRIE:
             return self.end[node] - node
         return self.trie.end[node] - node
 
     cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1:
-        """Append (byte, order, place of the child) for every child, packed so that it sorts that way."""
+        """Append every child as one number that sorts by byte, then by ``level``; it ends with the place."""
         cdef Nodes n = self.nodes(place)
         cdef int32_t node = place >> 2, child, i, stop
         if place & INCLUSIVE:
@@ -72,7 +72,7 @@ cdef class SuffixTries:
         i = node + 1
         stop = n.end[node]
         while i < stop:
-            child = (i << 2) | (place & IN_FOREST)
+            child = (i << 2) | (place & IN_SUFFIX_TRIE)
             out.push_back((<uint64_t>n.byte[i] << 56) | (<uint64_t>level << 32) | <uint64_t>child)
             i = n.end[i]
         return 0
@@ -84,8 +84,8 @@ cdef class SuffixTries:
         self.token_first.push_back(<int32_t>self.tokens.size())
         return <int32_t>self.byte.size() - 1
 
-    cdef int copy_below(self, int32_t place, int32_t node) except -1:
-        """Copy the nodes below a place to behind ``node``, the last one so far, which stands for it."""
+    cdef int copy_subtree(self, int32_t place, int32_t node) except -1:
+        """Copy the nodes under a place to under ``node``, which must be the last node so far."""
         cdef Nodes n = self.nodes(place)
         cdef int32_t source = place >> 2, i, shift, token_shift, deeper
         cdef int32_t count = n.end[source] - source - 1
@@ -115,9 +115,9 @@ cdef class SuffixTries:
         return 0
 
     cdef int32_t merge(self, vector[int32_t]& places) except -1:
-        """Lay the remainders at some places over each other and return the place of the new root.
+        """Merge the suffixes at some places into one trie. Return the place of its root.
 
-        Cost: linear in the nodes below the places.
+        Cost: linear in the nodes under the places.
         """
         cdef vector[vector[uint64_t]] levels
         cdef vector[size_t] position
@@ -155,10 +155,10 @@ cdef class SuffixTries:
                 for t in range(n.token_first[source], n.token_first[source + 1]):
                     i = n.tokens[t]
                     self.tokens.push_back(i)
-                    if place & IN_FOREST:
+                    if place & IN_SUFFIX_TRIE:
                         n = self.nodes(place)
             if j > first + 1:
-                # one token may reach the same remainder in several ways
+                # a token may have the same suffix at several places
                 sort(self.tokens.begin() + self.token_first[node], self.tokens.end())
                 t = self.token_first[node]
                 self.tokens.resize(
@@ -166,8 +166,8 @@ cdef class SuffixTries:
                 )
             self.token_first[node + 1] = <int32_t>self.tokens.size()
             if j == first + 1:
-                # alone from here on
-                self.copy_below(<int32_t><uint32_t>levels.back()[first], node)
+                # only one subtree is left here: copy it
+                self.copy_subtree(<int32_t><uint32_t>levels.back()[first], node)
                 continue
             kids.clear()
             for k in range(first, j):
@@ -176,12 +176,12 @@ cdef class SuffixTries:
             levels.push_back(kids)
             position.push_back(0)
             node_at.push_back(node)
-        return (self.intern(root) << 2) | IN_FOREST
+        return (self.intern(root) << 2) | IN_SUFFIX_TRIE
 
     cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1:
-        """Return the place of the trie of the tokens at and below some nodes of the vocabulary.
+        """Return the place of a trie of the tokens at and under some nodes of the vocabulary.
 
-        No node may be below another one. Cost: linear in the nodes of the new trie, and sorting.
+        No node may be under another one. Cost: linear in the nodes of the new trie, and sorting.
         """
         cdef vector[int32_t] open_nodes, sources, path
         cdef Trie trie = self.trie
@@ -209,17 +209,17 @@ cdef class SuffixTries:
                     for t in range(trie.token_first[i], trie.token_first[i + 1]):
                         self.tokens.push_back(trie.tokens[t])
                     self.token_first[node + 1] = <int32_t>self.tokens.size()
-                    self.copy_below(i << 2, node)
+                    self.copy_subtree(i << 2, node)
                 else:
                     open_nodes.push_back(node)
                     sources.push_back(i)
         while not open_nodes.empty():
             self.end[open_nodes.back()] = <int32_t>self.byte.size()
             open_nodes.pop_back()
-        return (self.intern(root) << 2) | IN_FOREST
+        return (self.intern(root) << 2) | IN_SUFFIX_TRIE
 
     cdef int32_t intern(self, int32_t root) except -1:
-        """Return the last trie, or an equal one that was there before; the last one is dropped then."""
+        """Return the root of the last trie, or of an older equal trie: then the last one is removed."""
         cdef uint64_t h = 59
         cdef int32_t i, t, other, shift, count = <int32_t>self.byte.size() - root
         cdef bint equal
@@ -277,9 +277,9 @@ cdef class SuffixTries:
         return 0
 
     cdef int flag_repeats(self, int32_t root) except -1:
-        """Note for the nodes of a new trie whether a token has several remainders in it.
+        """Store for the nodes of a new trie whether some token has several suffixes in it.
 
-        Then a token cannot be judged by one of them, so such a trie is not cut into runs.
+        One suffix does not decide such a token, so runs are not looked up in such a trie.
         """
         cdef int32_t t, token, count = <int32_t>self.byte.size()
         cdef uint8_t found = 0

@@ -6,16 +6,16 @@ cdef object block_view(bytes owner, const uint8_t* data, Py_ssize_t size)
 
 
 cdef class TokenBytes:
-    cdef bytes owner                    # of the block, which all pointers lie in
+    cdef bytes owner                    # the memory that all pointers point into
     cdef const uint8_t* data
-    cdef readonly Py_ssize_t nbytes     # the size of the block
+    cdef readonly Py_ssize_t nbytes     # bytes of the block
     cdef const uint32_t* start          # token i is blob[start[i]:start[i + 1]]
-    cdef const uint8_t* absent          # bit i: token i is not text (which is not the same as no bytes)
+    cdef const uint8_t* absent          # bit i: token i is not text; an empty token is text
     cdef const uint8_t* blob
-    cdef int32_t size                   # ids
+    cdef int32_t size                   # number of ids
     cdef readonly int32_t longest       # bytes of the longest token
-    cdef readonly int32_t present       # ids that are text
-    cdef readonly int32_t spelled       # those of at least one byte
+    cdef readonly int32_t present       # number of ids that are text
+    cdef readonly int32_t spelled       # number of ids with at least one byte
     cdef object __weakref__
 
     cdef inline bint is_absent(self, int32_t i) noexcept nogil:

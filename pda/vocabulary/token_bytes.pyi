@@ -63,17 +63,17 @@ class TokenBytes(Sequence[bytes | None]):
         """
 
     def same_texts(self, other: TokenBytes) -> bool:
-        """Tell whether every id means the same in both; ids at the end that are not text do not count."""
+        """Tell whether every id has the same bytes in both; ids at the end that are not text are ignored."""
 
     def digest_input(self, without_text: bytearray) -> bytes:
-        """Return what a vocabulary's digest is taken of: id, length and bytes of each token, by ascending id.
+        """Return the input of a vocabulary's digest: id, length and bytes of each token, by ascending id.
 
-        ``without_text``: one byte per id; where it is not zero the length is written as ffffffff, and no
+        ``without_text``: one byte per id. Where it is not zero, the length is written as ffffffff, and no
         bytes follow.
         """
 
     def single_bytes(self) -> int:
-        """Return the bytes that are a token by themselves, as an integer with one bit per byte."""
+        """Return the bytes that are tokens of their own, as an integer with one bit per byte."""
 
 @final
 class TokenBytesBuilder:
@@ -93,7 +93,7 @@ class TokenBytesBuilder:
         """Return the number of tokens so far."""
 
     def finish(self) -> TokenBytes:
-        """Return the sequence of what was added."""
+        """Return the sequence of the tokens added."""
 
 def pack(tokens: Iterable[bytes | None]) -> TokenBytes:
     """Return the sequence of the given tokens, by id: bytes, or None.

@@ -1,5 +1,8 @@
 # distutils: language = c++
-"""The bytes of every token id, in one block of memory without an object per token."""
+"""The bytes of every token id, in one block of memory.
+
+There is no Python object per token. The block can be saved, and used again without a copy.
+"""
 
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
@@ -11,8 +14,8 @@ from collections.abc import Sequence
 from stackmask.pda.errors import VocabularyError
 
 cdef enum:
-    MAX_COUNT = 1 << 26      # ids are int32 and a mask row is a few megabytes: anything wider is a mistake
-    MAX_BYTES = 0x7FFFFFF0   # nodes of the trie are numbered by int32
+    MAX_COUNT = 1 << 26      # ids; a row of a mask then takes 8 MB, and more is surely a mistake
+    MAX_BYTES = 0x7FFFFFF0   # the nodes of the trie are numbered by int32
 
 
 cdef inline size_t flag_bytes(int64_t count) noexcept nogil:
@@ -20,10 +23,10 @@ cdef inline size_t flag_bytes(int64_t count) noexcept nogil:
 
 
 cdef bytes block_owner(object block, const uint8_t** data, Py_ssize_t* size):
-    """Return the bytes object that a buffer lies in, or a copy, and where the buffer is in it.
+    """Return the bytes object that holds a buffer (or a copy of it), and where the buffer is in it.
 
-    The pointer is good as long as the object. A ``Py_buffer`` kept in a field would do as well, but for the
-    collector, which cannot take a memoryview apart that has one.
+    The pointer is valid as long as the object lives. A ``Py_buffer`` in a field would do the same, but the
+    garbage collector cannot free a memoryview that has one.
     """
     cdef Py_buffer view
     owner = block.obj if isinstance(block, memoryview) and block.contiguous else block
@@ -33,7 +36,7 @@ cdef bytes block_owner(object block, const uint8_t** data, Py_ssize_t* size):
     data[0] = <const uint8_t*>view.buf
     size[0] = view.len
     PyBuffer_Release(&view)
-    if <size_t>data[0] % 4:  # a part that begins anywhere
+    if <size_t>data[0] % 4:  # a view into a buffer need not be aligned
         owner = bytes(block)
         data[0] = <const uint8_t*>PyBytes_AS_STRING(owner)
     return owner
@@ -57,18 +60,18 @@ cdef class TokenBytes:
     """
 
     def __cinit__(self, block, int64_t count):
-        cdef size_t head
+        cdef size_t header
         cdef int64_t i, total
         cdef uint32_t length
         self.owner = block_owner(block, &self.data, &self.nbytes)
-        head = 4 * <size_t>(count + 1) + flag_bytes(count)
-        if not 0 <= count <= MAX_COUNT or self.nbytes < <Py_ssize_t>head:
+        header = 4 * <size_t>(count + 1) + flag_bytes(count)
+        if not 0 <= count <= MAX_COUNT or self.nbytes < <Py_ssize_t>header:
             raise VocabularyError(f"not a table of {count} tokens")
-        total = self.nbytes - head
+        total = self.nbytes - header
         self.size = <int32_t>count
         self.start = <const uint32_t*>self.data
         self.absent = self.data + 4 * (count + 1)
-        self.blob = self.data + head
+        self.blob = self.data + header
         if total > MAX_BYTES or self.start[0] != 0 or self.start[count] != total:
             raise VocabularyError(f"not a table of {count} tokens")
         for i in range(count):
@@ -157,7 +160,7 @@ cdef class TokenBytes:
         return builder.finish()
 
     def same_texts(self, TokenBytes other not None):
-        """Tell whether every id means the same in both; ids at the end that are not text do not count."""
+        """Tell whether every id has the same bytes in both; ids at the end that are not text are ignored."""
         cdef int32_t mine = self.size, others = other.size, i
         while mine and self.is_absent(mine - 1):
             mine -= 1
@@ -171,9 +174,9 @@ cdef class TokenBytes:
         return memcmp(self.blob, other.blob, self.start[mine]) == 0
 
     def digest_input(self, without_text):
-        """Return what a vocabulary's digest is taken of: id, length and bytes of each token, by ascending id.
+        """Return the input of a vocabulary's digest: id, length and bytes of each token, by ascending id.
 
-        ``without_text``: one byte per id; where it is not zero the length is written as ffffffff, and no
+        ``without_text``: one byte per id. Where it is not zero, the length is written as ffffffff, and no
         bytes follow.
         """
         cdef const uint8_t[::1] hidden = without_text
@@ -201,7 +204,7 @@ cdef class TokenBytes:
         return block
 
     def single_bytes(self):
-        """Return the bytes that are a token by themselves, as an integer with one bit per byte."""
+        """Return the bytes that are tokens of their own, as an integer with one bit per byte."""
         cdef int32_t i
         cdef uint8_t[256] seen
         memset(seen, 0, 256)
@@ -230,7 +233,7 @@ cdef class TokenBytesBuilder:
         self.start.push_back(0)
 
     cdef int close_token(self, bint absent, size_t end) except -1:
-        """End the token that was written to ``blob``, up to ``end``."""
+        """End a token whose bytes are already in ``blob``, up to ``end``."""
         if self.count >= MAX_COUNT:
             raise VocabularyError(f"more than {MAX_COUNT} token ids")
         if end > MAX_BYTES:
@@ -281,7 +284,7 @@ cdef class TokenBytesBuilder:
         return self.count
 
     def finish(self):
-        """Return the sequence of what was added."""
+        """Return the sequence of the tokens added."""
         cdef size_t offsets = 4 * self.start.size()
         cdef uint8_t* out
         block = PyBytes_FromStringAndSize(NULL, offsets + self.absent.size() + self.blob.size())

@@ -8,26 +8,26 @@ from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 
 cdef class Trie:
-    # nodes in depth-first order, children by ascending byte; node 0 is the root (the empty prefix)
-    cdef bytes owner                    # of the block, which all pointers lie in
+    # The nodes are in depth-first order, children by ascending byte. Node 0 is the root (the empty path).
+    cdef bytes owner                    # the memory that all pointers point into
     cdef const uint8_t* data
-    cdef readonly Py_ssize_t nbytes     # the size of the block
-    cdef const uint8_t* byte            # the last byte of the node's prefix
-    cdef const int32_t* depth           # bytes in the prefix
+    cdef readonly Py_ssize_t nbytes     # bytes of the block
+    cdef const uint8_t* byte            # the last byte of the path to the node
+    cdef const int32_t* depth           # bytes of the path
     cdef const int32_t* parent
     cdef const int32_t* end             # one past the last node of the subtree
-    cdef const int32_t* token_first     # tokens[token_first[n]:token_first[n + 1]] are spelled by node n
+    cdef const int32_t* token_first     # node n has the tokens tokens[token_first[n]:token_first[n + 1]]
     cdef const int32_t* tokens          # by node, then by ascending id
-    # the children of node n: kid_node[kid_first[n]:kid_first[n + 1]], by ascending byte, and their bytes;
-    # walks read these, since most children fail and should cost no more than their byte
+    # The children of node n are kid_node[kid_first[n]:kid_first[n + 1]], by ascending byte; kid_byte has
+    # their bytes. Walks read these arrays: most children fail, and then only their byte is loaded.
     cdef vector[int32_t] kid_first
     cdef vector[int32_t] kid_node
     cdef vector[uint8_t] kid_byte
-    # what the texts below a node are made of: below[summary_of[n]]; -1 where that is not kept
+    # The summary of the subtree of node n is summaries[summary_of[n]]; -1 where none is kept.
     cdef vector[int32_t] summary_of
-    cdef vector[SubtreeSummary] below
-    cdef vector[uint16_t] characters    # of the tokens, in their order here; a part of one counts
-    cdef CharacterGroups kinds                    # the tokens by the kinds of their characters
+    cdef vector[SubtreeSummary] summaries
+    cdef vector[uint16_t] characters    # of each token, in the order of `tokens`; an incomplete one counts
+    cdef CharacterGroups character_groups      # the tokens by the sorts of their characters
     cdef readonly int32_t nodes
     cdef readonly int32_t token_count
     cdef readonly int32_t max_depth
@@ -35,4 +35,4 @@ cdef class Trie:
 
     cdef int lay_out(self) except -1
     cdef int link_kids(self) except -1 nogil
-    cdef int is_trie_of(self, TokenBytes texts) except -1 nogil
+    cdef int is_trie_of(self, TokenBytes token_bytes) except -1 nogil

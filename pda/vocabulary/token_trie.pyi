@@ -4,16 +4,17 @@ from stackmask.pda.vocabulary.token_bytes import TokenBytes
 
 @final
 class Trie:
-    """A trie of the texts of a vocabulary, with the token ids that spell them; immutable.
+    """A trie of the tokens of a vocabulary; immutable.
 
-    ``texts``: the tokens; those without bytes are left out. Several ids may share a node. ``block``: memory
-    of an equal trie made before (its ``block``), which is checked against the texts and then used as it is.
+    ``token_bytes``: those without bytes are left out. Several ids may share a node. ``block``: memory
+    of an equal trie made before (its ``block``). It is checked against the tokens and then used without a
+    copy.
 
-    Raises: VocabularyError if the block is not the trie of the texts.
+    Raises: VocabularyError if the block is not the trie of these tokens.
     Cost: linear in the bytes; 128,000 tokens take about 10 ms, checking a block about 2 ms.
     """
 
-    def __new__(cls, texts: TokenBytes, block: Any = None) -> Trie: ...
+    def __new__(cls, token_bytes: TokenBytes, block: Any = None) -> Trie: ...
     @property
     def nodes(self) -> int:
         """The number of nodes, the root included."""

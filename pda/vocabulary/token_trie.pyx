@@ -1,5 +1,9 @@
 # distutils: language = c++
-"""The vocabulary as a prefix trie, flattened in depth-first order so that a walk is one pass over arrays."""
+"""The vocabulary as a token trie: a tree of all tokens by their bytes.
+
+The nodes are arrays in depth-first order. So a subtree is a range of nodes, and its tokens are a range of
+``tokens``.
+"""
 
 cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
@@ -8,21 +12,21 @@ from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
-from stackmask.pda.vocabulary.subtree_summary cimport look_below
+from stackmask.pda.vocabulary.subtree_summary cimport summarize_subtrees
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.token_bytes cimport block_owner, block_view
 
 from stackmask.pda.errors import VocabularyError
 
 cdef enum:
-    HEADER = 16     # bytes: nodes, tokens, longest token, and one word that keeps the arrays aligned
+    HEADER = 16     # bytes: numbers of nodes and tokens, longest token, and one word for alignment
     KEY_BYTES = 8
 
 cdef struct Entry:
-    uint64_t key        # the first eight bytes, so that smaller means earlier; zeros after a shorter token
+    uint64_t key        # the first eight bytes, the first one highest; a shorter token is padded with zeros
     int32_t id
 
-cdef struct Tied:       # what has the same key as its neighbour
+cdef struct Tied:       # a token with the same key as its neighbour
     const uint8_t* text
     uint32_t length
     int32_t id
@@ -35,16 +39,16 @@ cdef bint comes_before(const Tied& a, const Tied& b) noexcept nogil:
     return a.length < b.length or (a.length == b.length and a.id < b.id)
 
 
-cdef int sort_ids(TokenBytes texts, vector[int32_t]& ids) except -1 nogil:
-    """Fill in the ids that spell something, by their bytes, then by id.
+cdef int sort_ids(TokenBytes token_bytes, vector[int32_t]& ids) except -1 nogil:
+    """List the ids with at least one byte, by their bytes, then by id.
 
-    A radix sort by the first eight bytes, least significant first (which is stable, so equal keys stay in the
-    order of ids), then by comparison among equal keys.
+    This is a radix sort by the first eight bytes, the least significant first. It is stable, so equal keys
+    keep the order of ids. Tokens with equal keys are then sorted by comparison.
     """
     cdef vector[Entry] entries, other
     cdef vector[Tied] tied
     cdef size_t[8][256] counts
-    cdef size_t n = <size_t>texts.spelled, k, first, total, count
+    cdef size_t n = <size_t>token_bytes.spelled, k, first, total, count
     cdef int32_t i, p
     cdef uint32_t length, j
     cdef uint64_t key
@@ -53,10 +57,10 @@ cdef int sort_ids(TokenBytes texts, vector[int32_t]& ids) except -1 nogil:
     cdef bint is_tied
     memset(counts, 0, sizeof(counts))
     entries.reserve(n)
-    for i in range(texts.size):
-        length = texts.length(i)
+    for i in range(token_bytes.size):
+        length = token_bytes.length(i)
         if length:
-            text = texts.blob + texts.start[i]
+            text = token_bytes.blob + token_bytes.start[i]
             key = 0
             for j in range(<uint32_t>KEY_BYTES):
                 key = (key << 8) | (text[j] if j < length else 0)
@@ -84,15 +88,16 @@ cdef int sort_ids(TokenBytes texts, vector[int32_t]& ids) except -1 nogil:
         is_tied = False
         while k < n and entries[k].key == entries[first].key:
             ids[k] = entries[k].id
-            # shorter tokens tie with those that go on with zero bytes
-            is_tied |= texts.length(ids[k]) > KEY_BYTES or texts.length(ids[k]) != texts.length(ids[first])
+            # a shorter token has the key of one that continues with zero bytes
+            length = token_bytes.length(ids[k])
+            is_tied |= length > KEY_BYTES or length != token_bytes.length(ids[first])
             k += 1
         if k > first + 1 and is_tied:
             tied.resize(k - first)
             for count in range(first, k):
                 i = ids[count]
-                tied[count - first].text = texts.blob + texts.start[i]
-                tied[count - first].length = texts.length(i)
+                tied[count - first].text = token_bytes.blob + token_bytes.start[i]
+                tied[count - first].length = token_bytes.length(i)
                 tied[count - first].id = i
             sort(tied.begin(), tied.end(), &comes_before)
             for count in range(first, k):
@@ -101,10 +106,10 @@ cdef int sort_ids(TokenBytes texts, vector[int32_t]& ids) except -1 nogil:
     return 0
 
 
-cdef inline int32_t shared_length(TokenBytes texts, int32_t a, int32_t b) noexcept nogil:
-    cdef const uint8_t* x = texts.blob + texts.start[a]
-    cdef const uint8_t* y = texts.blob + texts.start[b]
-    cdef uint32_t n = min(texts.length(a), texts.length(b)), i = 0
+cdef inline int32_t shared_length(TokenBytes token_bytes, int32_t a, int32_t b) noexcept nogil:
+    cdef const uint8_t* x = token_bytes.blob + token_bytes.start[a]
+    cdef const uint8_t* y = token_bytes.blob + token_bytes.start[b]
+    cdef uint32_t n = min(token_bytes.length(a), token_bytes.length(b)), i = 0
     while i < n and x[i] == y[i]:
         i += 1
     return <int32_t>i
@@ -112,42 +117,46 @@ cdef inline int32_t shared_length(TokenBytes texts, int32_t a, int32_t b) noexce
 
 @cython.final
 cdef class Trie:
-    """A trie of the texts of a vocabulary, with the token ids that spell them; immutable.
+    """A trie of the tokens of a vocabulary; immutable.
 
-    ``texts``: the tokens; those without bytes are left out. Several ids may share a node. ``block``: memory
-    of an equal trie made before (its ``block``), which is checked against the texts and then used as it is.
+    ``token_bytes``: those without bytes are left out. Several ids may share a node. ``block``: memory
+    of an equal trie made before (its ``block``). It is checked against the tokens and then used without a
+    copy.
 
-    Raises: VocabularyError if the block is not the trie of the texts.
+    Raises: VocabularyError if the block is not the trie of these tokens.
     Cost: linear in the bytes; 128,000 tokens take about 10 ms, checking a block about 2 ms.
     """
 
-    def __cinit__(self, TokenBytes texts not None, block=None):
+    def __cinit__(self, TokenBytes token_bytes not None, block=None):
         cdef int good = True
-        self.owner = block_owner(trie_block(texts) if block is None else block, &self.data, &self.nbytes)
+        made = trie_block(token_bytes) if block is None else block
+        self.owner = block_owner(made, &self.data, &self.nbytes)
         self.lay_out()
         if block is not None:
             with nogil:
-                good = self.is_trie_of(texts)
+                good = self.is_trie_of(token_bytes)
         if not good:
             raise VocabularyError("not the trie of this vocabulary")
         with nogil:
             self.link_kids()
-            look_below(
+            summarize_subtrees(
                 self.nodes,
                 self.parent,
                 self.end,
                 self.token_first,
                 self.byte,
                 self.summary_of,
-                self.below,
+                self.summaries,
                 self.characters,
             )
-        self.kinds = CharacterGroups(texts)
+        self.character_groups = CharacterGroups(token_bytes)
         with nogil:
-            self.kinds.find(self.nodes, self.depth, self.token_first, self.tokens, self.byte, self.max_depth)
+            self.character_groups.find(
+                self.nodes, self.depth, self.token_first, self.tokens, self.byte, self.max_depth
+            )
 
     cdef int lay_out(self) except -1:
-        """Find the arrays in the block; nothing in them is read yet."""
+        """Set the pointers to the arrays in the block, without reading the arrays."""
         cdef const int32_t* words = <const int32_t*>self.data
         cdef int64_t n, t
         if self.nbytes < HEADER:
@@ -175,7 +184,7 @@ cdef class Trie:
         for n in range(self.nodes):
             self.kid_first[n + 1] += self.kid_first[n]
         for n in range(1, self.nodes):
-            # what is entered so far is counted at the front, and taken back below
+            # kid_first[p] serves as the next free place, and is set right after the loop
             k = self.kid_first[self.parent[n]]
             self.kid_first[self.parent[n]] = k + 1
             self.kid_node[k] = n
@@ -185,16 +194,17 @@ cdef class Trie:
         self.kid_first[0] = 0
         return 0
 
-    cdef int is_trie_of(self, TokenBytes texts) except -1 nogil:
-        """Tell whether every array is as building from the texts would make it.
+    cdef int is_trie_of(self, TokenBytes token_bytes) except -1 nogil:
+        """Tell whether every array is as building from these tokens would make it.
 
-        A trie in depth-first order is determined by its texts: it is enough that each node continues the path
-        to it, siblings ascend, leaves have tokens, and each token is spelled by the path to its node.
+        A trie in depth-first order is determined by its tokens. So it is enough to check that each node
+        extends the path to its parent, that siblings ascend, that leaves have tokens, and that the path to a
+        node spells its tokens.
         """
         cdef vector[int32_t] path       # the node at each depth
         cdef vector[uint8_t] text       # its bytes
         cdef int32_t n, d, above = 0, t, id, last
-        if self.token_count != texts.spelled or self.max_depth != texts.longest:
+        if self.token_count != token_bytes.spelled or self.max_depth != token_bytes.longest:
             return False
         if self.byte[0] or self.depth[0] or self.parent[0] or self.token_first[0] or self.token_first[1]:
             return False
@@ -221,9 +231,9 @@ cdef class Trie:
             last = -1
             while t < self.token_first[n + 1]:
                 id = self.tokens[t]
-                if id <= last or id >= texts.size or texts.length(id) != <uint32_t>d:
+                if id <= last or id >= token_bytes.size or token_bytes.length(id) != <uint32_t>d:
                     return False
-                if memcmp(texts.blob + texts.start[id], text.data(), d):
+                if memcmp(token_bytes.blob + token_bytes.start[id], text.data(), d):
                     return False
                 last = id
                 t += 1
@@ -247,31 +257,31 @@ cdef inline size_t block_size(int64_t nodes, int64_t tokens) noexcept nogil:
     return HEADER + 4 * (4 * nodes + 1 + tokens) + nodes
 
 
-cdef bytes trie_block(TokenBytes texts):
-    """Build the arrays in one pass over the sorted tokens."""
+cdef bytes trie_block(TokenBytes token_bytes):
+    """Build the arrays with one pass over the sorted tokens."""
     cdef int32_t* words
     cdef vector[int32_t] ids
     cdef vector[int32_t] shared
     cdef int64_t nodes = 1
     cdef size_t k, n
     with nogil:
-        sort_ids(texts, ids)
+        sort_ids(token_bytes, ids)
         n = ids.size()
         shared.resize(n, 0)
         for k in range(n):
             if k:
-                shared[k] = shared_length(texts, ids[k - 1], ids[k])
-            nodes += texts.length(ids[k]) - shared[k]
+                shared[k] = shared_length(token_bytes, ids[k - 1], ids[k])
+            nodes += token_bytes.length(ids[k]) - shared[k]
     block = PyBytes_FromStringAndSize(NULL, block_size(nodes, n))
     words = <int32_t*>PyBytes_AS_STRING(block)
     memset(words, 0, block_size(nodes, n))
     with nogil:
-        fill_block(words, <int32_t>nodes, texts, ids, shared)
+        fill_block(words, <int32_t>nodes, token_bytes, ids, shared)
     return block
 
 
 cdef int fill_block(
-    int32_t* words, int32_t nodes, TokenBytes texts, vector[int32_t]& ids, vector[int32_t]& shared
+    int32_t* words, int32_t nodes, TokenBytes token_bytes, vector[int32_t]& ids, vector[int32_t]& shared
 ) except -1 nogil:
     cdef int32_t* end = words + HEADER // 4
     cdef int32_t* parent = end + nodes
@@ -283,11 +293,11 @@ cdef int fill_block(
     cdef int32_t node = 1, above = 0, length
     cdef vector[int32_t] path
     cdef size_t k
-    path.resize(<size_t>texts.longest + 1, 0)
-    words[0], words[1], words[2] = nodes, <int32_t>ids.size(), texts.longest
+    path.resize(<size_t>token_bytes.longest + 1, 0)
+    words[0], words[1], words[2] = nodes, <int32_t>ids.size(), token_bytes.longest
     for k in range(ids.size()):
-        text = texts.blob + texts.start[ids[k]]
-        length = <int32_t>texts.length(ids[k])
+        text = token_bytes.blob + token_bytes.start[ids[k]]
+        length = <int32_t>token_bytes.length(ids[k])
         while above > shared[k]:
             end[path[above]] = node
             above -= 1

@@ -1,4 +1,4 @@
-# One way down a trie: from a node by a byte to its child.
+# Steps down a trie: from a node by a byte to its child.
 from libc.stdint cimport int32_t, uint8_t
 from libc.string cimport memchr
 
@@ -6,7 +6,7 @@ from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 
 
 cdef inline int32_t child_of(const Nodes& n, int32_t node, uint8_t byte) noexcept:
-    # the child of a node that a byte leads to, or -1
+    # Return the child with this byte, or -1.
     cdef int32_t first = n.kid_first[node]
     cdef const uint8_t* found = <const uint8_t*>memchr(
         n.kid_byte + first, byte, n.kid_first[node + 1] - first

@@ -25,7 +25,7 @@ cdef class FsmRuns(Crossings):
         for symbol, ids in enumerate(index.special_ids()):
             if len(ids) == 1:
                 self.token_of[symbol] = ids[0]
-        self.look_in(trie)
+        self.set_trie(trie)
 
     cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
         # NO_STATE is -1

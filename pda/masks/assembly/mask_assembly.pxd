@@ -83,4 +83,4 @@ cdef class MaskAssembler(MaskPart):
     cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3
     cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3
     cdef int collect(self, ConfigSpace family, int32_t config) except -3
-    cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3
+    cdef int collect_under(self, ConfigSpace family, int32_t config, int32_t above) except -3

@@ -2,9 +2,9 @@
 """Find the operands of a configuration's mask: the masks of local states whose union it is.
 
 The members of the configuration give the first masks. A token may return out of a member's frame and have
-bytes left over, its *remainder*. Then each edge of the frame gives a return state, and the mask of the
-remainders in that state is visited next. Where the semantic state decides, places of the vocabulary or
-single tokens are noted; they are tried later on the real configuration.
+bytes left over, its *suffix*. Then each edge of the frame gives a return state, and the mask of the
+suffixes in that state is visited next. Where the semantic state decides, places of the vocabulary or
+single tokens are queued; they are tried later on the real configuration.
 """
 
 cimport cython
@@ -14,12 +14,12 @@ from stackmask.pda.masks.assembly.return_checks cimport is_alive, may_forbid
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
-from stackmask.pda.stack.frames cimport BOTTOM_REST, Edge
+from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
 from stackmask.pda.masks.prefixes.prefix_splitting cimport (
     NO_TEST,
     NO_WHITESPACE,
     Alternative,
-    Cut,
+    Split,
     PrefixSplitter,
 )
 from stackmask.pda.terms.term_table cimport (
@@ -32,7 +32,7 @@ from stackmask.pda.terms.term_table cimport (
     Term,
 )
 from stackmask.pda.context.key_needs cimport TEST_SLOT
-from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, MORE_TEXTS
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, ANY_AND_ONE
 from stackmask.pda.masks.shared.arena cimport (
     NO_FILTER,
     NO_PENDING,
@@ -49,10 +49,10 @@ from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE, NO_KE
 
 cdef enum:
     FEW_VISITS = 32      # so many of the last operands are searched for an equal one
-    MANY_VISITS = 1024   # with more, all tokens are tried on the real stack: see `collect_below`
+    MANY_VISITS = 1024   # with more, all tokens are tried on the real stack: see `collect_under`
     MANY_KEYED = 16384   # the same where keys are known: such trials keep every string that may be a key
-    MANY_RETURNS = 4     # `may_forbid` looks at so many in a row
-    FEW_WAYS = 8         # most alternatives after whitespace in remainders, where no keys are tested
+    MANY_RETURNS = 4     # `may_forbid` follows so many in a row
+    FEW_ALTERNATIVES = 8         # most alternatives after whitespace in suffixes, where no keys are tested
 
 
 @cython.final
@@ -79,7 +79,7 @@ cdef class MaskAssembler(MaskPart):
         self.known = known
         self.trials = trials
         self.keys_used = keys_used
-        self.prefixes = PrefixSplitter(self.terms, self.semantics, self.trie, literals.words)
+        self.prefixes = PrefixSplitter(self.terms, self.semantics, self.trie, literals.table)
         self.most_visits = 0
         self.work = Worklist()
 
@@ -184,10 +184,10 @@ cdef class MaskAssembler(MaskPart):
         """Visit the masks of a state's prefixes over a frame; return the state that is left to visit.
 
         That is EMPTY if the prefixes were all of it, and the state itself if it is not split.
-        ``group``: the remainders to walk; WHOLE: all tokens. ``at``: filter, keys and trials of the visits.
+        ``group``: the suffixes to walk; WHOLE: all tokens. ``at``: filter, keys and trials of the visits.
         """
         cdef int32_t number
-        cdef Cut cut
+        cdef Split split
         cdef Alternative alternative
         cdef Visit on = at
         cdef int32_t i, found, sem
@@ -199,17 +199,17 @@ cdef class MaskAssembler(MaskPart):
         ):
             # an alternative of an object depends on its keys, and they are not known
             return state
-        number = self.prefixes.cut(state)
-        cut = self.prefixes.cuts[number]
-        if not cut.count:
+        number = self.prefixes.split(state)
+        split = self.prefixes.splits[number]
+        if not split.count:
             return state
-        if group != WHOLE and cut.count > 1:
+        if group != WHOLE and split.count > 1:
             first = self.arena.first_of_group(group)
-        for i in range(cut.first, cut.first + cut.count):
+        for i in range(split.first, split.first + split.count):
             alternative = self.prefixes.alternatives[i]
             if first != NULL:
-                if alternative.words:
-                    if not share_byte(first, self.literals.words.words[alternative.head].begins):
+                if alternative.is_literal:
+                    if not share_byte(first, self.literals.table.literals[alternative.prefix].begins):
                         continue
                 elif alternative.action != ACTION_NONE and not (first[quote >> 6] >> (quote & 63)) & 1:
                     continue
@@ -224,7 +224,7 @@ cdef class MaskAssembler(MaskPart):
             if not alternative.unconditional and not self.can_continue(family, i, frame):
                 continue
             if alternative.run != NO_WHITESPACE:
-                return cut.other if self.visit_whitespace(family, alternative, group, frame, on) else state
+                return split.other if self.visit_whitespace(family, alternative, group, frame, on) else state
             if alternative.action != ACTION_NONE:
                 sem = self.semantics.symbol_after_key(on.keys)
                 if sem == NEEDS_STATE:
@@ -239,16 +239,18 @@ cdef class MaskAssembler(MaskPart):
                     continue
             strict = alternative.nullable and self.is_strict(family, frame)
             if group == WHOLE:
-                found = self.local.root(alternative.head, strict, alternative.words)
+                found = self.local.root(alternative.prefix, strict, alternative.is_literal)
             else:
-                found = self.local.child(group, alternative.head, SEM_SYMBOL, strict, alternative.words)
+                found = self.local.child(
+                    group, alternative.prefix, SEM_SYMBOL, strict, alternative.is_literal
+                )
             if found == NO_TOKENS:
                 continue
-            if not alternative.words and not self.local.is_worth_splitting(found):
+            if not alternative.is_literal and not self.local.is_worth_splitting(found):
                 # from now on the state is not split
                 self.prefixes.leave_whole(number)
                 return state
-            if alternative.action != ACTION_NONE and self.semantics.keys.states[on.keys].texts > 0:
+            if alternative.action != ACTION_NONE and self.semantics.keys.states[on.keys].used > 0:
                 self.keys_used.doubt_keys(group, on.keys)
             if leads_nowhere(self.arena.masks[found]):
                 self.add_operand(found, on.filter, on.unsure)
@@ -263,7 +265,7 @@ cdef class MaskAssembler(MaskPart):
                     on.origin,
                     alternative.action,
                 )
-        return cut.other
+        return split.other
 
     cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1:
         """Use the tokens that a mask allows whatever the stack is, unless a recent operand is equal."""
@@ -285,21 +287,21 @@ cdef class MaskAssembler(MaskPart):
         """Visit what optional whitespace and its continuation allow. Return False if they are not split.
 
         For the whole vocabulary the run table of whitespace tells it; such a table is made once enough states
-        have asked for it. In remainders whitespace is walked, once for all continuations.
+        have used it. In suffixes whitespace is walked, once for all continuations.
         """
         cdef int32_t run, tail, found, code
-        cdef Term blanks = self.terms.terms[alternative.head]
+        cdef Term blanks = self.terms.terms[alternative.prefix]
         cdef vector[int32_t] nowhere
         cdef Edge edge
         if group != WHOLE:
-            code = self.prefixes.cut(alternative.continuation)
+            code = self.prefixes.split(alternative.continuation)
             if (
-                self.prefixes.cuts[code].count > FEW_WAYS
+                self.prefixes.splits[code].count > FEW_ALTERNATIVES
                 and not self.terms.terms[alternative.continuation].flags & F_KEYS
             ):
                 # one walk of all alternatives is faster
                 return False
-            found = self.local.child(group, alternative.head, SEM_SYMBOL, False)
+            found = self.local.child(group, alternative.prefix, SEM_SYMBOL, False)
             if not self.local.is_worth_splitting(found):
                 return False
             self.visit(found, frame, alternative.continuation, at.filter, at.keys, at.unsure, at.origin)
@@ -334,7 +336,7 @@ cdef class MaskAssembler(MaskPart):
         """Add the operands of one visit, and visit the masks that it leads to.
 
         In this order: tokens allowed whatever the stack is; tokens under a guard; places where the semantic
-        state decides; masks that this one includes; remainders, along each edge; the walk to repeat with the
+        state decides; masks that this one includes; suffixes, along each edge; the walk to repeat with the
         stack known; and places where an undeclared key begins.
         """
         cdef Mask mask = self.arena.masks[at.mask]
@@ -373,7 +375,7 @@ cdef class MaskAssembler(MaskPart):
                 origin = k
             for e in range(self.count_edges(family, at)):
                 edge = self.edge_of(family, at, e)
-                if edge.continuation == BOTTOM_REST:
+                if edge.continuation == BOTTOM_CONTINUATION:
                     continue
                 back = at
                 back.origin = origin
@@ -383,8 +385,8 @@ cdef class MaskAssembler(MaskPart):
                 self.enter(family, k, edge, back)
         if mask.repeat >= 0:
             self.repeat(family, at, mask.repeat)
-        if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].texts > 0:
-            self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, at.keys), strings)
+        if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].used > 0:
+            self.semantics.key_suffixes(self.semantics.with_keys(SEM_SYMBOL, at.keys), strings)
             for i in range(mask.key_first, mask.key_first + mask.key_count):
                 self.keys_used.doubt(self.arena.key_starts[i], strings)
         return 0
@@ -392,13 +394,13 @@ cdef class MaskAssembler(MaskPart):
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3:
         """Visit, for every edge, the mask of a walk that is repeated with its return state known.
 
-        Where no such walk helps, its remainders are grouped after all, or all tokens are tried.
+        Where no such walk helps, its suffixes are grouped after all, or all tokens are tried.
         """
         cdef Edge edge
         cdef int32_t e, j, keys = at.keys
         for e in range(self.count_edges(family, at)):
             edge = self.edge_of(family, at, e)
-            if edge.continuation == BOTTOM_REST:
+            if edge.continuation == BOTTOM_CONTINUATION:
                 continue
             if edge.action == ACTION_BACK:
                 at.keys = self.semantics.keys_at(edge.saved)
@@ -412,7 +414,7 @@ cdef class MaskAssembler(MaskPart):
                 j = self.known.with_return_state(
                     repeat, edge.continuation, self.is_strict(family, edge.parent)
                 )
-            if j == NOT_REPEATED and at.keys <= KEYS_UNKNOWN and self.semantics.action_kind.size():
+            if j == NOT_REPEATED and at.keys <= KEYS_UNKNOWN and self.semantics.action_tag.size():
                 # where captures keep their strings, trials of all tokens would cost more than groups
                 j = self.known.with_groups(repeat, self.is_strict(family, at.frame))
                 self.visit(j, at.frame, at.continuation, at.filter, at.keys, at.unsure, at.origin, at.action)
@@ -429,7 +431,7 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3:
-        """Visit the masks of a group's remainders in the return state of an edge.
+        """Visit the masks of a group's suffixes in the return state of an edge.
 
         First the semantic state after the return is found, from the action of the edge. Then the return state
         is split, where that can be. ``at``: the filter, keys and trials of the visits.
@@ -452,7 +454,7 @@ cdef class MaskAssembler(MaskPart):
                     return 0
                 known = self.semantics.keys_at(sem)
                 if (
-                    self.semantics.keys.states[known].texts == MORE_TEXTS
+                    self.semantics.keys.states[known].used == ANY_AND_ONE
                     and not (at.unsure and at.origin >= 0)
                 ):
                     # walks know nothing of one more key, so tokens need not be doubted after this one
@@ -481,7 +483,7 @@ cdef class MaskAssembler(MaskPart):
     cdef int visit_unsplit(
         self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
     ) except -3:
-        """Visit the mask of a state, not split: for the remainders of a group, or for all tokens."""
+        """Visit the mask of a state, not split: for the suffixes of a group, or for all tokens."""
         cdef int32_t found = NO_TOKENS
         cdef bint strict = self.is_strict(family, frame)
         if group == WHOLE:
@@ -498,10 +500,10 @@ cdef class MaskAssembler(MaskPart):
         return self.visit_after_return(found, frame, at)
 
     cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3:
-        """Visit the mask of remainders after a return.
+        """Visit the mask of suffixes after a return.
 
-        If the semantic state decides there, and the remainders are the subtrees of few places, then these
-        places are noted for a trial instead: it takes the bytes up to a place once, not for each token.
+        If the semantic state decides there, and the suffixes are the subtrees of few places, then these
+        places are queued for a trial instead: it takes the bytes up to a place once, not for each token.
         """
         cdef Group g
         cdef int32_t i
@@ -540,9 +542,9 @@ cdef class MaskAssembler(MaskPart):
         """Find the operands of a configuration's mask, and what must be tried on the configuration itself."""
         self.trials.begin()
         self.keys_used.begin()
-        return self.collect_below(family, config, 0)
+        return self.collect_under(family, config, 0)
 
-    cdef int collect_below(self, ConfigSpace family, int32_t config, int32_t above) except -3:
+    cdef int collect_under(self, ConfigSpace family, int32_t config, int32_t above) except -3:
         """Find the operands of what a configuration allows in the subtree of a node of the vocabulary.
 
         ``above``: that node; 0: the whole vocabulary.
@@ -569,12 +571,12 @@ cdef class MaskAssembler(MaskPart):
                 most = MANY_KEYED
             if above:
                 strict = self.is_strict(family, m.frame)
-                self.visit(self.local.of_state_below(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
+                self.visit(self.local.of_state_under(m.state, above, strict), m.frame, EPS, NO_FILTER, keys)
             else:
                 self.visit_member(family, m, keys)
             if keys > KEYS_UNKNOWN and self.semantics.in_capture(m.sem):
                 strings.clear()
-                where = self.semantics.rest_of_keys(m.sem, strings)
+                where = self.semantics.key_suffixes(m.sem, strings)
                 node = 0
                 if where == UNOPENED_KEYS:
                     node = self.keys_used.opening()

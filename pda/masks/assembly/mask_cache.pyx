@@ -7,7 +7,7 @@ has cost about as much as remembering the mask: most lists are filled only twice
 
 Most masks are like some row, but for a few tokens: the run of a string, and what may follow its quote. So a
 finished mask is a row, or a *patched* mask: a row or nothing, and the words in which it differs.
-Then there are few rows, and they stay in the processor's cache, where a copy costs a fraction of one from
+Then there are few rows, and they fit in the processor's cache, where a copy costs a fraction of one from
 memory. A patched mask takes hundreds of bytes, not a row of fresh memory. Both are interned by content.
 """
 

@@ -45,7 +45,7 @@ cdef class PlaceTrials(MaskPart):
         cdef int32_t node
         cdef size_t k
         if not self.outermost_places(0, next_places):
-            return self.trials.try_below(family, config, 0, words)
+            return self.trials.try_subtree(family, config, 0, words)
         while not next_places.empty():
             places.swap(next_places)
             next_places.clear()
@@ -53,7 +53,7 @@ cdef class PlaceTrials(MaskPart):
                 node = places[k] >> 2
                 self.try_place(family, config, node, (places[k] & INCLUSIVE) != 0, words)
                 if not self.outermost_places(node, next_places):
-                    self.trials.try_below(family, self.trials.step_to(family, config, node), node, words)
+                    self.trials.try_subtree(family, self.trials.step_to(family, config, node), node, words)
         return 0
 
     cdef bint outermost_places(self, int32_t above, vector[int32_t]& out) except -1:
@@ -105,15 +105,15 @@ cdef class PlaceTrials(MaskPart):
             for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
                 words[self.trie.tokens[t] >> 5] |= <uint32_t>1 << (self.trie.tokens[t] & 31)
         if not self.layers.settled_places:
-            return self.trials.try_below(family, c, node, words)
+            return self.trials.try_subtree(family, c, node, words)
         if self.trie.end[node] - node <= FEW_NODES or self.keys_used.any_keys(family, c):
-            return self.trials.try_below(family, c, node, words)
+            return self.trials.try_subtree(family, c, node, words)
         self.keys_used.begin()
-        self.assembler.collect_below(family, c, node)
+        self.assembler.collect_under(family, c, node)
         # after a return, the object around may have keys that a token repeats
         if self.trials.tries_everything or self.keys_used.any_doubtful():
             self.trials.places_to_try.clear()
-            return self.trials.try_below(family, c, node, words)
+            return self.trials.try_subtree(family, c, node, words)
         for i in range(self.assembler.operands.size()):
             self.cache.apply(self.assembler.operands[i], words)
         if self.assembler.unsure_operands.size():
@@ -121,7 +121,7 @@ cdef class PlaceTrials(MaskPart):
         return 0
 
     cdef int try_unsure(self, uint32_t* words) except -3:
-        """Note for trial the tokens that an action may forbid, and that no other operand allows."""
+        """Queue the tokens that an action may forbid, and that no other operand allows."""
         cdef size_t k
         cdef int32_t i, n
         cdef uint32_t left

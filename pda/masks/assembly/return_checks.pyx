@@ -1,7 +1,7 @@
 # distutils: language = c++
 """What can still happen after a return: whether an action may forbid it, and whether the text can end."""
 
-from stackmask.pda.stack.frames cimport BOTTOM_REST, Edge
+from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
 from stackmask.pda.terms.term_table cimport EPS, F_LOCAL, Ends, Term
 
 
@@ -10,7 +10,7 @@ cdef bint may_forbid(
 ) except -1:
     """Tell whether an action may forbid one of the next returns, before a byte must be read.
 
-    ``returns``: so many returns are looked at; after them, any action further down counts.
+    ``returns``: so many returns are followed; after them, any action of a lower frame counts.
     Cost: exponential in ``returns`` at worst, which is small.
     """
     cdef Edge edge
@@ -20,7 +20,7 @@ cdef bint may_forbid(
         return family.frames[frame].action_forbids
     for e in range(family.frames[frame].first, family.frames[frame].first + family.frames[frame].count):
         edge = family.edges[e]
-        if edge.continuation == BOTTOM_REST:
+        if edge.continuation == BOTTOM_CONTINUATION:
             continue
         if edge.action >= 0 and semantics.may_forbid(edge.action):
             return True

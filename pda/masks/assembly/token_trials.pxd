@@ -25,7 +25,7 @@ cdef class TokenTrials(MaskPart):
     cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3
     cdef int32_t spelled_at(self, int32_t token) noexcept
     cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef int try_below(
+    cdef int try_subtree(
         self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
     ) except -3
     cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3

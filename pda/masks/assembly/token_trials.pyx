@@ -13,7 +13,7 @@ from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 cdef enum:
@@ -30,7 +30,7 @@ cdef class TokenTrials(MaskPart):
         self.stack.resize(self.trie.max_depth + 2, 0)
 
     cdef int begin(self) noexcept:
-        """Note nothing to try yet, for a new fill."""
+        """Start a new fill, with nothing to try."""
         self.places_to_try.clear()
         self.tokens_to_try.clear()
         self.tries_special_tokens = self.tries_everything = False
@@ -46,14 +46,14 @@ cdef class TokenTrials(MaskPart):
         )
 
     cdef int note_place(self, int32_t place) except -3:
-        """Note that the tokens of a place are to be tried on the real configuration."""
+        """Queue the tokens of a place for a trial on the real configuration."""
         cdef Nodes n
         cdef int32_t node = place >> 2, t, first
-        if not place & IN_FOREST:
+        if not place & IN_SUFFIX_TRIE:
             self.places_to_try.push_back(place)
             return 0
-        # remainders in a suffix trie have lost the bytes before them, so their tokens are noted
-        n = self.forest.nodes(place)
+        # a suffix trie does not have the bytes before its suffixes, so the tokens are queued one by one
+        n = self.tries.nodes(place)
         first = n.token_first[node] if place & INCLUSIVE else n.token_first[node + 1]
         for t in range(first, n.token_first[n.end[node]]):
             self.tokens_to_try.push_back(n.tokens[t])
@@ -83,12 +83,12 @@ cdef class TokenTrials(MaskPart):
 
     cdef int32_t spelled_at(self, int32_t token) noexcept:
         """Return the node of a token, found by its bytes."""
-        cdef TokenBytes texts = self.trie.kinds.texts
-        cdef Nodes n = self.forest.nodes(0)
-        cdef const uint8_t* text = texts.blob + texts.start[token]
+        cdef TokenBytes token_bytes = self.trie.character_groups.token_bytes
+        cdef Nodes n = self.tries.nodes(0)
+        cdef const uint8_t* text = token_bytes.blob + token_bytes.start[token]
         cdef uint32_t k
         cdef int32_t node = 0
-        for k in range(texts.length(token)):
+        for k in range(token_bytes.length(token)):
             node = child_of(n, node, text[k])
         return node
 
@@ -131,7 +131,7 @@ cdef class TokenTrials(MaskPart):
                     words[i >> 5] |= <uint32_t>1 << (i & 31)
         return 0
 
-    cdef int try_below(
+    cdef int try_subtree(
         self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
     ) except -3:
         """Add the tokens under a node that may follow ``config``, the configuration at the node."""

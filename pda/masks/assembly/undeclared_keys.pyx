@@ -13,7 +13,7 @@ from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.shared.arena cimport NO_RUN, Group
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
 
 
@@ -38,16 +38,16 @@ cdef class UndeclaredKeys(MaskPart):
 
     cdef int32_t opening(self) noexcept:
         """Return the node of the vocabulary that opens a key, or -1."""
-        return child_of(self.forest.nodes(0), 0, self.context.key_text.quote)
+        return child_of(self.tries.nodes(0), 0, self.context.key_text.quote)
 
     cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& strings) except -3:
-        """Note the places under a place that are reached by one of the strings and the closing quote.
+        """Collect the places under a place that one of the strings and the closing quote lead to.
 
         An escape can spell any character, so all tokens after an escape are doubtful.
         """
-        cdef Nodes n = self.forest.nodes(place)
+        cdef Nodes n = self.tries.nodes(place)
         cdef KeyText syntax = self.context.key_text
-        cdef int32_t node, next, in_forest = place & IN_FOREST
+        cdef int32_t node, next, in_suffix_trie = place & IN_SUFFIX_TRIE
         cdef size_t k, i
         cdef uint8_t byte
         for k in range(strings.size()):
@@ -57,7 +57,7 @@ cdef class UndeclaredKeys(MaskPart):
                 if i < strings[k].size():
                     next = child_of(n, node, syntax.escape)
                     if next >= 0:
-                        self.doubtful.push_back((next << 2) | in_forest | INCLUSIVE)
+                        self.doubtful.push_back((next << 2) | in_suffix_trie | INCLUSIVE)
                     byte = strings[k][i]
                     if not is_plain(syntax, byte):
                         break
@@ -65,11 +65,11 @@ cdef class UndeclaredKeys(MaskPart):
                 if node < 0:
                     break
                 if i == strings[k].size():
-                    self.doubtful.push_back((node << 2) | in_forest | INCLUSIVE)
+                    self.doubtful.push_back((node << 2) | in_suffix_trie | INCLUSIVE)
         return 0
 
     cdef int doubt_keys(self, int32_t group, int32_t keys) except -3:
-        """Doubt tokens that repeat a used key, where a group's remainders begin with a quote.
+        """Doubt tokens that repeat a used key, where a group's suffixes begin with a quote.
 
         ``group``: WHOLE for the whole vocabulary.
         """
@@ -80,7 +80,7 @@ cdef class UndeclaredKeys(MaskPart):
         cdef uint8_t quote = self.context.key_text.quote
         cdef int32_t i, node, at
         cdef size_t k
-        self.semantics.rest_of_keys(self.semantics.with_keys(SEM_SYMBOL, keys), strings)
+        self.semantics.key_suffixes(self.semantics.with_keys(SEM_SYMBOL, keys), strings)
         if group == WHOLE:
             places.push_back(0)
         else:
@@ -89,22 +89,22 @@ cdef class UndeclaredKeys(MaskPart):
             for i in range(g.merged_first, g.merged_first + g.merged_count):
                 places.push_back(self.arena.places[i])
             if g.run != NO_RUN:
-                at = self.runs.remainders_of(g.run, quote)
-                for i in range(self.runs.remainders[at]):
-                    places.push_back(self.runs.remainders[at + 1 + i])
+                at = self.runs.suffixes_of(g.run, quote)
+                for i in range(self.runs.suffix_lists[at]):
+                    places.push_back(self.runs.suffix_lists[at + 1 + i])
         for k in range(places.size()):
-            n = self.forest.nodes(places[k])
+            n = self.tries.nodes(places[k])
             node = places[k] >> 2
             if not places[k] & INCLUSIVE:
                 node = child_of(n, node, quote)
             elif n.byte[node] != quote:
                 node = -1
             if node >= 0:
-                self.doubt((node << 2) | (places[k] & IN_FOREST), strings)
+                self.doubt((node << 2) | (places[k] & IN_SUFFIX_TRIE), strings)
         return 0
 
     cdef int recheck(self, uint32_t* words) except -3:
-        """Remove the doubtful tokens from a mask, and note them for a trial on the real configuration.
+        """Remove the doubtful tokens from a mask, and queue them for a trial on the real configuration.
 
         Used keys only forbid, so tokens that are not in the mask need no trial.
         """
@@ -112,7 +112,7 @@ cdef class UndeclaredKeys(MaskPart):
         cdef int32_t t, i, node
         cdef Nodes n
         for k in range(self.doubtful.size()):
-            n = self.forest.nodes(self.doubtful[k])
+            n = self.tries.nodes(self.doubtful[k])
             node = self.doubtful[k] >> 2
             before = self.trials.tokens_to_try.size()
             for t in range(n.token_first[node], n.token_first[n.end[node]]):
@@ -120,7 +120,7 @@ cdef class UndeclaredKeys(MaskPart):
                 if (words[i >> 5] >> (i & 31)) & 1:
                     words[i >> 5] &= ~(<uint32_t>1 << (i & 31))
                     self.trials.tokens_to_try.push_back(i)
-            if self.trials.tokens_to_try.size() > before and not self.doubtful[k] & IN_FOREST:
+            if self.trials.tokens_to_try.size() > before and not self.doubtful[k] & IN_SUFFIX_TRIE:
                 # a subtree of the vocabulary is tried as one place
                 self.trials.tokens_to_try.resize(before)
                 self.trials.places_to_try.push_back(self.doubtful[k])

@@ -1,7 +1,7 @@
 # distutils: language = c++
 """The masks to visit, each once.
 
-Ambiguous stacks reach the same mask over the same frame in several ways; one visit is enough.
+Ambiguous stacks reach the same mask over the same frame along several paths; one visit is enough.
 """
 
 cimport cython

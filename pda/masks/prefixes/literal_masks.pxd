@@ -1,4 +1,4 @@
-# Walks of words. See literal_masks.pyx.
+# Masks of literals. See literal_masks.pyx.
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -9,26 +9,26 @@ from stackmask.pda.masks.prefixes.literal_table cimport LiteralTable
 
 
 cdef struct Spot:
-    # a place to go on from, and where in a word that is
+    # a node to continue from, and the position in the literal there
     int32_t node
-    int32_t place       # the item that is being spelled
-    int32_t item        # what is left of that item, or EPS where it begins
-    int32_t offset      # bytes of a literal that are spelled
-    bint itself         # the node's own byte comes next
+    int32_t place   # index of the item that is being spelled
+    int32_t item    # what is left of that item, or EPS at its beginning
+    int32_t offset  # bytes of a K_LIT term that are spelled already
+    bint itself     # the node's own byte is next, not that of a child
 
 
 cdef class LiteralMasks(MaskPart):
     cdef MaskArena arena
-    cdef LiteralTable words
-    cdef KeyMap group_masks               # group << 32 | word -> mask
-    cdef int32_t last_item                  # of the word that is being walked
+    cdef LiteralTable table
+    cdef KeyMap group_masks                 # group << 32 | literal -> mask
+    cdef int32_t last_item                  # of the literal that is being spelled
     cdef vector[Spot] spots
     cdef vector[int32_t] tokens
     cdef vector[int32_t] return_places
-    cdef readonly uint64_t spelled_masks       # masks made along the texts of words
+    cdef readonly uint64_t spelled_masks    # masks made by spelling literals
 
-    cdef int32_t of_vocabulary(self, int32_t word) except -3
-    cdef int32_t of_group(self, int32_t group, int32_t word) except -3
-    cdef int32_t spell(self, int32_t word, vector[int32_t]& below) except -3
-    cdef int spell_next(self, Spot at, int32_t in_forest) except -1
-    cdef int take_node(self, Spot at, int32_t kid, int32_t in_forest) except -1
+    cdef int32_t of_vocabulary(self, int32_t literal) except -3
+    cdef int32_t of_group(self, int32_t group, int32_t literal) except -3
+    cdef int32_t spell(self, int32_t literal, vector[int32_t]& places) except -3
+    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1
+    cdef int take_node(self, Spot at, int32_t kid, int32_t in_suffix_trie) except -1

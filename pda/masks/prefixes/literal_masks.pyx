@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Walks of words: what a sequence of words allows, by descending the trie along its texts.
+"""The masks of literals: prefixes that are sequences of fixed bytes or byte sets.
 
-A name that is spelled byte by byte needs no configurations: its tokens lie on the path of its text. The mask
-is the one that a walk of the same state would make.
+A name that is spelled byte by byte needs no configurations: its tokens are on the paths of its bytes in the
+trie. The mask is the one that a walk of the same state would make.
 """
 
 cimport cython
@@ -22,30 +22,30 @@ from stackmask.pda.memory.hash_tables cimport (
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_ALT, K_LIT, K_SEQ, Term
 from stackmask.pda.masks.shared.arena cimport NO_RUN, NO_TOKENS, Group, Mask, is_nothing, nothing
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.prefixes.literal_table cimport Literal
 
 cdef enum:
-    FEW_KIDS = 16       # up to here all children are looked at
+    FEW_KIDS = 16       # up to so many children, all are visited
 
 
 @cython.final
 cdef class LiteralMasks(MaskPart):
-    """Masks of heads that are words only."""
+    """The masks of prefixes that are literals, made on demand."""
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
         self.arena = arena
         map_init(&self.group_masks)
-        self.words = LiteralTable(self.terms)
+        self.table = LiteralTable(self.terms)
         self.spelled_masks = 0
 
     def __dealloc__(self):
         map_free(&self.group_masks)
 
     cdef int drop(self) except -1:
-        """Forget which masks are whose."""
-        self.words.forget_masks()
+        """Forget all masks."""
+        self.table.forget_masks()
         map_reset(&self.group_masks)
         return MaskPart.drop(self)
 
@@ -54,21 +54,21 @@ cdef class LiteralMasks(MaskPart):
         cdef size_t held = map_nbytes(&self.group_masks)
         return held
 
-    cdef int32_t of_vocabulary(self, int32_t word) except -3:
-        """Return what a word allows of the whole vocabulary."""
+    cdef int32_t of_vocabulary(self, int32_t literal) except -3:
+        """Return the mask of a literal for the whole vocabulary."""
         cdef vector[int32_t] whole
-        cdef int32_t found = self.words.words[word].mask
+        cdef int32_t found = self.table.literals[literal].mask
         if found < 0:
             whole.push_back(0)
-            found = self.spell(word, whole)
-            self.words.words[word].mask = found
+            found = self.spell(literal, whole)
+            self.table.literals[literal].mask = found
         return found
 
-    cdef int32_t of_group(self, int32_t group, int32_t word) except -3:
-        """Return what a word allows of the remainders of a group behind which nothing is pending."""
-        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>word
+    cdef int32_t of_group(self, int32_t group, int32_t literal) except -3:
+        """Return the mask of a literal for the suffixes of a group, after which no guard is pending."""
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal
         cdef int32_t found = map_get(&self.group_masks, key)
-        cdef vector[int32_t] below
+        cdef vector[int32_t] places
         cdef int32_t i
         cdef Group g
         cdef Literal w
@@ -76,42 +76,42 @@ cdef class LiteralMasks(MaskPart):
             return found
         self.arena.merge_group(group)
         g = self.arena.groups[group]
-        w = self.words.words[word]
+        w = self.table.literals[literal]
         for i in range(g.merged_first, g.merged_first + g.merged_count):
-            below.push_back(self.arena.places[i])
+            places.push_back(self.arena.places[i])
         if g.run != NO_RUN:
-            self.runs.append_remainders(g.run, w.begins, below)
-        found = self.spell(word, below)
+            self.runs.append_suffixes(g.run, w.begins, places)
+        found = self.spell(literal, places)
         map_put(&self.group_masks, key, found)
         return found
 
-    cdef int32_t spell(self, int32_t word, vector[int32_t]& below) except -3:
-        """Walk some places along a word and return the mask.
+    cdef int32_t spell(self, int32_t literal, vector[int32_t]& places) except -3:
+        """Spell a literal from some places and return the mask.
 
-        Cost: the nodes that spell a beginning of it, and no term or configuration.
+        Cost: linear in the nodes that spell a prefix of it. No term or configuration is made.
         """
         cdef Mask mask = nothing()
-        cdef Literal w = self.words.words[word]
+        cdef Literal w = self.table.literals[literal]
         cdef Spot at
         cdef size_t r
-        cdef int32_t in_forest, group
+        cdef int32_t in_suffix_trie, group
         self.spelled_masks += 1
         self.last_item = w.first + w.count - 1
         self.tokens.clear()
         self.return_places.clear()
-        for r in range(below.size()):
-            in_forest = below[r] & IN_FOREST
-            at.node = below[r] >> 2
+        for r in range(places.size()):
+            in_suffix_trie = places[r] & IN_SUFFIX_TRIE
+            at.node = places[r] >> 2
             at.place = w.first
             at.item = EPS
             at.offset = 0
-            at.itself = (below[r] & INCLUSIVE) != 0
+            at.itself = (places[r] & INCLUSIVE) != 0
             self.spots.clear()
             self.spots.push_back(at)
             while not self.spots.empty():
                 at = self.spots.back()
                 self.spots.pop_back()
-                self.spell_next(at, in_forest)
+                self.spell_next(at, in_suffix_trie)
         self.arena.keep_tokens(self.tokens, -1, &mask)
         if self.return_places.size():
             group = self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.return_places)
@@ -122,9 +122,9 @@ cdef class LiteralMasks(MaskPart):
             return NO_TOKENS
         return self.arena.add(mask)
 
-    cdef int spell_next(self, Spot at, int32_t in_forest) except -1:
-        """Go on to the children of a node that spell the next byte."""
-        cdef Nodes nodes = self.forest.nodes((at.node << 2) | in_forest)
+    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1:
+        """Continue at the children of a node that have the next byte of the literal."""
+        cdef Nodes nodes = self.tries.nodes((at.node << 2) | in_suffix_trie)
         cdef Term t
         cdef int32_t k, first, count, byte
         cdef uint64_t word
@@ -132,7 +132,7 @@ cdef class LiteralMasks(MaskPart):
         cdef const uint8_t* bytes_of
         cdef const uint8_t* found
         if at.item == EPS:
-            at.item = self.words.items[at.place]
+            at.item = self.table.items[at.place]
             t = self.terms.terms[at.item]
             if t.kind == K_ALT:
                 for k in range(t.a, t.a + t.b):
@@ -147,9 +147,9 @@ cdef class LiteralMasks(MaskPart):
             byte = nodes.byte[at.node]
             if t.kind == K_LIT:
                 if self.terms.pool[t.a + at.offset] == byte:
-                    self.take_node(at, at.node, in_forest)
+                    self.take_node(at, at.node, in_suffix_trie)
             elif self.terms.set_has(t.a, byte):
-                self.take_node(at, at.node, in_forest)
+                self.take_node(at, at.node, in_suffix_trie)
             return 0
         first = nodes.kid_first[at.node]
         count = nodes.kid_first[at.node + 1] - first
@@ -157,11 +157,11 @@ cdef class LiteralMasks(MaskPart):
         if t.kind == K_LIT:
             found = <const uint8_t*>memchr(bytes_of, self.terms.pool[t.a + at.offset], count)
             if found != NULL:
-                self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
+                self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_suffix_trie)
         elif count <= FEW_KIDS:
             for k in range(count):
                 if self.terms.set_has(t.a, bytes_of[k]):
-                    self.take_node(at, nodes.kid_node[first + k], in_forest)
+                    self.take_node(at, nodes.kid_node[first + k], in_suffix_trie)
         else:
             words = &self.terms.sets[4 * t.a]
             for k in range(4):
@@ -169,13 +169,13 @@ cdef class LiteralMasks(MaskPart):
                 while word:
                     found = <const uint8_t*>memchr(bytes_of, 64 * k + lowest_bit(word), count)
                     if found != NULL:
-                        self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_forest)
+                        self.take_node(at, nodes.kid_node[first + (found - bytes_of)], in_suffix_trie)
                     word &= word - 1
         return 0
 
-    cdef int take_node(self, Spot at, int32_t kid, int32_t in_forest) except -1:
-        """Take the tokens of a node that the next byte of a word leads to, and note where to go on."""
-        cdef Nodes nodes = self.forest.nodes((kid << 2) | in_forest)
+    cdef int take_node(self, Spot at, int32_t kid, int32_t in_suffix_trie) except -1:
+        """Take the tokens of a node that the next byte leads to, and store how to continue from it."""
+        cdef Nodes nodes = self.tries.nodes((kid << 2) | in_suffix_trie)
         cdef Term t = self.terms.terms[at.item]
         cdef Term u
         cdef int32_t k
@@ -191,7 +191,7 @@ cdef class LiteralMasks(MaskPart):
             at.item = t.b if t.kind == K_SEQ else EPS
             if at.item == EPS:
                 if at.place == self.last_item:
-                    self.return_places.push_back((kid << 2) | in_forest)
+                    self.return_places.push_back((kid << 2) | in_suffix_trie)
                     return 0
                 at.place += 1
         self.spots.push_back(at)

@@ -1,4 +1,4 @@
-# Words by number. See literal_table.pyx.
+# Literals by number. See literal_table.pyx.
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -8,20 +8,20 @@ from stackmask.pda.terms.term_store cimport TermStore
 
 
 cdef struct Literal:
-    int32_t first       # items[first:first + count], terms
+    int32_t first       # items[first:first + count] are its terms
     int32_t count
-    int32_t term        # all of it as one term, or -1 while nothing asked for it
-    int32_t mask        # of the whole vocabulary, or -1 while there is none
-    uint64_t begins[4]  # bytes that it can begin with
+    int32_t term        # all of it as one term, or -1 if not made
+    int32_t mask        # its mask for the whole vocabulary, or -1 if not made
+    uint64_t begins[4]  # the bytes that it can begin with
 
 
 cdef class LiteralTable:
     cdef TermStore terms
     cdef Growing[int32_t] items
-    cdef Growing[Literal] words
+    cdef Growing[Literal] literals
     cdef IdTable index
 
     cdef size_t nbytes(self) noexcept
     cdef int32_t number_of(self, const vector[int32_t]& path) except -1
-    cdef int32_t term_of(self, int32_t word) except -1
+    cdef int32_t term_of(self, int32_t literal) except -1
     cdef int forget_masks(self) noexcept

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""Words by number: the heads that are some bytes one after the other, as the names of an object are.
+"""Literals by number: prefixes that are one fixed string or a few, such as the names of an object.
 
-As a term such a head is a chain, with a term for each letter, which only few walks ever ask for. So it is a
-list of items, interned by content. What follows it in a state is a term of its own.
+As a term, a literal is a chain with a term for each letter, which few walks ever need. So it is stored as a
+list of items, interned by content. Its continuation is a term of its own.
 """
 
 cimport cython
@@ -28,7 +28,7 @@ cdef enum:
 
 @cython.final
 cdef class LiteralTable:
-    """The words of one store."""
+    """The literals of one store."""
 
     def __cinit__(self, TermStore terms not None):
         self.terms = terms
@@ -38,12 +38,12 @@ cdef class LiteralTable:
         ids_free(&self.index)
 
     cdef size_t nbytes(self) noexcept:
-        """Return the bytes held."""
-        return sizeof(Literal) * self.words.size() + 4 * self.items.size() + ids_nbytes(&self.index)
+        """Return the bytes held here."""
+        return sizeof(Literal) * self.literals.size() + 4 * self.items.size() + ids_nbytes(&self.index)
 
     cdef int32_t number_of(self, const vector[int32_t]& path) except -1:
-        """Return the number of the word of some items, at least one. Cost: reading them."""
-        cdef Literal word
+        """Return the number of the literal with these items, at least one. Cost: linear in the items."""
+        cdef Literal literal
         cdef const Literal* other
         cdef Probe probe
         cdef int32_t id
@@ -54,7 +54,7 @@ cdef class LiteralTable:
         probe = ids_probe(&self.index, h)
         id = ids_next(&self.index, &probe)
         while id >= 0:
-            other = &self.words[id]
+            other = &self.literals[id]
             if other.count == <int32_t>n:
                 k = 0
                 while k < n and self.items[other.first + k] == path[k]:
@@ -62,32 +62,32 @@ cdef class LiteralTable:
                 if k == n:
                     return id
             id = ids_next(&self.index, &probe)
-        word.first = <int32_t>self.items.size()
-        word.count = <int32_t>n
-        word.term = word.mask = UNSEEN
-        word.begins[0] = word.begins[1] = word.begins[2] = word.begins[3] = 0
-        first_bytes_of_literal(self.terms, path[0], word.begins)
+        literal.first = <int32_t>self.items.size()
+        literal.count = <int32_t>n
+        literal.term = literal.mask = UNSEEN
+        literal.begins[0] = literal.begins[1] = literal.begins[2] = literal.begins[3] = 0
+        first_bytes_of_literal(self.terms, path[0], literal.begins)
         for k in range(n):
             self.items.push_back(path[k])
-        id = <int32_t>self.words.size()
-        self.words.push_back(word)
+        id = <int32_t>self.literals.size()
+        self.literals.push_back(literal)
         ids_put(&self.index, &probe, id)
         return id
 
-    cdef int32_t term_of(self, int32_t word) except -1:
-        """Return a word as one term. Remembered."""
-        cdef Literal w = self.words[word]
+    cdef int32_t term_of(self, int32_t literal) except -1:
+        """Return a literal as one term. Remembered."""
+        cdef Literal w = self.literals[literal]
         cdef int32_t k
         if w.term == UNSEEN:
             w.term = EPS
             for k in range(w.first + w.count - 1, w.first - 1, -1):
                 w.term = self.terms.mk_seq(self.items[k], w.term)
-            self.words[word].term = w.term
+            self.literals[literal].term = w.term
         return w.term
 
     cdef int forget_masks(self) noexcept:
-        """Forget which masks are whose, as these are dropped."""
+        """Forget the masks of literals, since the store drops them."""
         cdef size_t k
-        for k in range(self.words.size()):
-            self.words[k].mask = UNSEEN
+        for k in range(self.literals.size()):
+            self.literals[k].mask = UNSEEN
         return 0

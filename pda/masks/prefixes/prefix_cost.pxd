@@ -1,4 +1,4 @@
-# What the vocabulary says of heads. See prefix_cost.pyx.
+# What a prefix costs in a vocabulary. See prefix_cost.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -8,17 +8,17 @@ from stackmask.pda.vocabulary.token_trie cimport Trie
 
 
 cdef enum:
-    MOST_LOOKS = 1024   # terms that are looked at for a first byte
+    MOST_LOOKS = 1024   # terms looked at to find the first bytes of a state
 
 
 cdef class PrefixCost:
     cdef TermStore terms
     cdef Trie trie
-    cdef int32_t[256] nodes_below   # byte -> nodes of the vocabulary that begin with it
-    cdef Growing[uint8_t] literal_of    # by term: 0 unknown, 1 not a word, 2 a word
+    cdef int32_t[256] nodes_after       # byte -> nodes of the trie whose path begins with it
+    cdef Growing[uint8_t] literal_of    # by term: 0 unknown, 1 no literal, 2 a literal
     # scratch
-    cdef vector[int32_t] path       # items of a head
-    cdef vector[int32_t] spots      # nodes of the vocabulary
+    cdef vector[int32_t] path           # the items of a prefix
+    cdef vector[int32_t] spots          # nodes of the trie
     cdef vector[int32_t] next_spots
 
     cdef bint is_literal(self, int32_t term) except -1
@@ -26,9 +26,9 @@ cdef class PrefixCost:
     cdef bint begins_few(self) except -1
     cdef bint few_begin(self, const uint64_t* words) noexcept
     cdef bint ends_wide(self, bint words) noexcept
-    cdef bint few_below(self) except -1
+    cdef bint few_follow(self) except -1
     cdef int spell_byte(self, int32_t node, int32_t byte) except -1
-    cdef int spell(self, int32_t text) except -1
+    cdef int spell(self, int32_t string) except -1
 
 
 cdef int first_bytes_of_literal(TermStore terms, int32_t term, uint64_t* words) noexcept

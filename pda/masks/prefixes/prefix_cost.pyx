@@ -1,7 +1,7 @@
 # distutils: language = c++
-"""What the vocabulary says of heads: how many of its texts begin like them, and go on behind them.
+"""What a prefix costs: how many tokens of the vocabulary begin like it, and how many continue after it.
 
-A head pays off where few tokens go on behind it, or where it begins like few.
+A prefix pays off if few tokens continue after it, or if few tokens begin like it.
 """
 
 from libc.stdint cimport int64_t, uint8_t
@@ -30,12 +30,12 @@ from stackmask.pda.vocabulary.token_trie cimport Trie
 cdef enum:
     NO = 1
     YES = 2
-    MAX_KIDS = 16       # alternatives of a word
-    FEW_BELOW = 16      # nodes of the vocabulary below words behind which names part
-    FEW_KIDS = 16       # children of a node, which are all looked at
-    FEW_PLACES = 16     # where words that are looked for may end in it
-    FEW = 8             # of so many texts, at most one begins like a head that ends anywhere
-    MANY_BYTES = 8      # one of so many is no word unless few texts begin with it
+    MAX_KIDS = 16       # alternatives of a literal
+    FEW_FOLLOWING = 16      # alternatives share a literal if more nodes of the trie than these follow it
+    FEW_KIDS = 16       # up to so many children, all are visited
+    FEW_PLACES = 16     # nodes at which a literal may end; with more, it is not followed
+    FEW = 8             # less than one node of eight may begin like a prefix without a literal at its end
+    MANY_BYTES = 8      # a set of so many bytes alone is no good literal
 
 
 cdef bint add_all(uint64_t* words) noexcept:
@@ -44,20 +44,20 @@ cdef bint add_all(uint64_t* words) noexcept:
 
 
 cdef class PrefixCost:
-    """The terms of one store as texts of one vocabulary; ``path`` is the head that is asked about."""
+    """Estimates about the terms of one store and one vocabulary; ``path`` is the prefix in question."""
 
     def __cinit__(self, TermStore terms not None, semantics, Trie trie not None, words):
         cdef int32_t k, kid
         self.terms = terms
         self.trie = trie
         for k in range(256):
-            self.nodes_below[k] = 0
+            self.nodes_after[k] = 0
         for k in range(trie.kid_first[0], trie.kid_first[1]):
             kid = trie.kid_node[k]
-            self.nodes_below[trie.kid_byte[k]] = trie.end[kid] - kid
+            self.nodes_after[trie.kid_byte[k]] = trie.end[kid] - kid
 
     cdef bint is_literal(self, int32_t term) except -1:
-        """Tell whether a term is some bytes, or one of a few such texts. Cost: a load, once known."""
+        """Tell whether a term is a fixed string, or one of a few. Cost: one load, once known."""
         cdef Term u = self.terms.terms[term]
         cdef Term kid
         cdef int32_t k
@@ -83,9 +83,9 @@ cdef class PrefixCost:
         return self.literal_of[term] == YES
 
     cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1:
-        """Add the bytes that a state can begin with, all if unknown. Return whether it may be empty.
+        """Add the bytes that a state can begin with; all, if unknown. Return whether it may be empty.
 
-        ``left``: how many terms may be looked at.
+        ``left``: how many more terms may be visited.
         """
         cdef Term u, v
         cdef int32_t k, item, rule
@@ -124,20 +124,20 @@ cdef class PrefixCost:
             state = u.b
 
     cdef bint few_begin(self, const uint64_t* words) noexcept:
-        """Tell whether few texts of the vocabulary begin with some bytes."""
+        """Tell whether few nodes of the vocabulary begin with these bytes."""
         cdef int64_t nodes = 0
         cdef int32_t b
         cdef uint64_t left
         for b in range(4):
             left = words[b]
             while left:
-                nodes += self.nodes_below[64 * b + lowest_bit(left)]
+                nodes += self.nodes_after[64 * b + lowest_bit(left)]
                 left &= left - 1
         return nodes * FEW < self.trie.nodes
 
     cdef bint begins_few(self) except -1:
-        """Tell whether few texts of the vocabulary begin like what is in ``path``, as with numbers."""
-        cdef int32_t head = EPS, map, b, left = MOST_LOOKS
+        """Tell whether few nodes of the vocabulary begin like ``path``, as with numbers."""
+        cdef int32_t prefix = EPS, map, b, left = MOST_LOOKS
         cdef int32_t k = <int32_t>self.path.size()
         cdef size_t i
         cdef uint64_t words[4]
@@ -151,13 +151,13 @@ cdef class PrefixCost:
                 break
         if ~(words[0] & words[1] & words[2] & words[3]):
             return self.few_begin(words)
-        # as far as a look tells that is every byte: what its terms exclude is seen from where they lead
+        # add_first found every byte possible: derive by each class of bytes to exclude some
         while k:
             k -= 1
-            head = self.terms.mk_seq(self.path[k], head)
-        map = self.terms.classes_of(head)
+            prefix = self.terms.mk_seq(self.path[k], prefix)
+        map = self.terms.classes_of(prefix)
         for k in range(self.terms.maps[map].count):
-            alive[k] = self.terms.derive(head, self.terms.maps[map].byte_of[k]) != EMPTY
+            alive[k] = self.terms.derive(prefix, self.terms.maps[map].byte_of[k]) != EMPTY
         words[0] = words[1] = words[2] = words[3] = 0
         for b in range(256):
             if alive[self.terms.maps[map].of[b]]:
@@ -165,18 +165,18 @@ cdef class PrefixCost:
         return self.few_begin(words)
 
     cdef bint ends_wide(self, bint words) noexcept:
-        """Tell whether ``path`` is one byte of many: nearly all texts that begin so go on behind it."""
+        """Tell whether ``path`` is one byte out of many: then nearly all tokens continue after it."""
         cdef Term last = self.terms.terms[self.path.back()]
         if not words or self.path.size() > 1 or last.kind != K_SET:
             return False
         return count_bits(&self.terms.sets[4 * last.a], 4) >= MANY_BYTES
 
-    cdef bint few_below(self) except -1:
-        """Tell whether few texts of the vocabulary go on behind the words in ``path``.
+    cdef bint few_follow(self) except -1:
+        """Tell whether few nodes of the vocabulary are after the literals in ``path``.
 
-        Cost: the bytes of the words, as far as the vocabulary has them.
+        Cost: the bytes of the literals, as far as the vocabulary has them.
         """
-        cdef int32_t k, n, below = 0
+        cdef int32_t k, n, following = 0
         cdef size_t i
         cdef Term u
         cdef vector[int32_t] before
@@ -185,7 +185,7 @@ cdef class PrefixCost:
         for i in range(self.path.size()):
             u = self.terms.terms[self.path[i]]
             if u.kind == K_ALT:
-                # a letter and its escapes
+                # a letter or one of its escapes
                 copy_items(before, self.spots)
                 after_run.clear()
                 for k in range(u.a, u.a + u.b):
@@ -199,11 +199,11 @@ cdef class PrefixCost:
                 return False
         for i in range(self.spots.size()):
             n = self.spots[i]
-            below += self.trie.end[n] - n - 1
-        return below <= FEW_BELOW
+            following += self.trie.end[n] - n - 1
+        return following <= FEW_FOLLOWING
 
     cdef int spell_byte(self, int32_t node, int32_t byte) except -1:
-        """Note the child of a node with a byte, if it has one."""
+        """Append the child of a node with a byte, if there is one."""
         cdef int32_t first = self.trie.kid_first[node]
         cdef const uint8_t* bytes_of = self.trie.kid_byte.data() + first
         cdef const uint8_t* found = <const uint8_t*>memchr(
@@ -213,9 +213,9 @@ cdef class PrefixCost:
             self.next_spots.push_back(self.trie.kid_node[first + (found - bytes_of)])
         return 0
 
-    cdef int spell(self, int32_t text) except -1:
-        """Go on from the nodes of the vocabulary in ``spots`` along one text of a word."""
-        cdef Term u = self.terms.terms[text]
+    cdef int spell(self, int32_t string) except -1:
+        """Continue from the nodes in ``spots`` along one string of a literal."""
+        cdef Term u = self.terms.terms[string]
         cdef Term v
         cdef int32_t k, b, node, offset = 0
         cdef size_t i
@@ -248,7 +248,7 @@ cdef class PrefixCost:
 
 
 cdef int first_bytes_of_literal(TermStore terms, int32_t term, uint64_t* words) noexcept:
-    """Add the bytes that a word, or a sequence of words, can begin with."""
+    """Add the bytes that a literal, or a sequence of literals, can begin with."""
     cdef Term u = terms.terms[term]
     cdef int32_t k, byte
     if u.kind == K_SEQ:

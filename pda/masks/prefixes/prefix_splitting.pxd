@@ -1,4 +1,4 @@
-# States cut into heads and rests. See prefix_splitting.pyx.
+# States split into prefixes and continuations. See prefix_splitting.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -17,70 +17,70 @@ cdef enum:
 
 
 cdef struct Alternative:
-    # one way on: a head, and what follows it, ``tail after``
-    int32_t head        # a term, or the number of a word
+    # One alternative of a state: a prefix and its continuation, the sequence ``tail after``.
+    int32_t prefix          # the prefix: a term, or the number of a literal
     int32_t tail
     int32_t after
-    int32_t continuation        # both as one state, or -1 while nothing asked for it
-    int32_t test        # a question to the keys of the object that comes first, or NO_TEST
-    int32_t live        # behind it, the way is there while this can go on with them; EPS: always
-    int32_t needs       # ... which is a list of tests (see key_needs.pyx)
-    int32_t action      # what happens behind the head: that of an undeclared key, or ACTION_NONE
-    int32_t call        # ... and its call
-    int32_t run         # NO_WHITESPACE, or the head is a loop of these blanks, up to where the rest begins
-    uint8_t nullable    # what follows may be empty
-    uint8_t unconditional        # what follows can end without a restriction pending, as far as is known
-    uint8_t words       # the head is a word
+    int32_t continuation    # ``tail after`` as one state, or -1 if not made
+    int32_t test            # a test of the object's keys that comes first, or NO_TEST
+    int32_t live            # a term that must be able to continue with these keys; EPS: always true
+    int32_t needs           # ... as a list of tests (see key_needs.pyx)
+    int32_t action          # the action after the prefix if it is an undeclared key, or ACTION_NONE
+    int32_t call            # ... and the call of the key, or EPS
+    int32_t run             # NO_WHITESPACE; else the prefix is a repetition of this set of blanks
+    uint8_t nullable        # the continuation may be empty
+    uint8_t unconditional   # the continuation surely can end with no follow restriction pending
+    uint8_t is_literal      # the prefix is a literal
 
 
-cdef struct Cut:
-    int32_t first       # leaves[first:first + count]; count is 0 where a state is not cut
+cdef struct Split:
+    int32_t first   # alternatives[first:first + count]; count is 0 if the state is not split
     int32_t count
-    int32_t other       # what is left of the state besides, or EMPTY
+    int32_t other   # the alternatives that are not split, as one term, or EMPTY
 
 
-cdef struct Piece:
-    # scratch: what of a state is still to be cut, and what stands before it
+cdef struct PartialSplit:
+    # scratch: a term that must still be split, and the prefix before it
     int32_t term
-    int32_t after
-    int32_t depth
-    int32_t first       # where its items begin in ``texts``
-    bint nullable
-    bint ends
-    bint words
-    int32_t test        # the test that stands before it, or EPS
-    int32_t key         # the call of an undeclared key that is all of it, or EPS
+    int32_t after       # what follows the term
+    int32_t depth       # items of its prefix
+    int32_t first       # where the items of its prefix begin in ``prefix_items``
+    bint nullable       # all items so far can be empty
+    bint ends           # the prefix has an end of its own: a literal or a rule
+    bint is_literal     # all items so far are literals
+    int32_t test        # the test that comes before it, or EPS
+    int32_t key         # the call of an undeclared key that is the whole prefix, or EPS
 
 
 cdef class PrefixSplitter(PrefixCost):
     cdef KeyStates keys
     cdef Semantics semantics
-    cdef LiteralTable words
-    cdef KeyMap cut_index           # term -> its place in ``cuts``
-    cdef Growing[Cut] cuts
+    cdef LiteralTable literals
+    cdef KeyMap split_index     # term -> index in ``splits``
+    cdef Growing[Split] splits
     cdef Growing[Alternative] alternatives
     # scratch
-    cdef vector[Piece] parts        # what is still to be cut
+    cdef vector[PartialSplit] queue         # terms that must still be split
     cdef vector[int32_t] left
-    cdef vector[Piece] ready        # ways on that were found, ``depth`` of ``texts`` before each
-    cdef vector[int32_t] texts
-    cdef vector[Piece] lists       # ways on whose head is that of ``depth`` in ``ready``
+    cdef vector[PartialSplit] ready         # the alternatives found; ``depth``: items of the prefix
+    cdef vector[int32_t] prefix_items
+    cdef vector[PartialSplit] same_prefix   # more alternatives; their prefix is that of ready[depth]
     cdef int32_t tail
 
     cdef size_t nbytes(self) noexcept
     cdef int leave_whole(self, int32_t number) noexcept
-    cdef int32_t cut(self, int32_t state) except -1
-    cdef int find(self, int32_t state, Cut* found) except -1
-    cdef int follow(self, Piece at) except -1
+    cdef int32_t split(self, int32_t state) except -1
+    cdef int find(self, int32_t state, Split* found) except -1
+    cdef int follow(self, PartialSplit at) except -1
     cdef bint is_loop(self, Term loop) except -1
-    cdef int unfold(self, Piece at, Term loop, int32_t next) except -1
+    cdef int unfold(self, PartialSplit at, Term loop, int32_t next) except -1
     cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1
-    cdef int add_ready(self, Piece at) except -1
+    cdef int add_ready(self, PartialSplit at) except -1
     cdef int join_continuations(self) except -1
-    cdef int find_whitespace(self, int32_t state, Cut* found) except -1
+    cdef int find_whitespace(self, int32_t state, Split* found) except -1
     cdef bint fill_path(self) except -1
     cdef int32_t filled(self, int32_t item) except -1
-    cdef int add_alternative(self, Piece at) except -1
+    cdef int add_alternative(self, PartialSplit at) except -1
     cdef int32_t continuation_of(self, int32_t alternative) except -1
     cdef int32_t key_of(self, int32_t alternative) except -1
     cdef bint is_unconditional(self, int32_t alternative) except -1

@@ -1,18 +1,22 @@
 # distutils: language = c++
-"""PrefixSplitter: states cut in two, so that one mask serves many of them.
+"""PrefixSplitter: states split into a prefix and a continuation, so that one mask serves many states.
 
-What a state can do next is mostly decided by its beginning: the rest of a name, of a string with its quote,
-of a word. A state ``head rest`` is taken as if it stood at the end of a rule ``head`` that returns to
-``rest``. Then the mask of the head is walked once, whatever follows it and whatever keys the object around
-it has, and only the tokens that go on behind the head ask for the rest, over merged remainders. Alternatives,
-such as the names that an object may go on with, are cut one by one, those that share a beginning together
-once few texts of the vocabulary go on behind it; a loop is once more and the loop, or what follows it. A way
-on whose tests of keys do not hold is left out. An undeclared key is a head, and what happens behind it is
-noted with what follows.
+Mostly the beginning of a state tells what it allows next: what is left of a name, or of a string up to its
+quote. A state ``prefix continuation`` is treated like a rule ``prefix`` that returns to ``continuation``. So
+the prefix is walked once, whatever follows it and whatever keys the object around it has. Only the tokens
+that reach past the prefix need the continuation, which is walked over merged suffixes.
 
-This pays off where few tokens go on behind the head. So a head ends with a *word*, which is bytes with an
-end of their own, such as a quote; or with a rule; or it begins like few tokens, as numbers do. A head is
-never empty, and asks for no key state; what stands before it may.
+A state is split by these rules:
+
+- Alternatives, such as the names that may come next in an object, are split one by one. Those that share a
+  beginning are split there together once few nodes of the vocabulary are after it.
+- A loop is an item and the loop again, or what follows the loop.
+- An alternative whose tests of keys fail is left out.
+- An undeclared key is a prefix. Its action is stored with the continuation.
+
+Splitting pays off if few tokens reach past the prefix. So a prefix ends with a literal (bytes with an end of
+their own, such as a quote) or with a rule, or few tokens begin like it, as with numbers. A prefix is never
+empty and tests no keys; a test may come before it.
 """
 
 cimport cython
@@ -47,78 +51,84 @@ from stackmask.pda.vocabulary.token_trie cimport Trie
 
 cdef enum:
     UNSEEN = -1
-    MAX_ALTERNATIVES = 128    # ways on of one state
-    MAX_PIECES = 1024   # that are looked at for them
-    FEW_BLANKS = 8      # bytes of which blanks are made, and with which loops begin
+    MAX_ALTERNATIVES = 128    # alternatives of one state
+    MAX_STEPS = 1024   # terms that are visited for one state
+    FEW_BLANKS = 8      # sets of blanks, and first bytes of loops, have at most so many
 
 
 @cython.final
 cdef class PrefixSplitter(PrefixCost):
-    """The cuts of the states of one store, found when they are first asked for."""
+    """Splits the states of one store on demand, and remembers how."""
 
     def __cinit__(
-        self, TermStore terms not None, Semantics semantics not None, Trie trie not None, LiteralTable words
+        self,
+        TermStore terms not None,
+        Semantics semantics not None,
+        Trie trie not None,
+        LiteralTable literals,
     ):
         self.semantics = semantics
         self.keys = semantics.keys
-        self.words = words
-        map_init(&self.cut_index)
+        self.literals = literals
+        map_init(&self.split_index)
 
     def __dealloc__(self):
-        map_free(&self.cut_index)
+        map_free(&self.split_index)
 
     cdef size_t nbytes(self) noexcept:
-        """Return the bytes held, which a drop of masks leaves as they are: they are of terms."""
-        cdef size_t held = sizeof(Cut) * self.cuts.size() + sizeof(Alternative) * self.alternatives.size()
-        return held + self.literal_of.size() + map_nbytes(&self.cut_index)
+        """Return the bytes held here. They belong to terms, so a drop of masks keeps them."""
+        cdef size_t held = sizeof(Split) * self.splits.size() + sizeof(Alternative) * self.alternatives.size()
+        return held + self.literal_of.size() + map_nbytes(&self.split_index)
 
     cdef int leave_whole(self, int32_t number) noexcept:
-        """Split this state no more."""
-        self.cuts[number].count = 0
+        """Do not split this state any more."""
+        self.splits[number].count = 0
         return 0
 
-    cdef int32_t cut(self, int32_t state) except -1:
-        """Return the number of the cut of a state into its ways on. Remembered."""
-        cdef Cut found
-        cdef int32_t at = map_get(&self.cut_index, <uint32_t>state)
+    cdef int32_t split(self, int32_t state) except -1:
+        """Return the index in ``splits`` for a state. Remembered."""
+        cdef Split found
+        cdef int32_t at = map_get(&self.split_index, <uint32_t>state)
         if at == NO_VALUE:
             self.find(state, &found)
-            at = <int32_t>self.cuts.size()
-            self.cuts.push_back(found)
-            map_put(&self.cut_index, <uint32_t>state, at)
+            at = <int32_t>self.splits.size()
+            self.splits.push_back(found)
+            map_put(&self.split_index, <uint32_t>state, at)
         return at
 
-    cdef int find(self, int32_t state, Cut* found) except -1:
-        cdef Piece at
+    cdef int find(self, int32_t state, Split* found) except -1:
+        cdef PartialSplit at
         cdef Term u
         cdef size_t i, count = 0
         found.first = <int32_t>self.alternatives.size()
         self.left.clear()
-        self.parts.clear()
+        self.queue.clear()
         self.ready.clear()
-        self.texts.clear()
-        self.lists.clear()
+        self.prefix_items.clear()
+        self.same_prefix.clear()
         at.term = state
         at.after = at.test = at.key = EPS
         at.first = 0
         at.depth = 0
-        at.nullable = at.words = True
+        at.nullable = at.is_literal = True
         at.ends = False
-        self.parts.push_back(at)
-        # terms are made once it is known that the ways on are not too many
-        while not self.parts.empty() and self.ready.size() <= MAX_ALTERNATIVES and count < MAX_PIECES:
+        self.queue.push_back(at)
+        # terms are made only after the alternatives are counted, and are not too many
+        while not self.queue.empty() and self.ready.size() <= MAX_ALTERNATIVES and count < MAX_STEPS:
             count += 1
-            at = self.parts.back()
-            self.parts.pop_back()
+            at = self.queue.back()
+            self.queue.pop_back()
             self.path.resize(at.depth)
             self.follow(at)
-        if self.ready.size() > MAX_ALTERNATIVES or not self.parts.empty():
+        if self.ready.size() > MAX_ALTERNATIVES or not self.queue.empty():
             self.ready.clear()
-            self.lists.clear()
+            self.same_prefix.clear()
         self.join_continuations()
         for i in range(self.ready.size()):
             at = self.ready[i]
-            self.path.assign(self.texts.begin() + at.first, self.texts.begin() + at.first + at.depth)
+            self.path.assign(
+                self.prefix_items.begin() + at.first, self.prefix_items.begin() + at.first + at.depth
+            )
             self.add_alternative(at)
         found.count = <int32_t>self.ready.size()
         found.other = EMPTY
@@ -126,17 +136,17 @@ cdef class PrefixSplitter(PrefixCost):
             found.other = self.left[0] if self.left.size() == 1 else self.terms.mk_alt(self.left, 0)
             u = self.terms.terms[state]
             if not u.flags & F_KEYS and self.is_loop(self.terms.terms[u.a] if u.kind == K_SEQ else u):
-                # a loop that is not cut whole is walked in one with what is left
+                # a loop that is not split completely is walked as a whole
                 found.count = 0
                 found.other = EMPTY
         if not found.count:
             self.find_whitespace(state, found)
         return 0
 
-    cdef int find_whitespace(self, int32_t state, Cut* found) except -1:
-        """Cut a state into blanks, which may be none, and what follows them, if that is cut in turn.
+    cdef int find_whitespace(self, int32_t state, Split* found) except -1:
+        """Split a state into blanks, perhaps none, and what follows them, if that can be split in turn.
 
-        What follows must not begin like a blank: then the runs of blanks tell where it begins.
+        What follows must not begin with a blank. Then the run of blanks tells where it begins.
         """
         cdef Term u = self.terms.terms[state]
         cdef Term blanks
@@ -146,7 +156,7 @@ cdef class PrefixSplitter(PrefixCost):
         cdef const uint64_t* own
         alternative.test = NO_TEST
         if u.kind == K_SEQ and self.terms.terms[u.a].kind == K_CALL:
-            # what is asked first is asked when the way on is looked at
+            # the test before the blanks is made when the alternative is used
             if self.terms.call_table[self.terms.terms[u.a].a].kind != CALL_TEST:
                 return 0
             alternative.test = self.terms.call_table[self.terms.terms[u.a].a].target
@@ -165,14 +175,14 @@ cdef class PrefixSplitter(PrefixCost):
         for k in range(4):
             if own[k] & words[k]:
                 return 0
-        if not self.cuts[self.cut(u.b)].count:
+        if not self.splits[self.split(u.b)].count:
             return 0
-        alternative.head = u.a
+        alternative.prefix = u.a
         alternative.tail = alternative.continuation = u.b
         alternative.after = alternative.call = EPS
         alternative.action = ACTION_NONE
         alternative.run = self.terms.terms[u.a].a
-        alternative.words = alternative.nullable = alternative.unconditional = False
+        alternative.is_literal = alternative.nullable = alternative.unconditional = False
         alternative.live = EPS
         if self.terms.terms[u.b].flags & F_KEYS and not self.keys.needs.always_lives(u.b):
             alternative.live = u.b
@@ -182,12 +192,12 @@ cdef class PrefixSplitter(PrefixCost):
         self.alternatives.push_back(alternative)
         return 0
 
-    cdef int follow(self, Piece at) except -1:
-        """Take items of a state into its head, as far as they go; alternatives go on by themselves."""
+    cdef int follow(self, PartialSplit at) except -1:
+        """Take items of a state into its prefix as far as possible; alternatives are queued one by one."""
         cdef Term u, v
-        cdef Piece part
+        cdef PartialSplit queued
         cdef int32_t item, next, k, keyed
-        cdef bint inside = True     # not yet behind the alternative that this is
+        cdef bint inside = True     # still in ``term``, not yet in ``after``
         while True:
             if at.term == EPS:
                 at.term = at.after
@@ -210,7 +220,7 @@ cdef class PrefixSplitter(PrefixCost):
                 at.key = item
                 at.term = next
                 at.ends = True
-                at.nullable = at.words = False
+                at.nullable = at.is_literal = False
                 self.path.push_back(self.terms.rule_body[self.terms.call_table[v.a].target])
                 break
             if inside and self.is_loop(v):
@@ -222,54 +232,54 @@ cdef class PrefixSplitter(PrefixCost):
                 at.ends = True
                 at.nullable = False
             elif v.flags & F_IMPURE and keyed and not v.flags & F_KEYS and at.nullable:
-                # what a rule means does not depend on the keys around it
-                at.words = False
+                # the language of a rule does not depend on the keys around it
+                at.is_literal = False
                 at.ends = True
                 at.nullable = v.nu >= 0
-            elif v.kind == K_ALT and v.flags & F_IMPURE and at.words and inside:
-                if at.ends and self.few_below():
+            elif v.kind == K_ALT and v.flags & F_IMPURE and at.is_literal and inside:
+                if at.ends and self.few_follow():
                     break
-                part = at
-                part.depth = <int32_t>self.path.size()
+                queued = at
+                queued.depth = <int32_t>self.path.size()
                 if next != EPS:
-                    part.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
-                    if part.after == EMPTY:
-                        # a restriction leaves nothing that could follow
+                    queued.after = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+                    if queued.after == EMPTY:
+                        # a follow restriction leaves nothing that could follow
                         return 0
                 for k in range(v.a, v.a + v.b):
-                    part.term = self.terms.kids[k]
-                    self.parts.push_back(part)
+                    queued.term = self.terms.kids[k]
+                    self.queue.push_back(queued)
                 return 0
             elif v.flags & F_IMPURE or (at.ends and not at.nullable):
                 break
             else:
-                at.words = at.ends = False
+                at.is_literal = at.ends = False
                 at.nullable = at.nullable and v.nu >= 0
             self.path.push_back(item)
             at.term = next
-        if not at.nullable and (self.begins_few() if not at.ends or self.ends_wide(at.words) else True):
+        if not at.nullable and (self.begins_few() if not at.ends or self.ends_wide(at.is_literal) else True):
             return self.add_ready(at)
         if at.nullable and at.term != EPS and self.fill_path():
-            # what comes first, if anything does; and what follows it, by itself
-            part = at
+            # two alternatives: the non-empty strings of the items as a prefix, and what follows them
+            queued = at
             self.add_ready(at)
-            part.depth = 0
-            part.nullable = part.words = True
-            part.ends = False
-            self.parts.push_back(part)
+            queued.depth = 0
+            queued.nullable = queued.is_literal = True
+            queued.ends = False
+            self.queue.push_back(queued)
             return 0
         item = at.term if at.after == EPS else self.terms.mk_seq(at.term, at.after)
-        # other alternatives may begin with the same items
+        # not split: put the items back before what is left
         for k in range(<int32_t>self.path.size() - 1, -1, -1):
             item = self.terms.mk_seq(self.path[k], item)
         self.left.push_back(self.terms.mk_seq(at.test, item))
         return 0
 
     cdef bint is_loop(self, Term loop) except -1:
-        """Tell whether a repetition is taken apart: it asks for keys, or is no mere characters or digits.
+        """Tell whether a repetition is unfolded: it tests keys, or is more than a run of characters.
 
-        Then it must begin with few bytes, as what is parted by commas does: loops of many different things
-        are walked together.
+        In the second case it must begin with few bytes, as a list of items after commas does. Other loops are
+        walked as a whole.
         """
         cdef uint64_t words[4]
         cdef int32_t left = MOST_LOOKS
@@ -285,24 +295,24 @@ cdef class PrefixSplitter(PrefixCost):
             return False
         return loop.flags & F_IMPURE or not self.few_begin(words)
 
-    cdef int unfold(self, Piece at, Term loop, int32_t next) except -1:
-        """Take a loop as once more and the loop again, or what follows it."""
-        cdef Piece part = at
+    cdef int unfold(self, PartialSplit at, Term loop, int32_t next) except -1:
+        """Take a loop as an item and the loop again, or as what follows the loop."""
+        cdef PartialSplit queued = at
         cdef int32_t continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
         cdef int32_t more = self.terms.mk_rep(loop.a, max(loop.b - 1, 0), max(loop.c - 1, -1))
-        part.depth = 0
-        part.term = loop.a
-        part.after = self.terms.mk_seq(more, continuation)
-        if part.after != EMPTY:
-            self.parts.push_back(part)
+        queued.depth = 0
+        queued.term = loop.a
+        queued.after = self.terms.mk_seq(more, continuation)
+        if queued.after != EMPTY:
+            self.queue.push_back(queued)
         if loop.b == 0:
-            part.term = continuation if next == EPS else next
-            part.after = EPS if next == EPS else at.after
-            self.parts.push_back(part)
+            queued.term = continuation if next == EPS else next
+            queued.after = EPS if next == EPS else at.after
+            self.queue.push_back(queued)
         return 0
 
     cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1:
-        """Tell whether a call is of an undeclared key, in quotes, and something follows it."""
+        """Tell whether a call is an undeclared key, in quotes, with something after it."""
         cdef int32_t rule = self.terms.call_table[call.a].target
         cdef int32_t action = self.terms.call_table[call.a].action
         cdef uint8_t quote
@@ -321,36 +331,36 @@ cdef class PrefixSplitter(PrefixCost):
         words[quote >> 6] ^= <uint64_t>1 << (quote & 63)
         return not words[0] | words[1] | words[2] | words[3]
 
-    cdef int add_ready(self, Piece at) except -1:
-        """Note the way on whose head is ``path``; of those with one head the rests are joined."""
+    cdef int add_ready(self, PartialSplit at) except -1:
+        """Store the alternative with the prefix ``path``; those with equal prefixes are joined later."""
         cdef size_t i, k, n = self.path.size()
-        cdef Piece other
+        cdef PartialSplit other
         for i in range(self.ready.size()):
             other = self.ready[i]
             if other.depth != <int32_t>n or other.test != at.test or other.key != at.key:
                 continue
             k = 0
-            while k < n and self.texts[other.first + k] == self.path[k]:
+            while k < n and self.prefix_items[other.first + k] == self.path[k]:
                 k += 1
             if k == n:
                 at.depth = <int32_t>i
-                self.lists.push_back(at)
+                self.same_prefix.push_back(at)
                 return 0
         at.depth = <int32_t>n
-        at.first = <int32_t>self.texts.size()
+        at.first = <int32_t>self.prefix_items.size()
         self.ready.push_back(at)
-        self.texts.insert(self.texts.end(), self.path.begin(), self.path.end())
+        self.prefix_items.insert(self.prefix_items.end(), self.path.begin(), self.path.end())
         return 0
 
     cdef int join_continuations(self) except -1:
-        """Make one rest of those behind one head."""
+        """Make one continuation for the alternatives with the same prefix."""
         cdef vector[int32_t] return_states
-        cdef Piece* at
+        cdef PartialSplit* at
         cdef size_t i, k
         for i in range(self.ready.size()):
             return_states.clear()
-            for k in range(self.lists.size()):
-                at = &self.lists[k]
+            for k in range(self.same_prefix.size()):
+                at = &self.same_prefix[k]
                 if at.depth == <int32_t>i:
                     return_states.push_back(self.terms.mk_seq(at.term, at.after))
             if return_states.size():
@@ -361,9 +371,10 @@ cdef class PrefixSplitter(PrefixCost):
         return 0
 
     cdef bint fill_path(self) except -1:
-        """Make one item of those in ``path``, which may all be empty, without the empty text, if it pays.
+        """Replace the items of ``path`` by one item, their non-empty strings, if it pays.
 
-        It is where few texts begin like that, as behind the first digit of a number.
+        All items may be empty. It pays if few nodes of the vocabulary begin like them, as after the first
+        digit of a number.
         """
         cdef int32_t found = EMPTY, first, k
         cdef bint few
@@ -372,7 +383,7 @@ cdef class PrefixSplitter(PrefixCost):
         few = self.begins_few()
         k = <int32_t>self.path.size()
         while few and k:
-            # the first of the items that is there, and those behind it
+            # either item k is the first that is not empty, or a later one is
             k -= 1
             first = self.filled(self.path[k])
             if first == EMPTY:
@@ -388,7 +399,7 @@ cdef class PrefixSplitter(PrefixCost):
         return few
 
     cdef int32_t filled(self, int32_t item) except -1:
-        """Return an item without the empty text; EMPTY where that takes more than a look."""
+        """Return an item without the empty string; EMPTY if its structure does not show it."""
         cdef Term u = self.terms.terms[item]
         cdef vector[int32_t] kids
         cdef int32_t k, kid
@@ -410,15 +421,15 @@ cdef class PrefixSplitter(PrefixCost):
             kids.push_back(kid)
         return self.terms.mk_alt(kids, 0)
 
-    cdef int add_alternative(self, Piece at) except -1:
-        """Add the way on whose head is ``path``."""
+    cdef int add_alternative(self, PartialSplit at) except -1:
+        """Add the alternative with the prefix ``path``."""
         cdef Alternative alternative
-        cdef int32_t head = EPS
+        cdef int32_t prefix = EPS
         cdef int32_t k = <int32_t>self.path.size()
         alternative.tail = at.term
         alternative.after = at.after
         alternative.continuation = at.term if at.after == EPS else UNSEEN
-        alternative.words = at.words
+        alternative.is_literal = at.is_literal
         alternative.run = NO_WHITESPACE
         alternative.test = NO_TEST
         if at.test != EPS:
@@ -431,13 +442,13 @@ cdef class PrefixSplitter(PrefixCost):
             self.terms.terms[at.term].flags | self.terms.terms[at.after].flags
         )
         alternative.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
-        if at.words:
-            alternative.head = self.words.number_of(self.path)
+        if at.is_literal:
+            alternative.prefix = self.literals.number_of(self.path)
         else:
             while k:
                 k -= 1
-                head = self.terms.mk_seq(self.path[k], head)
-            alternative.head = head
+                prefix = self.terms.mk_seq(self.path[k], prefix)
+            alternative.prefix = prefix
         self.alternatives.push_back(alternative)
         k = <int32_t>self.alternatives.size() - 1
         alternative.live = EPS
@@ -452,7 +463,7 @@ cdef class PrefixSplitter(PrefixCost):
         return 0
 
     cdef int32_t continuation_of(self, int32_t alternative) except -1:
-        """Return what follows a head, as one state."""
+        """Return the continuation of a prefix, as one state."""
         cdef Alternative* at = &self.alternatives[alternative]
         cdef int32_t continuation = at.continuation
         if continuation == UNSEEN:
@@ -461,11 +472,11 @@ cdef class PrefixSplitter(PrefixCost):
         return continuation
 
     cdef int32_t key_of(self, int32_t alternative) except -1:
-        """Return an undeclared key and what follows it, as one state."""
+        """Return an undeclared key and its continuation, as one state."""
         return self.terms.mk_seq(self.alternatives[alternative].call, self.continuation_of(alternative))
 
     cdef bint is_unconditional(self, int32_t alternative) except -1:
-        """Tell whether what follows a head can end with no restriction pending: then every frame goes on."""
+        """Tell whether a continuation can end with no guard pending, so that every frame allows it."""
         cdef Alternative at
         cdef Ends first, after_run
         if self.terms.guard_sets.size() > 1:

@@ -1,4 +1,4 @@
-# Runs that something narrows. See constrained_runs.pyx.
+# Runs with a constraint. See constrained_runs.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
@@ -14,24 +14,24 @@ from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
 cdef struct ByteFilter:
-    # the filter of what begins with other bytes than these below a place
+    # the filter of the tokens under a place that do not continue with these bytes
     int32_t place
     int32_t filter
     uint64_t words[4]
 
 
 cdef struct StatePair:
-    # scratch: a node that a configuration and the one without what narrows its runs both come to
+    # scratch: a node, and the configurations there with and without the constraint
     int32_t node
     int32_t config
     int32_t unconstrained
 
 
 cdef struct SpelledString:
-    # scratch: a node that a beginning of a text leads to, and what of the text is left
+    # scratch: a node that a prefix of an excluded string leads to, and what is left of the string
     int32_t node
     int32_t term
-    int32_t continuation            # what follows the term: a place in `spelled_continuations`, or -1
+    int32_t continuation    # what follows the term: an index in `spelled_continuations`, or -1
     int32_t state           # of the automaton of X; 0 is between characters
 
 
@@ -39,34 +39,35 @@ cdef class ConstrainedRuns(MaskPart):
     cdef MaskArena arena
     cdef Slices slices
     cdef RunSplitter splitter
-    cdef KeyMap byte_filter_index               # hash of a place and bytes -> entry
+    cdef KeyMap byte_filter_index                               # hash -> index in byte_filters
     cdef vector[ByteFilter] byte_filters
-    cdef vector[StatePair] pairs                 # scratch
-    cdef vector[SpelledString] spelled            # scratch
-    # scratch: a term, and the place of what follows it
-    cdef vector[pair[int32_t, int32_t]] spelled_continuations
-    cdef Growing[int32_t] fails              # configuration -> places where `exclude` did not work out
-    cdef Growing[int32_t] few_served         # configuration -> places where tables served few nodes
-    cdef Growing[int32_t] unconstrained_of           # configuration -> itself without what narrows its runs
+    cdef vector[StatePair] pairs                                # scratch
+    cdef vector[SpelledString] spelled                          # scratch
+    cdef vector[pair[int32_t, int32_t]] spelled_continuations   # scratch: a term, what follows it
+    cdef Growing[int32_t] fails                                 # configuration -> failed exclusions
+    cdef Growing[int32_t] few_served                            # configuration -> places of few served nodes
+    cdef Growing[int32_t] unconstrained_of                      # configuration -> the same, no constraint
 
     cdef int32_t unconstrained_state(self, int32_t state) except -3
     cdef int32_t whole_run(self, int32_t state) except -3
     cdef int32_t unconstrained(self, int32_t config) except -3
     cdef int32_t defer_by_first_byte(
-        self, int32_t config, int32_t place, vector[DeferredRun]& later, vector[int32_t]& left
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred, vector[int32_t]& left
     ) except -3
-    cdef bint exclude_side_by_side(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1
-    cdef int defer_without(
-        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& later
+    cdef bint exclude_side_by_side(
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred
     ) except -1
-    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1
+    cdef int defer_without(
+        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& deferred
+    ) except -1
+    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1
     cdef int32_t defer_runs(
         self,
         int32_t config,
         int32_t place,
-        vector[DeferredRun]& later,
+        vector[DeferredRun]& deferred,
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
     ) except -3
-    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1
+    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1
     cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1

@@ -1,9 +1,10 @@
 # distutils: language = c++
-"""Runs that something narrows: X{m,n} & pattern, as of undeclared keys, and names, which begin otherwise.
+"""Runs with a constraint: X{m,n} & pattern, as of undeclared keys, and names, whose first byte is special.
 
-The tables of the plain run serve the tokens that begin with a byte after which both are the same state; the
-others are walked. Where the plain run is narrowed by little, as by a list of texts that it must not be, its
-tables serve all tokens but those that a side-by-side look at both finds.
+If the first byte of a token leads the constrained and the unconstrained run to the same state, the tables of
+the unconstrained run X{m,n} serve the token. Other tokens are walked. If the constraint excludes little, such
+as a list of strings, the tables serve all tokens but a few. These are found by spelling the strings, or by
+walking both runs side by side.
 """
 
 cimport cython
@@ -37,21 +38,21 @@ from stackmask.pda.terms.term_table cimport (
 )
 from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_ROW
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.masks.runs.run_splitting cimport DeferredRun, RunMember
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 
 cdef enum:
-    FEW_NODES = 512         # below which only what is one run is left to tables
-    MOST_PAIRS = 256        # nodes to which a narrowed run and the plain one come in different states
-    MOST_FAILS = 2          # after which a configuration is not followed beside the plain run any more
-    MOST_SPELLED = 1 << 14  # beginnings of the texts that narrow a run
-    MOST_EXCLUDED = 1024    # tokens that narrowing takes out; more are a filter row
+    FEW_NODES = 512         # in smaller subtrees, only a configuration that is a single run uses tables
+    MOST_PAIRS = 256        # nodes at which the constrained and the unconstrained run may differ
+    MOST_FAILS = 2          # after so many failures, a configuration is not tried again
+    MOST_SPELLED = 1 << 14  # prefixes of the excluded strings
+    MOST_EXCLUDED = 1024    # tokens that a constraint may exclude
 
 
 @cython.final
 cdef class ConstrainedRuns(MaskPart):
-    """What run tables tell of configurations that narrow their runs."""
+    """Takes tokens of configurations with constrained runs from run tables."""
 
     def __cinit__(
         self,
@@ -69,7 +70,7 @@ cdef class ConstrainedRuns(MaskPart):
         map_free(&self.byte_filter_index)
 
     cdef int drop(self) except -1:
-        """Forget the configurations without what narrows their runs."""
+        """Forget the configurations without their constraints."""
         self.unconstrained_of.clear()
         self.fails.clear()
         self.few_served.clear()
@@ -85,9 +86,10 @@ cdef class ConstrainedRuns(MaskPart):
         return held
 
     cdef int32_t unconstrained_state(self, int32_t state) except -3:
-        """Return a state X{m,n} & … rest without what narrows its run; other states as they are.
+        """Return a state X{m,n} & … continuation without its constraint; other states as they are.
 
-        A state [bytes] X{m,n} rest, as of names, is X{m+1,n+1} rest that is narrowed in its first character.
+        A state [bytes] X{m,n} continuation, as of names, is X{m+1,n+1} continuation with a constraint on its
+        first character.
         """
         cdef Term t = self.terms.terms[state]
         cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
@@ -105,7 +107,10 @@ cdef class ConstrainedRuns(MaskPart):
         return state
 
     cdef int32_t whole_run(self, int32_t state) except -3:
-        """Return X{m+1,n+1} rest for [bytes] X{m,n} rest if some of the bytes begin X; others as are."""
+        """Return X{m+1,n+1} continuation for [bytes] X{m,n} continuation if some of the bytes begin X.
+
+        Return other states as they are.
+        """
         cdef Term t = self.terms.terms[state]
         cdef Term next = self.terms.terms[t.b]
         cdef Term run = self.terms.terms[next.a] if next.kind == K_SEQ else next
@@ -125,10 +130,11 @@ cdef class ConstrainedRuns(MaskPart):
         return self.terms.mk_seq(k, next.b if next.kind == K_SEQ else EPS)
 
     cdef int32_t unconstrained(self, int32_t config) except -3:
-        """Return the configuration without what narrows its runs, if it is all runs then; else itself.
+        """Return the configuration without its constraints if it consists of runs only then; else itself.
 
-        A run that may be empty where the narrowed one may not is left by calls and returns as well: with
-        these it is not all runs, so that its steps and its tables say the same. Remembered.
+        An unconstrained run may be empty where the constrained one is not. Then calls and returns leave it at
+        once, and their members are added. With these members it does not consist of runs only, and is not
+        returned. So its steps and its tables always agree. Remembered.
         """
         cdef Config c
         cdef Member m
@@ -163,39 +169,39 @@ cdef class ConstrainedRuns(MaskPart):
         return found
 
     cdef int32_t defer_by_first_byte(
-        self, int32_t config, int32_t place, vector[DeferredRun]& later, vector[int32_t]& left
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred, vector[int32_t]& left
     ) except -3:
-        """Take from run tables what a configuration allows below a place where it does not narrow its runs.
+        """Leave the tokens under a place to run tables by their first byte, where the constraint allows that.
 
-        The children of the place that begin a run and lead where the plain run leads are left to the tables;
-        ``left`` gets the others. Return whether there are tables for it.
+        A child of the place is left to the tables if its byte begins a run and leads both configurations to
+        the same state. ``left`` gets the other children. Return whether tables apply.
         """
         cdef int32_t unconstrained = self.unconstrained(config), first
         cdef int32_t i, stop, row, t, node = place >> 2, served = 0
         cdef Nodes n
-        cdef DeferredRun piece
+        cdef DeferredRun deferred_run
         cdef bint runs
         if unconstrained == config or not self.layers.by_first_byte:
             return 0
         first = self.splitter.split_first[unconstrained]
-        # with one kind of run, all that is left to the tables begins with a character of it
-        piece.least = self.splitter.split_count[unconstrained] == 1
+        # with only one run, all tokens left to its table begin with a character of it
+        deferred_run.least = self.splitter.split_count[unconstrained] == 1
         for t in range(self.splitter.split_count[unconstrained]):
-            row = self.splitter.parts[self.splitter.split_members[first + t]].continuation
-            if not piece.least and self.space.configs[row].pop_count:
-                # one of them would return before what begins like another
+            row = self.splitter.run_members[self.splitter.split_members[first + t]].continuation
+            if not deferred_run.least and self.space.configs[row].pop_count:
+                # one run would return while the next byte begins another run
                 return 0
         if <size_t>config >= self.few_served.size():
             self.few_served.resize(self.space.configs.size(), 0)
         if self.few_served[config] >= MOST_FAILS:
             return 0
-        n = self.forest.nodes(place)
+        n = self.tries.nodes(place)
         i = node + 1
         stop = n.end[node]
         while i < stop:
             runs = False
             for t in range(self.splitter.split_count[unconstrained]):
-                row = self.splitter.parts[self.splitter.split_members[first + t]].code
+                row = self.splitter.run_members[self.splitter.split_members[first + t]].code
                 if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
                     runs = True
             if not runs or self.space.step(config, n.byte[i]) != self.space.step(unconstrained, n.byte[i]):
@@ -204,23 +210,25 @@ cdef class ConstrainedRuns(MaskPart):
                 served += n.end[i] - i
             i = n.end[i]
         if served < FEW_NODES:
-            # walking these costs less than a filter
+            # walking so few nodes costs less than a filter
             self.few_served[config] += 1
             left.clear()
             return 0
-        piece.filter = self.filter_without(place, left) if left.size() else NO_FILTER
-        piece.place = place
+        deferred_run.filter = self.filter_without(place, left) if left.size() else NO_FILTER
+        deferred_run.place = place
         for t in range(self.splitter.split_count[unconstrained]):
-            piece.part = self.splitter.split_members[self.splitter.split_first[unconstrained] + t]
-            later.push_back(piece)
+            deferred_run.member = self.splitter.split_members[first + t]
+            deferred.push_back(deferred_run)
         return 1
 
-    cdef bint exclude_side_by_side(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1:
-        """Take from run tables what a configuration allows below a place, but for what it alone forbids.
+    cdef bint exclude_side_by_side(
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred
+    ) except -1:
+        """Leave the tokens under a place to run tables, but for the tokens that only the constraint forbids.
 
-        Where a key must not be one of some names, these are the tokens that end such a name. They are found
-        by walking the configuration and the one that does not narrow its runs side by side, as long as both
-        differ. Return whether there are tables, and few such nodes and tokens.
+        If a key must not be one of some names, these are the tokens that end such a name. They are found by
+        walking the configurations with and without the constraint side by side, as long as they differ.
+        Return whether tables apply, and few nodes and tokens differ.
         """
         cdef int32_t unconstrained = self.unconstrained(config), k, t, kid, c, p
         cdef size_t done = 0
@@ -233,9 +241,9 @@ cdef class ConstrainedRuns(MaskPart):
             return False
         for k in range(self.splitter.split_count[unconstrained]):
             t = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
-            if self.space.configs[self.splitter.parts[t].continuation].pop_count:
+            if self.space.configs[self.splitter.run_members[t].continuation].pop_count:
                 return False
-        if self.exclude_strings(config, place, later):
+        if self.exclude_strings(config, place, deferred):
             return True
         if not self.layers.side_by_side:
             return False
@@ -243,9 +251,9 @@ cdef class ConstrainedRuns(MaskPart):
             self.fails.resize(self.space.configs.size(), 0)
         if self.fails[config] >= MOST_FAILS:
             return False
-        # taken back where it works out
+        # undone below if it succeeds
         self.fails[config] += 1
-        n = self.forest.nodes(place)
+        n = self.tries.nodes(place)
         at.node = place >> 2
         at.config = config
         at.unconstrained = unconstrained
@@ -281,34 +289,35 @@ cdef class ConstrainedRuns(MaskPart):
                         return False
                     self.pairs.push_back(StatePair(kid, c, p))
         self.fails[config] -= 1
-        self.defer_without(unconstrained, place, tokens, later)
+        self.defer_without(unconstrained, place, tokens, deferred)
         return True
 
     cdef int defer_without(
-        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& later
+        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& deferred
     ) except -1:
-        """Take all but some tokens from the run tables of a configuration that is all runs."""
-        cdef DeferredRun piece
+        """Leave all tokens but some to the run tables of a configuration that consists of runs only."""
+        cdef DeferredRun deferred_run
         cdef int32_t k
-        piece.filter = self.slices.add_filter(NO_ROW, tokens) if tokens.size() else NO_FILTER
-        piece.place = place
-        piece.least = 0
+        deferred_run.filter = self.slices.add_filter(NO_ROW, tokens) if tokens.size() else NO_FILTER
+        deferred_run.place = place
+        deferred_run.least = 0
         for k in range(self.splitter.split_count[unconstrained]):
-            piece.part = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
-            later.push_back(piece)
+            deferred_run.member = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
+            deferred.push_back(deferred_run)
         return 0
 
-    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1:
-        """As ``exclude``, for X{m,} & !texts … rest, without a step: a text is spelled down the vocabulary.
+    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1:
+        """Do the same for X{m,} & !strings … continuation, by spelling the strings down the trie.
 
-        A token is forbidden if it goes on with ``rest`` behind one of the texts. That is all, since X{m,}
-        without some texts is never empty, and what a run is can be told apart from ``rest`` by one byte.
-        Cost: the nodes that spell a beginning of a text. Return whether it was such a configuration.
+        A token is forbidden only if it spells one of the strings and goes into the continuation after it.
+        Other tokens keep an alternative: X{m,} without some strings is never empty, and one byte tells a run
+        from its continuation. Cost: the nodes that spell prefixes of the strings. Return whether the
+        configuration is such a one.
         """
-        cdef int32_t unconstrained = self.unconstrained(config), k, b, t, kid, texts = 0
+        cdef int32_t unconstrained = self.unconstrained(config), k, b, t, kid, strings = 0
         cdef Config c = self.space.configs[config]
-        cdef Nodes n = self.forest.nodes(place)
-        cdef RunMember part
+        cdef Nodes n = self.tries.nodes(place)
+        cdef RunMember member
         cdef Term u, both
         cdef SpelledString at, on
         cdef uint64_t after_run[4]
@@ -316,9 +325,10 @@ cdef class ConstrainedRuns(MaskPart):
         cdef vector[int32_t] tokens
         if c.count != 1 or self.splitter.split_count[unconstrained] != 1:
             return False
-        part = self.splitter.parts[self.splitter.split_members[self.splitter.split_first[unconstrained]]]
+        k = self.splitter.split_first[unconstrained]
+        member = self.splitter.run_members[self.splitter.split_members[k]]
         u = self.terms.terms[self.space.members[c.first].state]
-        if part.high >= 0 or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
+        if member.high >= 0 or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
             return False
         both = self.terms.terms[u.a] if u.kind == K_SEQ else u
         if both.kind != K_AND:
@@ -333,18 +343,18 @@ cdef class ConstrainedRuns(MaskPart):
             if u.kind == K_NOT:
                 at.term = u.a
                 self.spelled.push_back(at)
-                texts += 1
-        if texts < both.b - 1:
+                strings += 1
+        if strings < both.b - 1:
             return False
-        self.splitter.first_of(part.continuation, after_run)
-        n = self.forest.nodes(place)
-        table = &self.runs.table[self.runs.codes[part.code].first_row]
-        texts = 0
+        self.splitter.first_of(member.continuation, after_run)
+        n = self.tries.nodes(place)
+        table = &self.runs.table[self.runs.codes[member.code].first_row]
+        strings = 0
         while not self.spelled.empty():
             at = self.spelled.back()
             self.spelled.pop_back()
-            texts += 1
-            if texts > MOST_SPELLED or tokens.size() > MOST_EXCLUDED:
+            strings += 1
+            if strings > MOST_SPELLED or tokens.size() > MOST_EXCLUDED:
                 return False
             if at.term == EPS:
                 if at.continuation >= 0:
@@ -392,86 +402,87 @@ cdef class ConstrainedRuns(MaskPart):
                 return False
         if tokens.size() > MOST_EXCLUDED:
             return False
-        self.defer_without(unconstrained, place, tokens, later)
+        self.defer_without(unconstrained, place, tokens, deferred)
         return True
 
     cdef int32_t defer_runs(
         self,
         int32_t config,
         int32_t place,
-        vector[DeferredRun]& later,
+        vector[DeferredRun]& deferred,
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
     ) except -3:
-        """Leave to run tables what they can tell of the tokens below a place.
+        """Leave the tokens under a place to run tables as far as possible.
 
-        Return the configuration to walk on with, or DEAD. Single children that must be walked become jobs.
+        Return the configuration to walk with, or DEAD. Single children that must be walked become jobs.
         """
-        cdef DeferredRun piece
+        cdef DeferredRun deferred_run
         cdef vector[int32_t] left
         cdef int32_t continuation
         cdef size_t k
-        cdef Nodes n = self.forest.nodes(place)
+        cdef Nodes n = self.tries.nodes(place)
         if not self.layers.runs:
             return config
         if self.space.configs[config].sure != self.space.configs[config].count:
             return config
-        if not self.space.configs[config].count or (place & IN_FOREST and self.forest.twice[place >> 2]):
+        if not self.space.configs[config].count or (place & IN_SUFFIX_TRIE and self.tries.twice[place >> 2]):
             return config
         if n.end[place >> 2] - (place >> 2) <= FEW_NODES:
-            return DEAD if self.defer_one_run(config, place, later) else config
+            return DEAD if self.defer_one_run(config, place, deferred) else config
         self.splitter.split(config)
         continuation = self.splitter.split_of[config]
-        piece.place = place
-        piece.filter = NO_FILTER
-        piece.least = 0
+        deferred_run.place = place
+        deferred_run.filter = NO_FILTER
+        deferred_run.least = 0
         for k in range(<size_t>self.splitter.split_count[config]):
-            piece.part = self.splitter.split_members[self.splitter.split_first[config] + k]
-            later.push_back(piece)
+            deferred_run.member = self.splitter.split_members[self.splitter.split_first[config] + k]
+            deferred.push_back(deferred_run)
         if continuation == DEAD:
             return continuation
         if not self.layers.constrained:
             return continuation
-        if self.exclude_side_by_side(continuation, place, later):
+        if self.exclude_side_by_side(continuation, place, deferred):
             return DEAD
-        if not self.defer_by_first_byte(continuation, place, later, left):
+        if not self.defer_by_first_byte(continuation, place, deferred, left):
             return continuation
         for k in range(left.size()):
-            jobs.push_back((left[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
+            jobs.push_back((left[k] << 2) | (place & IN_SUFFIX_TRIE) | INCLUSIVE)
             job_configs.push_back(continuation)
         return DEAD
 
-    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& later) except -1:
-        """Leave all that a configuration allows below few nodes to run tables; tell whether they serve.
+    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1:
+        """Leave all tokens of a small subtree to run tables. Return whether the tables apply.
 
-        They do for one run that a list of texts narrows, as behind the quote of an undeclared key, which
-        would need configurations of its own; and for a run over merged remainders, which are not taken whole.
+        They apply to a single run with excluded strings, as after the quote of an undeclared key, which would
+        need configurations of its own. They also apply to a single run over a suffix trie, which has no
+        summaries of subtrees.
         """
         cdef Config c = self.space.configs[config]
         cdef Term t
-        cdef DeferredRun piece
+        cdef DeferredRun deferred_run
         if c.count != 1:
             return False
         t = self.terms.terms[self.space.members[c.first].state]
         if t.kind == K_SEQ:
             t = self.terms.terms[t.a]
         if t.kind == K_AND and self.layers.constrained:
-            return self.unconstrained(config) != config and self.exclude_strings(config, place, later)
-        if t.kind != K_REP or not place & IN_FOREST:
+            return self.unconstrained(config) != config and self.exclude_strings(config, place, deferred)
+        if t.kind != K_REP or not place & IN_SUFFIX_TRIE:
             return False
         self.splitter.split(config)
         if self.splitter.split_of[config] != DEAD:
             return False
-        piece.place = place
-        piece.filter = NO_FILTER
-        piece.least = 0
-        piece.part = self.splitter.split_members[self.splitter.split_first[config]]
-        later.push_back(piece)
+        deferred_run.place = place
+        deferred_run.filter = NO_FILTER
+        deferred_run.least = 0
+        deferred_run.member = self.splitter.split_members[self.splitter.split_first[config]]
+        deferred.push_back(deferred_run)
         return True
 
     cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1:
-        """Return the filter that takes out the tokens at some children of a place. Remembered."""
-        cdef Nodes n = self.forest.nodes(place)
+        """Return the filter that removes the tokens of some children of a place. Remembered."""
+        cdef Nodes n = self.tries.nodes(place)
         cdef ByteFilter entry
         cdef uint64_t h = mix(61, <uint32_t>place)
         cdef vector[int32_t] nothing_else

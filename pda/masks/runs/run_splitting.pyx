@@ -1,11 +1,12 @@
 # distutils: language = c++
-"""Cuts: configurations of walks taken apart into runs of one kind of character and what is not a run.
+"""Configurations of walks, split into runs of one character class and other members.
 
-Where a state is X{m,n} rest, X one character, the tokens that begin with characters of X are looked up
-(``runs``) instead of walked: the whole runs are a *slice*, which belongs to X alone, and ``rest`` is walked
-over what the runs leave behind, once for all counts; a *filter* row takes out the tokens whose run is too
-short or too long. What a state can do before the first character of its run is not the run's, so only tokens
-behind such a character are taken from the tables. Runs that something narrows are in ``constrained_runs``.
+Take a state X{m,n} continuation, where X is one character. The tokens that begin with characters of X are
+looked up (``run_tables``), not walked. Tokens that are runs form a *slice*, which depends on X alone. The
+continuation is walked over the suffixes after the runs, once for all counts. A *filter* removes the tokens
+whose run is too short or too long. What the state can do before the first character of X does not belong to
+the run, so the tables give only tokens that begin with such a character. ``constrained_runs`` treats runs
+with a constraint.
 """
 
 cimport cython
@@ -30,18 +31,18 @@ from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Span
 from stackmask.pda.context.semantic_states cimport KEY_OF_NONE
 
 cdef enum:
-    FEW_BYTES = 8           # first bytes of a class such as blanks, of which few tokens are made,
-    NARROW_PAYS_OFF = 4     # ... and many go on behind: tables of it serve from so many states on
+    FEW_BYTES = 8           # a class with fewer first bytes is narrow: few tokens are runs of it,
+    NARROW_PAYS_OFF = 4     # ... but many continue after one; its tables are used from the fourth state on
     ALWAYS = 1 << 20
 
 
-# in keys of parts: the number of a frame and a semantic state, not a semantic state
+# in keys of member_index: the number of a frame and a semantic state follows, not a semantic state
 cdef uint64_t INSIDE = <uint64_t>1 << 31
 
 
 @cython.final
 cdef class RunSplitter(MaskPart):
-    """How configurations are cut into runs, and the rows that come of it."""
+    """Finds the runs in configurations of walks, and remembers them."""
 
     def __cinit__(self, MaskContext context not None, Slices slices not None):
         self.slices = slices
@@ -58,7 +59,7 @@ cdef class RunSplitter(MaskPart):
 
     cdef int drop(self) except -1:
         """Forget how configurations are split."""
-        self.parts.clear()
+        self.run_members.clear()
         self.first_bytes_at.clear()
         self.first.clear()
         self.split_of.clear()
@@ -75,7 +76,7 @@ cdef class RunSplitter(MaskPart):
         """Return the bytes held here."""
         cdef size_t held = 4 * (self.first_bytes_at.size() + self.split_of.size() + self.split_first.size())
         held += 4 * (self.split_count.size() + self.split_members.size())
-        held += sizeof(ByteSet) * self.first.size() + sizeof(RunMember) * self.parts.size()
+        held += sizeof(ByteSet) * self.first.size() + sizeof(RunMember) * self.run_members.size()
         held += map_nbytes(&self.member_index)
         held += map_nbytes(&self.inside_index)
         held += map_nbytes(&self.tail_index)
@@ -85,7 +86,7 @@ cdef class RunSplitter(MaskPart):
     # -- configurations ------------------------------------------------------------------------------
 
     cdef int first_of(self, int32_t config, uint64_t* words) except -1:
-        """Give the bytes that a configuration of walks can go on with."""
+        """Give the bytes that a configuration can continue with."""
         cdef int32_t k, map, b
         cdef ByteSet found
         if <size_t>config >= self.first_bytes_at.size():
@@ -109,10 +110,10 @@ cdef class RunSplitter(MaskPart):
         return 0
 
     cdef int32_t queries(self, int32_t code) except -1:
-        """Return of how many states it was asked what runs of X settle, this one included.
+        """Return how many states have used the runs of X, with this one. ALWAYS if a table exists.
 
-        A trie of the other tokens pays off where many states ask, or where the runs are cut already; so do
-        runs of a few bytes, since more tokens go on behind a blank than are made of blanks.
+        A trie of other tokens pays off if many states use it, or if the run table exists. The same holds for
+        narrow classes, since more tokens continue after a blank than are made of blanks.
         """
         cdef int32_t met = map_get(&self.met_codes, code)
         met = 1 if met == NO_VALUE else met + 1
@@ -122,21 +123,21 @@ cdef class RunSplitter(MaskPart):
         return met
 
     cdef bint is_narrow(self, int32_t code) noexcept:
-        """Tell whether characters of a class begin with few bytes."""
+        """Tell whether characters of a class begin with few different bytes."""
         return count_bits(self.runs.codes[code].first, 4) < FEW_BYTES
 
     cdef int32_t member_of(self, int32_t state, int32_t frame, int32_t sem) except -3:
-        """Return how a member may be cut into a run and a rest (see RunMember), or -1.
+        """Return the index of the RunMember of a member, or -1 if the tables do not apply to it.
 
-        It may if the end of the run can be seen from the next byte: X is a prefix code, and neither the rest
-        nor what follows a return can begin like X. Inside of a rule that the walk itself called, as for a
-        key, it must not return below the walk before it consumes anything.
+        They apply if the next byte tells where the run ends: X is a prefix code, and neither the continuation
+        nor what follows a return can begin like X. In a rule that the walk itself has called, such as a key,
+        the continuation must not return before it reads a byte.
         """
         cdef uint64_t key = <uint64_t>sem
         cdef int32_t found, p, k
         cdef Term t = self.terms.terms[state]
         cdef Term r
-        cdef RunMember part
+        cdef RunMember member
         cdef Config continuation
         cdef uint64_t after[4]
         cdef const uint64_t* guard
@@ -155,23 +156,23 @@ cdef class RunSplitter(MaskPart):
         found = -1
         r = self.terms.terms[t.a] if t.kind == K_SEQ else t
         if r.kind == K_REP and (r.c < 0 or r.c > 1):
-            part.code = self.runs.code_of(r.a)
-            part.low = r.b
-            part.high = r.c
-            if part.code != NOT_A_CODE:
-                if self.is_narrow(part.code) and self.queries(part.code) < NARROW_PAYS_OFF:
+            member.code = self.runs.code_of(r.a)
+            member.low = r.b
+            member.high = r.c
+            if member.code != NOT_A_CODE:
+                if self.is_narrow(member.code) and self.queries(member.code) < NARROW_PAYS_OFF:
                     return -1
-                part.ends = 1
+                member.ends = 1
                 if self.terms.guard_sets.size() > 1:
-                    part.ends = self.space.member_ends(state, frame)
-                part.state = t.b if t.kind == K_SEQ else EPS
-                part.frame = frame
-                part.sem = sem
-                part.continuation = self.space.closed(part.state, frame, sem)
-                if part.continuation > DEAD and part.ends and self.is_known(part.continuation):
-                    continuation = self.space.configs[part.continuation]
+                    member.ends = self.space.member_ends(state, frame)
+                member.state = t.b if t.kind == K_SEQ else EPS
+                member.frame = frame
+                member.sem = sem
+                member.continuation = self.space.closed(member.state, frame, sem)
+                if member.continuation > DEAD and member.ends and self.is_known(member.continuation):
+                    continuation = self.space.configs[member.continuation]
                     found = 0 if frame == BOTTOM or not continuation.pop_count else -1
-                    begin = &self.runs.codes[part.code].first[0]
+                    begin = &self.runs.codes[member.code].first[0]
                     for p in range(continuation.pop_first, continuation.pop_first + continuation.pop_count):
                         k = self.space.pops[p].guard
                         guard = &self.terms.sets[4 * self.terms.guard_sets[k]]
@@ -181,22 +182,22 @@ cdef class RunSplitter(MaskPart):
                         if self.space.pops[p].sem != sem:
                             found = -1
                     if found == 0:
-                        self.first_of(part.continuation, after)
+                        self.first_of(member.continuation, after)
                         for k in range(4):
-                            if after[k] & self.runs.codes[part.code].first[k]:
+                            if after[k] & self.runs.codes[member.code].first[k]:
                                 found = -1
         if found == 0:
-            found = <int32_t>self.parts.size()
-            self.parts.push_back(part)
+            found = <int32_t>self.run_members.size()
+            self.run_members.push_back(member)
         map_put(&self.member_index, key, found)
         return found
 
     cdef int split(self, int32_t config) except -3:
-        """Find the parts of a configuration that are runs, and the configuration without them. Remembered."""
+        """Find the runs in a configuration, and the configuration without them. Remembered."""
         cdef Config c
         cdef Member m
         cdef Term t
-        cdef int32_t i, k, part, sem, continuation = config
+        cdef int32_t i, k, member, sem, continuation = config
         cdef size_t old = self.split_of.size()
         cdef vector[int32_t] found
         cdef vector[int32_t] others
@@ -213,15 +214,15 @@ cdef class RunSplitter(MaskPart):
             if not self.is_steady(m.sem):
                 left.push_back(m)
                 continue
-            # what a walk knows of a captured key is the same from its second byte on
+            # what a walk knows about a captured key does not change after its first byte
             sem = self.semantics.append(m.sem, c"\0")
             t = self.terms.terms[m.state]
             if t.kind == K_ALT:
                 others.clear()
                 for k in range(t.b):
-                    part = self.member_of(self.terms.kids[t.a + k], m.frame, sem)
-                    if part >= 0:
-                        found.push_back(part)
+                    member = self.member_of(self.terms.kids[t.a + k], m.frame, sem)
+                    if member >= 0:
+                        found.push_back(member)
                     else:
                         others.push_back(self.terms.kids[t.a + k])
                 if <int32_t>others.size() < t.b:
@@ -230,9 +231,9 @@ cdef class RunSplitter(MaskPart):
                     m.state = self.terms.mk_alt(others, 0)
                 left.push_back(m)
             else:
-                part = self.member_of(m.state, m.frame, sem)
-                if part >= 0:
-                    found.push_back(part)
+                member = self.member_of(m.state, m.frame, sem)
+                if member >= 0:
+                    found.push_back(member)
                 else:
                     left.push_back(m)
         if found.size():
@@ -245,28 +246,29 @@ cdef class RunSplitter(MaskPart):
         return 0
 
     cdef bint is_steady(self, int32_t sem) noexcept:
-        """Tell whether a semantic state of walks stays as it is behind the next byte, whatever that is."""
+        """Tell whether a semantic state of a walk stays the same after the next byte, whatever it is."""
         return not self.semantics.keeps_bytes(sem) and self.semantics.sems[sem].text != KEY_OF_NONE
 
     cdef bint is_known(self, int32_t config) noexcept:
-        """Tell whether nothing of a configuration depends on the semantic state."""
+        """Tell whether no member of a configuration depends on the semantic state."""
         cdef Config c = self.space.configs[config]
         return not c.reads and c.sure == c.count
 
-    cdef bint passes(self, int32_t run, RunMember part, int32_t* filter) except -3:
-        """Narrow a filter to tokens whose run is as long as a part takes; tell whether there may be some."""
-        cdef int32_t tail
-        if part.low or part.high >= 0:
-            tail = self.tail_of(run, part.continuation)
-            if part.low > self.slices.tails[tail].most_before:
+    cdef bint passes(self, int32_t run, RunMember member, int32_t* filter) except -3:
+        """Narrow a filter to the tokens with a run of the right length. Return False if there are none."""
+        cdef int32_t tail, fitting
+        if member.low or member.high >= 0:
+            tail = self.tail_of(run, member.continuation)
+            if member.low > self.slices.tails[tail].most_before:
                 return False
-            filter[0] = self.slices.filter_both(filter[0], self.slices.filter_of(tail, part.low, part.high))
+            fitting = self.slices.filter_of(tail, member.low, member.high)
+            filter[0] = self.slices.filter_both(filter[0], fitting)
         return True
 
     cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3:
-        """Return the tail of a run: where a configuration, or what it returns to, may go on behind it.
+        """Return the tail of a run table: the exits after which a configuration may continue.
 
-        ``rest`` -1: with any byte. Remembered.
+        Its returns may continue too. ``continuation`` -1: any byte may follow. Remembered.
         """
         cdef uint64_t key = (<uint64_t>run << 32) | <uint32_t>continuation
         cdef int32_t found = map_get(&self.tail_index, key), b, k

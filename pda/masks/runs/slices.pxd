@@ -1,4 +1,4 @@
-# Rows of tokens that begin with a run, and what they are cut down to. See slices.pyx.
+# Slices: masks of runs. Filters: which tokens pass after a run. See slices.pyx.
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
@@ -9,31 +9,31 @@ from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
 cdef struct Filter:
-    # which tokens pass: those of a row, or all if it is NO_ROW, without excluded_tokens[first:][:count]
+    # The tokens that pass: those of a row (NO_ROW: all) without excluded_tokens[first:][:count].
     int32_t row
     int32_t first
     int32_t count
 
 
 cdef struct Tail:
-    # the exits of a run behind which something goes on: tail_exits[first:][:count]
+    # the exits of a run table after which a continuation is alive: tail_exits[first:][:count]
     int32_t run
     int32_t first
     int32_t count
-    int32_t most_before     # the most characters before one of them
+    int32_t most_before     # the most characters before one of these exits
 
 
 cdef class Slices(MaskPart):
     cdef MaskArena arena
-    cdef KeyMap slice_index                 # run << 32 | characters -> mask
-    cdef KeyMap filter_index                # tail << 40 | low << 20 | high -> filter
+    cdef KeyMap slice_index         # run << 32 | characters -> mask
+    cdef KeyMap filter_index        # tail << 40 | low << 20 | high -> filter
     cdef vector[Tail] tails
     cdef vector[Exit] tail_exits
-    cdef KeyMap both_index                  # filter << 32 | filter -> filter
-    cdef KeyMap row_index                   # row << 32 | row -> row
-    cdef vector[Filter] filters             # the first is NO_FILTER
+    cdef KeyMap both_index          # filter << 32 | filter -> filter
+    cdef KeyMap row_index           # row << 32 | row -> row
+    cdef vector[Filter] filters     # the first is NO_FILTER
     cdef vector[int32_t] excluded_tokens
-    cdef vector[uint8_t] spared             # scratch: which tokens of an exclusion were there before
+    cdef vector[uint8_t] spared     # scratch: which excluded tokens a mask had before
 
     cdef int32_t slice(self, int32_t run, int32_t high) except -3
     cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3

@@ -1,9 +1,8 @@
 # distutils: language = c++
-"""Slices and filters: the rows of tokens that begin with a run of one kind of character.
+"""Slices and filters: which tokens are runs of one character class, and which continue after such a run.
 
-A *slice* is the mask of the tokens that are nothing but such a run, all or the short ones. A *filter* says
-which tokens go on after a run of the right length: the tokens of a row, or all, without a short list of
-others.
+A *slice* is the mask of the tokens that are runs, all or only the short ones. A *filter* says which tokens
+continue after a run of the right length. It is a row of tokens, or all tokens, without a short list.
 """
 
 cimport cython
@@ -26,19 +25,19 @@ from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 from stackmask.pda.masks.shared.run_tables cimport Run
 
 cdef enum:
-    FEW_OUTSIDE = 256       # tokens that a filter leaves out; more are a row
-    COUNT_BITS = 20         # of the characters before a place, in keys
+    FEW_OUTSIDE = 256       # tokens in the list of a filter; for more, a row is made
+    COUNT_BITS = 20         # bits of a number of characters in keys
 
 
 cdef void enter(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
-    """Enter tokens into a row."""
+    """Set the bits of tokens in a row."""
     while tokens < stop:
         row[tokens[0] >> 5] |= <uint32_t>1 << (tokens[0] & 31)
         tokens += 1
 
 
 cdef void take_out(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
-    """Take tokens out of a row."""
+    """Clear the bits of tokens in a row."""
     while tokens < stop:
         row[tokens[0] >> 5] &= ~(<uint32_t>1 << (tokens[0] & 31))
         tokens += 1
@@ -46,7 +45,7 @@ cdef void take_out(uint32_t* row, const int32_t* tokens, const int32_t* stop) no
 
 @cython.final
 cdef class Slices(MaskPart):
-    """The slices and filters of the masks of one store."""
+    """The slices and filters of one store."""
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
         self.arena = arena
@@ -86,7 +85,7 @@ cdef class Slices(MaskPart):
         return held
 
     cdef int32_t slice(self, int32_t run, int32_t high) except -3:
-        """Return the mask of the runs of at most ``high`` characters; the last character may be cut."""
+        """Return the mask of the runs of at most ``high`` characters; the last one may be incomplete."""
         cdef Run r = self.runs.runs[run]
         cdef uint64_t key
         cdef int32_t found, k, low, top, count, whole
@@ -104,7 +103,7 @@ cdef class Slices(MaskPart):
             map_put(&self.slice_index, key, found)
             return found
         if high == r.most_needed and r.sorted_first < 0:
-            self.runs.cut_again(run)
+            self.runs.scan(run)
             found = self.mask_of(self.runs.found_tokens.data(), r.token_count)
             map_put(&self.slice_index, key, found)
             return found
@@ -121,7 +120,7 @@ cdef class Slices(MaskPart):
         count = low - r.sorted_first
         tokens = self.runs.tokens.data() + r.sorted_first
         if SPARSE * count > self.width and 2 * count > r.token_count and count < r.token_count:
-            # most of it: take out the rest
+            # most of the runs: clear the bits of the others
             whole = self.slice(run, -1)
             mask.dense = self.arena.new_row()
             row = self.arena.rows[mask.dense]
@@ -135,7 +134,7 @@ cdef class Slices(MaskPart):
         return found
 
     cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3:
-        """Return the mask of a list of tokens, sparse or dense."""
+        """Return the mask of a list of tokens, as a list or as a row."""
         cdef Mask mask = nothing()
         if count == 0:
             return NO_TOKENS
@@ -149,18 +148,18 @@ cdef class Slices(MaskPart):
         return self.arena.add(mask)
 
     cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3:
-        """Return the mask of the runs of at most ``high`` characters, from groups of the vocabulary."""
-        cdef CharacterGroups kinds = self.trie.kinds
+        """Return the mask of the runs of at most ``high`` characters, made from character groups."""
+        cdef CharacterGroups grouped = self.trie.character_groups
         cdef Run r = self.runs.runs[run]
         cdef Mask mask = nothing()
         cdef int32_t k, g, t, whole, next, count = 0, odd = 0
-        cdef const int32_t* tokens = kinds.tokens.data()
-        # of groups of which X has a part
+        cdef const int32_t* tokens = grouped.tokens.data()
+        # the tokens of groups that are partly in X
         cdef const int32_t* others = self.runs.tokens.data() + r.sorted_first
         cdef uint32_t* row = NULL
         for k in range(r.group_first, r.group_first + r.group_count):
             g = self.runs.groups[k]
-            count += kinds.up_to(g, high) - kinds.first[g]
+            count += grouped.up_to(g, high) - grouped.first[g]
         while odd < r.sorted_count and self.runs.needed[r.sorted_first + odd] <= high:
             odd += 1
         count += odd
@@ -171,43 +170,43 @@ cdef class Slices(MaskPart):
             mask.sparse_count = count
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                t = kinds.first[g]
-                self.arena.sparse_tokens.append(tokens + t, tokens + kinds.up_to(g, high))
+                t = grouped.first[g]
+                self.arena.sparse_tokens.append(tokens + t, tokens + grouped.up_to(g, high))
             self.arena.sparse_tokens.append(others, others + odd)
             return self.arena.add(mask)
         mask.dense = self.arena.new_row()
         row = self.arena.rows[mask.dense]
         if 2 * count > r.token_count and count < r.token_count:
-            # most of it: take out the rest
+            # most of the runs: clear the bits of the others
             whole = self.slice(run, -1)
             memcpy(row, self.arena.rows[self.arena.masks[whole].dense], 4 * <size_t>self.width)
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                take_out(row, tokens + kinds.up_to(g, high), tokens + kinds.first[g + 1])
+                take_out(row, tokens + grouped.up_to(g, high), tokens + grouped.first[g + 1])
             others = self.runs.tokens.data() + r.sorted_first
             take_out(row, others + odd, others + r.sorted_count)
-        elif count == r.token_count and 2 * count > <int32_t>kinds.tokens.size():
+        elif count == r.token_count and 2 * count > <int32_t>grouped.tokens.size():
             # most of the vocabulary: take out the other groups
-            memcpy(row, kinds.row.data(), 4 * kinds.row.size())
+            memcpy(row, grouped.row.data(), 4 * grouped.row.size())
             next = r.group_first
-            for g in range(<int32_t>kinds.kinds_of.size()):
+            for g in range(<int32_t>grouped.sorts_of.size()):
                 if next < r.group_first + r.group_count and self.runs.groups[next] == g:
                     next += 1
                 else:
-                    take_out(row, tokens + kinds.first[g], tokens + kinds.first[g + 1])
+                    take_out(row, tokens + grouped.first[g], tokens + grouped.first[g + 1])
             enter(row, others, others + odd)
         else:
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                enter(row, tokens + kinds.first[g], tokens + kinds.up_to(g, high))
+                enter(row, tokens + grouped.first[g], tokens + grouped.up_to(g, high))
             enter(row, others, others + odd)
         return self.arena.add(mask)
 
     cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except -1:
-        """Return the filter of the tokens that go on behind a run of ``low`` to ``high`` characters.
+        """Return the filter of the tokens that continue after a run of ``low`` to ``high`` characters.
 
-        ``tail``: where they go on. NO_FILTER: that is all of them. Tokens that do not go on there may pass or
-        not.
+        ``tail``: the exits where they continue. NO_FILTER: all tokens that continue pass. Tokens that do not
+        pass through these exits may pass the filter or not.
         """
         cdef Tail at = self.tails[tail]
         cdef uint64_t key
@@ -219,7 +218,7 @@ cdef class Slices(MaskPart):
         if low == 0 and high == at.most_before:
             return NO_FILTER
         if (at.most_before + 1) >> COUNT_BITS:
-            # vocabularies of books
+            # too many characters for a key: such tokens are as long as books
             return self.make_filter(at, low, high)
         key = (<uint64_t>tail << 2 * COUNT_BITS) | (<uint64_t>low << COUNT_BITS) | <uint64_t>high
         found = map_get(&self.filter_index, key)
@@ -229,13 +228,13 @@ cdef class Slices(MaskPart):
         return found
 
     cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except -1:
-        """Make the filter that leaves out the tokens behind longer and shorter runs."""
+        """Make the filter that removes the tokens after longer and shorter runs."""
         cdef int32_t found, k, t, i, inside = 0, outside = 0
         cdef bint fits, most
         cdef Nodes n
         cdef uint32_t* row
         cdef vector[int32_t] left_out
-        n = self.forest.nodes(self.runs.runs[at.run].place)
+        n = self.tries.nodes(self.runs.runs[at.run].place)
         for k in range(at.first, at.first + at.count):
             i = self.tail_exits[k].place >> 2
             t = n.token_first[n.end[i]] - n.token_first[i]
@@ -253,7 +252,7 @@ cdef class Slices(MaskPart):
             return self.add_filter(NO_ROW, left_out)
         found = self.arena.new_row()
         row = self.arena.rows[found]
-        # what is less is entered, or taken out
+        # begin with an empty or a full row, whichever needs fewer changes
         most = inside > outside
         if most:
             memset(row, 0xFF, 4 * <size_t>self.width)
@@ -307,7 +306,7 @@ cdef class Slices(MaskPart):
         return found
 
     cdef int32_t add_filter(self, int32_t row, vector[int32_t]& excluded) except -1:
-        """Return a new filter: the tokens of a row, or of the vocabulary if it is NO_ROW, without some."""
+        """Return a new filter: the tokens of a row (NO_ROW: all tokens) without the excluded ones."""
         cdef Filter entry
         entry.row = row
         entry.first = <int32_t>self.excluded_tokens.size()
@@ -319,7 +318,7 @@ cdef class Slices(MaskPart):
         return <int32_t>self.filters.size() - 1
 
     cdef int add_all(self) except -1:
-        """Make the first filter NO_FILTER, which all tokens pass."""
+        """Make the first filter: NO_FILTER, which all tokens pass."""
         cdef vector[int32_t] nothing_else
         self.add_filter(NO_ROW, nothing_else)
         return 0

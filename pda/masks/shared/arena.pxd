@@ -52,7 +52,7 @@ cdef struct Include:
 
 
 cdef struct Group:
-    # remainders with one pending guard and semantic state: those at some places, and those after a run
+    # suffixes with one pending guard and semantic state: those at some places, and those after a run
     int32_t guard
     int32_t sem
     int32_t run             # or NO_RUN
@@ -60,7 +60,7 @@ cdef struct Group:
     int32_t place_count
     int32_t merged_first    # the same, merged: places[merged_first:][:merged_count]; -1 until it is needed
     int32_t merged_count
-    int32_t entry           # entry of its remainders, where the semantic state is unknown; -1 until then
+    int32_t entry           # entry of its suffixes, where the semantic state is unknown; -1 until then
 
 
 cdef inline Mask nothing() noexcept:
@@ -96,7 +96,7 @@ ctypedef void* voidp
 
 cdef class MaskArena:
     cdef MaskContext context
-    cdef SuffixTries forest
+    cdef SuffixTries tries
     cdef int32_t width                      # words of 32 bits in a mask
     cdef Growing[Mask] masks
     cdef vector[uint32_t*] rows             # dense masks, joined masks and filters
@@ -107,9 +107,9 @@ cdef class MaskArena:
     cdef Growing[int32_t] sparse_tokens
     cdef vector[Pending] pendings
     cdef Growing[Include] includes
-    cdef vector[Group] groups               # interned by content: equal remainders are one id
+    cdef vector[Group] groups               # interned by content: equal suffixes are one id
     cdef IdTable group_index
-    cdef vector[uint64_t] group_first       # group -> bytes that its remainders can begin with, 4 words
+    cdef vector[uint64_t] group_first       # group -> bytes that its suffixes can begin with, 4 words
     cdef vector[int32_t] mask_groups
     cdef Growing[int32_t] places
     cdef vector[int32_t] readers

@@ -1,8 +1,8 @@
 # distutils: language = c++
-"""The memory of the masks of local states: rows, sparse tokens, groups of remainders, and masks made of them.
+"""The memory of the masks of local states: rows, sparse tokens, groups of suffixes, and masks made of them.
 
 A mask has the tokens that are allowed whatever the stack is (a row or a list, whichever is smaller), and
-those that depend on the stack: see ``Mask``. Equal groups of remainders are one id: else every path through
+those that depend on the stack: see ``Mask``. Equal groups of suffixes are one id: else every path through
 an ambiguous stack would make masks of its own. Masks refer to each other by number, so all are dropped
 together when they take more than their budget.
 """
@@ -11,7 +11,7 @@ cimport cython
 from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.memory.growing_array cimport give_back, zeroed
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.memory.hash_tables cimport (
     Probe,
     ids_clear,
@@ -40,7 +40,7 @@ cdef class MaskArena:
     def __cinit__(self, MaskContext context not None):
         self.context = context
         self.width = context.width
-        self.forest = context.forest
+        self.tries = context.tries
         ids_init(&self.group_index)
         self.drops = 0
         self.masks.push_back(nothing())
@@ -75,7 +75,7 @@ cdef class MaskArena:
         self.key_starts.clear()
         self.group_first.clear()
         ids_clear(&self.group_index)
-        self.forest = self.context.forest
+        self.tries = self.context.tries
         self.masks.push_back(nothing())
         self.drops += 1
         return 0
@@ -91,7 +91,7 @@ cdef class MaskArena:
         return held + ids_nbytes(&self.group_index)
 
     cdef int32_t new_row(self) except -1:
-        """Make a row of zeros. Rows stay where they are, so that growing never copies them.
+        """Make a row of zeros. Rows never move, so growing never copies them.
 
         They are taken from blocks of fresh memory, which is zero as it comes.
         """
@@ -168,8 +168,8 @@ cdef class MaskArena:
             sort(places.begin(), places.end())
             places.erase(unique(places.begin(), places.end()), places.end())
         for k in range(places.size()):
-            if places[k] & IN_FOREST:
-                # equal remainders can be several lists of suffix tries, but they have one merged trie
+            if places[k] & IN_SUFFIX_TRIE:
+                # equal suffixes can be several lists of suffix tries, but they have one merged trie
                 self.merge_places(places)
                 sort(places.begin(), places.end())
                 break
@@ -207,26 +207,26 @@ cdef class MaskArena:
         return id
 
     cdef int merge_places(self, vector[int32_t]& places) except -3:
-        """Merge remainders into one suffix trie, but for large subtrees, which stay as they are."""
+        """Merge suffixes into one suffix trie, but for large subtrees, which are left as they are."""
         cdef vector[int32_t] small
         cdef size_t k, n = 0
         if not self.context.layers.merged:
             return 0
         for k in range(places.size()):
-            if self.forest.size_of(places[k]) > MERGE_NODES:
+            if self.tries.size_of(places[k]) > MERGE_NODES:
                 places[n] = places[k]
                 n += 1
             else:
                 small.push_back(places[k])
         places.resize(n)
         if small.size() > 1:
-            places.push_back(self.forest.merge(small))
+            places.push_back(self.tries.merge(small))
         elif small.size():
             places.push_back(small[0])
         return 0
 
     cdef int merge_group(self, int32_t group) except -3:
-        """Merge the remainders of a group, for walks."""
+        """Merge the suffixes of a group, for walks."""
         cdef Group g = self.groups[group]
         cdef vector[int32_t] places
         cdef int32_t i
@@ -242,7 +242,7 @@ cdef class MaskArena:
         return 0
 
     cdef const uint64_t* first_of_group(self, int32_t group) except NULL:
-        """Return the bytes that the remainders of a group can begin with, as 4 words."""
+        """Return the bytes that the suffixes of a group can begin with, as 4 words."""
         cdef Group g
         cdef Nodes n
         cdef int32_t i, k, node
@@ -256,7 +256,7 @@ cdef class MaskArena:
             if g.run != NO_RUN:
                 words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
             for i in range(g.merged_first, g.merged_first + g.merged_count):
-                n = self.forest.nodes(self.places[i])
+                n = self.tries.nodes(self.places[i])
                 node = self.places[i] >> 2
                 if self.places[i] & INCLUSIVE:
                     words[n.byte[node] >> 6] |= <uint64_t>1 << (n.byte[node] & 63)
@@ -272,6 +272,6 @@ cdef class MaskArena:
         if g.run != NO_RUN or g.place_count > FEW_PLACES:
             return False
         for i in range(g.place_first, g.place_first + g.place_count):
-            if self.places[i] & IN_FOREST:
+            if self.places[i] & IN_SUFFIX_TRIE:
                 return False
         return True

@@ -1,7 +1,7 @@
 # distutils: language = c++
 """One switch for each optimisation of masks, for tests and benchmarks.
 
-No layer changes a bit of a mask: each is a quicker way to the same answer. The tests run the same cases with
+No layer changes a bit of a mask: each only finds the same mask faster. The tests run the same cases with
 each layer off (``tests/matrix``), and ``benchmarks/ablation.py`` measures what each is worth. This is not
 public API.
 

@@ -23,19 +23,19 @@ cdef class MaskContext:
     cdef KeyText key_text               # how keys of objects are written
     # replaced by `renew`
     cdef ConfigSpace space              # configurations of walks
-    cdef SuffixTries forest                  # the token trie and the suffix tries of remainders
+    cdef SuffixTries tries                   # the token trie and the suffix tries
     cdef Runs runs
 
     cdef int renew(self) except -1
 
 
 cdef class MaskPart:
-    cdef MaskContext context            # the fields below are copies of its own, which saves a load
+    cdef MaskContext context            # the other fields are copies of its own, which saves a load
     cdef TermStore terms
     cdef Semantics semantics
     cdef ConfigSpace space
     cdef Trie trie
-    cdef SuffixTries forest
+    cdef SuffixTries tries
     cdef Runs runs
     cdef int32_t width
     cdef Layers layers

@@ -32,8 +32,8 @@ cdef class MaskContext:
         self.layers = layers_now()
         self.key_text = semantics.key_text
         self.space = space
-        self.forest = SuffixTries(trie)
-        self.runs = Runs(terms, self.forest)
+        self.tries = SuffixTries(trie)
+        self.runs = Runs(terms, self.tries)
 
     def add_token_class(self, tokens):
         """Add the ids of the next class of special tokens."""
@@ -48,8 +48,8 @@ cdef class MaskContext:
         self.space = ConfigSpace(
             self.terms, self.semantics, True, old.max_configurations, old.max_members
         )
-        self.forest = SuffixTries(self.trie)
-        self.runs = Runs(self.terms, self.forest)
+        self.tries = SuffixTries(self.trie)
+        self.runs = Runs(self.terms, self.tries)
         return 0
 
 
@@ -64,13 +64,13 @@ cdef class MaskPart:
         self.width = context.width
         self.layers = context.layers
         self.space = context.space
-        self.forest = context.forest
+        self.tries = context.tries
         self.runs = context.runs
 
     cdef int drop(self) except -1:
         """Forget all masks. The context was renewed before, so its new objects are taken here."""
         self.space = self.context.space
-        self.forest = self.context.forest
+        self.tries = self.context.tries
         self.runs = self.context.runs
         return 0
 

@@ -1,68 +1,69 @@
-# Runs of one kind of character at the beginning of tokens. See run_tables.pyx.
+# Run tables: runs of one character class at the beginning of tokens. See run_tables.pyx.
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.vocabulary.character_groups cimport Sorted
+from stackmask.pda.vocabulary.character_groups cimport ClassSorts
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
 
 cdef enum:
-    NOT_A_CODE = -1     # the item of a repetition that cannot be followed by itself without looking ahead
+    NOT_A_CODE = -1     # not a prefix code: where the next item begins needs lookahead
 
 
 cdef struct Code:
-    # the automaton of a prefix code X: table[first_row + 256 * state + byte]; state 0 is between characters
+    # The automaton of a prefix code X: table[first_row + 256 * state + byte]. State 0 is between characters.
     int32_t first_row
     int32_t states
-    Sorted kinds        # of the vocabulary, by what X does with them
-    uint64_t first[4]   # the bytes that X can begin with
-    uint64_t used[4]    # the bytes that stand somewhere in X
-    uint64_t last[4]    # ... and at the end of it
+    ClassSorts sorts       # the sorts of bytes, by whether they belong to X
+    uint64_t first[4]   # the bytes that a character of X can begin with
+    uint64_t used[4]    # the bytes that occur in X
+    uint64_t last[4]    # the bytes that a character of X can end with
     uint64_t single[2]  # ASCII characters of X
-    uint64_t leads      # bytes from 0xC0 with which X has all longer characters
+    uint64_t leads      # bytes from 0xC0 such that X has all characters that begin with them
 
 
 cdef struct Exit:
-    # where a run of whole characters ends in a trie: the child that goes on with another byte
+    # where a run of whole characters ends in a trie: a child with a byte that does not continue the run
     int32_t place
-    int32_t count       # characters before it
+    int32_t count   # whole characters before it
     uint8_t byte
 
 
 cdef struct Span:
-    # some of a list
+    # some items of a list, one after the other
     int32_t first
     int32_t count
 
 
 cdef struct Run:
-    # the tokens below one place, by the run of X that they begin with
+    # The run table of X at one place: the tokens under the place, by the run of X that they begin with.
     int32_t code
     int32_t place
-    int32_t token_count     # tokens that are all X, the last character perhaps cut
-    # groups of the vocabulary that are such tokens: groups[first:][:count]; count is -1 if it was cut instead
+    int32_t token_count     # tokens that are runs; the last character may be incomplete
+    # Character groups of such tokens: groups[first:][:count]. count is -1 if one pass over the trie has found
+    # the tokens instead.
     int32_t group_first
     int32_t group_count
-    # these tokens, but for the groups, sorted by the characters that they need: tokens[first:][:count];
-    # of a run that was cut, first is -1 until a bounded slice asks
+    # The other such tokens, by ascending number of characters: tokens[first:][:count]. After a pass over the
+    # trie, first is -1 until a bounded slice needs them.
     int32_t sorted_first
     int32_t sorted_count
-    int32_t exit_first      # exits[first:][:count], sorted by byte; first is -1 until all are asked for
+    int32_t exit_first      # exits[first:][:count], sorted by byte; first is -1 until all are needed
     int32_t exit_count
-    int32_t most_needed
+    int32_t most_needed     # the most characters that one of the tokens takes
 
 
 cdef struct Merged:
-    # what some places were merged to: merged_places[first:][:count]
+    # a suffix trie that some places were merged into: merged_places[first:][:count]
     int32_t first
     int32_t count
     int32_t place
 
 
-cdef struct CutStep:
-    # a node whose children are looked at: the next of them, the last, and what led there
+cdef struct ScanStep:
+    # a node whose children are visited: the next child, the end of the children, and the run so far
     int32_t kid
     int32_t kid_end
     int32_t count
@@ -71,32 +72,32 @@ cdef struct CutStep:
 
 cdef class Runs:
     cdef TermStore terms
-    cdef SuffixTries forest
-    cdef KeyMap code_index          # term -> code or NOT_A_CODE
+    cdef SuffixTries tries
+    cdef KeyMap code_index              # term -> code or NOT_A_CODE
     cdef vector[Code] codes
-    cdef vector[int16_t] table      # next state, or -1
-    cdef KeyMap run_index           # code << 32 | place -> run
+    cdef vector[int16_t] table          # next state, or -1
+    cdef KeyMap run_index               # code << 32 | place -> run
     cdef vector[Run] runs
     cdef Growing[int32_t] tokens
-    cdef Growing[int32_t] needed     # characters that tokens[i] takes
+    cdef Growing[int32_t] needed        # characters that tokens[i] takes
     cdef Growing[int32_t] groups
     cdef Growing[Exit] exits
-    cdef KeyMap exit_index          # run << 8 | byte -> number of the exits with that byte
+    cdef KeyMap exit_index              # run << 8 | byte -> index in exits_of_byte
     cdef vector[Span] exits_of_byte
-    cdef KeyMap merge_index         # hash of places -> entry
+    cdef KeyMap merge_index             # hash of places -> index in merged
     cdef vector[Merged] merged
     cdef Growing[int32_t] merged_places
-    cdef KeyMap remainder_index     # run << 8 | byte -> offset in remainders
-    cdef Growing[int32_t] remainders  # count, then places
+    cdef KeyMap suffix_index            # run << 8 | byte -> offset in suffix_lists
+    cdef Growing[int32_t] suffix_lists  # at each offset: a count, then as many places
 
-    # what the last cut found, and the run that it was for
-    cdef int32_t cut_run
-    cdef vector[int32_t] found_tokens   # as in `tokens`, in no order
+    # the result of the last pass over a trie, and its run table
+    cdef int32_t scanned_run
+    cdef vector[int32_t] found_tokens   # tokens that are runs, in the order of the trie
     cdef vector[int32_t] found_needs
-    cdef vector[Exit] found_exits       # the places are nodes
-    cdef vector[int32_t] found_others   # nodes that go on with another byte inside of a character
-    cdef vector[CutStep] steps
-    cdef vector[uint8_t] path       # scratch: the bytes up to a node, the last first
+    cdef vector[Exit] found_exits       # their places are nodes
+    cdef vector[int32_t] found_others   # nodes with a byte that does not continue a character of X
+    cdef vector[ScanStep] steps
+    cdef vector[uint8_t] path           # scratch: the bytes of the path to a node, the last one first
 
     cdef uint64_t whole_leads(self, const int16_t* table)
     cdef int32_t code_of(self, int32_t item) except -2
@@ -107,9 +108,9 @@ cdef class Runs:
     cdef Span exits_with(self, int32_t run, uint8_t byte) except *
     cdef int climb(self, int32_t run, int32_t node) except -1
     cdef int32_t merge(self, vector[int32_t]& places) except -1
-    cdef int cut_again(self, int32_t run) except -1
+    cdef int scan(self, int32_t run) except -1
     cdef int sort_tokens(self, int32_t run) except -1
-    cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1
-    cdef int append_remainders(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1
+    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1
+    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1
     cdef size_t nbytes(self) noexcept
     cdef size_t index_nbytes(self) noexcept

@@ -1,18 +1,17 @@
 # distutils: language = c++
-"""Runs: the tokens of a vocabulary by the characters of one kind that they begin with.
+"""Run tables: the tokens of a vocabulary by the run of one character class that they begin with.
 
-In a state X{m,n} rest, where X is one character (of a string, of a name, a blank), nearly all tokens that may
-come are runs of X, and which they are depends on X alone. One pass over the trie finds, for every token, the
-whole characters of X it begins with: tokens that are nothing else are a *slice*, by their length in
-characters; of the others, what is left behind the run (merged: see ``remainders``) is all that ``rest`` has
-to be walked over.
+In a state X{m,n} continuation, X is one character: of a string, of a name, a blank. Nearly all tokens that
+are allowed are runs of X, and which tokens are runs depends on X alone. So the tokens that are nothing but a
+run are found once, and ordered by their number of characters: see ``slices``. Of the other tokens, only the
+suffixes after the run must be walked, from the continuation. They are merged into suffix tries.
 
-X must be a *prefix code*: no string of X begins another one, so that a text is cut into characters in one
-way.
+X must be a *prefix code*: no string of X is the beginning of another one. So there is only one way to split
+a text into characters of X.
 
-Of the whole vocabulary, tokens that are runs are put together from groups of tokens of the same kinds of
-characters (``kinds``), and the places behind runs are found from the byte that follows, so that a new class
-of characters costs what it is made of and not a pass.
+For the whole vocabulary, the runs are collected from character groups, and the places after runs are found
+from the nodes with the next byte. So a new class of characters costs no pass over the trie. A subtree or a
+suffix trie takes one pass.
 """
 
 cimport cython
@@ -23,8 +22,8 @@ from libcpp.algorithm cimport sort
 from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_steps
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_BOOL, F_IMPURE, ClassMap
-from stackmask.pda.vocabulary.character_groups cimport CharacterGroups, may_be
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups, may_be_run
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     ids_nbytes,
@@ -39,34 +38,34 @@ from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
 cdef enum:
-    MAX_CODE_STATES = 64    # characters have a few; longer items are no characters
-    LARGE = 4096            # nodes; a larger subtree is walked where it is instead of being merged
-    MOST_MIXED = 4096       # tokens of kinds that X has in part; with more the trie is cut
+    MAX_CODE_STATES = 64    # a character needs a few states; longer items are no characters
+    LARGE = 4096            # nodes; a larger subtree is not merged, but walked where it is
+    MOST_MIXED = 4096       # tokens of groups that are partly in X; for more, a pass over the trie is made
 
 
 @cython.final
 cdef class Runs:
-    """The runs of one vocabulary, made when they are first asked for. Append-only."""
+    """The run tables of one vocabulary, made on demand. Append-only."""
 
-    def __cinit__(self, TermStore terms, SuffixTries forest):
+    def __cinit__(self, TermStore terms, SuffixTries tries):
         self.terms = terms
-        self.forest = forest
-        self.cut_run = -1
+        self.tries = tries
+        self.scanned_run = -1
         map_init(&self.code_index)
         map_init(&self.run_index)
-        map_init(&self.remainder_index)
+        map_init(&self.suffix_index)
         map_init(&self.exit_index)
         map_init(&self.merge_index)
 
     def __dealloc__(self):
         map_free(&self.code_index)
         map_free(&self.run_index)
-        map_free(&self.remainder_index)
+        map_free(&self.suffix_index)
         map_free(&self.exit_index)
         map_free(&self.merge_index)
 
     cdef int32_t code_of(self, int32_t item) except -2:
-        """Return the automaton of an item that is a prefix code, or NOT_A_CODE. Remembered."""
+        """Return the number of the automaton of an item, NOT_A_CODE if it is no prefix code. Remembered."""
         cdef int32_t found = map_get(&self.code_index, item)
         cdef vector[int32_t] states
         cdef Code code
@@ -85,7 +84,7 @@ cdef class Runs:
             code.first[k] = code.used[k] = code.last[k] = 0
         while head < states.size():
             self.table.resize(base + 256 * (head + 1))
-            # steps make maps, and these move
+            # a copy: steps make maps, and then the array of maps may move
             map = self.terms.maps[self.terms.classes_of(states[head])]
             for c in range(map.count):
                 targets[c] = -1
@@ -118,7 +117,7 @@ cdef class Runs:
             if self.table[base + b] == 0:
                 code.single[b >> 6] |= <uint64_t>1 << (b & 63)
         code.leads = self.whole_leads(&self.table[base])
-        code.kinds = self.forest.trie.kinds.sort_kinds(
+        code.sorts = self.tries.trie.character_groups.compare_sorts(
             &self.table[base], code.states, code.single, code.leads
         )
         self.codes.push_back(code)
@@ -127,12 +126,12 @@ cdef class Runs:
         return found
 
     cdef uint64_t whole_leads(self, const int16_t* table):
-        """Return the bytes, from 0xC0, such that X has all the characters of UTF-8 that begin with them."""
+        """Return the bytes from 0xC0 such that X has all characters of UTF-8 that begin with them."""
         cdef const int8_t* steps = utf8_steps()
         cdef int32_t lead, s
         cdef uint64_t found = 0
         cdef bint whole
-        cdef int32_t[UTF8_STATES] tried     # by state of UTF-8: the state of X that was looked at last
+        cdef int32_t[UTF8_STATES] tried     # by state of UTF-8: the state of X compared last
         cdef bint[UTF8_STATES] result
         for s in range(UTF8_STATES):
             tried[s] = -1
@@ -149,14 +148,15 @@ cdef class Runs:
         return found
 
     cdef bint is_made(self, int32_t code) noexcept:
-        """Tell whether there is the run table of the whole vocabulary."""
+        """Tell whether the run table of the whole vocabulary exists."""
         return map_get(&self.run_index, <uint64_t>code << 32) != NO_VALUE
 
     cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
-        """Return the run table of the tokens strictly below a place. Remembered.
+        """Return the run table of the tokens strictly under a place. Remembered.
 
-        Cost: of the whole vocabulary, nanoseconds a group, and tens of them a token of a kind that X has in
-        part. Else a few nanoseconds a node; subtrees of the vocabulary that are all X are taken whole.
+        Cost: for the whole vocabulary, nanoseconds a group, and tens of nanoseconds a token of a group that
+        is partly in X. For other places, a few nanoseconds a node; subtrees with characters of X only are
+        taken whole.
         """
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
         cdef int32_t found = map_get(&self.run_index, key)
@@ -174,7 +174,7 @@ cdef class Runs:
         self.runs.push_back(run)
         found = <int32_t>self.runs.size() - 1
         if run.group_count < 0:
-            self.cut_again(found)
+            self.scan(found)
             self.runs[found].token_count = <int32_t>self.found_tokens.size()
             for i in range(<int32_t>self.found_needs.size()):
                 self.runs[found].most_needed = max(self.runs[found].most_needed, self.found_needs[i])
@@ -183,31 +183,31 @@ cdef class Runs:
         return found
 
     cdef bint take_groups(self, Run* run) except -1:
-        """Put the tokens of a run together from groups of the vocabulary; return whether that is cheap."""
-        cdef CharacterGroups kinds = self.forest.trie.kinds
+        """Make a run table from character groups; return False if that is too costly."""
+        cdef CharacterGroups grouped = self.tries.trie.character_groups
         cdef Code code = self.codes[run.code]
         cdef const int16_t* table = &self.table[code.first_row]
         cdef vector[int32_t] mixed
         cdef vector[uint64_t] sorted_
         cdef int32_t g, t, needed, count = 0, old = <int32_t>self.groups.size()
         cdef size_t k
-        for g in range(<int32_t>kinds.kinds_of.size()):
-            if not kinds.kinds_of[g] & ~code.kinds.inside:
+        for g in range(<int32_t>grouped.sorts_of.size()):
+            if not grouped.sorts_of[g] & ~code.sorts.inside:
                 self.groups.push_back(g)
-                run.token_count += kinds.first[g + 1] - kinds.first[g]
-                run.most_needed = max(run.most_needed, <int32_t>kinds.characters[kinds.first[g + 1] - 1])
-            elif may_be(code.kinds, kinds.kinds_of[g]):
+                run.token_count += grouped.first[g + 1] - grouped.first[g]
+                run.most_needed = max(run.most_needed, <int32_t>grouped.characters[grouped.first[g + 1] - 1])
+            elif may_be_run(code.sorts, grouped.sorts_of[g]):
                 mixed.push_back(g)
-                count += kinds.first[g + 1] - kinds.first[g]
+                count += grouped.first[g + 1] - grouped.first[g]
         if count > MOST_MIXED:
             self.groups.resize(old)
             run.token_count = run.most_needed = 0
             return False
         for k in range(mixed.size()):
-            for t in range(kinds.first[mixed[k]], kinds.first[mixed[k] + 1]):
-                needed = kinds.needed(kinds.tokens[t], table)
+            for t in range(grouped.first[mixed[k]], grouped.first[mixed[k] + 1]):
+                needed = grouped.needed(grouped.tokens[t], table)
                 if needed >= 0:
-                    sorted_.push_back((<uint64_t>needed << 32) | <uint64_t>kinds.tokens[t])
+                    sorted_.push_back((<uint64_t>needed << 32) | <uint64_t>grouped.tokens[t])
         sort(sorted_.begin(), sorted_.end())
         run.group_first = old
         run.group_count = <int32_t>self.groups.size() - old
@@ -221,14 +221,14 @@ cdef class Runs:
         return True
 
     cdef int find_exits(self, int32_t run) except -1:
-        """Keep all exits of a run, by byte; those of one byte stay in the order of the trie."""
+        """Store all exits of a run table, by byte; exits with the same byte are in the order of the trie."""
         cdef Run r
         cdef int32_t i
         cdef int32_t offset[257]
         cdef Exit exit
         if self.runs[run].exit_first >= 0:
             return 0
-        self.cut_again(run)
+        self.scan(run)
         r = self.runs[run]
         r.exit_count = <int32_t>self.found_exits.size()
         r.exit_first = <int32_t>self.exits.size()
@@ -240,18 +240,18 @@ cdef class Runs:
         self.exits.resize(r.exit_first + r.exit_count)
         for i in range(r.exit_count):
             exit = self.found_exits[i]
-            exit.place = (exit.place << 2) | (r.place & IN_FOREST) | INCLUSIVE
+            exit.place = (exit.place << 2) | (r.place & IN_SUFFIX_TRIE) | INCLUSIVE
             self.exits[r.exit_first + offset[exit.byte]] = exit
             offset[exit.byte] += 1
         self.runs[run] = r
         return 0
 
     cdef Span exits_with(self, int32_t run, uint8_t byte) except *:
-        """Return the exits of a run where a byte follows. Remembered.
+        """Return the exits of a run table with a byte. Remembered.
 
-        Where all are not known yet, those of a byte that few nodes have are found from these nodes.
+        If not all exits are known yet and the byte is rare, they are found from the nodes with this byte.
         """
-        cdef CharacterGroups kinds = self.forest.trie.kinds
+        cdef CharacterGroups grouped = self.tries.trie.character_groups
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef Run* r = &self.runs[run]
         cdef Span found
@@ -259,15 +259,15 @@ cdef class Runs:
         found.first = found.count = 0
         if (self.codes[r.code].first[byte >> 6] >> (byte & 63)) & 1:
             return found
-        # a run of few tokens is cut in less time than as many nodes are looked at
-        nodes = kinds.node_first[byte + 1] - kinds.node_first[byte]
-        if r.exit_first < 0 and not kinds.is_frequent(byte) and nodes <= r.token_count:
+        # for a table of few tokens, a pass over the trie is faster than looking at so many nodes
+        nodes = grouped.node_first[byte + 1] - grouped.node_first[byte]
+        if r.exit_first < 0 and not grouped.is_frequent(byte) and nodes <= r.token_count:
             known = map_get(&self.exit_index, key)
             if known != NO_VALUE:
                 return self.exits_of_byte[known]
             found.first = <int32_t>self.exits.size()
-            for middle in range(kinds.node_first[byte], kinds.node_first[byte + 1]):
-                self.climb(run, kinds.nodes[middle])
+            for middle in range(grouped.node_first[byte], grouped.node_first[byte + 1]):
+                self.climb(run, grouped.nodes[middle])
             found.count = <int32_t>self.exits.size() - found.first
             map_put(&self.exit_index, key, <int32_t>self.exits_of_byte.size())
             self.exits_of_byte.push_back(found)
@@ -289,8 +289,8 @@ cdef class Runs:
         return found
 
     cdef int climb(self, int32_t run, int32_t node) except -1:
-        """Add a node of the vocabulary to ``exits`` if nothing but whole characters of X stands before it."""
-        cdef Trie trie = self.forest.trie
+        """Add a node of the vocabulary to ``exits`` if the path before it is whole characters of X only."""
+        cdef Trie trie = self.tries.trie
         cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].first_row]
         cdef Code* code = &self.codes[self.runs[run].code]
         cdef int32_t at = trie.parent[node], state = 0
@@ -318,26 +318,26 @@ cdef class Runs:
             self.exits.push_back(exit)
         return 0
 
-    cdef int cut_again(self, int32_t run) except -1:
-        """Find the tokens and exits of a run, unless they are what was found last."""
+    cdef int scan(self, int32_t run) except -1:
+        """Find the tokens and exits of a run table, unless the last pass found them."""
         cdef int32_t place = self.runs[run].place, code = self.runs[run].code, node = place >> 2, t
-        cdef Trie trie = self.forest.trie
+        cdef Trie trie = self.tries.trie
         cdef const int32_t* summary_of = NULL
         cdef int32_t before = 0     # characters before the place
-        if run == self.cut_run:
+        if run == self.scanned_run:
             return 0
-        self.cut_run = -1
+        self.scanned_run = -1
         self.found_tokens.clear()
         self.found_needs.clear()
         self.found_exits.clear()
         self.found_others.clear()
-        if not place & IN_FOREST:
+        if not place & IN_SUFFIX_TRIE:
             t = trie.summary_of[node]
             if node == 0 or t >= 0:
                 summary_of = trie.summary_of.data()
-                before = trie.below[t].characters if t >= 0 else 0
-        cut(
-            self.forest.nodes(place),
+                before = trie.summaries[t].characters if t >= 0 else 0
+        scan_runs(
+            self.tries.nodes(place),
             node,
             &self.table[self.codes[code].first_row],
             self.steps,
@@ -346,23 +346,23 @@ cdef class Runs:
             self.found_exits,
             self.found_others,
             summary_of,
-            trie.below.data(),
+            trie.summaries.data(),
             trie.characters.data(),
             before,
             self.codes[code],
             self.runs[run].group_count < 0,
         )
-        self.cut_run = run
+        self.scanned_run = run
         return 0
 
     cdef int sort_tokens(self, int32_t run) except -1:
-        """Keep the tokens of a run by the number of characters that they need."""
+        """Store the tokens of a run table by their number of characters."""
         cdef vector[int32_t] offset
         cdef int32_t i, t, first, count = self.runs[run].token_count
         cdef size_t k
         if self.runs[run].sorted_first >= 0:
             return 0
-        self.cut_again(run)
+        self.scan(run)
         first = <int32_t>self.tokens.size()
         offset.resize(self.runs[run].most_needed + 2, 0)
         for i in range(count):
@@ -380,13 +380,13 @@ cdef class Runs:
         self.runs[run].sorted_count = count
         return 0
 
-    cdef int32_t remainders_of(self, int32_t run, uint8_t byte) except -1:
-        """Return where ``remainders`` lists the places behind the runs that begin with a byte.
+    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1:
+        """Return the offset in ``suffix_lists`` of the suffixes after runs that begin with a byte.
 
-        At the offset stands how many places follow.
+        The item at the offset is the number of places that follow it.
         """
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
-        cdef int32_t found = map_get(&self.remainder_index, key)
+        cdef int32_t found = map_get(&self.suffix_index, key)
         cdef vector[int32_t] large
         cdef vector[int32_t] small
         cdef Span at
@@ -395,7 +395,7 @@ cdef class Runs:
             return found
         at = self.exits_with(run, byte)
         for k in range(at.first, at.first + at.count):
-            if self.forest.size_of(self.exits[k].place) > LARGE:
+            if self.tries.size_of(self.exits[k].place) > LARGE:
                 large.push_back(self.exits[k].place)
             else:
                 small.push_back(self.exits[k].place)
@@ -403,19 +403,19 @@ cdef class Runs:
             k = self.merge(small)
             small.clear()
             small.push_back(k)
-        found = <int32_t>self.remainders.size()
-        self.remainders.push_back(<int32_t>(large.size() + small.size()))
+        found = <int32_t>self.suffix_lists.size()
+        self.suffix_lists.push_back(<int32_t>(large.size() + small.size()))
         for k in range(<int32_t>large.size()):
-            self.remainders.push_back(large[k])
+            self.suffix_lists.push_back(large[k])
         for k in range(<int32_t>small.size()):
-            self.remainders.push_back(small[k])
-        map_put(&self.remainder_index, key, found)
+            self.suffix_lists.push_back(small[k])
+        map_put(&self.suffix_index, key, found)
         return found
 
     cdef int32_t merge(self, vector[int32_t]& places) except -1:
-        """Return the place of the remainders at some places laid over each other.
+        """Return the place of the suffix trie that some places are merged into.
 
-        Remembered: classes that differ in few characters leave the same places behind their runs.
+        Remembered: classes that differ in few characters have the same places after their runs.
         """
         cdef Merged entry
         cdef uint64_t h = 67
@@ -435,46 +435,46 @@ cdef class Runs:
             h += 1
         entry.first = <int32_t>self.merged_places.size()
         entry.count = <int32_t>places.size()
-        entry.place = self.forest.merge(places)
+        entry.place = self.tries.merge(places)
         self.merged_places.append(places.begin(), places.end())
         map_put(&self.merge_index, h, <int32_t>self.merged.size())
         self.merged.push_back(entry)
         return entry.place
 
-    cdef int append_remainders(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1:
-        """Append what is left over after the runs of a run table, where it begins with some bytes (4
-        words)."""
+    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1:
+        """Append the places of the suffixes after runs that begin with some bytes (4 words)."""
         cdef int32_t b, k, at
         cdef uint64_t left
         for b in range(4):
             left = first[b]
             while left:
-                at = self.remainders_of(run, <uint8_t>(64 * b + lowest_bit(left)))
-                for k in range(self.remainders[at]):
-                    places.push_back(self.remainders[at + 1 + k])
+                at = self.suffixes_of(run, <uint8_t>(64 * b + lowest_bit(left)))
+                for k in range(self.suffix_lists[at]):
+                    places.push_back(self.suffix_lists[at + 1 + k])
                 left &= left - 1
         return 0
 
     cdef size_t nbytes(self) noexcept:
-        """Return the bytes held, those of the forest included."""
+        """Return the bytes held, with those of the suffix tries."""
         cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
-        held += sizeof(Exit) * self.exits.size() + 4 * self.remainders.size() + sizeof(Run) * self.runs.size()
+        held += sizeof(Exit) * self.exits.size() + sizeof(Run) * self.runs.size()
+        held += 4 * self.suffix_lists.size()
         held += 4 * (self.groups.size() + self.merged_places.size())
         held += sizeof(Span) * self.exits_of_byte.size() + sizeof(Merged) * self.merged.size()
-        held += 13 * self.forest.byte.size() + 4 * self.forest.tokens.size()
+        held += 13 * self.tries.byte.size() + 4 * self.tries.tokens.size()
         return held
 
     cdef size_t index_nbytes(self) noexcept:
-        """Return the bytes held by what finds runs and merged remainders."""
-        cdef size_t held = 4 * (self.forest.kid_first.size() + self.forest.kid_node.size())
-        held += self.forest.kid_byte.size() + self.forest.twice.size() + ids_nbytes(&self.forest.root_index)
+        """Return the bytes held by the indexes of run tables and suffix tries."""
+        cdef size_t held = 4 * (self.tries.kid_first.size() + self.tries.kid_node.size())
+        held += self.tries.kid_byte.size() + self.tries.twice.size() + ids_nbytes(&self.tries.root_index)
         held += map_nbytes(&self.exit_index) + map_nbytes(&self.merge_index) + map_nbytes(&self.code_index)
-        held += map_nbytes(&self.remainder_index) + map_nbytes(&self.run_index)
+        held += map_nbytes(&self.suffix_index) + map_nbytes(&self.run_index)
         return held
 
 
 cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept:
-    """Tell whether X goes on from a state as characters of UTF-8 do from another."""
+    """Tell whether X continues from ``state`` exactly as UTF-8 continues from ``utf8``."""
     cdef int32_t[UTF8_STATES] partner   # state of UTF-8 -> state of X
     cdef int32_t[UTF8_STATES] queue
     cdef int32_t b, s, t, at, head = 0, count = 1
@@ -501,42 +501,42 @@ cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int3
     return True
 
 
-cdef inline bint is_inside(const SubtreeSummary& below, const Code& code, int32_t count) noexcept:
-    """Tell whether all that is below a node behind ``count`` characters of X is X, and counted alike."""
+cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept:
+    """Tell whether a subtree has characters of X only, and ``count`` of them come before it, as in UTF-8."""
     return (
-        not below.ascii[0] & ~code.single[0]
-        and not below.ascii[1] & ~code.single[1]
-        and not below.leads & ~code.leads
-        and below.characters == count
+        not summary.ascii[0] & ~code.single[0]
+        and not summary.ascii[1] & ~code.single[1]
+        and not summary.leads & ~code.leads
+        and summary.characters == count
     )
 
 
-cdef int cut(
+cdef int scan_runs(
     Nodes n,
     int32_t node,
     const int16_t* table,
-    vector[CutStep]& steps,
+    vector[ScanStep]& steps,
     vector[int32_t]& tokens,
     vector[int32_t]& needs,
     vector[Exit]& exits,
     vector[int32_t]& others,
     const int32_t* summary_of,
-    const SubtreeSummary* below,
+    const SubtreeSummary* summaries,
     const uint16_t* characters,
     int32_t before,
     const Code& code,
     bint with_tokens,
 ) except -1:
-    """Follow the automaton of X over the nodes below one.
+    """Run the automaton of X over the nodes under one node.
 
-    Append the tokens that are runs, with the characters that they need, and the nodes where another byte
-    follows: ``exits`` behind whole characters, with how many, ``others`` inside of one. ``summary_of``:
-    what is below the nodes, or NULL; where all of that is X, tokens are taken as they stand, with their
-    ``characters``, less those ``before`` the first node. ``with_tokens``: else only nodes are looked for.
+    Append the tokens that are runs, with their numbers of characters, and the nodes where the run ends:
+    ``exits`` after whole characters, ``others`` inside of a character. ``summary_of``: the summaries of
+    subtrees, or NULL. The tokens of a subtree with characters of X only are taken as a whole, with their
+    ``characters`` less those ``before`` the first node. ``with_tokens``: False if only nodes are needed.
     """
     cdef int32_t i, t, first, last, state
     cdef uint8_t byte
-    cdef CutStep at
+    cdef ScanStep at
     cdef Exit exit
     at.kid = n.kid_first[node]
     at.kid_end = n.kid_first[node + 1]
@@ -563,7 +563,7 @@ cdef int cut(
                 exits.push_back(exit)
             continue
         if at.kid < at.kid_end and n.kid_node[at.kid] == i + 1:
-            # a leaf, since the next child follows it: many are, and nothing more need be read of them
+            # a leaf, since the next child is the next node: many are, and no more need be read
             if with_tokens:
                 for t in range(n.token_first[i], n.token_first[i + 1]):
                     tokens.push_back(n.tokens[t])
@@ -571,7 +571,7 @@ cdef int cut(
             continue
         if state == 0 and summary_of != NULL:
             t = summary_of[i]
-            if t >= 0 and is_inside(below[t], code, before + at.count + 1):
+            if t >= 0 and is_inside(summaries[t], code, before + at.count + 1):
                 if not with_tokens:
                     continue
                 first = n.token_first[i]
@@ -580,7 +580,7 @@ cdef int cut(
                 for t in range(first, last):
                     needs.push_back(characters[t] - before)
                 continue
-        # a part of a character counts
+        # an incomplete character counts
         if with_tokens:
             for t in range(n.token_first[i], n.token_first[i + 1]):
                 tokens.push_back(n.tokens[t])

@@ -1,4 +1,4 @@
-# Walks that are done again with the frames below them known. See known_stack_walks.pyx.
+# Walks repeated with known frames. See known_stack_walks.pyx.
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
@@ -9,14 +9,14 @@ from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.masks.walk.walk_result cimport RepeatableWalk
 
 cdef enum:
-    NOT_REPEATED = -2      # no mask: too many frames are known already
+    NOT_REPEATED = -2   # no mask: the walk has too many known frames
 
 
 cdef class KnownStackWalks(MaskPart):
     cdef MaskArena arena
     cdef LocalMasks local
-    cdef KeyMap repeat_index                 # (joint << 32 | rest) << 1 | strict -> mask
-    cdef KeyMap grouped_index               # joint << 1 | strict -> mask
+    cdef KeyMap repeat_index    # (walk << 32 | return state) << 1 | strict -> mask
+    cdef KeyMap grouped_index   # walk << 1 | strict -> mask
 
     cdef int32_t with_return_state(self, int32_t number, int32_t continuation, bint strict) except -3
     cdef int32_t with_groups(self, int32_t number, bint strict) except -3

@@ -1,8 +1,9 @@
 # distutils: language = c++
-"""Walks that are done again with the frames below them known.
+"""Walks that are repeated with known frames.
 
-Where a name may end anywhere and another one follow, the remainders of a walk are larger than the vocabulary.
-Such a walk notes how it began instead of merging them, and is repeated for every return state that it meets.
+Where a name may end anywhere and another name may follow, a walk returns nearly everywhere. Its suffixes are
+then more than the vocabulary, and merging them costs more than walking. Such a walk stores its query, and is
+repeated for every return state in use.
 """
 
 cimport cython
@@ -24,12 +25,12 @@ from stackmask.pda.masks.shared.arena cimport NO_RUN, Include
 from stackmask.pda.masks.walk.walk_result cimport RepeatableWalk, WalkQuery
 
 cdef enum:
-    MOST_FRAMES = 4       # frames that a walk is repeated with
+    MOST_FRAMES = 4       # known frames of one walk
 
 
 @cython.final
 cdef class KnownStackWalks(MaskPart):
-    """The masks of walks over known frames, made when they are first asked for."""
+    """The masks of walks over known frames, made on demand."""
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None, LocalMasks local not None):
         self.arena = arena
@@ -42,7 +43,7 @@ cdef class KnownStackWalks(MaskPart):
         map_free(&self.grouped_index)
 
     cdef int drop(self) except -1:
-        """Forget the walks that were repeated."""
+        """Forget the masks of repeated walks."""
         map_reset(&self.repeat_index)
         map_reset(&self.grouped_index)
         return MaskPart.drop(self)
@@ -54,9 +55,9 @@ cdef class KnownStackWalks(MaskPart):
         return held
 
     cdef int32_t with_return_state(self, int32_t number, int32_t continuation, bint strict) except -3:
-        """Return the mask of a walk repeated over a frame with one return state.
+        """Return the mask of a walk repeated with one more known frame, which has one return state.
 
-        NOT_REPEATED if too many frames are known already.
+        NOT_REPEATED if the walk has too many known frames already.
         """
         cdef uint64_t key = (<uint64_t>number << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.repeat_index, key), k, first
@@ -76,7 +77,7 @@ cdef class KnownStackWalks(MaskPart):
         return found
 
     cdef int32_t with_groups(self, int32_t number, bint strict) except -3:
-        """Return the mask of a walk that could be repeated, its remainders merged instead."""
+        """Return the mask of a repeatable walk with its suffixes merged into groups instead."""
         cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.grouped_index, key)
         if found == NO_VALUE:
@@ -85,7 +86,7 @@ cdef class KnownStackWalks(MaskPart):
         return found
 
     cdef int32_t walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3:
-        """Walk over the frames that are known; ``repeatable``: with one more in its turn."""
+        """Walk over the known frames. ``repeatable``: this walk may be repeated with one more frame."""
         cdef int32_t k, frame = BOTTOM
         cdef WalkQuery query
         cdef vector[int32_t] places

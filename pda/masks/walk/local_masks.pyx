@@ -1,17 +1,17 @@
 # distutils: language = c++
-"""The masks of local states, and of what tokens leave over in return states: made on demand, then remembered.
+"""The masks of local states, and of suffixes in return states. They are made on demand, then remembered.
 
-The frame below a local state is not known, so its mask says what is allowed whatever the stack is, and what
-depends on the stack. Three things keep walks short. What tokens leave over is merged into suffix tries, so
-that a return state is walked over a small trie; where these are larger than the vocabulary, the walk is
-repeated with
-the return state known instead (``known_stack_walks``). Runs of one character class are looked up: a mask
-*includes* the masks of the run and of what follows it. Tokens that are decided without a walk are left aside
-(``token_partition``).
+The frame of a local state is not known. So its mask says which tokens are allowed with any stack, and which
+tokens depend on the stack. Three things keep walks short:
+
+- The suffixes of tokens that return are merged into suffix tries, and a return state is walked over such a
+  small trie. Where there are more suffixes than nodes in the vocabulary, the walk is repeated with the return
+  state known instead (``known_stack_walks``).
+- Runs of one character class are looked up. A mask *includes* the masks of the run and of what follows it.
+- Some tokens are classified without a walk (``token_partition``).
 """
 
 cimport cython
-from libc.stdint cimport uint64_t
 
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.shared.arena cimport (
@@ -43,7 +43,7 @@ from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_T
 
 @cython.final
 cdef class LocalMasks(MaskPart):
-    """The masks of local states by what they were asked with."""
+    """The masks of local states, remembered by their queries."""
 
     def __cinit__(
         self,
@@ -77,7 +77,7 @@ cdef class LocalMasks(MaskPart):
         map_free(&self.after_run_index)
 
     cdef int drop(self) except -1:
-        """Forget which masks are whose."""
+        """Forget all masks."""
         self.entries = 0
         map_reset(&self.state_masks)
         map_reset(&self.subtree_masks)
@@ -101,7 +101,7 @@ cdef class LocalMasks(MaskPart):
     cdef int32_t make(
         self, WalkQuery query, vector[int32_t]& places, vector[int32_t]& origin, vector[Include]& includes
     ) except -3:
-        """Walk some places and return the mask. ``includes``: what is part of the mask besides."""
+        """Walk some places and return the mask. ``includes``: masks that it includes besides."""
         cdef WalkResult found, again
         cdef uint64_t before = self.walker.visited_nodes
         if self.walker.walk(query, places, origin, found):
@@ -113,13 +113,13 @@ cdef class LocalMasks(MaskPart):
         return self.keep(query, again, includes)
 
     cdef int32_t keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3:
-        """Make what a walk has found a mask, and add what run tables tell."""
+        """Make a mask of the result of a walk, and include what run tables add."""
         cdef Mask mask = nothing()
         cdef size_t r
         mask.cost = found.visited
         self.keep_tokens(found, &mask)
         self.keep_groups(query, found, &mask)
-        # runs are followed by walks in their turn
+        # what follows a run is walked in turn
         for r in range(found.deferred.size()):
             self.include_run(found.deferred[r], query.strict, includes, found.readers)
         mask.reader_first = <int32_t>self.arena.readers.size()
@@ -133,7 +133,7 @@ cdef class LocalMasks(MaskPart):
         return self.arena.add(mask)
 
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1:
-        """Enter the tokens that are allowed whatever the stack is, and those that a restriction decides."""
+        """Store the tokens that are allowed with any stack, and those that a follow restriction decides."""
         cdef Pending pending
         cdef size_t g
         self.arena.keep_tokens(found.few, found.dense, mask)
@@ -150,7 +150,7 @@ cdef class LocalMasks(MaskPart):
         return 0
 
     cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1:
-        """Enter where the walk returns, and where undeclared keys begin."""
+        """Store the places where the walk returns, and where undeclared keys begin."""
         cdef vector[int32_t] groups
         cdef size_t g
         mask.reads_tokens = found.reads_tokens
@@ -185,7 +185,7 @@ cdef class LocalMasks(MaskPart):
         bint closed,
         bint with_tokens,
     ) except -1:
-        """Note what a walk of some places begins with, so that it can be repeated with the frame known."""
+        """Store what is needed to repeat a walk of some places with the frame known."""
         query.repeatable = self.layers.known_stack
         query.again.state = state
         query.again.sem = sem
@@ -200,35 +200,36 @@ cdef class LocalMasks(MaskPart):
     # -- runs of one character class -------------------------------------------------------------------
 
     cdef int include_run(
-        self, DeferredRun later, bint strict, vector[Include]& out, vector[int32_t]& readers
+        self, DeferredRun deferred, bint strict, vector[Include]& out, vector[int32_t]& readers
     ) except -3:
-        """Include what run tables tell: the run itself, and what follows a run that is long enough.
+        """Include the slice of a run from its table, and the mask of what follows runs of the right length.
 
-        ``readers`` gets the place if runs of all characters are kept alive by a return that may be forbidden.
+        ``readers``: gets the place if a strict walk may reach the maximum of the run, and only a return is
+        left then. An action may forbid this return.
         """
-        cdef RunMember part = self.splitter.parts[later.part]
-        cdef Include piece
-        cdef int32_t run = self.runs.run_of(part.code, later.place), high = part.high
-        cdef bint returns = not self.space.configs[part.continuation].count
+        cdef RunMember member = self.splitter.run_members[deferred.member]
+        cdef Include included
+        cdef int32_t run = self.runs.run_of(member.code, deferred.place), high = member.high
+        cdef bint returns = not self.space.configs[member.continuation].count
         if strict and returns and 0 <= high <= self.runs.runs[run].most_needed:
             high -= 1
-            readers.push_back(later.place)
-        piece.ends = part.ends
-        piece.filter = later.filter
-        piece.mask = self.slices.slice(run, high)
-        if piece.mask != NO_TOKENS:
-            out.push_back(piece)
-        piece.ends = 1
-        piece.mask = self.after_run(run, part, strict)
-        if part.low <= later.least:
-            part.low = 0
-        if piece.mask != NO_TOKENS and self.splitter.passes(run, part, &piece.filter):
-            out.push_back(piece)
+            readers.push_back(deferred.place)
+        included.ends = member.ends
+        included.filter = deferred.filter
+        included.mask = self.slices.slice(run, high)
+        if included.mask != NO_TOKENS:
+            out.push_back(included)
+        included.ends = 1
+        included.mask = self.after_run(run, member, strict)
+        if member.low <= deferred.least:
+            member.low = 0
+        if included.mask != NO_TOKENS and self.splitter.passes(run, member, &included.filter):
+            out.push_back(included)
         return 0
 
-    cdef int32_t after_run(self, int32_t run, RunMember part, bint strict) except -3:
-        """Return the mask of what follows the runs of a run table, over what the runs leave over."""
-        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>part.continuation) << 1) | <uint64_t>strict
+    cdef int32_t after_run(self, int32_t run, RunMember member, bint strict) except -3:
+        """Return the mask of what follows the runs of a run table, over the suffixes after these runs."""
+        cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>member.continuation) << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.after_run_index, key)
         cdef vector[int32_t] places, nowhere
         cdef vector[Include] nothing_else
@@ -236,13 +237,13 @@ cdef class LocalMasks(MaskPart):
         cdef uint64_t words[4]
         if found != NO_VALUE:
             return found
-        self.splitter.first_of(part.continuation, words)
-        self.runs.append_remainders(run, words, places)
-        self.may_repeat(&query, part.state, part.sem, places, True, False)
-        if part.frame:
-            # within a rule that the walk called, the state alone is not what is walked
+        self.splitter.first_of(member.continuation, words)
+        self.runs.append_suffixes(run, words, places)
+        self.may_repeat(&query, member.state, member.sem, places, True, False)
+        if member.frame:
+            # the walk has called a rule: the state alone does not say what is walked
             query.repeatable = False
-        query.start = part.continuation
+        query.start = member.continuation
         query.run = run
         query.with_tokens = False
         query.strict = strict
@@ -253,11 +254,15 @@ cdef class LocalMasks(MaskPart):
     # -- masks, remembered -----------------------------------------------------------------------------
 
     cdef bint asks_state(self, int32_t mask) noexcept:
-        """Tell whether the semantic state decides on some tokens of a mask."""
+        """Tell whether the semantic state decides about some tokens of a mask."""
         return self.arena.masks[mask].reader_count > 0 or self.arena.masks[mask].reads_tokens != 0
 
     cdef bint is_worth_splitting(self, int32_t mask) noexcept:
-        """Tell whether few tokens go on behind a head, and no semantic state decides on others."""
+        """Tell whether a prefix with this mask may be split off.
+
+        It may if the semantic state decides about no token, and no walk must be repeated with the frame
+        known.
+        """
         cdef int32_t i, included, first = self.arena.masks[mask].include_first
         if self.asks_state(mask) or self.arena.masks[mask].repeat >= 0:
             return False
@@ -267,19 +272,19 @@ cdef class LocalMasks(MaskPart):
                 return False
         return True
 
-    cdef int32_t root(self, int32_t state, bint strict, bint words=False) except -3:
-        """Return the mask of a local state, the frame and the semantic state below it unknown.
+    cdef int32_t root(self, int32_t state, bint strict, bint is_literal=False) except -3:
+        """Return the mask of a local state, with the frame and the semantic state not known.
 
-        ``words``: it is the number of a word.
+        ``is_literal``: ``state`` is the number of a literal.
         """
-        if words and not strict and self.layers.literals:
+        if is_literal and not strict and self.layers.literals:
             return self.literals.of_vocabulary(state)
-        if words:
-            state = self.literals.words.term_of(state)
+        if is_literal:
+            state = self.literals.table.term_of(state)
         return self.of_keyed_state(state, SEM_SYMBOL, strict)
 
     cdef int32_t of_keyed_state(self, int32_t state, int32_t sem, bint strict) except -3:
-        """Return the mask of a local state in an object whose keys are known as far as walks see them."""
+        """Return the mask of a local state in an object. ``sem``: its keys, as far as walks know them."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.state_masks, key)
         cdef vector[int32_t] whole
@@ -300,32 +305,32 @@ cdef class LocalMasks(MaskPart):
     cdef int32_t partition_of(
         self, int32_t state, int32_t sem, bint strict, int32_t start, vector[Include]& includes
     ) except -3:
-        """Return the place that must be walked of the vocabulary; other masks are included for the others."""
+        """Return the place of the tokens that must be walked. ``includes`` gets masks of the others."""
         cdef Uncounted loose
-        cdef Include piece
+        cdef Include included
         cdef int32_t run, place = 0
-        piece.ends = 1
-        piece.filter = NO_FILTER
+        included.ends = 1
+        included.filter = NO_FILTER
         if self.layers.short_tokens and not self.terms.terms[state].flags & (F_TOKEN | F_CALL | F_KEYS):
             loose = self.partition.without_upper_bound(state)
             if loose.bytes:
-                piece.mask = self.of_keyed_state(loose.state, sem, strict)
-                piece.filter = self.partition.short_filter(loose.bytes)
-                includes.push_back(piece)
+                included.mask = self.of_keyed_state(loose.state, sem, strict)
+                included.filter = self.partition.short_filter(loose.bytes)
+                includes.push_back(included)
                 place = self.partition.long_place(loose.bytes)
         self.splitter.split(start)
         if self.layers.accepted and not place and self.splitter.split_of[start] != DEAD:
             run = self.partition.allowed_run_table(state)
             if run >= 0:
-                piece.mask = self.slices.slice(run, -1)
-                includes.push_back(piece)
+                included.mask = self.slices.slice(run, -1)
+                includes.push_back(included)
                 place = self.partition.other_tokens_place(run)
         if place:
             self.shortened += 1
         return place
 
-    cdef int32_t of_state_below(self, int32_t state, int32_t node, bint strict) except -3:
-        """Return what of the mask of a local state, outside of objects, is below a node of the vocabulary."""
+    cdef int32_t of_state_under(self, int32_t state, int32_t node, bint strict) except -3:
+        """Return the mask of a local state, outside of objects, for the tokens of one subtree only."""
         cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.subtree_masks, key)
         cdef vector[int32_t] whole
@@ -343,12 +348,12 @@ cdef class LocalMasks(MaskPart):
         return found
 
     cdef int32_t child(
-        self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint words=False
+        self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint is_literal=False
     ) except -3:
-        """Return the mask of what a group leaves over in a return state, the frame below unknown.
+        """Return the mask of a return state for the suffixes of a group, with the frame not known.
 
         ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in
-        ``WalkQuery``. ``words``: the return state is the number of a word.
+        ``WalkQuery``. ``is_literal``: the return state is the number of a literal.
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
         cdef Group g
@@ -357,11 +362,11 @@ cdef class LocalMasks(MaskPart):
         cdef WalkQuery query
         cdef int32_t i, entry, found
         cdef uint64_t first[4]
-        if words:
+        if is_literal:
             if self.layers.literals and not strict and self.arena.groups[group].guard == ANY_BYTE:
                 return self.literals.of_group(group, continuation)
-            continuation = self.literals.words.term_of(continuation)
-        # nearly always nothing is known of the semantic state
+            continuation = self.literals.table.term_of(continuation)
+        # nearly always nothing is known about the semantic state
         entry = self.arena.groups[group].entry if sem == SEM_SYMBOL else map_get(&self.entry_index, key)
         if entry < 0:
             entry = self.entries
@@ -390,7 +395,7 @@ cdef class LocalMasks(MaskPart):
                 first[0] = first[1] = first[2] = first[3] = ~<uint64_t>0
                 if query.start != READS_STATE and not self.space.configs[query.start].reads:
                     self.splitter.first_of(query.start, first)
-                self.runs.append_remainders(g.run, first, places)
+                self.runs.append_suffixes(g.run, first, places)
             self.may_repeat(&query, continuation, sem, places, True, False)
             query.run = g.run
             query.with_tokens = False

@@ -1,4 +1,4 @@
-# Subtrees of the vocabulary that are taken whole. See subtree_acceptance.pyx.
+# Subtrees of the vocabulary that are classified as a whole. See subtree_acceptance.pyx.
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -10,17 +10,17 @@ from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 
 cdef struct Characters:
     uint64_t ascii[2]
-    uint64_t leads      # bytes from 0xC0, for all characters that begin with them
+    uint64_t leads  # bytes from 0xC0, each for all characters that begin with it
 
 
 cdef struct SelfLoop:
-    # where characters lead from a configuration that stays what it is, but for a count
-    bint closed         # there is no more room
-    Characters all      # those that lead to the next
-    int32_t next        # a configuration, perhaps the same
-    int32_t room        # as many of these characters may follow each other
-    Characters part     # those that may come by one member, whatever else there is
-    int32_t high        # as many of them
+    # The loop of a configuration: characters that lead back to it, or to one that differs only in a count.
+    bint closed             # `length` is final; otherwise a longer search may find more
+    Characters all          # the characters that lead to `next`
+    int32_t next            # a configuration, perhaps the same one; DEAD: there is no loop
+    int32_t length          # so many of these characters surely lead back to it, but for a count
+    Characters accepted     # characters of which some member accepts every run of up to `high`
+    int32_t high            # ... characters
 
 
 cdef enum:
@@ -31,11 +31,11 @@ cdef enum:
 
 cdef class SubtreeAcceptance(MaskPart):
     cdef TokenPartition partition
-    cdef Growing[int32_t] loop_at    # configuration -> 1 + its place below; 0: not known
-    cdef Growing[uint8_t] queries  # configuration -> how often it was asked for before that is known
-    cdef Growing[SelfLoop] loops       # what leads back to a configuration; most are never asked for
+    cdef Growing[int32_t] loop_at   # configuration -> 1 + index in `loops`; 0: not known
+    cdef Growing[uint8_t] queries   # configuration -> queries before its loop is computed
+    cdef Growing[SelfLoop] loops    # the loops computed so far
 
-    cdef int classify(self, int32_t config, int32_t below) except -1
+    cdef int classify(self, int32_t config, int32_t summary) except -1
     cdef SelfLoop* loop_of(self, int32_t config) noexcept
     cdef int find_accepting_member(self, int32_t config) except -1
     cdef int find_loop(self, int32_t config) except -1
@@ -46,5 +46,5 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept
     cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1
-    cdef bint meets(self, int32_t below, uint64_t guards) noexcept
+    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept
     cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1

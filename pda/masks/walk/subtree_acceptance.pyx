@@ -1,10 +1,11 @@
 # distutils: language = c++
-"""Tokens that stay: subtrees of the vocabulary that are taken whole.
+"""Subtrees of the vocabulary whose tokens need not be walked one by one.
 
-Where all characters below a node lead a configuration back to itself, or to what differs by a count only that
-is out of reach, everything below the node is allowed, and every place there returns alike. Where an
-alternative X* rest of a configuration allows all characters below a node, everything there is allowed,
-whatever else it is.
+There are two cases. In a *self-loop* configuration, all characters of the subtree lead back to the
+configuration, or to one that differs only in a count whose bound is out of reach. Then all tokens of the
+subtree are allowed, and every place in it returns alike. Or one *member* accepts all strings of these
+characters, as in an alternative X* continuation. Then all tokens of the subtree are allowed, whatever the
+other members do.
 """
 
 cimport cython
@@ -16,26 +17,26 @@ from stackmask.pda.text.utf8 cimport utf8_step
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN, Config, Member
 from stackmask.pda.terms.term_table cimport ANY_BYTE
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Code
 from stackmask.pda.masks.walk.token_partition cimport NO_END, AllowedRuns
 from stackmask.pda.masks.walk.walk_inlines cimport is_within
 
 cdef enum:
-    LOOK_AHEAD = 16         # characters
-    QUERIES = 3           # from this time on it is looked where a configuration leads
-    MANY_CHARACTERS = 8     # that lead to one configuration, from which on it is looked where they lead
+    LOOK_AHEAD = 16         # characters that find_length reads beyond the length of the query
+    QUERIES = 3           # the loop of a configuration is computed at this query
+    MANY_CHARACTERS = 8     # a loop needs at least so many ASCII characters
 
 
 @cython.final
 cdef class SubtreeAcceptance(MaskPart):
-    """What a configuration allows below nodes of the vocabulary without a walk."""
+    """What a configuration does with whole subtrees of the vocabulary."""
 
     def __cinit__(self, MaskContext context not None, TokenPartition partition not None):
         self.partition = partition
 
     cdef int drop(self) except -1:
-        """Forget where configurations lead."""
+        """Forget the loops of configurations."""
         self.loop_at.clear()
         self.queries.clear()
         self.loops.clear()
@@ -46,13 +47,14 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef size_t held = 5 * self.loop_at.size() + sizeof(SelfLoop) * self.loops.size()
         return held
 
-    cdef int classify(self, int32_t config, int32_t below) except -1:
-        """Tell whether a configuration goes on in one way on all texts below a node of the vocabulary.
+    cdef int classify(self, int32_t config, int32_t summary) except -1:
+        """Classify a subtree, given by the index of its summary, for a configuration.
 
-        SAME_STATE: it stays what it is. ALL_ALLOWED: a part of it does, so that everything below is
-        allowed. It is looked at when it is met again, since most are met once.
+        SAME_STATE: every string of the subtree leads back to this configuration, or to one that differs only
+        in a count. ALL_ALLOWED: one member accepts all strings of the subtree. DESCEND: neither is known. The
+        loop is computed at the third query, since most configurations are queried once.
         """
-        cdef SubtreeSummary* at = &self.trie.below[below]
+        cdef SubtreeSummary* at = &self.trie.summaries[summary]
         cdef SelfLoop* loop_of
         if <size_t>config >= self.loop_at.size():
             self.loop_at.resize(self.space.configs.size())
@@ -65,18 +67,18 @@ cdef class SubtreeAcceptance(MaskPart):
             if self.layers.accepted_subtrees:
                 self.find_accepting_member(config)
         loop_of = self.loop_of(config)
-        if at.height <= loop_of.high and is_within(at, loop_of.part):
+        if at.height <= loop_of.high and is_within(at, loop_of.accepted):
             return ALL_ALLOWED
         if not is_within(at, loop_of.all):
             return DESCEND
-        if at.height <= loop_of.room or (
+        if at.height <= loop_of.length or (
             not loop_of.closed and at.height <= self.find_length(config, at.height)
         ):
             return SAME_STATE
         return DESCEND
 
     cdef int find_accepting_member(self, int32_t config) except -1:
-        """Find a member of a configuration that allows all runs of X."""
+        """Find a member of a configuration that accepts all runs of some class of characters."""
         cdef SelfLoop* loop_of = self.loop_of(config)
         cdef AllowedRuns found
         cdef Member m
@@ -93,19 +95,19 @@ cdef class SubtreeAcceptance(MaskPart):
                 code = self.runs.codes[found.code]
                 loop_of = self.loop_of(config)
                 loop_of.high = found.high
-                loop_of.part.ascii[0] = code.single[0]
-                loop_of.part.ascii[1] = code.single[1]
-                loop_of.part.leads = code.leads
+                loop_of.accepted.ascii[0] = code.single[0]
+                loop_of.accepted.ascii[1] = code.single[1]
+                loop_of.accepted.leads = code.leads
                 break
         return 0
 
     cdef int find_loop(self, int32_t config) except -1:
-        """Find where most characters lead, which do, and whether that is the configuration itself."""
+        """Find the configuration that most characters lead to, preferably itself, and these characters."""
         cdef SelfLoop found
         cdef int32_t b, k, j, map, target, state, most = 0
-        cdef int32_t sizes[256]     # ASCII characters, by class
-        cdef int32_t targets[256]   # configurations, by class
-        cdef int32_t met[8]         # by state of UTF-8
+        cdef int32_t sizes[256]     # by class of bytes: its ASCII characters
+        cdef int32_t targets[256]   # by class of bytes: the next configuration
+        cdef int32_t met[8]         # by state of UTF-8: the configuration compared last
         cdef bint leads[8]
         memset(&found, 0, sizeof(SelfLoop))
         found.closed = True
@@ -137,7 +139,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 found.next = DEAD
         if found.next != DEAD:
             found.closed = found.next == config
-            found.room = NO_END if found.closed else 0
+            found.length = NO_END if found.closed else 0
             for b in range(128):
                 if targets[self.terms.maps[map].of[b]] == found.next:
                     found.all.ascii[b >> 6] |= <uint64_t>1 << (b & 63)
@@ -161,15 +163,15 @@ cdef class SubtreeAcceptance(MaskPart):
         return 0
 
     cdef SelfLoop* loop_of(self, int32_t config) noexcept:
-        """Return where a configuration leads, NULL if that is not known. It moves when others are found."""
+        """Return the loop of a configuration, NULL if not computed. Pointers are invalid after a new loop."""
         if <size_t>config >= self.loop_at.size() or not self.loop_at[config]:
             return NULL
         return &self.loops[self.loop_at[config] - 1]
 
     cdef int32_t find_length(self, int32_t config, int32_t want) except -1:
-        """Return after how many characters a configuration is surely what it was, but for a count.
+        """Return after how many characters a configuration is surely the same, but for a count.
 
-        Looks as far as ``want``, and a bit further for the next question.
+        Search up to ``want`` characters, and a bit further for the next query.
         """
         cdef SelfLoop loop_of = self.loop_of(config)[0]
         cdef SelfLoop at = loop_of
@@ -190,12 +192,12 @@ cdef class SubtreeAcceptance(MaskPart):
             at = self.loop_of(at.next)[0]
             if self.is_narrower(loop_of, at):
                 break
-        loop_of.room = k
+        loop_of.length = k
         self.loop_of(config)[0] = loop_of
         return k
 
     cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept:
-        """Tell whether some characters that lead on from one configuration may not from another."""
+        """Tell whether some character of one loop is missing in another."""
         return (
             loop_of.all.ascii[0] & ~other.all.ascii[0] != 0
             or loop_of.all.ascii[1] & ~other.all.ascii[1] != 0
@@ -203,7 +205,7 @@ cdef class SubtreeAcceptance(MaskPart):
         )
 
     cdef bint are_alike(self, int32_t a, int32_t b) noexcept:
-        """Tell whether two configurations end and return alike."""
+        """Tell whether tokens end in two configurations alike, and both return alike."""
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
         cdef int32_t k
@@ -222,9 +224,10 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1:
-        """Tell whether all ends of a character, begun in a configuration, lead to the next one.
+        """Tell whether a character that was begun in ``config`` leads to ``next``, however it is completed.
 
-        ``state``: of UTF-8; ``target``: the configuration there. In between tokens may end like before it.
+        ``state``: the state of UTF-8 after its first byte. ``target``: the configuration there. Tokens that
+        end inside of the character must be allowed like those that end before it.
         """
         cdef int32_t partner[8]
         cdef int32_t queue[8]
@@ -263,7 +266,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return True
 
     cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept:
-        """Tell whether some text below a node begins as a guard allows."""
+        """Tell whether a guard allows some byte that comes after a node."""
         cdef int32_t k
         if guard == ANY_BYTE:
             return True
@@ -273,7 +276,7 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept:
-        """Tell whether some of the guards, bits, allows a byte."""
+        """Tell whether some guard of a set, given as bits, allows a byte."""
         cdef int32_t g = 0
         while guards:
             if guards & 1 and self.terms.guard_has(g, byte):
@@ -283,8 +286,8 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1:
-        """Note where what was left out goes on under some guards: at a place, or at children of it."""
-        cdef Nodes n = self.forest.nodes(place)
+        """Store where omitted members continue under some guards: at a place, or at children of it."""
+        cdef Nodes n = self.tries.nodes(place)
         cdef int32_t k, node = place >> 2
         if not guards:
             return 0
@@ -296,12 +299,12 @@ cdef class SubtreeAcceptance(MaskPart):
         else:
             for k in range(n.kid_first[node], n.kid_first[node + 1]):
                 if self.allows(guards, n.kid_byte[k]):
-                    readers.push_back((n.kid_node[k] << 2) | (place & IN_FOREST) | INCLUSIVE)
+                    readers.push_back((n.kid_node[k] << 2) | (place & IN_SUFFIX_TRIE) | INCLUSIVE)
         return 0
 
-    cdef bint meets(self, int32_t below, uint64_t guards) noexcept:
-        """Tell whether some of the guards may allow a byte of the characters below a node."""
-        cdef SubtreeSummary* at = &self.trie.below[below]
+    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept:
+        """Tell whether some of the guards may allow a byte of the characters in a subtree."""
+        cdef SubtreeSummary* at = &self.trie.summaries[summary]
         cdef int32_t b
         for b in range(128):
             if (at.ascii[b >> 6] >> (b & 63)) & 1 and self.allows(guards, <uint8_t>b):
@@ -313,11 +316,11 @@ cdef class SubtreeAcceptance(MaskPart):
         return False
 
     cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1:
-        """Append the nodes below one that whole characters end at and others follow, as a guard allows."""
+        """Append the nodes of a subtree where a whole character ends and the guard allows the next byte."""
         cdef int32_t i, k, j
         for i in range(node + 1, self.trie.end[node]):
             k = self.trie.kid_first[i]
-            # a text goes on with these bytes inside of a character only
+            # these bytes come only inside of a character
             if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
                 for j in range(k, self.trie.kid_first[i + 1]):
                     if self.terms.guard_has(guard, self.trie.kid_byte[j]):

@@ -1,4 +1,4 @@
-# What lets a walk leave most of the vocabulary aside. See token_partition.pyx.
+# States in which most tokens need no walk. See token_partition.pyx.
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -10,21 +10,21 @@ from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
 cdef struct Length:
-    # bytes, at most TOO_LONG
-    int64_t least       # of the shortest text of a term
-    int64_t slack       # the most that the shortest completion of any beginning, none included, takes
+    # lengths of a term in bytes, at most TOO_LONG
+    int64_t least   # of its shortest string
+    int64_t slack   # after any prefix of its strings, the shortest completion is at most this
 
 
 cdef struct Uncounted:
-    # a state without the upper bound of its length, which short tokens cannot meet
+    # a state without the bounds of its counts, which short tokens cannot reach
     int32_t state
-    int32_t bytes       # tokens of up to so many bytes; 0: there is none
+    int32_t bytes   # it replaces the state for tokens of up to so many bytes; 0: for none
 
 
 cdef struct AllowedRuns:
-    int32_t code        # of X, or NOT_A_CODE
-    int32_t high        # as many characters of X may come
-    int32_t bytes       # that X can begin with
+    int32_t code    # code of a class X, or NOT_A_CODE
+    int32_t high    # runs of X of up to so many characters are allowed
+    int32_t bytes   # how many bytes X can begin with
 
 
 cdef enum:
@@ -35,15 +35,15 @@ cdef class TokenPartition(MaskPart):
     cdef MaskArena arena
     cdef Slices slices
     cdef RunSplitter splitter
-    cdef KeyMap length_index                # term -> lengths
+    cdef KeyMap length_index        # term -> index in lengths
     cdef vector[Length] lengths
-    cdef KeyMap follow_index                # term << 32 | code -> where its texts lead in the automaton of X
+    cdef KeyMap follow_index        # term << 32 | code -> index in followed
     cdef vector[uint64_t] followed
-    cdef KeyMap uncounted_seen               # state without its counts -> the first state that it stands for
-    cdef vector[int32_t] longer             # bytes -> tokens of as many or more; empty until asked for
-    cdef KeyMap short_filters               # bytes -> filter of the tokens of at most so many
-    cdef KeyMap long_places                 # bytes -> place of the trie of the longer ones
-    cdef KeyMap other_tokens                # run -> place of the trie of the tokens that are no runs, or -1
+    cdef KeyMap uncounted_seen      # state without its counts -> the first state it was made from
+    cdef vector[int32_t] longer     # bytes -> number of tokens with at least so many; empty until needed
+    cdef KeyMap short_filters       # bytes -> filter of the tokens with at most so many
+    cdef KeyMap long_places         # bytes -> place of the trie of the longer tokens
+    cdef KeyMap other_tokens        # run table -> place of the trie of the tokens that are no runs, or -1
 
     cdef size_t nbytes_of_terms(self) noexcept
     cdef Length length(self, int32_t term, int depth) except *

@@ -1,14 +1,13 @@
 # distutils: language = c++
-"""TokenPartition: states in which most tokens are decided without walking them.
+"""TokenPartition: states in which most tokens are classified without a walk.
 
-- *AllowedRuns* tokens. A state that has an alternative X* rest allows every run of X, whatever else it is:
-as at
-  the beginning of a text that is searched for a pattern. Only the other tokens are walked, over a trie of
-  their own.
-- *Short* tokens. In pattern & X{m,n}, n is out of reach of tokens of up to n - s bytes, where s is what the
-  pattern may need to end. They are decided by the pattern alone, whose states are few; the state with its
-  count, which is new with every character, is walked over the longer tokens. Likewise (\\S+\\s+){0,48} is
-  (\\S+\\s+)* to tokens that cannot hold 48 words.
+- *Allowed runs.* A state with an alternative X* continuation allows every run of X, whatever its other
+  alternatives are: for example, before a pattern that is searched for in a string. Only the tokens that are
+  not runs are walked, over a trie of their own.
+- *Short tokens.* In pattern & X{m,n}, tokens of up to n - s bytes cannot reach the bound n, where s is the
+  slack: what the pattern may need to end. So the pattern alone classifies them, and it has few states. The
+  state with its count, which is new after every character, is walked over the longer tokens only. In the same
+  way, (\\S+\\s+){0,48} is (\\S+\\s+)* for tokens that cannot hold 48 words.
 """
 
 cimport cython
@@ -49,18 +48,18 @@ cdef uint64_t DEAD_END = <uint64_t>1 << 63
 
 cdef enum:
     TOO_LONG = 1 << 20
-    MAX_NESTING = 100       # of terms whose lengths are looked at
-    MANY_BYTES = 128        # first bytes of X from which its runs may be most of a vocabulary
-    PAYS_OFF = 5            # states that X settles, after which a trie of the others is made
-    MOST = 8                # of so many tokens all but one
-    LEAST_BYTES = 4         # nearly all tokens are longer than this
-    FEW_LONG = 128          # of so many tokens, one is too long at most for a state without its counts
-    MOST_LOOKS = 256        # terms of a state that are looked at for counts
+    MAX_NESTING = 100       # depth of terms that `length` and `follow` visit
+    MANY_BYTES = 128        # X needs so many first bytes, else its runs are not most of a vocabulary
+    PAYS_OFF = 5            # a trie of the other tokens is made for the fifth state that uses X
+    MOST = 8                # at least 7 of 8 tokens must be runs
+    LEAST_BYTES = 4         # nearly all tokens are longer
+    FEW_LONG = 128          # at most 1 of 128 tokens may be too long for the state without its counts
+    MAX_VISITED = 256        # terms of a state that `bytes_to_a_count` visits
 
 
 @cython.final
 cdef class TokenPartition(MaskPart):
-    """Which tokens of a state need no walk, and the tries of the others."""
+    """Finds the tokens of a state that need no walk, and makes tries of the other tokens."""
 
     def __cinit__(
         self,
@@ -88,7 +87,7 @@ cdef class TokenPartition(MaskPart):
         map_free(&self.uncounted_seen)
 
     cdef int drop(self) except -1:
-        """Forget the tries. What is known of terms stays."""
+        """Forget the tries. The facts about terms are kept."""
         self.followed.clear()
         map_reset(&self.follow_index)
         map_reset(&self.short_filters)
@@ -106,13 +105,13 @@ cdef class TokenPartition(MaskPart):
         return held
 
     cdef size_t nbytes_of_terms(self) noexcept:
-        """Return the bytes of what is known of terms, which a drop of masks leaves as it is."""
+        """Return the bytes of the facts about terms, which ``drop`` keeps."""
         return sizeof(Length) * self.lengths.size() + map_nbytes(&self.length_index)
 
     # -- short tokens ----------------------------------------------------------------------------------
 
     cdef Length length(self, int32_t term, int depth) except *:
-        """Return the lengths of a term; TOO_LONG where they are not seen from its structure. Remembered."""
+        """Return the lengths of a term; TOO_LONG where its structure does not tell them. Remembered."""
         cdef Term t = self.terms.terms[term]
         cdef Length found, a, b
         cdef int32_t known = map_get(&self.length_index, term), k
@@ -144,7 +143,7 @@ cdef class TokenPartition(MaskPart):
         found.least = min(found.least, TOO_LONG)
         found.slack = min(found.slack, TOO_LONG)
         if found.slack == TOO_LONG:
-            found.least = TOO_LONG  # also where only a part was too deep to look at
+            found.least = TOO_LONG  # also where some term in it is too deep
         map_put(&self.length_index, term, <int32_t>self.lengths.size())
         self.lengths.push_back(found)
         return found
@@ -152,9 +151,9 @@ cdef class TokenPartition(MaskPart):
     cdef uint64_t follow(
         self, int32_t term, uint64_t states, int32_t code, int depth
     ) except? 0x5555555555555555:
-        """Return the states of the automaton of X behind the texts of a term; DEAD_END if one leaves it.
+        """Return the states of the automaton of X after the strings of a term; DEAD_END if one leaves it.
 
-        ``states``: those before it, as bits.
+        ``states``: the states before the term, as bits.
         """
         cdef Term t = self.terms.terms[term]
         cdef const int16_t* table = &self.runs.table[self.runs.codes[code].first_row]
@@ -214,12 +213,13 @@ cdef class TokenPartition(MaskPart):
         return out
 
     cdef Uncounted without_upper_bound(self, int32_t state) except *:
-        """Find out up to which length tokens are decided by a state without its count.
+        """Return a state without its count, and up to which length of tokens it serves.
 
-        Where the pattern is all X, X{0,n} allows any continuation of a text of k characters if n - k is at
-        least what the rest of the pattern takes, and a token of b bytes has at most b characters. One more is
-        left so that the state goes on by itself where the pattern does, since a return may be forbidden. A
-        minimum of one character is none where the pattern takes one anyway.
+        In pattern & X{0,n}, let all strings of the pattern be runs of X. After k characters, any continuation
+        is allowed if n - k is at least the slack of the pattern, and a token of b bytes has at most b
+        characters. One more character is kept in reserve: then the state itself continues where the pattern
+        does, and needs no return, which may be forbidden. A minimum of one character is none if the pattern
+        is never empty.
         """
         cdef Term t = self.terms.terms[state]
         cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
@@ -242,7 +242,7 @@ cdef class TokenPartition(MaskPart):
             left = count.c - 1 - <int32_t>self.length(pattern, 0).slack
             if left < LEAST_BYTES:
                 continue
-            # a few lengths only, since each has a trie of its own
+            # round down to a few lengths, since each has its own trie
             found.bytes = LEAST_BYTES
             while found.bytes + found.bytes // 2 <= left and found.bytes < self.trie.max_depth:
                 found.bytes += found.bytes // 2
@@ -253,15 +253,15 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef Uncounted uncounted(self, int32_t state) except *:
-        """Find out up to which length tokens are decided by a state without the bounds of its counted parts.
+        """Return a state without the bounds of its counters, and up to which length of tokens it serves.
 
-        Y{m,n} in a sequence, as (\\S+\\s+){0,48}, is Y{m,} to a token of b bytes if that takes n - 1 of Y at
-        most: it can be completed in both or none, ends alike, and goes on by itself wherever Y{m,} does. So
-        states that differ in a count alone share a mask. That pays off from the second of them on, and where
-        few tokens are longer; runs have tables of their own.
+        Let Y{m,n} be in a sequence, as (\\S+\\s+){0,48}. A token that takes at most n - 1 of Y cannot tell it
+        from Y{m,}: both or none can be completed, both end alike, and one continues where the other does. So
+        states that differ only in a count share a mask. This pays off from the second such state on, if few
+        tokens are longer. Runs of characters are left out, since they have tables of their own.
         """
         cdef Uncounted found
-        cdef int32_t left = MOST_LOOKS, most = self.bytes_to_a_count(state, &left), met
+        cdef int32_t left = MAX_VISITED, most = self.bytes_to_a_count(state, &left), met
         found.state = found.bytes = 0
         if most < LEAST_BYTES:
             return found
@@ -283,9 +283,9 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2:
-        """Return from how many bytes on some count in a term may be met: 0 if there is none, -1 if unknown.
+        """Return the least number of bytes that may reach a count in a term; 0: it has none, -1: unknown.
 
-        ``left``: how many terms may be looked at.
+        ``left``: how many more terms may be visited.
         """
         cdef Term t = self.terms.terms[term]
         cdef int32_t k, least, found = 0, kid
@@ -315,10 +315,10 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1:
-        """Return a term without the bounds of counts that so many bytes cannot meet."""
+        """Return a term without the bounds of counts that tokens of so many bytes cannot reach."""
         cdef Term t = self.terms.terms[term]
         cdef vector[int32_t] kids
-        cdef int32_t k, left = MOST_LOOKS
+        cdef int32_t k, left = MAX_VISITED
         if t.kind == K_SEQ:
             k = self.without_counts(t.b, bytes)
             return self.terms.mk_seq(self.without_counts(t.a, bytes), k)
@@ -331,20 +331,20 @@ cdef class TokenPartition(MaskPart):
         return term
 
     cdef int32_t count_longer(self, int32_t bytes) except -1:
-        """Return how many tokens have more than so many bytes."""
-        cdef CharacterGroups kinds = self.trie.kinds
+        """Return the number of tokens with more than so many bytes."""
+        cdef CharacterGroups grouped = self.trie.character_groups
         cdef size_t k
         if self.longer.empty():
             self.longer.resize(self.trie.max_depth + 1, 0)
-            for k in range(kinds.tokens.size()):
-                self.longer[kinds.texts.length(kinds.tokens[k])] += 1
+            for k in range(grouped.tokens.size()):
+                self.longer[grouped.token_bytes.length(grouped.tokens[k])] += 1
             for k in range(self.longer.size() - 1, 0, -1):
                 self.longer[k - 1] += self.longer[k]
         return self.longer[bytes + 1] if <size_t>bytes + 1 < self.longer.size() else 0
 
     cdef int32_t short_filter(self, int32_t bytes) except -1:
-        """Return the filter of the tokens of at most so many bytes."""
-        cdef CharacterGroups kinds = self.trie.kinds
+        """Return the filter of the tokens with at most so many bytes."""
+        cdef CharacterGroups grouped = self.trie.character_groups
         cdef int32_t found = map_get(&self.short_filters, bytes), place, made, t
         cdef uint32_t* row
         cdef Nodes n
@@ -354,8 +354,8 @@ cdef class TokenPartition(MaskPart):
         place = self.long_place(bytes)
         made = self.arena.new_row()
         row = self.arena.rows[made]
-        memcpy(row, kinds.row.data(), 4 * kinds.row.size())
-        n = self.forest.nodes(place)
+        memcpy(row, grouped.row.data(), 4 * grouped.row.size())
+        n = self.tries.nodes(place)
         place >>= 2
         for t in range(n.token_first[place], n.token_first[n.end[place]]):
             row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
@@ -364,7 +364,7 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef int32_t long_place(self, int32_t bytes) except -1:
-        """Return the place of the trie of the tokens of more bytes: all at and below the nodes so deep."""
+        """Return the place of the trie of the tokens with more than so many bytes."""
         cdef int32_t found = map_get(&self.long_places, bytes), i = 1
         cdef int32_t nodes = self.trie.nodes if bytes < self.trie.max_depth else 0
         cdef const int32_t* depth = self.trie.depth
@@ -377,14 +377,14 @@ cdef class TokenPartition(MaskPart):
                 i = self.trie.end[i]
             else:
                 i += 1
-        found = self.forest.subtrees(left)
+        found = self.tries.subtrees(left)
         map_put(&self.long_places, bytes, found)
         return found
 
-    # -- settled tokens --------------------------------------------------------------------------------
+    # -- allowed runs ----------------------------------------------------------------------------------
 
     cdef int32_t allowed_run_table(self, int32_t state) except -2:
-        """Return a run table of which all runs may come in a state, whatever is below it; or -1."""
+        """Return a run table whose runs are all allowed in a state, with any stack; or -1."""
         cdef AllowedRuns found = self.allowed_runs(state, BOTTOM)
         cdef int32_t run
         if found.bytes < MANY_BYTES or self.splitter.queries(found.code) < PAYS_OFF:
@@ -392,16 +392,16 @@ cdef class TokenPartition(MaskPart):
         run = self.runs.run_of(found.code, 0)
         if found.high < self.runs.runs[run].most_needed:
             return -1
-        # the trie of the others is walked without knowing what is below its nodes, so it must be small
+        # the trie of the other tokens has no summaries of subtrees, so it must be small
         if MOST * (self.trie.token_count - self.runs.runs[run].token_count) > self.trie.token_count:
             return -1
         return run
 
     cdef AllowedRuns allowed_runs(self, int32_t state, int32_t frame) except *:
-        """Return X{0,high} of which all runs may come in a state, whatever is below the frame.
+        """Return X{0,high} such that a state allows all its runs, whatever the stack under the frame is.
 
-        More of X may come behind them. That is so if the state, or an alternative of it, begins with X* or
-        X{m,n}. Of several X that with the most characters.
+        More of X may follow the runs. This is so if the state, or an alternative of it, begins with X* or
+        X{m,n}. If there are several X, take the one with the most first bytes.
         """
         cdef Term t = self.terms.terms[state]
         cdef AllowedRuns found
@@ -419,11 +419,11 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef int find_allowed_runs(self, int32_t term, int32_t depth, AllowedRuns* found) except -1:
-        """Find X{m,n} at the beginning of a term that more may follow."""
+        """Find X{m,n} at the beginning of a term."""
         cdef Term t = self.terms.terms[term]
         cdef int32_t k, code, bytes = 0
         if t.kind == K_SEQ:
-            # what follows may be dead by the keys of an object, while other alternatives keep the state alive
+            # the keys of an object may forbid what follows, while other alternatives keep the state alive
             if not self.terms.terms[t.b].flags & F_KEYS or self.semantics.keys.needs.always_lives(t.b):
                 self.find_allowed_runs(t.a, depth, found)
         elif t.kind == K_ALT and depth < MAX_NESTING:
@@ -438,21 +438,21 @@ cdef class TokenPartition(MaskPart):
             if bytes > found.bytes:
                 found.code = code
                 found.bytes = bytes
-                # behind the last of them only a return may be left, which an action below may forbid
+                # after the last of them only a return may be left, which an action may forbid
                 found.high = NO_END if t.c < 0 else t.c - 1
         return 0
 
     cdef int32_t other_tokens_place(self, int32_t run) except -2:
-        """Return the place of the trie of the tokens that are not runs."""
+        """Return the place of the trie of the tokens that are not runs of a run table."""
         cdef int32_t found = map_get(&self.other_tokens, run)
         cdef vector[int32_t] left
         cdef size_t k
         if found != NO_VALUE:
             return found
-        self.runs.cut_again(run)
+        self.runs.scan(run)
         left.insert(left.end(), self.runs.found_others.begin(), self.runs.found_others.end())
         for k in range(self.runs.found_exits.size()):
             left.push_back(self.runs.found_exits[k].place)
-        found = self.forest.subtrees(left)
+        found = self.tries.subtrees(left)
         map_put(&self.other_tokens, run, found)
         return found

@@ -12,16 +12,16 @@ from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 
 
 cdef struct WalkState:
-    # of one walk
-    size_t most             # tokens that are kept as a list; more are a row
+    # state of one walk
+    size_t most             # tokens in a list; with more of them, a row is made
     int64_t most_merged
-    int32_t unconditional   # the last configuration that allows all it can read, whatever the stack is
-    int32_t lasting         # the last self-loop configuration
-    SelfLoop loop               # ... and as what
-    # of the subtree that is walked
+    int32_t unconditional   # the last unconditional configuration met (see `is_unconditional`)
+    int32_t self_loop       # the last self-loop configuration met
+    SelfLoop loop           # its loop
+    # state of the subtree that is being walked
     Nodes nodes
-    int32_t in_forest
-    int32_t covered         # nodes before this one are below a reader, and need no other
+    int32_t in_suffix_trie
+    int32_t covered         # nodes before this one are in the subtree of a reader already
 
 
 cdef class TrieWalk(MaskPart):
@@ -29,14 +29,14 @@ cdef class TrieWalk(MaskPart):
     cdef ConstrainedRuns constrained
     cdef SubtreeAcceptance acceptance
     # scratch of one walk
-    cdef vector[int32_t] stack              # depth -> configuration
-    cdef vector[int32_t] next_kid           # depth -> where to go on, and where to stop
+    cdef vector[int32_t] stack      # depth -> configuration
+    cdef vector[int32_t] next_kid   # depth -> the next child; `last_kid`: the end of the children
     cdef vector[int32_t] last_kid
-    cdef vector[int32_t] jobs               # places that are still to be walked
+    cdef vector[int32_t] jobs       # places still to walk; `job_configs`: from which configurations
     cdef vector[int32_t] job_configs
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
-    cdef readonly uint64_t taken            # subtrees of the vocabulary that were taken whole
+    cdef readonly uint64_t taken    # subtrees of the vocabulary that were classified as a whole
 
     cdef bint walk(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out

@@ -1,17 +1,17 @@
 # distutils: language = c++
-"""The walk of the vocabulary trie from a local state, with the stack below it unknown.
+"""The walk: one pass over a token trie from a local state, with the frame not known.
 
-One walk splits the tokens:
+A walk classifies all tokens:
 
-- allowed whatever the stack is: a list, or a row of bits where there are many;
-- allowed if the frame below is alive under a follow restriction that is pending when the token ends;
-- those that return out of the frame with bytes left over: the places (trie nodes) where the return happens,
-  grouped by what is pending there;
-- those that run into a question to the semantic state (a dynamic rule, an action that may forbid): the places
-  where the question comes up.
+- Some are allowed with any stack. They become a list, or a row of bits if they are many.
+- Some end while a follow restriction is pending. They are allowed if the frame can satisfy it.
+- Some leave the frame with bytes left over. The walk notes the places (trie positions) of these returns, in
+  groups by the guard and the semantic state there.
+- For some the semantic state decides: a resolver or an action that may forbid. The walk notes these places.
 
-The loop goes down the trie as long as the configuration can step. What a whole subtree answers alike is taken
-whole (``subtree_acceptance``), and runs of one character class are left to tables (``constrained_runs``).
+The loop goes down the trie as long as the configuration is alive. A subtree in which all tokens behave alike
+is taken as a whole (``subtree_acceptance``). Runs of one character class are left to tables
+(``constrained_runs``).
 """
 
 cimport cython
@@ -26,23 +26,23 @@ from stackmask.pda.masks.walk.walk_inlines cimport allow, is_unconditional, next
 from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, UNKNOWN, Config
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_table cimport TOKENS
-from stackmask.pda.vocabulary.suffix_tries cimport IN_FOREST, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 
 cdef enum:
-    RUN_NODES = 64      # a smaller subtree is walked, not cut into runs
-    MERGE_COST = 8      # nodes that are walked in the time that merging one takes, less what sharing saves
+    RUN_NODES = 64      # a smaller subtree is walked; its runs are not looked up
+    MERGE_COST = 8      # a walk visits so many nodes in the time of merging one; sharing is counted in
 
-# what `emit` says of a node
+# what `emit` returns for a node
 cdef enum:
-    SKIP = 0            # nothing below it is to be walked
+    SKIP = 0            # its children need no walk
     WALK_BELOW = 1
-    WALK_READING = 2        # ... where the semantic state decides, so that run tables do not serve
-    BEGIN_AGAIN = 3     # the walk cannot be repeated with the frame known: begin again without that
+    WALK_READING = 2        # ... but some members were omitted (see emit_readers), so run tables do not apply
+    BEGIN_AGAIN = 3     # the walk turned out not to be repeatable: begin again without that
 
 
 @cython.final
 cdef class TrieWalk(MaskPart):
-    """One walk at a time: the query goes in, the result comes out, and nothing is remembered."""
+    """Make walks, one at a time. Nothing is remembered between walks."""
 
     def __cinit__(
         self,
@@ -64,10 +64,10 @@ cdef class TrieWalk(MaskPart):
     cdef bint walk(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
     ) except -1:
-        """Walk what lies below some places, and put what is found into ``out``, which is new.
+        """Walk the subtrees at some places. Put the result into ``out``, which must be new.
 
-        Return False if the query says that the walk can be repeated with the frame known, which turned out
-        wrong: then ``out`` is to be thrown away, and the walk made without that.
+        Return False if the query allows to repeat the walk with the frame known, and the walk found a return
+        for which that is wrong. Then ``out`` must be dropped, and the walk made with ``repeatable`` off.
         """
         cdef WalkState s
         cdef size_t r
@@ -81,7 +81,7 @@ cdef class TrieWalk(MaskPart):
         elif query.start != DEAD:
             s.most = <size_t>(self.width // SPARSE)
             s.most_merged = self.trie.nodes // MERGE_COST
-            s.unconditional = s.lasting = DEAD
+            s.unconditional = s.self_loop = DEAD
             memset(&s.loop, 0, sizeof(SelfLoop))
             self.begin(query, places, origin, out)
             r = 0
@@ -102,7 +102,7 @@ cdef class TrieWalk(MaskPart):
     cdef int begin(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
     ) except -1:
-        """Note what the start does before it reads a byte, and queue the places."""
+        """Note what the start does before the first byte, and queue the places."""
         cdef Config first = self.space.configs[query.start]
         cdef int32_t p, g
         cdef size_t r
@@ -115,7 +115,7 @@ cdef class TrieWalk(MaskPart):
             out.groups.has_run[g] = query.run != NO_RUN
             out.groups.places[g].insert(out.groups.places[g].end(), origin.begin(), origin.end())
             for r in range(origin.size()):
-                out.merged += self.forest.size_of(origin[r])
+                out.merged += self.tries.size_of(origin[r])
         for r in range(places.size()):
             self.jobs.push_back(places[r])
             self.job_configs.push_back(query.start)
@@ -124,18 +124,18 @@ cdef class TrieWalk(MaskPart):
     cdef bint walk_place(
         self, const WalkQuery& query, int32_t place, int32_t c, WalkState* s, WalkResult& out
     ) except -1:
-        """Walk what lies below one place from a configuration. Return False to begin the walk again."""
+        """Walk the subtree at one place from a configuration. Return False if the walk must begin again."""
         cdef ConfigSpace space = self.space
         cdef int32_t* stack = self.stack.data()
         cdef const int32_t* summary_of = self.trie.summary_of.data()
-        cdef Nodes nodes = self.forest.nodes(place)
+        cdef Nodes nodes = self.tries.nodes(place)
         cdef int32_t i = place >> 2, above, k = 0, kid_end = 0, depth = 0
         cdef int32_t own_byte = place & INCLUSIVE
         cdef uint64_t visited = 0
         cdef int verdict, then
         cdef bint subtrees = self.layers.subtrees
         s.nodes = nodes
-        s.in_forest = place & IN_FOREST
+        s.in_suffix_trie = place & IN_SUFFIX_TRIE
         s.covered = 0
         if not own_byte:
             if nodes.end[i] - i > RUN_NODES and not space.configs[query.start].reads & ~<uint64_t>1:
@@ -167,16 +167,16 @@ cdef class TrieWalk(MaskPart):
                 break
             if c <= DEAD:
                 if c == READS_STATE:
-                    out.readers.push_back((i << 2) | s.in_forest | INCLUSIVE)
+                    out.readers.push_back((i << 2) | s.in_suffix_trie | INCLUSIVE)
                 continue
             visited += 1
             if c != s.unconditional and is_unconditional(&space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
-            if subtrees and not s.in_forest and summary_of[i] >= 0:
+            if subtrees and not s.in_suffix_trie and summary_of[i] >= 0:
                 verdict = self.classify(c, summary_of[i], s)
             if c == s.unconditional and out.merged <= s.most_merged:
-                # most nodes are of this kind: tokens are allowed, and nothing else is to be noted
+                # most nodes are like this: their tokens are allowed, and nothing else happens
                 self.take(i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
                 if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                     continue
@@ -189,7 +189,7 @@ cdef class TrieWalk(MaskPart):
                     return False
             if nodes.end[i] - i > RUN_NODES and then == WALK_BELOW:
                 c = self.constrained.defer_runs(
-                    c, (i << 2) | s.in_forest, out.deferred, self.jobs, self.job_configs
+                    c, (i << 2) | s.in_suffix_trie, out.deferred, self.jobs, self.job_configs
                 )
                 if c == DEAD:
                     continue
@@ -204,25 +204,25 @@ cdef class TrieWalk(MaskPart):
         return True
 
     cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1:
-        """Tell what a configuration does with everything below a node, by the summary of its subtree."""
+        """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""
         cdef const Config* config
         cdef SelfLoop* loop
         cdef int verdict = DESCEND
-        if c == s.lasting:
-            verdict = classify_loop(&self.trie.below[summary], s.loop)
+        if c == s.self_loop:
+            verdict = classify_loop(&self.trie.summaries[summary], s.loop)
         else:
             config = &self.space.configs[c]
             if c == s.unconditional or (config.count and config.sure == config.count):
                 verdict = self.acceptance.classify(c, summary)
                 loop = self.acceptance.loop_of(c)
-                if loop != NULL and loop.room == NO_END:
-                    s.lasting = c
+                if loop != NULL and loop.length == NO_END:
+                    s.self_loop = c
                     s.loop = loop[0]
         self.taken += verdict != DESCEND
         return verdict
 
     cdef int take(self, int32_t node, int32_t stop_node, WalkState* s, WalkResult& out) except -1:
-        """Allow the tokens of the nodes from one to another, whatever the stack is."""
+        """Allow the tokens of the nodes from ``node`` to before ``stop_node``, with any stack."""
         cdef int32_t t = s.nodes.token_first[node], stop = s.nodes.token_first[stop_node]
         if out.bits != NULL:
             allow(out.bits, s.nodes.tokens, t, stop)
@@ -236,16 +236,16 @@ cdef class TrieWalk(MaskPart):
     cdef int emit(
         self, const WalkQuery& query, int32_t c, int32_t node, int verdict, WalkState* s, WalkResult& out
     ) except -1:
-        """Note what a configuration allows at a node, and how it returns there; say how to go on."""
+        """Note the tokens and the returns of a configuration at a node. Return how the walk continues."""
         cdef const Config* config = &self.space.configs[c]
         cdef uint64_t reads = self.emit_readers(config, node, &verdict, s, out)
-        cdef int32_t place = (node << 2) | s.in_forest
+        cdef int32_t place = (node << 2) | s.in_suffix_trie
         cdef int32_t t = s.nodes.token_first[node]
         cdef int32_t stop_node = node + 1 if verdict == DESCEND else s.nodes.end[node]
         cdef int32_t stop = s.nodes.token_first[stop_node], g
         if t < stop:
             if query.strict and not config.sure:
-                # tokens that only a return keeps alive: an action below may forbid it
+                # only a return keeps these tokens alive, and an action may forbid it
                 out.readers.push_back(place | INCLUSIVE)
                 return SKIP
             if not config.ends & 1:
@@ -275,22 +275,23 @@ cdef class TrieWalk(MaskPart):
     cdef uint64_t emit_readers(
         self, const Config* config, int32_t node, int* verdict, WalkState* s, WalkResult& out
     ) except? 0x5555555555555555:
-        """Note where members that were left out of a configuration go on: there the semantic state decides.
+        """Note the places where omitted members of a configuration continue.
 
-        They are tried on the real configuration; the members that are present are valid without them. Return
-        the guards under which such members go on below the node.
+        The semantic state decides about these members, so their tokens are tried on the real configuration.
+        The members that are present are valid regardless. Return the guards under which omitted members
+        continue under the node.
         """
         cdef uint64_t reads = config.reads if node >= s.covered and verdict[0] != ALL_ALLOWED else 0
         if not reads:
             return 0
         if reads & 1 or not config.sure or not config.ends & 1:
-            out.readers.push_back((node << 2) | s.in_forest | INCLUSIVE)
+            out.readers.push_back((node << 2) | s.in_suffix_trie | INCLUSIVE)
             s.covered = s.nodes.end[node]
             return 0
         if verdict[0] == SAME_STATE and not self.acceptance.meets(self.trie.summary_of[node], reads):
             return 0
         verdict[0] = DESCEND
-        self.acceptance.note_readers((node << 2) | s.in_forest, reads, out.readers)
+        self.acceptance.note_readers((node << 2) | s.in_suffix_trie, reads, out.readers)
         return reads
 
     cdef bint emit_returns(
@@ -302,9 +303,10 @@ cdef class TrieWalk(MaskPart):
         WalkState* s,
         WalkResult& out,
     ) except -1:
-        """Note the returns of a configuration at a node, for what is left of the tokens there.
+        """Note the returns of a configuration at a node, for the suffixes of the tokens there.
 
-        Return False where the walk was to be repeated, and this is a return that a repeated walk lacks.
+        Return False if the walk must be repeated with the frame known, and a repeated walk would lack this
+        return.
         """
         cdef ConfigSpace space = self.space
         cdef int32_t p, g, guard, summary = self.trie.summary_of[node] if verdict == SAME_STATE else -1
@@ -321,9 +323,9 @@ cdef class TrieWalk(MaskPart):
                 return False
             g = out.groups.at(guard, space.pops[p].sem)
             out.merged += s.nodes.end[node] - node
-            out.groups.places[g].push_back((node << 2) | s.in_forest)
+            out.groups.places[g].push_back((node << 2) | s.in_suffix_trie)
             if verdict == SAME_STATE:
-                out.merged += self.trie.below[summary].nested
+                out.merged += self.trie.summaries[summary].nested
                 out.subtrees.push_back(node)
                 out.subtree_groups.push_back(g)
         return True
@@ -352,7 +354,7 @@ cdef class TrieWalk(MaskPart):
         return 0
 
     cdef bint opens_key(self, const Config* config) noexcept:
-        """Tell whether a member has just begun to capture a key."""
+        """Tell whether some member has just begun to capture a key."""
         cdef int32_t i
         for i in range(config.first, config.first + config.count):
             if self.semantics.sems[self.space.members[i].sem].text == KEY_OF_ONE:

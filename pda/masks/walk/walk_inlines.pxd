@@ -1,4 +1,4 @@
-# What a walk does at every node that it visits, as code that is compiled into its loop. See walk_inlines.pyx.
+# What a walk does at every node. The functions are inline, since the loop of the walk is hot.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
@@ -14,24 +14,26 @@ from stackmask.pda.masks.walk.subtree_acceptance cimport (
 )
 
 
-cdef inline bint is_within(const SubtreeSummary* below, const Characters& all) noexcept:
-    # whether all characters below a node are of some
+cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all) noexcept:
+    # Tell whether all characters in a subtree belong to a class.
     return (
-        not below.ascii[0] & ~all.ascii[0]
-        and not below.ascii[1] & ~all.ascii[1]
-        and not below.leads & ~all.leads
+        not summary.ascii[0] & ~all.ascii[0]
+        and not summary.ascii[1] & ~all.ascii[1]
+        and not summary.leads & ~all.leads
     )
 
 
-cdef inline int classify_loop(const SubtreeSummary* below, const SelfLoop& loop_of) noexcept:
-    # ``Stays.stays`` for a configuration that stays what it is, however many characters there are
-    if below.height <= loop_of.high and is_within(below, loop_of.part):
+cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loop_of) noexcept:
+    # ``SubtreeAcceptance.classify`` for a self-loop configuration without a bound on the number of
+    # characters.
+    if summary.height <= loop_of.high and is_within(summary, loop_of.accepted):
         return ALL_ALLOWED
-    return SAME_STATE if is_within(below, loop_of.all) else DESCEND
+    return SAME_STATE if is_within(summary, loop_of.all) else DESCEND
 
 
 cdef inline bint is_unconditional(const Config* c) noexcept:
-    # whether all that a configuration allows is allowed whatever is below, and nothing returns or is asked
+    # Tell whether tokens that end in a configuration are allowed with any stack, and nothing else happens in
+    # it: no return, no member that the semantic state decides, no capture.
     return (
         c.ends & 1
         and c.count
@@ -45,8 +47,8 @@ cdef inline bint is_unconditional(const Config* c) noexcept:
 cdef inline int32_t next_alive(
     ConfigSpace space, int32_t config, const Nodes& n, int32_t k, int32_t stop, int32_t* next
 ) noexcept:
-    # the first child from k on that a step may lead to, or stop; and where that leads, UNKNOWN if a step must
-    # tell. Most fail: two loads each
+    # Return the first child from k on that may be alive, or stop. ``next`` gets its configuration, or UNKNOWN
+    # if a step must find it. Most children fail, at two loads each.
     cdef const Config* c = &space.configs[config]
     cdef const int32_t* row
     cdef const uint8_t* of
@@ -63,7 +65,7 @@ cdef inline int32_t next_alive(
 
 
 cdef inline void allow(uint32_t* bits, const int32_t* tokens, int32_t t, int32_t stop) noexcept:
-    # set the bits of tokens[t:stop]
+    # Set the bits of tokens[t:stop].
     cdef uint32_t n
     while t < stop:
         n = <uint32_t>tokens[t]

@@ -1,4 +1,4 @@
-# What one walk is asked, and what it finds.
+# The query and the result of one walk.
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
@@ -6,26 +6,25 @@ from stackmask.pda.masks.runs.run_splitting cimport DeferredRun
 
 
 cdef struct RepeatableWalk:
-    # a walk that can be repeated with the frames below its start known: remainders that are larger than the
-    # vocabulary cost more to merge than to walk again
+    # A walk that can be repeated with known frames. Merging suffixes costs more than walking again where
+    # there are more of them than nodes in the vocabulary.
     int32_t state
     int32_t sem
-    bint closed             # the start is a return state, with its calls
+    bint closed             # the start is a return state and the closure of its calls
     bint with_tokens
-    int32_t return_first      # what is returned to, first to last: rests[return_first:][:return_count]
+    int32_t return_first    # known return states, in order: return_states[return_first:][:return_count]
     int32_t return_count
-    int32_t place_first     # what is walked: walked_places[place_first:][:place_count]
+    int32_t place_first     # the places to walk: walked_places[place_first:][:place_count]
     int32_t place_count
 
 
 cdef struct WalkQuery:
-    int32_t start           # the configuration to begin with, over the unknown frame
-    # with `origin`: the same places, as a group is to name them if the start returns ...
-    int32_t run
-    bint with_tokens        # ... before it consumes a byte. Special tokens may come first
-    bint strict             # an action may forbid a return that is below the start
-    bint repeatable         # the walk may be repeated with the frame known:
-    RepeatableWalk again             # ... how
+    int32_t start           # the first configuration; its frame is not known
+    int32_t run             # names, with `origin`, the same places in a group if the start returns at once
+    bint with_tokens        # special tokens may come first
+    bint strict             # an action may forbid the returns that come after the start
+    bint repeatable         # the walk may be repeated with the frame known
+    RepeatableWalk again    # how to repeat it
 
 
 cdef extern from *:
@@ -49,7 +48,7 @@ cdef extern from *:
         int32_t guard(size_t g) const { return static_cast<int32_t>(keys[g] >> 32); }
         int32_t sem(size_t g) const { return static_cast<int32_t>(static_cast<uint32_t>(keys[g])); }
         size_t size() const { return keys.size(); }
-        // whether all returns are such as a repeated walk makes
+        // whether a repeated walk would make all these returns: by no run, to this semantic state
         bool can_repeat(int32_t with) const {
             for (size_t g = 0; g < keys.size(); g++)
                 if (has_run[g] || sem(g) != with) return false;
@@ -57,7 +56,7 @@ cdef extern from *:
         }
         void clear() { keys.clear(); places.clear(); has_run.clear(); }
     };
-    struct WalkPendings {   // tokens that are allowed under some guards only
+    struct WalkPendings {   // tokens that only some guards allow
         std::vector<uint64_t> ends;
         std::vector<std::vector<int32_t>> tokens;
         int32_t at(uint64_t guards) {
@@ -90,17 +89,17 @@ cdef extern from *:
 
 
 cdef cppclass WalkResult:
-    uint32_t* bits                  # the row of the tokens that are allowed whatever the stack is, or NULL:
-    int32_t dense                   # ... its number, or -1
-    vector[int32_t] few             # ... these then
+    uint32_t* bits                  # the row of the tokens allowed with any stack; NULL while `few` has them
+    int32_t dense                   # number of this row, or -1
+    vector[int32_t] few             # these tokens as a list, besides those of the row
     WalkPendings pendings
     WalkGroups groups
-    vector[int32_t] subtrees        # nodes with returns at every place below them
-    vector[int32_t] subtree_groups  # ... and their groups
-    vector[int32_t] readers         # places where the semantic state decides
+    vector[int32_t] subtrees        # nodes with a return at every place in their subtrees
+    vector[int32_t] subtree_groups  # groups of these returns
+    vector[int32_t] readers         # places where the semantic state decides: their tokens are tried
     vector[int32_t] key_starts      # places where an undeclared key begins
-    vector[DeferredRun] deferred          # what run tables are to add
-    int64_t merged                  # nodes of what the groups are merged from; more is walked again instead
-    bint repeats                    # the walk is to be repeated with the frame known, and has no groups
-    int32_t visited                 # nodes
-    bint reads_tokens               # the semantic state decides on special tokens
+    vector[DeferredRun] deferred    # runs whose tokens come from run tables
+    int64_t merged                  # nodes that would be merged for the groups; if too many, the walk repeats
+    bint repeats                    # the walk must be repeated with the frame known; it has no groups
+    int32_t visited                 # nodes that the walk visited
+    bint reads_tokens               # the semantic state decides about special tokens

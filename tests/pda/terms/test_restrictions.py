@@ -86,8 +86,8 @@ def test_texts_that_are_not_of_the_nested_grammar(text: str) -> None:
     assert not (matcher.accept_string(text) and matcher.is_accepting())
 
 
-def test_equal_remainders_under_different_restrictions_are_told_apart() -> None:
-    # "ab" leaves the remainder "b" in both, and only one of the rules forbids it
+def test_equal_suffixes_under_different_restrictions_are_distinguished() -> None:
+    # "ab" leaves the suffix "b" in both, and only one of the rules forbids it
     matcher = matcher_of(
         'root ::= "<" x [b)] | "[" y [b)]  x ::= "(" x ")" | "a" !>> [b]  y ::= "{" y "}" | "a"'
     )

@@ -1,6 +1,6 @@
-"""Runs, narrowed runs and merged remainders: random grammars over vocabularies in which walks are cut short.
+"""Runs, constrained runs and merged suffixes: random grammars over vocabularies that make walks short.
 
-Subtrees below some hundreds of nodes are walked plainly, so these vocabularies hold all short words over the
+Subtrees of less than some hundreds of nodes are always walked, so these vocabularies hold all short words over the
 characters of the grammar. Every bit is compared with ``accept_token`` on a fork, and a sample with the oracle.
 """
 

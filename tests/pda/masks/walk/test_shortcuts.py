@@ -1,7 +1,7 @@
-"""Shortcuts of walks: settled runs, short tokens without a count, tokens that stay, repeated walks.
+"""Shortcuts of walks: allowed runs, short tokens without a count, self-loops, repeated walks.
 
 They need a vocabulary of natural words, in which most tokens are runs; the embedded model's is one. At every place of
-a text, every bit of the mask is compared with whether the matcher accepts the token, and the text is then gone back over
+a text, every bit of the mask is compared with whether the matcher accepts the token, and the text is then read again
 with a compiler whose masks are there already.
 """
 

@@ -1,4 +1,4 @@
-"""States that are cut into heads and rests: masks must be those of the grammar, and shared."""
+"""States that are split into prefixes and continuations: masks are those of the grammar, and shared."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def test_precomputed_names_need_no_walk() -> None:
     assert (after["walks"], after["word_walks"]) == (stats["walks"], stats["word_walks"])
 
 
-def test_words_are_no_chains_of_terms() -> None:
-    """A name that is met as a head takes a number: its letters are no terms of their own."""
+def test_literals_are_no_chains_of_terms() -> None:
+    """A name that is a prefix is stored as one literal: its letters make no terms."""
     name = "a long name of an object that no other object has"
     properties = {name: {"type": "integer"}, name[::-1]: {"type": "boolean"}}
     compiled = sm.Compiler(VOCABULARY).compile(
@@ -123,7 +123,7 @@ def test_words_are_no_chains_of_terms() -> None:
     assert compiled.stats()["terms"] - before < len(name)
 
 
-# "a" leads to a word, after which "x" may not follow; only brackets around it make that way one that ends
+# "a" leads to a word, after which "x" may not follow; only inside of brackets can that path end
 HIDDEN = """
 root ::= item "x" | item "]"? "x" "12"
 item ::= "(" item ")" | "a" word | "no" "te" | "name" word ">" | "[" item

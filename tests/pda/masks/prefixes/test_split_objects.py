@@ -1,4 +1,4 @@
-"""Tests of keys, loops and undeclared keys as parts of heads: masks are what tokens do, whatever came before."""
+"""Key tests, loops and undeclared keys in prefixes: masks are what tokens do, whatever came before."""
 
 from __future__ import annotations
 
