@@ -17,7 +17,7 @@ whole (``subtree_acceptance``), and runs of one character class are left to tabl
 cimport cython
 from libc.string cimport memset
 
-from stackmask.pda.context.semantic_states cimport KEY_OF_ONE
+from stackmask.pda.context.capture_texts cimport KEY_OF_ONE
 from stackmask.pda.masks.shared.arena cimport NO_RUN, SPARSE
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.masks.walk.subtree_acceptance cimport DESCEND, ALL_ALLOWED, SAME_STATE
