@@ -15,7 +15,7 @@ DEEPEST = 2  # classes of this package in one line of descent
 ABSTRACT = {"Sequence"}
 
 LONG_FUNCTIONS = {"_rows_kernel"}
-LARGE_CLASSES = {"DeviceMaskTable", "Query"}
+LARGE_CLASSES = {"DeviceMaskTable"}
 
 
 def all_classes() -> list[Class]:
