@@ -13,8 +13,6 @@ DEEPEST = 2  # classes of this package in one line of descent
 # abstract classes of Python that share their name with a class of this package
 ABSTRACT = {"Sequence"}
 
-LONG_FUNCTIONS = {"_rows_kernel"}
-
 
 def all_classes() -> list[Class]:
     return [*python_classes(), *cython_classes()]
@@ -24,7 +22,7 @@ def test_functions_are_short() -> None:
     long = [
         f"{function.path}: {function.name} has {function.lines} lines"
         for function in chain(python_functions(), cython_functions())
-        if function.lines > MOST_LINES and function.name not in LONG_FUNCTIONS
+        if function.lines > MOST_LINES
     ]
     assert long == []
 
