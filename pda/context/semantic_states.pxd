@@ -2,22 +2,18 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.context.callables cimport Callables
+from stackmask.pda.context.capture_texts cimport CaptureTexts
 from stackmask.pda.context.key_text cimport KeyText
 from stackmask.pda.context.object_keys cimport KeyStates
-from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
+from stackmask.pda.context.semantic_values cimport SemanticValues
+from stackmask.pda.memory.hash_tables cimport IdTable
 from stackmask.pda.terms.ids cimport ActionId, KeysId, ResolverId, SemId, SpecId, TermId, TextId, ValueId
 
 cdef enum:
     SEM_PLAIN = 0       # the state of grammars without semantics, and the initial value of the others
-    SEM_SYMBOL = 1      # in mask walks: the semantic state where the walk starts, which is not known
-    SEM_UNSURE = 2      # likewise, after an action that may have forbidden this reading
-    FORBIDDEN = -1      # the action does not allow the return
-    NEEDS_STATE = -2    # the answer depends on a state that the walk does not know
-    # stand-ins for the text of an undeclared key in walks: no byte, one byte or more bytes read so far
-    KEY_OF_NONE = 1
-    KEY_OF_ONE = 2
-    KEY_OF_MORE = 3
-    FIRST_TEXT = 4
+    SEM_SYMBOL = 1      # in mask walks: the state of the frame outside the walk is not known
+    SEM_UNSURE = 2      # likewise, after an action that may have forbidden what is read
     # answers of `key_suffixes`
     NO_KEYS = 0
     WHOLE_KEYS = 1
@@ -37,45 +33,13 @@ cdef class Semantics:
     cdef IdTable sem_index
     cdef readonly KeyStates keys
     cdef KeyText key_text
-    cdef list values                    # value id -> object; None for links and the symbol
-    cdef dict value_index               # object -> value
-    cdef KeyMap link_index              # value << 32 | text -> link
-    cdef vector[int32_t] value_tag     # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
-    cdef vector[int32_t] value_parent   # links: the stack without its top
-    cdef vector[int32_t] value_text     # links: the text on top
-    cdef vector[uint8_t] value_symbolic  # it depends on the unknown state
-    cdef vector[uint8_t] value_unsure   # ... and follows an action that may have forbidden it
-    cdef KeyMap pairs                   # value << 32 | text -> pair
-    cdef KeyMap ended                   # pair << 32 | action -> value after a callable, or FORBIDDEN
-    cdef KeyMap text_index              # text without its last byte << 8 | byte -> text; text 0 is empty
-    cdef vector[int32_t] text_parent
-    cdef vector[uint8_t] text_byte
-    cdef vector[int32_t] text_left      # bytes that the capture still keeps; -1: all
-    cdef dict bounded                   # most bytes kept -> the empty text of such captures
-    cdef list actions
-    cdef vector[uint8_t] action_tag    # ACT_CALL, ACT_PUSH or ACT_KEY
-    cdef vector[int32_t] action_text    # the text that its captures begin with
-    cdef list resolvers
-    cdef vector[int32_t] bounds         # resolver -> a term that holds all its answers, or NEEDS_STATE
-    cdef object resolve_term            # (resolver answer) -> term
-    cdef KeyMap resolved                # resolver << 32 | value -> term
-    cdef KeyMap known_sure              # value << 32 | text of a capture -> no action can forbid its end
-    cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
+    cdef CaptureTexts texts
+    cdef SemanticValues values
+    cdef Callables callables            # actions and resolvers
     cdef uint64_t max_states
 
-    cdef int32_t number_of(self, list table, str what, object entry) except -1
     cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3
-    cdef TextId bounded_text(self, object most) except -1
-    cdef TextId longer(self, TextId text, uint8_t byte) except -1
-    cdef int spell(self, TextId text, vector[uint8_t]& out) except -1
-    cdef bytes text_of(self, TextId text)
-    cdef ValueId add_value(
-        self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
-    ) except -1
-    cdef ValueId call(self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action) except -3
     cdef bint is_unsure(self, SemId sem) noexcept
-    cdef ValueId link(self, ValueId parent, TextId text) except -1
-    cdef ValueId value_of(self, object value) except -1
     cdef SemId root(self, SemId sem) noexcept
     cdef bint in_capture(self, SemId sem) noexcept
     cdef SemId with_root(self, SemId sem, SemId root) except -3
@@ -86,7 +50,6 @@ cdef class Semantics:
     cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3
     cdef bint keeps_bytes(self, SemId sem) noexcept
     cdef SemId end(self, SemId sem, ActionId action) except -3
-    cdef bytes first_of(self, vector[uint8_t]& text, ActionId action)
     cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3
     cdef TermId bound_of(self, ResolverId resolver) noexcept
     cdef SemId unsure(self, SemId sem) except -3

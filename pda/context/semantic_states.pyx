@@ -22,38 +22,24 @@ tried.
 
 cimport cython
 from libc.stdint cimport uint32_t, uint64_t
-from libcpp.algorithm cimport reverse
 
-from stackmask.pda.context.key_text cimport key_text
-from stackmask.pda.context.key_needs cimport TEST_SLOT
-from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW
-from stackmask.pda.memory.hash_tables cimport (
-    NO_VALUE,
-    Probe,
-    ids_free,
-    ids_init,
-    ids_next,
-    ids_probe,
-    ids_put,
-    map_clear,
-    map_free,
-    map_get,
-    map_init,
-    map_put,
-    mix,
+from stackmask.pda.context.callables cimport (
+    ACT_CALL,
+    ACT_KEY,
+    ACT_PUSH,
+    ACT_UPDATE,
+    FORBIDDEN,
+    NEEDS_STATE,
+    Callables,
 )
+from stackmask.pda.context.capture_texts cimport FIRST_TEXT, KEY_OF_MORE, KEY_OF_NONE, CaptureTexts
+from stackmask.pda.context.key_needs cimport TEST_SLOT
+from stackmask.pda.context.key_text cimport key_text
+from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW
+from stackmask.pda.context.semantic_values cimport VALUE_SYMBOL, SemanticValues
+from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
 
-from stackmask.pda.errors import BudgetError, ResolverError
-
-cdef enum:
-    VALUE_OBJECT = 0
-    VALUE_LINK = 1
-    VALUE_SYMBOL = 2
-    ACT_CALL = 0    # may forbid
-    ACT_PUSH = 1
-    ACT_KEY = 2
-    ACT_UPDATE = 3  # a callable that never forbids
-    VALUE_BYTES = 400   # a small Python object and its place in a dict
+from stackmask.pda.errors import BudgetError
 
 
 @cython.final
@@ -67,113 +53,50 @@ cdef class Semantics:
         self, resolve_term, KeyStates keys not None, uint64_t max_states=2_000_000, key_syntax=None
     ):
         ids_init(&self.sem_index)
-        map_init(&self.link_index)
-        map_init(&self.text_index)
-        map_init(&self.resolved)
-        map_init(&self.known_sure)
-        map_init(&self.pairs)
-        map_init(&self.ended)
         self.keys = keys
         self.key_text = key_text(key_syntax)
-        self.values = []
-        self.value_index = {}
-        for _i in range(FIRST_TEXT):
-            # 0 is the empty text; then the stand-ins of walks
-            self.text_parent.push_back(-1)
-            self.text_byte.push_back(0)
-            self.text_left.push_back(0)
-        self.text_left[0] = -1
+        self.texts = CaptureTexts()
+        self.values = SemanticValues()
+        self.callables = Callables(self.texts, self.values, resolve_term)
         self.max_states = max_states
-        self.bounded = {}
-        self.actions = []
-        self.resolvers = []
-        self.numbers = {}
-        self.resolve_term = resolve_term
-        self.intern(-1, self.value_of(()), KEYS_NONE, 0)
-        self.intern(-1, self.add_value(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
-        self.intern(-1, self.add_value(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
-        self.value_unsure[self.value_unsure.size() - 1] = True
+        self.intern(-1, self.values.value_of(()), KEYS_NONE, 0)
+        self.intern(-1, self.values.add(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
+        self.intern(-1, self.values.add(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
+        self.values.unsure[self.values.unsure.size() - 1] = True
 
     def __dealloc__(self):
         ids_free(&self.sem_index)
-        map_free(&self.link_index)
-        map_free(&self.text_index)
-        map_free(&self.resolved)
-        map_free(&self.known_sure)
-        map_free(&self.pairs)
-        map_free(&self.ended)
 
     def add_action(self, action):
         """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
-        kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
-        if getattr(action, "never_forbids", False):
-            kind = ACT_UPDATE
-        if kind == ACT_KEY and not self.key_text.known:
+        if action == "key" and not self.key_text.known:
             raise ValueError("no front end has said how keys are written: the store needs a key syntax")
-        number = self.number_of(self.actions, "action", action)
-        if number == <int32_t>self.action_tag.size():
-            if kind == ACT_CALL:
-                # it may forbid readings that earlier actions allow
-                map_clear(&self.known_sure)
-            self.action_tag.push_back(kind)
-            self.action_text.push_back(self.bounded_text(getattr(action, "reads_at_most", None)))
-        return number
-
-    cdef TextId bounded_text(self, object most) except -1:
-        """Return the empty text of captures that keep so many bytes, or all if ``most`` is None."""
-        if most is None:
-            return 0
-        if most not in self.bounded:
-            self.bounded[most] = <int32_t>self.text_parent.size()
-            self.text_parent.push_back(-1)
-            self.text_byte.push_back(0)
-            self.text_left.push_back(most)
-        return self.bounded[most]
+        return self.callables.add_action(action)
 
     def add_resolver(self, resolver):
         """Return the number of a resolver: ``"top"`` or a callable."""
-        cdef int32_t bound, number
-        key = ("resolver", resolver if isinstance(resolver, str) else id(resolver))
-        if key in self.numbers:
-            return self.numbers[key]
-        # a bound may be refused: then any term is possible
-        at_most = getattr(resolver, "answers_at_most", None)
-        bound = NEEDS_STATE if at_most is None else self.resolve_term(at_most)
-        number = self.number_of(self.resolvers, "resolver", resolver)
-        self.bounds.push_back(bound)
-        return number
-
-    cdef int32_t number_of(self, list table, str what, object entry) except -1:
-        # callables are one if they are the same object; the table keeps them alive, so their ids are theirs
-        key = (what, entry if isinstance(entry, str) else id(entry))
-        if key not in self.numbers:
-            self.numbers[key] = len(table)
-            table.append(entry)
-        return self.numbers[key]
+        return self.callables.add_resolver(resolver)
 
     def size(self):
         """Return the number of semantic states."""
         return self.sems.size()
 
     def nbytes_held(self):
-        """Return about how many bytes the states take. Those of Python values are an estimate."""
-        cdef size_t maps = self.link_index.mask + self.pairs.mask + self.ended.mask + self.text_index.mask
-        maps += self.resolved.mask + self.known_sure.mask
-        return (
-            sizeof(Sem) * self.sems.size() + 8 * self.sem_index.mask + 12 * maps + 9 * self.text_parent.size()
-            + 22 * self.value_tag.size() + VALUE_BYTES * len(self.value_index) + self.keys.nbytes()
-        )
+        """Return about how many bytes the states take; those of Python's values are guessed."""
+        cdef size_t held = sizeof(Sem) * self.sems.size() + 8 * self.sem_index.mask
+        held += self.texts.nbytes() + self.values.nbytes() + self.callables.nbytes()
+        return held + self.keys.nbytes()
 
     def start(self, initial, bint stacked):
-        """Return the state in which a string starts. ``stacked``: ``initial`` is a stack of strings."""
-        cdef int32_t value = self.value_of(() if stacked else initial)
+        """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts."""
+        cdef int32_t value = self.values.value_of(() if stacked else initial)
         cdef int32_t last
         if stacked:
             for text in initial:
                 last = 0
                 for byte in text:
-                    last = self.longer(last, byte)
-                value = self.link(value, last)
+                    last = self.texts.longer(last, byte)
+                value = self.values.link(value, last)
         return self.intern(-1, value, KEYS_NONE, 0)
 
     cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3:
@@ -204,65 +127,8 @@ cdef class Semantics:
         ids_put(&self.sem_index, &probe, id)
         return id
 
-    cdef TextId longer(self, TextId text, uint8_t byte) except -1:
-        # captured texts share their prefixes, so a long capture costs its length, not the square of it
-        cdef uint64_t key = (<uint64_t>text << 8) | byte
-        cdef int32_t found = map_get(&self.text_index, key), left
-        if found == NO_VALUE:
-            found = <int32_t>self.text_parent.size()
-            self.text_parent.push_back(text)
-            self.text_byte.push_back(byte)
-            left = self.text_left[text]
-            if left > 0:
-                left -= 1
-            self.text_left.push_back(left)
-            map_put(&self.text_index, key, found)
-        return found
-
-    cdef int spell(self, TextId text, vector[uint8_t]& out) except -1:
-        """Write out a captured text, which is kept as a chain of bytes."""
-        while self.text_parent[text] >= 0:
-            out.push_back(self.text_byte[text])
-            text = self.text_parent[text]
-        reverse(out.begin(), out.end())
-        return 0
-
-    cdef bytes text_of(self, TextId text):
-        cdef vector[uint8_t] out
-        self.spell(text, out)
-        return (<char*>out.data())[: out.size()]
-
-    cdef ValueId add_value(
-        self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
-    ) except -1:
-        self.values.append(value)
-        self.value_tag.push_back(kind)
-        self.value_parent.push_back(parent)
-        self.value_text.push_back(text)
-        self.value_symbolic.push_back(symbolic)
-        self.value_unsure.push_back(0)
-        if parent >= 0:
-            self.value_unsure[self.value_unsure.size() - 1] = self.value_unsure[parent]
-        return <int32_t>self.value_tag.size() - 1
-
-    cdef ValueId value_of(self, object value) except -1:
-        found = self.value_index.get(value)
-        if found is None:
-            found = self.add_value(value, VALUE_OBJECT, -1, 0, False)
-            self.value_index[value] = found
-        return found
-
-    cdef ValueId link(self, ValueId parent, TextId text) except -1:
-        """Return the stack of strings with one more string on it."""
-        cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
-        cdef int32_t found = map_get(&self.link_index, key)
-        if found == NO_VALUE:
-            found = self.add_value(None, VALUE_LINK, parent, text, self.value_symbolic[parent])
-            map_put(&self.link_index, key, found)
-        return found
-
     cdef SemId root(self, SemId sem) noexcept:
-        """Return the state outside of all open captures."""
+        """Return the state outside all open captures."""
         while self.sems[sem].parent >= 0:
             sem = self.sems[sem].parent
         return sem
@@ -271,13 +137,13 @@ cdef class Semantics:
         """Tell whether an action may have forbidden the reading that led a walk to a state."""
         if sem <= SEM_SYMBOL:
             return False
-        return self.value_unsure[self.sems[self.root(sem)].value] != 0
+        return self.values.unsure[self.sems[self.root(sem)].value] != 0
 
     cdef bint in_capture(self, SemId sem) noexcept:
         return self.sems[sem].parent >= 0
 
     cdef SemId with_root(self, SemId sem, SemId root) except -3:
-        """Return the state with another one outside of its open captures."""
+        """Return the state with another one outside its open captures."""
         cdef vector[int32_t] texts
         while self.sems[sem].parent >= 0:
             texts.push_back(self.sems[sem].text)
@@ -299,18 +165,18 @@ cdef class Semantics:
             return sem
         if s.text and s.text < FIRST_TEXT:
             return self.intern(s.parent, -1, -1, s.text + 1)
-        if self.text_left[s.text] == 0:
+        if self.texts.left[s.text] == 0:
             return sem
-        return self.intern(s.parent, -1, -1, self.longer(s.text, byte))
+        return self.intern(s.parent, -1, -1, self.texts.longer(s.text, byte))
 
     cdef SemId begin(self, SemId sem, ActionId action) except -3:
         """Return the state with one more open capture, for an action.
 
         If the capture around it keeps all of its text, this one keeps all of its text, too.
         """
-        if self.in_capture(sem) and self.text_left[self.sems[sem].text] < 0:
+        if self.in_capture(sem) and self.texts.left[self.sems[sem].text] < 0:
             return self.intern(sem, -1, -1, 0)
-        return self.intern(sem, -1, -1, self.action_text[action])
+        return self.intern(sem, -1, -1, self.callables.first_texts[action])
 
     cdef SemId begin_key(self, SemId sem) except -3:
         """Return the state of a walk inside a key. Walks do not keep the text of a key."""
@@ -322,15 +188,15 @@ cdef class Semantics:
         If the value is not known, the callable is not called, and the text is kept only if the capture around
         it keeps all of its text.
         """
-        if not self.value_symbolic[self.sems[self.root(sem)].value]:
+        if not self.values.symbolic[self.sems[self.root(sem)].value]:
             return self.begin(sem, action)
-        if self.in_capture(sem) and self.text_left[self.sems[sem].text] < 0:
+        if self.in_capture(sem) and self.texts.left[self.sems[sem].text] < 0:
             return self.begin(sem, action)
         return self.intern(sem, -1, -1, KEY_OF_MORE)
 
     cdef bint keeps_bytes(self, SemId sem) noexcept:
-        """Tell whether an open capture keeps the bytes that are read."""
-        return self.sems[sem].parent >= 0 and self.text_left[self.sems[sem].text] != 0
+        """Tell whether a capture takes the very bytes that are read."""
+        return self.sems[sem].parent >= 0 and self.texts.left[self.sems[sem].text] != 0
 
     cdef SemId end(self, SemId sem, ActionId action) except -3:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
@@ -339,12 +205,12 @@ cdef class Semantics:
         cdef vector[uint8_t] text, value
         cdef size_t i
         cdef int32_t last
-        # otherwise a capture that may end at every byte would cost the square of its length
-        if s.text >= FIRST_TEXT and (self.action_tag[action] == ACT_KEY or self.in_capture(s.parent)):
-            self.spell(s.text, text)
-        if self.action_tag[action] == ACT_PUSH:
-            base.value = self.link(base.value, s.text)
-        elif self.action_tag[action] == ACT_KEY:
+        # a capture that may end at every byte would else cost the square of its length
+        if s.text >= FIRST_TEXT and (self.callables.kinds[action] == ACT_KEY or self.in_capture(s.parent)):
+            self.texts.spell(s.text, text)
+        if self.callables.kinds[action] == ACT_PUSH:
+            base.value = self.values.link(base.value, s.text)
+        elif self.callables.kinds[action] == ACT_KEY:
             if base.keys == KEYS_UNKNOWN:
                 return NEEDS_STATE
             if s.text == 0 or s.text >= FIRST_TEXT:
@@ -352,89 +218,40 @@ cdef class Semantics:
                     return FORBIDDEN
             last = 0
             for i in range(value.size()):
-                last = self.longer(last, value[i])
+                last = self.texts.longer(last, value[i])
             base.keys = self.keys.use(base.keys, last)
             if base.keys == NOT_NOW:
                 return FORBIDDEN
             if base.keys == NOT_KNOWN:
                 return NEEDS_STATE
         else:
-            if self.value_symbolic[base.value]:
-                if self.action_tag[action] != ACT_UPDATE or self.value_unsure[base.value]:
+            if self.values.symbolic[base.value]:
+                if self.callables.kinds[action] != ACT_UPDATE or self.values.unsure[base.value]:
                     base.value = self.sems[SEM_UNSURE].value
                 else:
                     base.value = self.sems[SEM_SYMBOL].value
             elif s.text == KEY_OF_MORE:
                 return NEEDS_STATE
             else:
-                base.value = self.call(base.value, text, s.text, action)
+                base.value = self.callables.call(base.value, text, s.text, action)
                 if base.value == FORBIDDEN:
                     return FORBIDDEN
         sem = self.with_root(s.parent, self.intern(-1, base.value, base.keys, 0))
         if self.in_capture(sem):
             last = self.sems[sem].text
-            # a bounded text leaves out the captures inside of it, which have had their own action
-            if self.text_left[last] < 0:
+            # a bounded text is without those of the captures in it, which have had their own action
+            if self.texts.left[last] < 0:
                 for i in range(text.size()):
                     sem = self.append(sem, text[i])
         return sem
 
-    cdef ValueId call(
-        self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
-    ) except -3:
-        """Return the value after a callable, or FORBIDDEN. It is called once for a value and a text."""
-        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id
-        cdef int32_t pair = map_get(&self.pairs, key), found
-        if pair == NO_VALUE:
-            pair = <int32_t>self.pairs.count
-            map_put(&self.pairs, key, pair)
-        key = (<uint64_t>pair << 32) | <uint64_t>action
-        found = map_get(&self.ended, key)
-        if found != NO_VALUE:
-            return found
-        if text.empty() and text_id >= FIRST_TEXT:
-            self.spell(text_id, text)
-        answer = self.actions[action](self.values[value], self.first_of(text, action))
-        if answer is not None:
-            found = self.value_of(answer)
-        elif self.action_tag[action] == ACT_UPDATE:
-            raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
-        else:
-            found = FORBIDDEN
-        map_put(&self.ended, key, found)
-        return found
-
-    cdef bytes first_of(self, vector[uint8_t]& text, ActionId action):
-        """Return the bytes of a text that an action reads. A capture around it may have kept more."""
-        cdef size_t size = text.size()
-        cdef int32_t most = self.text_left[self.action_text[action]]
-        if most >= 0 and size > <size_t>most:
-            size = most
-        return (<char*>text.data())[:size]
-
     cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3:
-        """Return the body of a dynamic rule in this state, or NEEDS_STATE."""
-        cdef int32_t value = self.sems[self.root(sem)].value
-        cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
-        cdef int32_t term = map_get(&self.resolved, key)
-        if term != NO_VALUE:
-            return term
-        rule = self.resolvers[resolver]
-        if rule == "top":
-            if self.value_tag[value] == VALUE_SYMBOL:
-                return NEEDS_STATE
-            answer = self.text_of(self.value_text[value]) if self.value_tag[value] == VALUE_LINK else None
-        else:
-            if self.value_symbolic[value]:
-                return NEEDS_STATE
-            answer = rule(self.values[value])
-        term = self.resolve_term(answer)
-        map_put(&self.resolved, key, term)
-        return term
+        """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""
+        return self.callables.resolve(self.sems[self.root(sem)].value, resolver)
 
     cdef TermId bound_of(self, ResolverId resolver) noexcept:
-        """Return a term that contains all terms a resolver may return, or NEEDS_STATE."""
-        return self.bounds[resolver]
+        """Return a term that holds all that a resolver may answer, or NEEDS_STATE."""
+        return self.callables.bounds[resolver]
 
     cdef SemId unsure(self, SemId sem) except -3:
         """Return the state of a walk that may not exist."""
@@ -442,40 +259,27 @@ cdef class Semantics:
 
     cdef bint may_forbid(self, ActionId action):
         """Tell whether an action may forbid: then a mask cannot be remembered without the state."""
-        return self.action_tag[action] == ACT_CALL
+        return self.callables.kinds[action] == ACT_CALL
 
     cdef int is_sure(self, SemId sem) except -1:
         """Tell whether no action can forbid the end of the open capture, whatever is still read of it."""
-        cdef int32_t value, text = self.sems[sem].text, k
-        cdef uint64_t key
+        cdef int32_t value, text = self.sems[sem].text
         if not self.in_capture(sem):
             return True
         if self.in_capture(self.sems[sem].parent):
             return False
         value = self.sems[self.sems[sem].parent].value
-        if self.value_symbolic[value] or 0 < text < FIRST_TEXT:
+        if self.values.symbolic[value] or 0 < text < FIRST_TEXT:
             return False
-        key = (<uint64_t>value << 32) | <uint64_t>text
-        k = map_get(&self.known_sure, key)
-        if k == NO_VALUE:
-            k = True
-            for number, action in enumerate(self.actions):
-                if self.action_tag[number] != ACT_CALL:
-                    continue
-                test = getattr(action, "may_forbid", None)
-                if test is None or test(self.values[value], self.text_of(text)):
-                    k = False
-                    break
-            map_put(&self.known_sure, key, k)
-        return k
+        return self.callables.is_sure(value, text)
 
     cdef bint is_callable(self, ActionId action):
         """Tell whether an action is a Python callable."""
-        return self.action_tag[action] == ACT_CALL or self.action_tag[action] == ACT_UPDATE
+        return self.callables.kinds[action] == ACT_CALL or self.callables.kinds[action] == ACT_UPDATE
 
     cdef bint is_key(self, ActionId action):
         """Tell whether an action enters an undeclared key."""
-        return self.action_tag[action] == ACT_KEY
+        return self.callables.kinds[action] == ACT_KEY
 
     # -- object keys in mask walks --------------------------------------------------------------------
 
@@ -503,7 +307,7 @@ cdef class Semantics:
     cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3:
         """Append the suffixes that would complete undeclared keys which the object has used before.
 
-        Returns: WHOLE_KEYS if no capture is open, OPENED_KEYS after the opening quote of a key, UNOPENED_KEYS
+        Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS after the quote of one, UNOPENED_KEYS
         before it, NO_KEYS if there are none. NEEDS_STATE if the text so far, or a second capture that began
         elsewhere, does not decide it.
         """
@@ -521,7 +325,7 @@ cdef class Semantics:
                 if self.sems[above].text:
                     return NEEDS_STATE
                 above = self.sems[above].parent
-            self.spell(self.sems[sem].text, begun)
+            self.texts.spell(self.sems[sem].text, begun)
             where = OPENED_KEYS if begun.size() else UNOPENED_KEYS
             if begun.size():
                 begun.push_back(self.key_text.quote)
@@ -533,7 +337,7 @@ cdef class Semantics:
         self.keys.key_sets.list_texts(self.keys.states[keys].used, texts)
         for k in range(texts.size()):
             text.clear()
-            self.spell(texts[k], text)
+            self.texts.spell(texts[k], text)
             if value.size() > text.size():
                 continue
             i = 0

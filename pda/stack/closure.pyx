@@ -33,7 +33,7 @@ from stackmask.pda.terms.term_table cimport (
     F_LOCAL,
     SiteList,
 )
-from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE
+from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 cdef enum:

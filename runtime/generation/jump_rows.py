@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from stackmask.pda.errors import BudgetError
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.result import JumpReport
@@ -153,3 +155,25 @@ class JumpRow:
             taken_back=self.taken_back,
             note=note or self.note,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class RowTable:
+    """The rows of a batch, and how they are shown to processors and criteria."""
+
+    rows: list[JumpRow]
+    pad: int
+    device: torch.device
+
+    def lengths(self) -> list[int]:
+        """Return how many tokens each row has written."""
+        return [len(row.ids) for row in self.rows]
+
+    def padded(self, lengths: Sequence[int]) -> Any:
+        """Return prompts and the first tokens of each row, padded on the left."""
+        width = max(lengths)
+        table = [
+            [self.pad] * (width - length) + row.prompt + row.ids[:length]
+            for row, length in zip(self.rows, lengths, strict=True)
+        ]
+        return torch.tensor(table, device=self.device)

@@ -21,16 +21,11 @@ from transformers.generation.utils import GenerateDecoderOnlyOutput
 
 from stackmask.runtime.generation.caches import CacheView
 from stackmask.runtime.generation.errors import GenerationError
-from stackmask.runtime.generation.jump_rows import JumpRow
-from stackmask.runtime.generation.processor import (
-    common_vocabulary,
-    describe_allowed,
-    forbid_tokens,
-    stuck_rows,
-)
+from stackmask.runtime.generation.jump_choice import StoppingChecks, TokenChoice
+from stackmask.runtime.generation.jump_rows import JumpRow, RowTable
+from stackmask.runtime.generation.jump_streaming import JumpStream
+from stackmask.runtime.generation.processor import common_vocabulary
 from stackmask.runtime.generation.text import TokenStreamer
-from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
-from stackmask.runtime.matching.batch import fill_next_token_bitmask
 
 if TYPE_CHECKING:
     from stackmask.runtime.generation.result import JumpReport
@@ -124,7 +119,6 @@ class _Run:
         kwargs: Any,
     ) -> None:
         self.decoding, self.model, self.config, self.kwargs = decoding, model, config, kwargs
-        self.streamer = decoding.streamer
         self.prompt = input_ids
         self.device = input_ids.device
         batch, length = input_ids.shape
@@ -156,12 +150,8 @@ class _Run:
             )
             for i, grammar in enumerate(grammars)
         ]
-        if any(row.matcher is not None for row in self.rows) and decoding.vocabulary is not None:
-            self.mask = allocate_token_bitmask(
-                batch, decoding.vocabulary.size, like="torch", pin_memory=self.device.type == "cuda"
-            )
-        self.text_streamer = isinstance(self.streamer, TokenStreamer)
-        self.streamed = [0] * batch
+        self.batch = RowTable(self.rows, self.pad, self.device)
+        self.stream = JumpStream(decoding.streamer, self.batch, holds_last=self.jumps)
         self.takes_positions = "position_ids" in inspect.signature(model.forward).parameters
         self.limit = self._rollback_limit(batch)
 
@@ -176,12 +166,11 @@ class _Run:
         return 0
 
     def prepare(self, processors: Any, criteria: Any) -> None:
-        """Put the grammar before the first warper, which must see no forbidden token; sort the criteria."""
-        at = next(
-            (i for i, p in enumerate(processors) if type(p).__name__.endswith("Warper")), len(processors)
+        """Take the processors, and the criteria that the rows do not know by themselves."""
+        self.choice = TokenChoice(
+            self.batch, self.decoding.vocabulary, processors, samples=self.config.do_sample
         )
-        self.before, self.after = LogitsProcessorList(processors[:at]), LogitsProcessorList(processors[at:])
-        self.criteria = [c for c in criteria if not self._is_ours(c)]
+        self.stopping = StoppingChecks(self.batch, [c for c in criteria if not self._is_ours(c)])
 
     def _is_ours(self, criterion: Any) -> bool:
         """Tell whether a criterion is one that the rows know: the room they have, and the stop tokens."""
@@ -194,30 +183,28 @@ class _Run:
     # -- the loop ----------------------------------------------------------------------------------
 
     def run(self, pool: ThreadPoolExecutor) -> None:
-        if self.streamer is not None:
-            self.streamer.put(self.prompt.cpu())
-        self._check_criteria(self._jump_all())
-        self._stream()
+        self.stream.begin(self.prompt)
+        self.stopping.check(self._jump_all())
+        self.stream.put_new()
         first = True
         while any(not row.done for row in self.rows):
             live = [i for i, row in enumerate(self.rows) if not row.done]
             width = self._width(live, first)
             asked = [i for i in live if len(self.rows[i].pending) <= width]
-            filled: Future[bool] | None = pool.submit(self._fill, asked) if asked else None
+            filled: Future[bool] | None = pool.submit(self.choice.fill, asked) if asked else None
             logits = self._forward(width, first)
             first = False
             if filled is None:
                 continue
             filled.result()
-            lengths = [len(row.ids) for row in self.rows]
-            for i, token in zip(asked, self._choose(logits, asked), strict=True):
+            lengths = self.batch.lengths()
+            for i, token in zip(asked, self.choice.choose(logits, asked), strict=True):
                 self.rows[i].write(token)
             # before anything is forced: what the model has written may be taken back then
-            self._check_criteria(lengths, everywhere=True)
-            self._check_criteria(self._jump_all())
-            self._stream()
-        if self.streamer is not None:
-            self.streamer.end()
+            self.stopping.check(lengths, everywhere=True)
+            self.stopping.check(self._jump_all())
+            self.stream.put_new()
+        self.stream.end()
 
     def _width(self, live: list[int], first: bool) -> int:
         counts = [len(self.rows[i].pending) for i in live]
@@ -236,12 +223,8 @@ class _Run:
         if row.done or not row.wrote:
             return len(row.ids)
         row.wrote = False
-        limit = self.limit
-        if self.streamer is not None and not self.text_streamer:
-            # tokens that were given away stay
-            free = len(row.ids) - self.streamed[i]
-            limit = free if limit is None else min(limit, free)
-        same, dropped = row.jump(limit)
+        limits = [n for n in (self.limit, self.stream.rollback_limit(i)) if n is not None]
+        same, dropped = row.jump(min(limits, default=None))
         if not dropped or self._reads_all():
             return same
         self.attention[i, dropped] = 0
@@ -322,115 +305,6 @@ class _Run:
                     self.limit = self._rollback_limit(len(self.rows))
             else:
                 self.kwargs[name] = state
-
-    # -- choosing ----------------------------------------------------------------------------------
-
-    def _fill(self, asked: list[int]) -> bool:
-        """Fill the masks of the rows that the model is asked for; runs beside the forward pass."""
-        rows = [i for i in asked if self.rows[i].is_live]
-        self.constrained = rows
-        if rows:
-            fill_next_token_bitmask([self.rows[i].matcher for i in rows], self.mask, rows=rows)
-        return bool(rows)
-
-    def _choose(self, logits: torch.Tensor, asked: list[int]) -> list[int]:
-        scores = self._process(logits, asked) if self.before else logits
-        rows = self.constrained
-        if rows and self.decoding.vocabulary is not None:
-            width = self.decoding.vocabulary.size
-            if scores.shape[1] < width:
-                raise GenerationError(
-                    f"scores have {scores.shape[1]} columns, but the grammar was compiled for a vocabulary of {width}: "
-                    f"build it with size={scores.shape[1]}"
-                )
-            forbid_tokens(scores, self.mask, None if len(rows) == len(scores) else rows, width)
-        if self.after:
-            scores = self.after(self._padded([len(row.ids) for row in self.rows]), scores)
-        self._check_not_stuck(scores, rows)
-        wanted = scores if len(asked) == len(scores) else scores[asked]
-        if self.config.do_sample:
-            chosen = torch.multinomial(torch.softmax(wanted, dim=-1), num_samples=1).squeeze(1)
-        else:
-            chosen = wanted.argmax(dim=-1)
-        result: list[int] = chosen.tolist()
-        return result
-
-    def _process(self, logits: torch.Tensor, asked: list[int]) -> torch.Tensor:
-        """Ask the processors: once for each length among the rows, since some judge by the number of columns."""
-        lengths = [len(row.ids) for row in self.rows]
-        wanted = sorted({lengths[i] for i in asked})
-        result = logits
-        for length in wanted:
-            ids = self._padded([min(n, length) for n in lengths])
-            scores = self.before(ids, logits if len(wanted) == 1 else logits.clone())
-            if len(wanted) == 1:
-                return scores
-            if result is logits:
-                result = torch.empty_like(scores)
-            rows = [i for i, n in enumerate(lengths) if n == length]
-            result[rows] = scores[rows]
-        return result
-
-    def _check_not_stuck(self, scores: torch.Tensor, rows: list[int]) -> None:
-        vocabulary = self.decoding.vocabulary
-        if not rows or vocabulary is None:
-            return
-        for i in stuck_rows(scores, self.mask, rows, vocabulary.size):
-            matcher = self.rows[i].matcher
-            assert matcher is not None
-            raise GenerationError(
-                f"no token is left for row {i}: the grammar allows {describe_allowed(matcher, vocabulary)}, and other "
-                "processors (min_new_tokens, bad_words_ids, forced tokens, ...) forbid all of it"
-            )
-
-    def _padded(self, lengths: Sequence[int]) -> Any:
-        """Return prompts and the first tokens of each row, padded on the left."""
-        width = max(lengths)
-        table = [
-            [self.pad] * (width - length) + row.prompt + row.ids[:length]
-            for row, length in zip(self.rows, lengths, strict=True)
-        ]
-        return torch.tensor(table, device=self.device)
-
-    # -- stopping and streaming --------------------------------------------------------------------
-
-    def _check_criteria(self, known: Sequence[int], *, everywhere: bool = False) -> None:
-        """Ask the stopping criteria after every single new token, as if the model had written one at a time.
-
-        ``known``: how many of the first tokens of each row are not new. ``everywhere``: rows without any are asked as
-        well. Criteria see rows of one length at a time, since some judge by the number of columns.
-        """
-        if not self.criteria:
-            return
-        counts = [len(row.ids) for row in self.rows]
-        new = [count - n for count, n in zip(counts, known, strict=True)]
-        over = [not n and (row.done or not everywhere) for n, row in zip(new, self.rows, strict=True)]
-        for step in range(1, max(new) + 1):
-            lengths = [count - n + min(step, n) for count, n in zip(counts, new, strict=True)]
-            here = [i for i, n in enumerate(new) if not over[i] and step <= max(1, n)]
-            for length in sorted({lengths[i] for i in here}):
-                ids = self._padded([min(n, length) for n in lengths])
-                ended = torch.zeros(len(self.rows), dtype=torch.bool, device=self.device)
-                for criterion in self.criteria:
-                    ended |= torch.as_tensor(criterion(ids, None), device=self.device)
-                stops = ended.tolist()
-                for i in here:
-                    if lengths[i] == length and stops[i]:
-                        over[i] = True
-                        self.rows[i].cut(length)
-
-    def _stream(self) -> None:
-        """Give out new tokens; a streamer of tokens gets the last one of an unfinished row with the next."""
-        if self.streamer is None:
-            return
-        for i, row in enumerate(self.rows):
-            if self.text_streamer:
-                self.streamer.put_row(i, row.ids)
-                continue
-            end = len(row.ids) if row.done or not self.jumps else max(self.streamed[i], len(row.ids) - 1)
-            for token in row.ids[self.streamed[i] : end]:
-                self.streamer.put(torch.tensor([token]))
-            self.streamed[i] = end
 
     def result(self) -> Any:
         width = max(len(row.ids) for row in self.rows)

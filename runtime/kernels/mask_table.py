@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,6 +19,7 @@ from stackmask.runtime.kernels.apply import apply_token_bitmask_inplace, check_a
 from stackmask.runtime.kernels.bitmask import bitmask_shape
 from stackmask.runtime.kernels.errors import BitmaskError
 from stackmask.runtime.kernels.sampling import MaskedSampler, SampledTokens
+from stackmask.runtime.kernels.transfers import SendStream, StagingBuffers, StepBuffers
 from stackmask.runtime.matching.table_entries import copy_row, fill_entries
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class DeviceMaskTable:
         self.sent_bytes = 0
         self.evictions = 0
         self._words = bitmask_shape(1, vocab_size)[1]
-        self._max_rows, self._max_staging = max_rows, max_staging
+        self._max_rows = max_rows
         self._lock = threading.RLock()
         self._step = 0
         self._evicted_step = -1  # entries up to this step may name rows that are gone
@@ -94,22 +94,14 @@ class DeviceMaskTable:
         self._keys: dict[int, Any] = {}
         self._used_at = np.zeros(max_rows, dtype=np.int64)  # the step of each row's last use
         self._sources: dict[int, list[Any]] = {}  # kept alive, so that their ids stay theirs: [source, rows]
-        self._stream: Any = None
-        self._readers: dict[
-            int, Any
-        ] = {}  # of each stream, recorded after its last launch that reads the table
         self._out = 0  # where the entries of the last step with an ``out`` went
         self.rows = torch.zeros(first_rows, self._words, dtype=torch.int32, device=device)
         self.rows[ALL] = -1
         self.device = self.rows.device  # with its number, whichever device is current later
-        if self.device.type == "cuda":
-            self._stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
-            self._stream.wait_stream(torch.cuda.current_stream(self.device))
+        self._stream = SendStream(self.device)
         self._free = list(range(first_rows - 1, ALL, -1))
-        self._staging = [self._pinned(self._words) for _ in range(first_staging)]
-        self._sent: list[Any] = [None] * first_staging  # events, one a buffer
-        self._entries: list[torch.Tensor | None] = [None] * IN_FLIGHT
-        self._entries_sent: list[Any] = [None] * IN_FLIGHT
+        self._staging = StagingBuffers(self._stream, self._words, first_staging, max_staging)
+        self._step_buffers = StepBuffers(self._stream, IN_FLIGHT, ENTRY)
 
     # -- naming the masks of a step --------------------------------------------------------------------
 
@@ -126,7 +118,8 @@ class DeviceMaskTable:
             if out is not None:
                 self._check_out(out, rows)
             sent = rows if out is None else len(out)
-            host, at = self._host_entries(sent)
+            host = self._step_buffers.buffer(self._step, sent)
+            host[:sent] = NONE
             host[rows:sent, 0] = ALL
             empty = []
             lines = host.numpy()
@@ -136,19 +129,19 @@ class DeviceMaskTable:
                 if max(named) == NONE:
                     empty.append(i)
             if out is None:
-                with self._sending():
+                with self._stream.sending():
                     out = torch.empty(rows, ENTRY, dtype=torch.int32, device=self.device)
             else:
                 # the step before reads its entries there
-                self._wait_for_readers()
-                if self._stream is not None and self._out != out.data_ptr():
+                self._stream.wait_for_readers()
+                if self._out != out.data_ptr():
                     # a new buffer: what the caller has launched to fill it comes first
-                    self._stream.wait_stream(torch.cuda.current_stream(self.device))
+                    self._stream.wait_for_current()
                 self._out = out.data_ptr()
-            with self._sending():
+            with self._stream.sending():
                 out[:sent].copy_(host[:sent], non_blocking=True)
             self.sent_bytes += 4 * ENTRY * sent
-            ready = self._entries_sent[at] = self._record()
+            ready = self._step_buffers.mark_sent(self._step)
             return StepEntries(out[:rows], self.rows, self._step, self.version, ready, tuple(empty))
 
     def _check_out(self, out: torch.Tensor, rows: int) -> None:
@@ -161,17 +154,6 @@ class DeviceMaskTable:
             raise BitmaskError(f"out has dtype {out.dtype}, must be torch.int32")
         if not out.is_contiguous():
             raise BitmaskError(f"out has strides {out.stride()}, must have ({ENTRY}, 1): rows side by side")
-
-    def _host_entries(self, rows: int) -> tuple[torch.Tensor, int]:
-        """Return a pinned buffer for the entries of a step, all -1, and its number; it may be filled at once."""
-        at = self._step % IN_FLIGHT
-        if self._entries_sent[at] is not None:
-            self._entries_sent[at].synchronize()
-        host = self._entries[at]
-        if host is None or len(host) < rows:
-            host = self._entries[at] = self._pinned(max(rows, 8) * ENTRY).view(-1, ENTRY)
-        host[:rows] = NONE
-        return host, at
 
     def _name(self, number: int, matcher: Matcher) -> list[int]:
         """Return the entry of one matcher, and see to it that its rows are there."""
@@ -197,8 +179,7 @@ class DeviceMaskTable:
         """Return where a row is on the device, sent if need be; None if the engine no longer has it."""
         slot = self._slots.get(key)
         if slot is None:
-            at = self._free_buffer()
-            buffer = self._staging[at]
+            at, buffer = self._staging.free()
             if source is None:
                 buffer.numpy()[:] = np.frombuffer(key, dtype=np.int32)
             elif not copy_row(matcher, epoch, row, buffer.data_ptr()):
@@ -208,24 +189,12 @@ class DeviceMaskTable:
             self._keys[slot] = key
             if source is not None:
                 self._sources.setdefault(id(source), [source, 0])[1] += 1
-            with self._sending():
+            with self._stream.sending():
                 self.rows[slot].copy_(buffer, non_blocking=True)
-            self._sent[at] = self._record()
+            self._staging.mark_sent(at)
             self.sent_bytes += 4 * self._words
         self._used_at[slot] = self._step
         return slot
-
-    def _free_buffer(self) -> int:
-        """Return the number of a pinned buffer that may be written to."""
-        for at, event in enumerate(self._sent):
-            if event is None or event.query():
-                return at
-        if len(self._staging) < self._max_staging:
-            self._staging.append(self._pinned(self._words))
-            self._sent.append(None)
-            return len(self._staging) - 1
-        self._sent[0].synchronize()
-        return 0
 
     def _free_slot(self) -> int:
         """Return a row that may be overwritten; grow, or take the one that was not used for longest."""
@@ -249,35 +218,18 @@ class DeviceMaskTable:
         self.evictions += 1
         self._evicted_step = max(self._evicted_step, int(self._used_at[slot]))
         # what was launched with the old row reads it first
-        self._wait_for_readers()
+        self._stream.wait_for_readers()
         return slot
 
     def _grow(self) -> None:
         size = min(2 * len(self.rows), self._max_rows)
-        with self._sending():
+        with self._stream.sending():
             larger = torch.zeros(size, self._words, dtype=torch.int32, device=self.device)
             larger[: len(self.rows)].copy_(self.rows, non_blocking=True)
-        if self._stream is not None:
-            self.rows.record_stream(self._stream)
-            larger.record_stream(torch.cuda.current_stream(self.device))
+        self._stream.hand_over(self.rows, larger)
         self._free.extend(range(size - 1, len(self.rows) - 1, -1))
         self.rows = larger
         self.version += 1
-
-    # -- streams -----------------------------------------------------------------------------------------
-
-    def _pinned(self, words: int) -> torch.Tensor:
-        return torch.empty(words, dtype=torch.int32, pin_memory=self.device.type == "cuda")
-
-    def _sending(self) -> Any:
-        return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
-
-    def _wait_for_readers(self) -> None:
-        for event in self._readers.values():
-            self._stream.wait_event(event)
-
-    def _record(self) -> Any:
-        return None if self._stream is None else self._stream.record_event()
 
     # -- using them --------------------------------------------------------------------------------------
 
@@ -294,7 +246,7 @@ class DeviceMaskTable:
                     f"entries is of step {entries.step}, but rows that were last used in step {self._evicted_step} "
                     "are gone"
                 )
-            if self._stream is not None and not torch.cuda.is_current_stream_capturing():
+            if self._stream.orders_streams:
                 current = torch.cuda.current_stream(self.device)
                 current.wait_event(entries.ready)
                 # they may be given back before this stream has read them; and it need not be the one of ``entries``
@@ -352,10 +304,9 @@ class DeviceMaskTable:
 
     def mark_read(self) -> None:
         """Note that what was launched so far reads the table: call it after replaying a graph that does."""
-        if self._stream is not None and not torch.cuda.is_current_stream_capturing():
+        if self._stream.orders_streams:
             with self._lock:
-                stream = torch.cuda.current_stream(self.device)
-                self._readers[stream.cuda_stream] = stream.record_event()
+                self._stream.mark_read()
 
     def _check(self, logits: torch.Tensor, entries: StepEntries, vocab_size: int | None) -> int:
         self.wait(entries)

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
-import threading
 import warnings
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
-import numpy as np
-
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.vocabulary.token_bytes import TokenBytes, pack
-from stackmask.pda.vocabulary.token_trie import Trie
+from stackmask.runtime.vocabulary.derived_data import DerivedData, TokenArrays
 from stackmask.runtime.vocabulary.tokenizers.encoders import Encoder, encoder_of
 from stackmask.runtime.vocabulary.vocabulary_file import Contents, parse, read, serialise, write
 
 if TYPE_CHECKING:
+    import numpy as np
     import numpy.typing as npt
 
+    from stackmask.pda.vocabulary.token_trie import Trie
     from stackmask.runtime.vocabulary.tokenizers.table import TokenTable
 
 PrefixSpace: TypeAlias = Literal["auto", "strip", "keep"]
-TokenArrays: TypeAlias = "tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.int32]]"
 
 MAX_SIZE = 1 << 26  # ids are int32 and a mask row is a few megabytes: anything wider is a mistake
-
-_tries: weakref.WeakValueDictionary[bytes, Trie] = weakref.WeakValueDictionary()  # by SHA-256 of the texts
-_tries_lock = threading.Lock()
 
 
 @final
@@ -61,18 +54,14 @@ class Vocabulary:
     __slots__ = (
         "__weakref__",
         "_added_ids",
-        "_arrays",
-        "_digest",
+        "_derived",
         "_encoder",
-        "_lock",
         "_size",
         "_special_ids",
         "_special_names",
         "_stop_ids",
         "_strip_first_space",
         "_texts",
-        "_tokens",
-        "_trie",
     )
 
     def __init__(
@@ -106,17 +95,13 @@ class Vocabulary:
             _check_range(name, ids, width)
 
         self._texts = texts.overlay({i: None for i in special if i < count})
-        self._tokens: tuple[bytes | None, ...] | None = None
-        self._trie: Trie | None = None
         self._size = width
         self._stop_ids = stops
         self._special_ids = special
         self._special_names = MappingProxyType(names)
         self._strip_first_space = bool(strip_first_space)
         self._added_ids = frozenset(int(i) for i in added_ids) | special
-        self._lock = threading.Lock()
-        self._arrays: TokenArrays | None = None
-        self._digest: str | None = None
+        self._derived = DerivedData(self._texts, self._added_ids)
         self._encoder: Encoder | None = None
 
     # readers ------------------------------------------------------------------------------------
@@ -236,7 +221,7 @@ class Vocabulary:
             strip_first_space=self._strip_first_space,
             added_ids=self._added_ids,
         )
-        other._trie = self.trie()
+        other._derived = self._derived
         other._encoder = encoder_of(tokenizer)
         return other
 
@@ -296,7 +281,7 @@ class Vocabulary:
     @classmethod
     def _from_contents(cls, contents: Contents) -> Vocabulary:
         vocabulary = cls(contents.texts, **contents.fields)
-        vocabulary._trie = _shared_trie(vocabulary._texts, contents.trie)
+        vocabulary._derived.trie(contents.trie)
         return vocabulary
 
     def _contents(self, key: str = "") -> Contents:
@@ -326,10 +311,7 @@ class Vocabulary:
 
         Cost: made on the first use and kept, an object per token; ``token_bytes`` is the same without.
         """
-        with self._lock:
-            if self._tokens is None:
-                self._tokens = tuple(self._texts)
-            return self._tokens
+        return self._derived.objects()
 
     @property
     def token_bytes(self) -> TokenBytes:
@@ -368,10 +350,7 @@ class Vocabulary:
             ``blob[offsets[j]:offsets[j + 1]]``.
         Cost: built on the first call and kept.
         """
-        with self._lock:
-            if self._arrays is None:
-                self._arrays = _build_arrays(self._texts)
-            return self._arrays
+        return self._derived.arrays()
 
     def digest(self) -> str:
         """Return the SHA-256 of the id → bytes table, in hexadecimal.
@@ -379,14 +358,7 @@ class Vocabulary:
         Over ascending ids: id and length as little-endian 32-bit words, then the bytes; special and added tokens
         have the length field ffffffff and no bytes; ids without a token are left out.
         """
-        with self._lock:
-            if self._digest is None:
-                hidden = bytearray(len(self._texts))
-                for i in self._added_ids:
-                    if 0 <= i < len(hidden):
-                        hidden[i] = 1
-                self._digest = hashlib.sha256(self._texts.digest_input(hidden)).hexdigest()
-            return self._digest
+        return self._derived.digest()
 
     @property
     def encoder(self) -> Encoder | None:
@@ -398,10 +370,7 @@ class Vocabulary:
 
         Cost: about 10 ms for 128,000 tokens the first time; none after ``load``.
         """
-        with self._lock:
-            if self._trie is None:
-                self._trie = _shared_trie(self._texts, None)
-            return self._trie
+        return self._derived.trie()
 
     def fits(self, other: Vocabulary) -> bool:
         """Tell whether masks for this vocabulary are right for a model of the other one.
@@ -432,16 +401,6 @@ class Vocabulary:
 
 def _restore(data: bytes) -> Vocabulary:
     return Vocabulary._from_contents(parse(data))
-
-
-def _shared_trie(texts: TokenBytes, block: memoryview | None) -> Trie:
-    """Return the trie of the texts that this process has, or make it, from a finished block if there is one."""
-    key = hashlib.sha256(texts.block).digest()
-    with _tries_lock:
-        trie = _tries.get(key)
-        if trie is None:
-            trie = _tries[key] = Trie(texts, block)
-        return trie
 
 
 def _pack(tokens: Sequence[bytes | None]) -> TokenBytes:
@@ -475,15 +434,3 @@ def _as_ids(value: Any) -> tuple[int, ...]:
     if hasattr(value, "tolist"):
         value = value.tolist()
     return tuple(int(i) for i in value) if isinstance(value, Iterable) else (int(value),)
-
-
-def _build_arrays(texts: TokenBytes) -> TokenArrays:
-    block = texts.block
-    starts = np.frombuffer(block, dtype=np.uint32, count=len(texts) + 1).astype(np.int64)
-    ids = np.flatnonzero(starts[1:] > starts[:-1]).astype(np.int32)
-    offsets = np.append(starts[ids], starts[-1])
-    blob = np.frombuffer(block, dtype=np.uint8, offset=len(block) - int(starts[-1]))
-    arrays = (blob, offsets, ids)
-    for array in arrays:
-        array.setflags(write=False)
-    return arrays

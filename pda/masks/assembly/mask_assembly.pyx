@@ -45,7 +45,8 @@ from stackmask.pda.masks.shared.arena cimport (
 from stackmask.pda.terms.ids cimport ACTION_BACK
 from stackmask.pda.masks.walk.known_stack_walks cimport NOT_REPEATED
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
-from stackmask.pda.context.semantic_states cimport FORBIDDEN, NEEDS_STATE, NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
+from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
+from stackmask.pda.context.semantic_states cimport NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
 
 cdef enum:
     FEW_VISITS = 32      # so many of the last operands are searched for an equal one
@@ -414,7 +415,7 @@ cdef class MaskAssembler(MaskPart):
                 j = self.known.with_return_state(
                     repeat, edge.continuation, self.is_strict(family, edge.parent)
                 )
-            if j == NOT_REPEATED and at.keys <= KEYS_UNKNOWN and self.semantics.action_tag.size():
+            if j == NOT_REPEATED and at.keys <= KEYS_UNKNOWN and self.semantics.callables.kinds.size():
                 # where captures keep their strings, trials of all tokens would cost more than groups
                 j = self.known.with_groups(repeat, self.is_strict(family, at.frame))
                 self.visit(j, at.frame, at.continuation, at.filter, at.keys, at.unsure, at.origin, at.action)

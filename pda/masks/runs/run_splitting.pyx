@@ -28,7 +28,7 @@ from stackmask.pda.masks.runs.slices cimport Tail
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport EPS, K_ALT, K_REP, K_SEQ, Term
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Span
-from stackmask.pda.context.semantic_states cimport KEY_OF_NONE
+from stackmask.pda.context.capture_texts cimport KEY_OF_NONE
 
 cdef enum:
     FEW_BYTES = 8           # a class with fewer first bytes is narrow: few tokens are runs of it,

@@ -17,7 +17,7 @@ is taken as a whole (``subtree_acceptance``). Runs of one character class are le
 cimport cython
 from libc.string cimport memset
 
-from stackmask.pda.context.semantic_states cimport KEY_OF_ONE
+from stackmask.pda.context.capture_texts cimport KEY_OF_ONE
 from stackmask.pda.masks.shared.arena cimport NO_RUN, SPARSE
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.masks.walk.subtree_acceptance cimport DESCEND, ALL_ALLOWED, SAME_STATE

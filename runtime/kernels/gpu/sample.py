@@ -196,6 +196,225 @@ def _draw(weights, ids, target, END: tl.constexpr):
 
 
 @triton.jit
+def _first_bound(
+    top_k,
+    by_count,
+    wanted,
+    by_mass,
+    temperature,
+    highest,
+    inverse,
+    max_ptr,
+    source,
+    row,
+    tiles,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Return (bound, whether anything is cut): enough is above the bound, and it is not far below the threshold.
+
+    Steps down from the highest logit, each twice as long, until ``top_k`` logits or the mass ``wanted`` are above.
+    """
+    low = highest
+    drop = tl.maximum(temperature, _FIRST_DROP)
+    is_low = (((by_count == 0) & (by_mass == 0)) | (temperature <= 0.0)) | (highest == float("inf"))
+    is_cut = is_low == 0
+    while is_low == 0:
+        low = highest - drop
+        count, mass = _measure_tiles(
+            low, highest, inverse, max_ptr, source, row, tiles, TABLE, GROUP, EVEN, BLOCK
+        )
+        is_low = tl.where(by_count, count >= top_k, mass >= wanted) | (low == float("-inf"))
+        drop = drop * 2.0
+    return low, is_cut
+
+
+@triton.jit
+def _list_above(
+    low,
+    list_ptr,
+    max_ptr,
+    source,
+    row,
+    tiles,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Write the logits from ``low`` on to the list of the row, in the order of tokens, and return how many there are."""
+    listed = tl.zeros((), tl.int32)
+    at = list_ptr + row.to(tl.int64) * _LISTED
+    for tile in range(tiles):
+        if tl.load(max_ptr + row.to(tl.int64) * tiles + tile) >= low:
+            x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
+            is_above = ((x >= low) & (x > float("-inf"))).to(tl.int32)
+            place = listed + tl.cumsum(is_above, 0) - 1
+            tl.store(at + place, x, mask=(is_above == 1) & (place < _LISTED))
+            listed += tl.sum(is_above, 0)
+    return listed
+
+
+@triton.jit
+def _bisect(
+    start,
+    top_k,
+    wanted,
+    values,
+    masses,
+    listed,
+    highest,
+    inverse,
+    max_ptr,
+    source,
+    row,
+    tiles,
+    BY_COUNT: tl.constexpr,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Return the highest bound from which on there are ``top_k`` logits, or the mass ``wanted``; from ``start`` on, there are."""
+    # of integers that order like the numbers: `below` has enough from there on, `above` has not
+    below = _key(start).to(tl.int64)
+    above = _key(highest).to(tl.int64) + 1
+    while above - below > 1:
+        middle = below + (above - below) // 2
+        bound = _of_key(middle.to(tl.int32))
+        count, mass = _measure(
+            bound, values, masses, listed, highest, inverse, max_ptr, source, row, tiles,
+            TABLE, GROUP, EVEN, BLOCK,
+        )  # fmt: skip
+        is_enough = count >= top_k if BY_COUNT else mass >= wanted
+        below = tl.where(is_enough, middle, below)
+        above = tl.where(is_enough, above, middle)
+    return _of_key(below.to(tl.int32))
+
+
+@triton.jit
+def _find_threshold(
+    top_k,
+    top_p,
+    allowed,
+    total,
+    temperature,
+    highest,
+    inverse,
+    list_ptr,
+    max_ptr,
+    source,
+    row,
+    tiles,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Return (threshold, whether it cuts): the lowest logit that top-k and top-p keep, -inf where neither cuts."""
+    threshold = float("-inf")
+    by_count = (top_k > 0) & (top_k < allowed)
+    by_mass = top_p < 1.0
+    wanted = top_p * total
+    low, is_cut = _first_bound(
+        top_k, by_count, wanted, by_mass, temperature, highest, inverse, max_ptr, source, row, tiles,
+        TABLE, GROUP, EVEN, BLOCK,
+    )  # fmt: skip
+    if is_cut:
+        listed = _list_above(low, list_ptr, max_ptr, source, row, tiles, TABLE, GROUP, EVEN, BLOCK)
+        tl.debug_barrier()
+        ids = tl.arange(0, _LISTED)
+        at = list_ptr + row.to(tl.int64) * _LISTED
+        values = tl.load(at + ids, mask=ids < listed, other=float("-inf"))
+        masses = _weights(values, highest, inverse)
+        if by_count:
+            threshold = _bisect(
+                low, top_k, wanted, values, masses, listed, highest, inverse, max_ptr, source, row, tiles,
+                True, TABLE, GROUP, EVEN, BLOCK,
+            )  # fmt: skip
+            # the share of top-p is of what top-k keeps
+            _, mass = _measure(
+                threshold, values, masses, listed, highest, inverse, max_ptr, source, row, tiles,
+                TABLE, GROUP, EVEN, BLOCK,
+            )  # fmt: skip
+            wanted = top_p * mass
+        if by_mass:
+            threshold = _bisect(
+                tl.maximum(low, threshold), top_k, wanted, values, masses, listed, highest, inverse,
+                max_ptr, source, row, tiles, False, TABLE, GROUP, EVEN, BLOCK,
+            )  # fmt: skip
+    return threshold, is_cut
+
+
+@triton.jit
+def _sum_kept(
+    threshold,
+    least,
+    highest,
+    inverse,
+    max_ptr,
+    sum_ptr,
+    source,
+    row,
+    tiles,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+):
+    """Write the sum of each tile over, with that of the logits that are kept."""
+    base = row.to(tl.int64) * tiles
+    for tile in range(tiles):
+        kept = tl.zeros((), tl.float32)
+        top = tl.load(max_ptr + base + tile)
+        if (top >= threshold) & (top > float("-inf")):
+            x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
+            is_kept = (x >= threshold) & (_gap(x, highest, inverse) >= least)
+            kept = tl.sum(tl.where(is_kept, _weights(x, highest, inverse), 0.0), 0)
+        tl.store(sum_ptr + base + tile, kept)
+
+
+@triton.jit
+def _draw_token(
+    sums,
+    numbers,
+    total,
+    threshold,
+    least,
+    highest,
+    inverse,
+    seed_ptr,
+    step_ptr,
+    source,
+    row,
+    TABLE: tl.constexpr,
+    GROUP: tl.constexpr,
+    EVEN: tl.constexpr,
+    BLOCK: tl.constexpr,
+    TILES: tl.constexpr,
+):
+    """Return (token, its log probability): a tile by the sums, then a token of that tile."""
+    seed = tl.load(seed_ptr + row).to(tl.uint64, bitcast=True)
+    step = tl.load(step_ptr + row).to(tl.uint64, bitcast=True)
+    nought = (step * 0).to(tl.uint32)
+    a, b, _, _ = tl.philox(seed, step.to(tl.uint32), (step >> 32).to(tl.uint32), nought, nought)
+    # 24 bits each: the tile by the first, the token by the second
+    u = (a >> 8).to(tl.float32) * 5.9604644775390625e-08
+    v = (b >> 8).to(tl.float32) * 5.9604644775390625e-08
+    tile = _draw(sums, numbers, u * total, TILES)
+    x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
+    is_kept = (x >= threshold) & (_gap(x, highest, inverse) >= least)
+    # by the tile's own highest: far below the row's, all weights would be 0
+    weights = tl.where(is_kept, _weights(x, tl.max(x, 0), inverse), 0.0)
+    ids = tl.arange(0, BLOCK)
+    place = _draw(weights, ids, v * tl.sum(weights, 0), BLOCK)
+    chosen = tl.max(tl.where(ids == place, x, float("-inf")), 0)
+    return (tile * BLOCK + place).to(tl.int64), _gap(chosen, highest, inverse) - tl.log(total)
+
+
+@triton.jit
 def _rows_kernel(
     logits_ptr,
     logits_stride,
@@ -242,74 +461,20 @@ def _rows_kernel(
         allowed = tl.sum(tl.load(count_ptr + base + numbers, mask=is_tile, other=0), 0)
         top_k = tl.load(top_k_ptr + row)
         top_p = tl.load(top_p_ptr + row)
-        by_count = (top_k > 0) & (top_k < allowed)
-        by_mass = top_p < 1.0
-        # steps down from the highest logit, each twice as long, until enough is above
-        low = highest
-        drop = tl.maximum(temperature, _FIRST_DROP)
-        is_low = (((by_count == 0) & (by_mass == 0)) | (temperature <= 0.0)) | (highest == float("inf"))
-        is_cut = is_low == 0
-        while is_low == 0:
-            low = highest - drop
-            count, mass = _measure_tiles(
-                low, highest, inverse, max_ptr, source, row, tiles, TABLE, GROUP, EVEN, BLOCK
-            )
-            is_low = tl.where(by_count, count >= top_k, mass >= top_p * total) | (low == float("-inf"))
-            drop = drop * 2.0
-        if is_cut:
-            # what is above, together; in the order of tokens
-            listed = tl.zeros((), tl.int32)
-            at = list_ptr + row.to(tl.int64) * _LISTED
-            for tile in range(tiles):
-                if tl.load(max_ptr + base + tile) >= low:
-                    x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
-                    is_above = ((x >= low) & (x > float("-inf"))).to(tl.int32)
-                    place = listed + tl.cumsum(is_above, 0) - 1
-                    tl.store(at + place, x, mask=(is_above == 1) & (place < _LISTED))
-                    listed += tl.sum(is_above, 0)
-            tl.debug_barrier()
-            ids = tl.arange(0, _LISTED)
-            values = tl.load(at + ids, mask=ids < listed, other=float("-inf"))
-            masses = _weights(values, highest, inverse)
-            wanted = top_p * total
-            for which in tl.static_range(2):
-                is_asked = by_count if which == 0 else by_mass
-                if is_asked:
-                    # of integers that order like the numbers: `below` has enough from there on, `above` has not
-                    below = _key(tl.maximum(low, threshold)).to(tl.int64)
-                    above = _key(highest).to(tl.int64) + 1
-                    while above - below > 1:
-                        middle = below + (above - below) // 2
-                        bound = _of_key(middle.to(tl.int32))
-                        count, mass = _measure(
-                            bound, values, masses, listed, highest, inverse, max_ptr, source, row, tiles,
-                            TABLE, GROUP, EVEN, BLOCK,
-                        )  # fmt: skip
-                        is_enough = count >= top_k if which == 0 else mass >= wanted
-                        below = tl.where(is_enough, middle, below)
-                        above = tl.where(is_enough, above, middle)
-                    threshold = _of_key(below.to(tl.int32))
-                    if which == 0:
-                        # the share of top-p is of what top-k keeps
-                        count, mass = _measure(
-                            threshold, values, masses, listed, highest, inverse, max_ptr, source, row, tiles,
-                            TABLE, GROUP, EVEN, BLOCK,
-                        )  # fmt: skip
-                        wanted = top_p * mass
+        threshold, is_cut = _find_threshold(
+            top_k, top_p, allowed, total, temperature, highest, inverse, list_ptr, max_ptr, source, row, tiles,
+            TABLE, GROUP, EVEN, BLOCK,
+        )  # fmt: skip
         min_p = tl.load(min_p_ptr + row)
         is_least = (min_p > 0.0) & (temperature > 0.0)
         if is_least:
             least = tl.minimum(tl.log(min_p), 0.0)  # the highest stays, whatever is asked
         if is_cut | is_least:
             tl.debug_barrier()  # all sums have been read before the first is written over
-            for tile in range(tiles):
-                kept = tl.zeros((), tl.float32)
-                top = tl.load(max_ptr + base + tile)
-                if (top >= threshold) & (top > float("-inf")):
-                    x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
-                    is_kept = (x >= threshold) & (_gap(x, highest, inverse) >= least)
-                    kept = tl.sum(tl.where(is_kept, _weights(x, highest, inverse), 0.0), 0)
-                tl.store(sum_ptr + base + tile, kept)
+            _sum_kept(
+                threshold, least, highest, inverse, max_ptr, sum_ptr, source, row, tiles,
+                TABLE, GROUP, EVEN, BLOCK,
+            )  # fmt: skip
             tl.debug_barrier()
             sums = tl.load(sum_ptr + base + numbers, mask=is_tile, other=0.0)
     total = tl.sum(sums, 0)
@@ -322,23 +487,12 @@ def _rows_kernel(
         tl.store(token_ptr + row, tl.load(best_ptr + base + tile).to(tl.int64))
         tl.store(logprob_ptr + row, -tl.log(total))
     else:
-        seed = tl.load(seed_ptr + row).to(tl.uint64, bitcast=True)
-        step = tl.load(step_ptr + row).to(tl.uint64, bitcast=True)
-        nought = (step * 0).to(tl.uint32)
-        a, b, _, _ = tl.philox(seed, step.to(tl.uint32), (step >> 32).to(tl.uint32), nought, nought)
-        # 24 bits each: the tile by the first, the token by the second
-        u = (a >> 8).to(tl.float32) * 5.9604644775390625e-08
-        v = (b >> 8).to(tl.float32) * 5.9604644775390625e-08
-        tile = _draw(sums, numbers, u * total, TILES)
-        x = _tile(source, row, tile, TABLE, GROUP, EVEN, BLOCK)
-        is_kept = (x >= threshold) & (_gap(x, highest, inverse) >= least)
-        # by the tile's own highest: far below the row's, all weights would be 0
-        weights = tl.where(is_kept, _weights(x, tl.max(x, 0), inverse), 0.0)
-        ids = tl.arange(0, BLOCK)
-        place = _draw(weights, ids, v * tl.sum(weights, 0), BLOCK)
-        chosen = tl.max(tl.where(ids == place, x, float("-inf")), 0)
-        tl.store(token_ptr + row, (tile * BLOCK + place).to(tl.int64))
-        tl.store(logprob_ptr + row, _gap(chosen, highest, inverse) - tl.log(total))
+        token, logprob = _draw_token(
+            sums, numbers, total, threshold, least, highest, inverse, seed_ptr, step_ptr, source, row,
+            TABLE, GROUP, EVEN, BLOCK, TILES,
+        )  # fmt: skip
+        tl.store(token_ptr + row, token)
+        tl.store(logprob_ptr + row, logprob)
 
 
 def launch_sample(

@@ -11,6 +11,7 @@ from stackmask.grammar.sql.scope.postgres.lookup import identity, use_column, us
 from stackmask.grammar.sql.scope.postgres.names import read_name
 from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
 from stackmask.grammar.sql.scope.shared.state import Query
+from stackmask.grammar.sql.scope.sqlite.clause_actions import in_a_window, in_an_aggregate
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
@@ -53,7 +54,9 @@ def take_member(query: Query, text: bytes) -> Query | None:
 @reads_at_most(0)
 def begin_group(query: Query, _text: bytes) -> Query | None:
     """Begin GROUP BY."""
-    return None if query.recursive else query._replace(phase="group", grouped=True, log=())
+    if query.recursive:
+        return None
+    return query._replace(phase="group", grouping=query.grouping._replace(begun=True), log=())
 
 
 @place("GROUP_LABEL")
@@ -80,9 +83,13 @@ def end_group_item(query: Query, data: bytes) -> Query | None:
     column = plain_column(text, query.log) if len(data) < KEPT else None
     if column is not None:
         own = column if column[0] else identity(query.sources, column[1])
-        return ended._replace(group_columns=query.group_columns | {own})
+        by = query.grouping
+        return ended._replace(grouping=by._replace(columns=by.columns | {own}))
     same = same_text(text, query.log)
-    return ended if same is None else ended._replace(group_texts=query.group_texts | {same})
+    if same is None:
+        return ended
+    by = query.grouping
+    return ended._replace(grouping=by._replace(expressions=by.expressions | {same}))
 
 
 @place("group_items")
@@ -98,7 +105,7 @@ def begin_having(query: Query, _text: bytes) -> Query | None:
     """Begin HAVING; without GROUP BY all rows are one group."""
     if query.recursive:
         return None
-    having = query._replace(phase="having", grouped=True)
+    having = query._replace(phase="having", grouping=query.grouping._replace(begun=True))
     return having if covered(having) else None
 
 
@@ -144,15 +151,13 @@ def end_order_item(query: Query, data: bytes) -> Query | None:
 @never_forbids
 def begin_aggregate(query: Query, text: bytes) -> Query:
     """Begin the arguments of an aggregate."""
-    begun = query._replace(in_aggregate=query.in_aggregate + 1, aggregates=True, item_aggregate=True)
-    return _logged(begun, "call", read_name(text))
+    return _logged(in_an_aggregate(query), "call", read_name(text))
 
 
 @never_forbids
 def begin_window_call(query: Query, text: bytes) -> Query:
     """Begin a function with a window; there is no other one in it, but aggregates may be."""
-    begun = query._replace(in_window=query.in_window + 1, windows=True, item_window=True)
-    return _logged(begun, "call", read_name(text))
+    return _logged(in_a_window(query), "call", read_name(text))
 
 
 @place("FILTER_F")

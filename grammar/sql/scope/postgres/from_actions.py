@@ -11,7 +11,7 @@ from stackmask.grammar.sql.scope.postgres.tables import natural_tables
 from stackmask.grammar.sql.scope.shared.actions import Action, Places, entering
 from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.star_width import star_room
-from stackmask.grammar.sql.scope.shared.state import Item, Query, Source
+from stackmask.grammar.sql.scope.shared.state import Item, Join, Needs, Query, Source
 from stackmask.grammar.sql.scope.shared.tables import own_cte
 from stackmask.grammar.sql.scope.sqlite.from_actions import end_joined
 
@@ -25,7 +25,7 @@ NAMED_BY_ALIAS: Final = "()"  # the name of what a function gives whose column i
 @reads_at_most(0)
 def link_comma(query: Query, _text: bytes) -> Query:
     """Join by a comma: ON of what follows does not see what stands before it."""
-    return query._replace(link="comma", using=(), side="", comma=len(query.sources))
+    return query._replace(join=Join("comma"), comma=len(query.sources))
 
 
 @place("link_cross")
@@ -33,7 +33,7 @@ def link_comma(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def link_cross(query: Query, _text: bytes) -> Query:
     """Join without a condition."""
-    return query._replace(link="cross", using=())
+    return query._replace(join=query.join._replace(link="cross", using=()))
 
 
 @place("LEFT_WORD")
@@ -41,7 +41,7 @@ def link_cross(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def join_left(query: Query, _text: bytes) -> Query:
     """Keep the rows of the left side."""
-    return query._replace(side="left")
+    return query._replace(join=query.join._replace(side="left"))
 
 
 @place("RIGHT_WORD")
@@ -49,14 +49,15 @@ def join_left(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def join_right(query: Query, _text: bytes) -> Query:
     """Keep the rows of the right side."""
-    return query._replace(side="right")
+    return query._replace(join=query.join._replace(side="right"))
 
 
 @place("NATURAL_N")
 @reads_at_most(0)
 def check_natural(query: Query, _text: bytes) -> Query | None:
     """Begin NATURAL, if there is a table to join like that, also behind LEFT."""
-    return query if natural_tables(query._replace(link="natural", side="left")) else None
+    joined = query._replace(join=query.join._replace(link="natural", side="left"))
+    return query if natural_tables(joined) else None
 
 
 @place("TABLE")
@@ -73,7 +74,7 @@ def take_table(query: Query, text: bytes) -> Query | None:
 
 
 def _joined(query: Query, name: str, relation: Relation) -> Query:
-    merged = relation.names & frozenset(query.counts()) if query.link == "natural" else frozenset[str]()
+    merged = relation.names & frozenset(query.counts()) if query.join.link == "natural" else frozenset[str]()
     return query._replace(sources=(*query.sources, Source(name, relation, False, merged)))
 
 
@@ -102,10 +103,10 @@ def take_alias(query: Query, text: bytes) -> Query | None:
         return None
     relation = last.relation
     if relation.name == NAMED_BY_ALIAS:
-        if alias in query.need and query.counts()[alias]:
+        if alias in query.needs.columns and query.counts()[alias]:
             return None
         relation = Relation.of_columns("", (alias,))
-    needed = query.needs_of(alias)
+    needed = query.needs.of_table(alias)
     if needed is not None and not needed <= relation.usable_names:
         return None
     named = last._replace(alias=alias, named=True, relation=relation)
@@ -117,7 +118,9 @@ def take_alias(query: Query, text: bytes) -> Query | None:
 def end_source(query: Query, _text: bytes) -> Query | None:
     """End a table that another one follows."""
     ended = end_joined(query)
-    return None if ended is None or star_room(ended) == 0 else ended._replace(side="")
+    if ended is None or star_room(ended) == 0:
+        return None
+    return ended._replace(join=ended.join._replace(side=""))
 
 
 @place("last_source", "last_piece")
@@ -128,14 +131,14 @@ def end_from(query: Query, _text: bytes) -> Query | None:
     ended = (
         None
         if ended is None or star_room(ended)
-        else leave_needs(ended._replace(phase="where", side="", log=()))
+        else leave_needs(ended._replace(phase="where", join=ended.join._replace(side=""), log=()))
     )
     if ended is None:
         return None
     items = tuple(_resolved(ended))
     if ended.banned and {item.name for item in items} & ended.banned:
         return None
-    return ended._replace(items=items, need=frozenset(), own=frozenset(), qualified=())
+    return ended._replace(items=items, needs=Needs())
 
 
 def _resolved(query: Query) -> list[Item]:
@@ -170,7 +173,7 @@ def _resolved(query: Query) -> list[Item]:
 @never_forbids
 def take_using(query: Query, text: bytes) -> Query:
     """Join by a column."""
-    return query._replace(using=(*query.using, read_name(text)))
+    return query._replace(join=query.join._replace(using=(*query.join.using, read_name(text))))
 
 
 def begin_table_call(columns: tuple[str, ...]) -> Action:

@@ -13,31 +13,32 @@ from stackmask.grammar.sql.scope.shared.state import Item, Query
 
 def covered(query: Query) -> bool:
     """Tell whether everything selected may be, as far as GROUP BY matters."""
-    if not (query.grouped or query.aggregates):
+    if not (query.grouping.begun or query.aggregates):
         return True
     return all(
         all(determined(query, use) for use in item.loose)
-        or n in query.group_items
-        or (item.text is not None and item.text in query.group_texts)
+        or n in query.grouping.items
+        or (item.text is not None and item.text in query.grouping.expressions)
         for n, item in enumerate(query.items)
     )
 
 
 def determined(query: Query, use: Use) -> bool:
     """Tell whether all rows of a group have the same value of a column: it was grouped by, or the key of its table was."""
-    if use in query.group_columns:
+    if use in query.grouping.columns:
         return True
     source = query.source(use[0]) if use[0] else None
     if source is None or not source.relation.key:
         return False
-    return all((use[0], name) in query.group_columns for name in source.relation.key)
+    return all((use[0], name) in query.grouping.columns for name in source.relation.key)
 
 
 def with_grouped(query: Query, n: int) -> Query:
     """Return the query after GROUP BY named a selected item by its number, from 0 on."""
     column = query.items[n].column
-    columns = query.group_columns if column is None else query.group_columns | {column}
-    return query._replace(group_items=query.group_items | {n}, group_columns=columns)
+    by = query.grouping
+    columns = by.columns if column is None else by.columns | {column}
+    return query._replace(grouping=by._replace(items=by.items | {n}, columns=columns))
 
 
 def output_names(items: tuple[Item, ...]) -> frozenset[str]:

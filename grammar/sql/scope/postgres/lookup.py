@@ -53,7 +53,7 @@ def is_grouped(scope: Query, use: Use) -> bool:
     """Tell whether a column may be used where the query stands, as far as GROUP BY matters."""
     if scope.phase not in ("having", "order") or scope.in_aggregate:
         return True
-    return not (scope.grouped or scope.aggregates) or determined(scope, use)
+    return not (scope.grouping.begun or scope.aggregates) or determined(scope, use)
 
 
 def listed_columns(scope: Query) -> frozenset[str]:
@@ -94,6 +94,13 @@ def _usable(tables: tuple[Source, ...], name: str) -> bool:
     return all(name in table.relation.usable for table in tables if name in table.relation.names)
 
 
+def _with_loose(scope: Query, use: Use) -> Query:
+    """Return the query with a column that the selected item uses, unless an aggregate computes with it."""
+    if scope.in_aggregate:
+        return scope
+    return scope._replace(target=scope.target._replace(loose=scope.target.loose | {use}))
+
+
 def use_column(query: Query, name: str, start: int = 0) -> Query | None:
     """Return the state after a name was used for a column, from the scope ``start`` steps out; None if it means nothing."""
     for depth, scope in _visible(query):
@@ -101,11 +108,8 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
             continue
         if scope.phase == "list":
             if scope.catalog.new_names or name in listed_columns(scope):
-                changed = scope._replace(need=scope.need | {name})
-                if scope.in_aggregate:
-                    changed = changed._replace(own=scope.own | {name})
-                else:
-                    changed = changed._replace(loose=scope.loose | {("", name)})
+                needs = scope.needs.with_column(name, own=bool(scope.in_aggregate))
+                changed = _with_loose(scope._replace(needs=needs), ("", name))
                 return replace_at(query, depth, changed)
             continue
         tables = tables_seen(scope)
@@ -143,7 +147,7 @@ def seen_members(query: Query) -> dict[str, str]:
     found: dict[str, str] = {}
     for _, scope in _visible(query):
         if scope.phase == "list":
-            needed = scope.needs_of(alias) or frozenset()
+            needed = scope.needs.of_table(alias) or frozenset()
             for relation in _candidates(scope, alias)[1]:
                 if needed <= relation.usable_names:
                     found = relation.usable | found
@@ -172,13 +176,12 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
         if depth < start:
             continue
         if scope.phase == "list":
-            needed = (scope.needs_of(alias) or frozenset()) | {name}
+            needed = (scope.needs.of_table(alias) or frozenset()) | {name}
             if scope.catalog.new_names or any(
                 needed <= relation.usable_names for relation in _candidates(scope, alias)[1]
             ):
-                changed = scope.with_need(alias, frozenset({name}), bool(scope.in_aggregate))
-                if not scope.in_aggregate:
-                    changed = changed._replace(loose=scope.loose | {(alias, name)})
+                needs = scope.needs.with_table(alias, frozenset({name}), bool(scope.in_aggregate))
+                changed = _with_loose(scope._replace(needs=needs), (alias, name))
                 return replace_at(query, depth, changed)
             continue
         for source in tables_seen(scope):
@@ -196,23 +199,23 @@ def leave_needs(query: Query) -> Query | None:
     counts: Counter[str] = query.counts()
     below = [depth for depth, _ in _visible(query)][1:2]
     result: Query | None = query
-    for name in sorted(query.need):
+    for name in sorted(query.needs.columns):
         if counts[name] > 1 or (counts[name] and not _usable(query.sources, name)):
             return None
         if not counts[name]:
-            if name in query.own or not below or result is None:
+            if name in query.needs.own or not below or result is None:
                 return None
             result = use_column(result, name, below[0])
-    for alias, columns in query.qualified:
+    for alias, columns in query.needs.qualified:
         source = query.source(alias)
         if source is not None:
             if not columns <= source.relation.usable_names:
                 return None
             continue
         for name in sorted(columns):
-            if alias in query.own_tables or not below or result is None:
+            if alias in query.needs.own_tables or not below or result is None:
                 return None
             result = use_member(result, name, below[0], alias)
-        if alias in query.own_tables:
+        if alias in query.needs.own_tables:
             return None
     return result

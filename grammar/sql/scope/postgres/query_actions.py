@@ -12,7 +12,7 @@ from stackmask.grammar.sql.scope.postgres.names import read_name
 from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
 from stackmask.grammar.sql.scope.shared.relations import Relation
 from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_room
-from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Item, Query, Source
+from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Definition, Item, Query, Source, Target
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
@@ -54,7 +54,7 @@ def open_exists(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def check_lateral(query: Query, _text: bytes) -> Query | None:
     """Begin LATERAL: the query behind it sees the tables to the left."""
-    if query.link == "natural" or query.side == "right" or query.depth > MAX_DEPTH:
+    if query.join.link == "natural" or query.join.side == "right" or query.depth > MAX_DEPTH:
         return None
     return query._replace(phase="lateral")
 
@@ -63,10 +63,10 @@ def check_lateral(query: Query, _text: bytes) -> Query | None:
 @reads_at_most(0)
 def open_derived(query: Query, _text: bytes) -> Query | None:
     """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
-    if query.link == "natural" or query.depth > MAX_DEPTH:
+    if query.join.link == "natural" or query.depth > MAX_DEPTH:
         return None
     counts = query.counts()
-    banned = frozenset(name for name in query.need if counts[name])
+    banned = frozenset(name for name in query.needs.columns if counts[name])
     if query.has_star():
         banned |= query.banned
     kind = "lateral" if query.phase == "lateral" else "derived"
@@ -87,14 +87,17 @@ def name_cte(query: Query, text: bytes) -> Query | None:
     name = read_name(text)
     if name in query.visible_relations() or name in query.cte_shadow():
         return None
-    return query._replace(cte_name=name, cte_columns=())
+    return query._replace(defined=Definition(name))
 
 
 @place("CTE_COLUMN")
 def name_cte_column(query: Query, text: bytes) -> Query | None:
     """Name a column of a CTE."""
     name = read_name(text)
-    return None if name in query.cte_columns else query._replace(cte_columns=(*query.cte_columns, name))
+    known = query.defined.columns
+    if name in known:
+        return None
+    return query._replace(defined=query.defined._replace(columns=(*known, name)))
 
 
 @place("CTE_OPEN")
@@ -102,7 +105,7 @@ def name_cte_column(query: Query, text: bytes) -> Query | None:
 @reads_at_most(0)
 def open_cte(query: Query, _text: bytes) -> Query:
     """Begin the query of a CTE."""
-    return _inner(query, "cte", len(query.cte_columns) or None)
+    return _inner(query, "cte", len(query.defined.columns) or None)
 
 
 @place("CLOSE")
@@ -117,9 +120,9 @@ def close_query(query: Query, _text: bytes) -> Query | None:
         relation = Relation.of_columns("", [item.name for item in head])
         return up._replace(sources=(*up.sources, Source("", relation)), phase="from")
     if query.kind == "cte":
-        assert up.cte_name is not None
-        relation = Relation.of_columns(up.cte_name, up.cte_columns or [item.name for item in head])
-        return up._replace(ctes=(*up.ctes, relation), cte_name=None, cte_columns=())
+        assert up.defined.name is not None
+        relation = Relation.of_columns(up.defined.name, up.defined.columns or [item.name for item in head])
+        return up._replace(ctes=(*up.ctes, relation), defined=Definition())
     if query.kind == "operand":
         items = tuple(Item(item.name, maybe=item.maybe) for item in head)
         return up._replace(items=items, expect=len(items))
@@ -175,14 +178,15 @@ def begin_distinct(query: Query, _text: bytes) -> Query:
 @never_forbids
 def take_label(query: Query, text: bytes) -> Query:
     """Name a selected column."""
-    return query._replace(label=read_name(text))
+    return query._replace(target=query.target._replace(label=read_name(text)))
 
 
 def _end_target(query: Query, data: bytes, phase: str) -> Query | None:
     text = data.decode("utf-8", "replace")
-    column, name, maybe = None, query.label, frozenset[str]()
+    target = query.target
+    column, name, maybe = None, target.label, frozenset[str]()
     same = None
-    if query.star is None:
+    if target.star is None:
         if len(data) < KEPT:
             text = AS.sub("", text)
         column = plain_column(text, query.log)
@@ -193,29 +197,25 @@ def _end_target(query: Query, data: bytes, phase: str) -> Query | None:
             if guessed != frozenset():
                 if query.kind in ("derived", "lateral", "cte") or query.banned:
                     return None  # a label must tell the name
-                return _with_item(query, Item(None, maybe=guessed, loose=query.loose, text=same), phase)
+                return _with_item(query, Item(None, maybe=guessed, loose=target.loose, text=same), phase)
     if name is not None and name in query.banned:
         return None
-    labelled = query.label is not None
-    aggregate, window = query.item_aggregate, query.item_window
-    item = Item(name, labelled, aggregate, window, query.star, maybe, column, query.loose, same)
+    labelled = target.label is not None
+    item = Item(
+        name, labelled, target.aggregate, target.window, target.star, maybe, column, target.loose, same
+    )
     return _with_item(query, item, phase)
 
 
 def _with_item(query: Query, item: Item, phase: str) -> Query | None:
     if len(query.items) >= MAX_COLUMNS:
         return None
-    item = item._replace(aggregate=query.item_aggregate, window=query.item_window)
+    item = item._replace(aggregate=query.target.aggregate, window=query.target.window)
     return query._replace(
         items=(*query.items, item),
         phase=phase,
-        label=None,
-        column=None,
-        star=None,
-        item_aggregate=False,
-        item_window=False,
+        target=Target(),
         log=(),
-        loose=frozenset(),
     )
 
 

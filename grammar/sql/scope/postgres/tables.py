@@ -19,10 +19,10 @@ def natural_tables(query: Query) -> frozenset[str]:
 
 def plain_tables(query: Query) -> frozenset[str]:
     """Return the tables that FROM may name next without their schema, as they are spelled."""
-    if query.link == "natural":
+    if query.join.link == "natural":
         return natural_tables(query)
     found = readable(_as_sqlite(query))
-    return found - _own(query) if query.side == "left" else found
+    return found - _own(query) if query.join.side == "left" else found
 
 
 def _own(query: Query) -> frozenset[str]:
@@ -32,7 +32,11 @@ def _own(query: Query) -> frozenset[str]:
 
 def _as_sqlite(query: Query) -> Query:
     """Return the query such that USING can only mend a name where it may stand."""
-    return query._replace(link="comma") if query.link == "join" and query.comma else query
+    return (
+        query._replace(join=query.join._replace(link="comma"))
+        if query.join.link == "join" and query.comma
+        else query
+    )
 
 
 def schema_tables(query: Query, schema: str) -> frozenset[str]:
@@ -42,11 +46,11 @@ def schema_tables(query: Query, schema: str) -> frozenset[str]:
 
 
 def _fits(query: Query, relation: Relation) -> bool:
-    if query.link == "natural":
+    if query.join.link == "natural":
         return False
     counts = query.counts()
     room = star_room(query)
-    if any(counts[name] for name in query.need & relation.names) or (
+    if any(counts[name] for name in query.needs.columns & relation.names) or (
         room is not None and len(relation.columns) > room
     ):
         return False
@@ -66,4 +70,6 @@ def using_columns(query: Query) -> frozenset[str]:
 def may_call(query: Query) -> bool:
     """Tell whether a function may stand in FROM here."""
     room = star_room(query)
-    return query.link != "natural" and query.side != "right" and (room is None or room >= MOST_COLUMNS)
+    return (
+        query.join.link != "natural" and query.join.side != "right" and (room is None or room >= MOST_COLUMNS)
+    )

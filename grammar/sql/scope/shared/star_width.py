@@ -15,7 +15,9 @@ def list_fits(query: Query) -> bool:
     if query.expect is None:
         return True
     count = len(query.items) + 1
-    return count <= query.expect if query.has_star() or query.star is not None else count == query.expect
+    return (
+        count <= query.expect if query.has_star() or query.target.star is not None else count == query.expect
+    )
 
 
 def star_room(query: Query) -> int | None:

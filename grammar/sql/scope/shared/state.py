@@ -4,7 +4,7 @@ A state is the innermost open query, a :class:`Query`, which knows the one that 
 compares by value, so the automaton can keep it in its configurations, go back to it and share it.
 
 SELECT comes before FROM. A column selected before there are tables is a *need*: of a name that some table must supply, or,
-behind a qualifier, of the table that will have that name. FROM may end only where each need is met, by exactly one
+after a qualifier, of the table that will have that name. FROM may end only where each need is met, by exactly one
 table of this query or else by a query around it; :mod:`places` says when. A query in FROM can supply any names, so
 a query whose needs the tables at hand do not meet can still be completed: what is allowed never leads to a dead end.
 """
@@ -49,6 +49,81 @@ class Item(NamedTuple):
     text: Hashable = None
 
 
+class Needs(NamedTuple):
+    """What is asked of the tables of FROM before FROM names them.
+
+    ``columns``: names that exactly one table must have. ``own``: of these, those that no query around may supply.
+    ``strings``: quoted strings that are names, should a table have them. ``qualified``: tables, and the columns asked
+    of them. ``own_tables``: of these, those that no query around may supply.
+    """
+
+    columns: frozenset[str] = NOTHING_NEEDED
+    own: frozenset[str] = NOTHING_NEEDED
+    strings: frozenset[str] = NOTHING_NEEDED
+    qualified: tuple[tuple[str, frozenset[str]], ...] = ()
+    own_tables: frozenset[str] = NOTHING_NEEDED
+
+    def with_column(self, name: str, own: bool = False) -> Needs:
+        """Return the needs with one more column of some table."""
+        return self._replace(columns=self.columns | {name}, own=self.own | {name} if own else self.own)
+
+    def with_string(self, name: str) -> Needs:
+        """Return the needs with one more quoted string."""
+        return self._replace(strings=self.strings | {name})
+
+    def with_table(self, alias: str, columns: frozenset[str], own: bool) -> Needs:
+        """Return the needs with columns of one table."""
+        tables = dict(self.qualified)
+        tables[alias] = tables.get(alias, frozenset()) | columns
+        return self._replace(
+            qualified=tuple(sorted(tables.items())),
+            own_tables=self.own_tables | {alias} if own else self.own_tables,
+        )
+
+    def of_table(self, alias: str) -> frozenset[str] | None:
+        """Return the columns needed of a table that FROM has not named yet."""
+        for name, columns in self.qualified:
+            if name == alias:
+                return columns
+        return None
+
+
+class Definition(NamedTuple):
+    """The CTE that is being defined; ``name`` is None outside of definitions."""
+
+    name: str | None = None
+    columns: tuple[str, ...] = ()
+
+
+class Target(NamedTuple):
+    """The selected column that is being written."""
+
+    label: str | None = None
+    column: str | None = None  # the last one named
+    column_of: str | None = None  # the table before it
+    star: str | None = None
+    aggregate: bool = False
+    window: bool = False
+    loose: frozenset[tuple[str, str]] = frozenset()  # PostgreSQL: its columns outside of aggregates
+
+
+class Join(NamedTuple):
+    """How the next table is joined. ``link``: "", comma, cross, join, natural; ``side``: of an outer join."""
+
+    link: str = ""
+    using: tuple[str, ...] = ()
+    side: str = ""
+
+
+class Grouping(NamedTuple):
+    """What rows are grouped by: columns, items by number, and what equal expressions have in common (PostgreSQL)."""
+
+    begun: bool = False
+    columns: frozenset[tuple[str, str]] = frozenset()
+    items: frozenset[int] = frozenset()
+    expressions: frozenset[Hashable] = frozenset()
+
+
 class Query(NamedTuple):
     """One open query.
 
@@ -63,8 +138,7 @@ class Query(NamedTuple):
     phase: str = "start"
     expect: int | None = None  # columns that this part of a set operation must have
     ctes: tuple[Relation, ...] = ()
-    cte_name: str | None = None  # being defined
-    cte_columns: tuple[str, ...] = ()
+    defined: Definition = Definition()
     head: tuple[Item, ...] | None = None  # the columns of the first part
     parts: int = 0
     may_recurse: bool = False  # the part may read the CTE being defined
@@ -73,38 +147,21 @@ class Query(NamedTuple):
     # the part being written
     items: tuple[Item, ...] = ()
     cells: int = 0  # of a row of VALUES
-    label: str | None = None
-    column: str | None = None  # the last one named
-    column_of: str | None = None  # the table before it
-    star: str | None = None
-    item_aggregate: bool = False
-    item_window: bool = False
+    target: Target = Target()
     aggregates: bool = False  # the part has an aggregate
     windows: bool = False
-    grouped: bool = False
-    need: frozenset[str] = NOTHING_NEEDED  # names that exactly one table must have
-    own: frozenset[str] = NOTHING_NEEDED  # of these, those that no query around may supply
-    texts: frozenset[str] = NOTHING_NEEDED  # quoted texts that are names, should a table have them
-    qualified: tuple[
-        tuple[str, frozenset[str]], ...
-    ] = ()  # columns needed of a table that FROM has not named yet
-    own_tables: frozenset[str] = NOTHING_NEEDED
+    grouping: Grouping = Grouping()
+    needs: Needs = Needs()
     sources: tuple[Source, ...] = ()
-    link: str = ""  # how the next table is joined: "", comma, join, natural
-    using: tuple[str, ...] = ()
+    join: Join = Join()
     qualifier: str | None = None
     in_aggregate: int = 0
     in_window: int = 0
-    # PostgreSQL, see `postgres_grouping.py`
+    # PostgreSQL, see `postgres/grouping.py`
     with_recursive: bool = False
     distinct: bool = False
-    side: str = ""  # of an outer join
-    comma: int = 0  # the first table behind the last comma
-    group_columns: frozenset[tuple[str, str]] = frozenset()
-    group_items: frozenset[int] = frozenset()
-    group_texts: frozenset[Hashable] = frozenset()
+    comma: int = 0  # the first table after the last comma
     log: tuple[tuple[str, ...], ...] | None = ()  # the names of the expression; None with a query in it
-    loose: frozenset[tuple[str, str]] = frozenset()  # its columns outside of aggregates
     calling: tuple[str, ...] | None = None  # the columns of a function in FROM
 
     def new_part(self) -> Query:
@@ -115,8 +172,7 @@ class Query(NamedTuple):
             self.kind,
             self.depth,
             ctes=self.ctes,
-            cte_name=self.cte_name,
-            cte_columns=self.cte_columns,
+            defined=self.defined,
             head=self.head,
             parts=self.parts,
             banned=self.banned,
@@ -138,22 +194,6 @@ class Query(NamedTuple):
                 return source
         return None
 
-    def needs_of(self, alias: str) -> frozenset[str] | None:
-        """Return the columns needed of a table that FROM has not named yet."""
-        for name, columns in self.qualified:
-            if name == alias:
-                return columns
-        return None
-
-    def with_need(self, alias: str, columns: frozenset[str], own: bool) -> Query:
-        """Return the query with columns needed of a table."""
-        rest = dict(self.qualified)
-        rest[alias] = rest.get(alias, frozenset()) | columns
-        return self._replace(
-            qualified=tuple(sorted(rest.items())),
-            own_tables=self.own_tables | {alias} if own else self.own_tables,
-        )
-
     def visible_relations(self) -> dict[str, Relation]:
         """Return what FROM may name: tables and CTEs, which hide tables."""
         hidden = self.cte_shadow()
@@ -167,8 +207,8 @@ class Query(NamedTuple):
         names = set()
         query: Query | None = self
         while query is not None:
-            if query.cte_name is not None:
-                names.add(query.cte_name)
+            if query.defined.name is not None:
+                names.add(query.defined.name)
             query = query.up
         return frozenset(names)
 

@@ -12,9 +12,9 @@ def own_cte(query: Query) -> Relation | None:
     up = query.up
     if not query.may_recurse or query.recursive or query.aggregates or query.windows or up is None:
         return None
-    assert up.cte_name is not None and query.head is not None
+    assert up.defined.name is not None and query.head is not None
     of = Relation.of_columns if query.catalog.dialect == "postgres" else Relation.of_query
-    return of(up.cte_name, up.cte_columns or [item.name for item in query.head])
+    return of(up.defined.name, up.defined.columns or [item.name for item in query.head])
 
 
 def listed_relations(scope: Query) -> dict[str, Relation]:
@@ -32,7 +32,7 @@ def readable(query: Query) -> frozenset[str]:
     One that would make a needed name ambiguous is left out, but where USING or NATURAL can make the columns one.
     """
     counts = query.counts()
-    once = frozenset(name for name in query.need | query.texts if counts[name])
+    once = frozenset(name for name in query.needs.columns | query.needs.strings if counts[name])
     usable = query.usable()
     star = query.has_star()
     room = star_room(query)
@@ -40,13 +40,13 @@ def readable(query: Query) -> frozenset[str]:
     relations = listed_relations(query)
     for relation in relations.values():
         both = relation.names & once
-        if both and query.link != "natural":
-            mendable = query.link == "join" and all(
+        if both and query.join.link != "natural":
+            mendable = query.join.link == "join" and all(
                 counts[name] == 1 and name in usable and name in relation.usable for name in both
             )
             if not mendable:
                 continue
-        if query.link == "natural" and not _joins_naturally(query, relation):
+        if query.join.link == "natural" and not _joins_naturally(query, relation):
             continue
         if star and (not relation.is_whole or relation.names & query.banned):
             continue
@@ -70,14 +70,16 @@ def common_columns(query: Query) -> frozenset[str]:
     counts, usable = counts_of(query.sources[:-1]), usable_of(query.sources[:-1])
     return frozenset(
         name for name in query.sources[-1].relation.usable if counts[name] == 1 and name in usable
-    ) - set(query.using)
+    ) - set(query.join.using)
 
 
 def must_use(query: Query) -> frozenset[str]:
     """Return the columns that would be ambiguous without USING."""
     counts = counts_of(query.sources[:-1])
     names = query.sources[-1].relation.names
-    return frozenset(name for name in query.need | query.texts if counts[name] and name in names)
+    return frozenset(
+        name for name in query.needs.columns | query.needs.strings if counts[name] and name in names
+    )
 
 
 def is_named(query: Query) -> bool:
@@ -85,7 +87,7 @@ def is_named(query: Query) -> bool:
     last = query.sources[-1]
     if last.named or not last.alias:
         return True
-    needed = query.needs_of(last.alias)
+    needed = query.needs.of_table(last.alias)
     return all(source.alias != last.alias for source in query.sources[:-1]) and (
         needed is None or needed <= last.relation.usable_names
     )

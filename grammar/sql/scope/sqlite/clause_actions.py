@@ -8,7 +8,7 @@ from typing import Final
 from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.shared.actions import KEPT, Places, entering
 from stackmask.grammar.sql.scope.shared.relations import read_name
-from stackmask.grammar.sql.scope.shared.state import Query
+from stackmask.grammar.sql.scope.shared.state import Grouping, Query
 from stackmask.grammar.sql.scope.sqlite.lookup import use_column, use_member, use_text
 
 PLACES: Final[Places] = {}
@@ -25,7 +25,7 @@ def take_column(query: Query, text: bytes) -> Query | None:
     """Use a column without a qualifier."""
     name = read_name(text.decode())
     used = use_column(query, name)
-    return None if used is None else used._replace(column=name, column_of=None)
+    return None if used is None else used._replace(target=used.target._replace(column=name, column_of=None))
 
 
 @place("QUALIFIER")
@@ -40,7 +40,10 @@ def take_member(query: Query, text: bytes) -> Query | None:
     """Use a column of a table."""
     name = read_name(text.decode())
     used = use_member(query, name)
-    return None if used is None else used._replace(column=name, column_of=query.qualifier, qualifier=None)
+    if used is None:
+        return None
+    target = used.target._replace(column=name, column_of=query.qualifier)
+    return used._replace(target=target, qualifier=None)
 
 
 @place("TEXT")
@@ -48,9 +51,8 @@ def take_text(query: Query, text: bytes) -> Query | None:
     """Use a text in double quotes, which must not be a name."""
     name = read_name(text.decode())
     used = use_text(query, name)
-    return (
-        None if used is None else used._replace(column=name, column_of=None)
-    )  # of a selected text it is the name all the same
+    # of a selected text it is the name all the same
+    return None if used is None else used._replace(target=used.target._replace(column=name, column_of=None))
 
 
 # -- behind FROM
@@ -60,7 +62,7 @@ def take_text(query: Query, text: bytes) -> Query | None:
 @reads_at_most(0)
 def begin_group(query: Query, _text: bytes) -> Query | None:
     """Begin GROUP BY."""
-    return None if query.recursive else query._replace(phase="group", grouped=True)
+    return None if query.recursive else query._replace(phase="group", grouping=Grouping(begun=True))
 
 
 @place("HAVING_WORD")
@@ -112,18 +114,30 @@ def end_order_item(query: Query, text: bytes) -> Query | None:
 # -- aggregates and windows
 
 
+def in_an_aggregate(query: Query) -> Query:
+    """Return the query with the arguments of an aggregate begun."""
+    target = query.target._replace(aggregate=True)
+    return query._replace(in_aggregate=query.in_aggregate + 1, aggregates=True, target=target)
+
+
+def in_a_window(query: Query) -> Query:
+    """Return the query with a window, or the arguments of a function with one, begun."""
+    target = query.target._replace(window=True)
+    return query._replace(in_window=query.in_window + 1, windows=True, target=target)
+
+
 @never_forbids
 @reads_at_most(0)
 def begin_aggregate(query: Query, _text: bytes) -> Query:
     """Begin the arguments of an aggregate."""
-    return query._replace(in_aggregate=query.in_aggregate + 1, aggregates=True, item_aggregate=True)
+    return in_an_aggregate(query)
 
 
 @never_forbids
 @reads_at_most(0)
 def begin_ranking(query: Query, _text: bytes) -> Query:
     """Begin the arguments of a window function, which OVER follows; there is no other one in them."""
-    return query._replace(in_window=query.in_window + 1, windows=True, item_window=True)
+    return in_a_window(query)
 
 
 @place("FILTER_OPEN")
@@ -148,7 +162,7 @@ def begin_window(query: Query, _text: bytes) -> Query | None:
     """Begin a window."""
     if not may_window(query):
         return None
-    return query._replace(in_window=query.in_window + 1, windows=True, item_window=True)
+    return in_a_window(query)
 
 
 @place("WINDOW_CLOSE", "RANKING_CLOSE")
@@ -164,7 +178,7 @@ def may_aggregate(query: Query) -> bool:
     if query.in_aggregate or query.recursive:
         return False
     if query.phase == "order":
-        return query.aggregates or query.grouped
+        return query.aggregates or query.grouping.begun
     return query.phase in ("list", "having")
 
 

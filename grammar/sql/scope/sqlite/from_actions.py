@@ -9,7 +9,7 @@ from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.shared.actions import Places, entering
 from stackmask.grammar.sql.scope.shared.relations import fold, read_name
 from stackmask.grammar.sql.scope.shared.star_width import star_room
-from stackmask.grammar.sql.scope.shared.state import Item, Query, Source
+from stackmask.grammar.sql.scope.shared.state import Item, Needs, Query, Source
 from stackmask.grammar.sql.scope.shared.tables import common_columns, is_named, must_use, own_cte, readable
 from stackmask.grammar.sql.scope.sqlite.lookup import leave_needs
 
@@ -22,7 +22,7 @@ place = entering(PLACES)
 @reads_at_most(0)
 def link_comma(query: Query, _text: bytes) -> Query:
     """Join by a comma."""
-    return query._replace(link="comma", using=())
+    return query._replace(join=query.join._replace(link="comma", using=()))
 
 
 @place("link_join")
@@ -30,14 +30,14 @@ def link_comma(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def link_join(query: Query, _text: bytes) -> Query:
     """Join with a condition."""
-    return query._replace(link="join", using=())
+    return query._replace(join=query.join._replace(link="join", using=()))
 
 
 @place("NATURAL_N")
 @reads_at_most(0)
 def check_natural(query: Query, _text: bytes) -> Query | None:
     """Begin NATURAL, if there is a table to join like that."""
-    return query if readable(query._replace(link="natural")) else None
+    return query if readable(query._replace(join=query.join._replace(link="natural"))) else None
 
 
 @place("link_natural")
@@ -45,7 +45,7 @@ def check_natural(query: Query, _text: bytes) -> Query | None:
 @reads_at_most(0)
 def link_natural(query: Query, _text: bytes) -> Query:
     """Join by the columns that both sides have."""
-    return query._replace(link="natural", using=())
+    return query._replace(join=query.join._replace(link="natural", using=()))
 
 
 @place("TABLE")
@@ -59,7 +59,7 @@ def take_table(query: Query, text: bytes) -> Query | None:
     if relation is None:
         return None
     merged: frozenset[str] = frozenset()
-    if query.link == "natural":
+    if query.join.link == "natural":
         merged = relation.names & frozenset(query.counts())
     return query._replace(
         sources=(*query.sources, Source(name, relation, False, merged)),
@@ -74,7 +74,7 @@ def take_alias(query: Query, text: bytes) -> Query | None:
     last = query.sources[-1]
     if any(source.alias == alias for source in query.sources[:-1]):
         return None
-    needed = query.needs_of(alias)
+    needed = query.needs.of_table(alias)
     if needed is not None and not needed <= last.relation.usable_names:
         return None
     return query._replace(sources=(*query.sources[:-1], last._replace(alias=alias, named=True)))
@@ -86,22 +86,20 @@ def end_joined(query: Query) -> Query | None:
     last = query.sources[-1]
     if not is_named(query):
         return None
-    if query.link == "natural":
+    if query.join.link == "natural":
         merged = last.merged
     else:
-        merged = frozenset(query.using)
+        merged = frozenset(query.join.using)
         last = last._replace(merged=merged)
     ended = query._replace(
         phase="from",
         sources=(*query.sources[:-1], last),
-        link="",
-        using=(),
-        column=None,
-        column_of=None,
+        join=query.join._replace(link="", using=()),
+        target=query.target._replace(column=None, column_of=None),
         qualifier=None,
     )
     counts = ended.counts()
-    if any(counts[name] > 1 for name in query.need | query.texts):
+    if any(counts[name] > 1 for name in query.needs.columns | query.needs.strings):
         return None
     return ended
 
@@ -127,7 +125,7 @@ def end_from(query: Query, _text: bytes) -> Query | None:
     items = tuple(_expanded(ended)) if ended.has_star() else ended.items
     if ended.banned and any(item.name in ended.banned for item in items):
         return None
-    return ended._replace(items=items, need=frozenset(), own=frozenset(), texts=frozenset(), qualified=())
+    return ended._replace(items=items, needs=Needs())
 
 
 def _expanded(query: Query) -> list[Item]:
@@ -165,7 +163,7 @@ def begin_using(query: Query, _text: bytes) -> Query:
 @never_forbids
 def take_using(query: Query, text: bytes) -> Query:
     """Join by a column."""
-    return query._replace(using=(*query.using, read_name(text.decode())))
+    return query._replace(join=query.join._replace(using=(*query.join.using, read_name(text.decode()))))
 
 
 @place("USING_COMMA")
@@ -179,4 +177,4 @@ def go_on_using(query: Query, _text: bytes) -> Query | None:
 @reads_at_most(0)
 def close_using(query: Query, _text: bytes) -> Query | None:
     """End USING, once all columns that would be ambiguous are in it."""
-    return query if must_use(query) <= set(query.using) else None
+    return query if must_use(query) <= set(query.join.using) else None

@@ -8,7 +8,7 @@ from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, entering
 from stackmask.grammar.sql.scope.shared.relations import read_name
 from stackmask.grammar.sql.scope.shared.star_width import list_fits, star_fits
-from stackmask.grammar.sql.scope.shared.state import Item, Query
+from stackmask.grammar.sql.scope.shared.state import Item, Query, Target
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
@@ -20,7 +20,7 @@ def take_star(query: Query, _text: bytes) -> Query | None:
     """Select all columns."""
     if query.phase != "list" or not star_fits(query):
         return None
-    return query._replace(star="*")
+    return query._replace(target=query.target._replace(star="*"))
 
 
 @place("STAR_OF")
@@ -30,38 +30,32 @@ def take_star_of(query: Query, _text: bytes) -> Query | None:
     alias = query.qualifier
     if query.phase != "list" or query.expect is not None or alias is None:
         return None
-    return query.with_need(alias, frozenset(), True)._replace(star=alias)
+    needs = query.needs.with_table(alias, frozenset(), True)
+    return query._replace(needs=needs, target=query.target._replace(star=alias))
 
 
 @place("LABEL", "FREE_LABEL")
 @never_forbids
 def take_label(query: Query, text: bytes) -> Query:
     """Name a selected column."""
-    return query._replace(label=read_name(text.decode()))
+    return query._replace(target=query.target._replace(label=read_name(text.decode())))
 
 
 def _end_target(query: Query, text: bytes) -> Query | None:
     spelled = text.decode("utf-8", "replace")
-    name, labelled = query.label, query.label is not None
+    target = query.target
+    name, labelled = target.label, target.label is not None
     own: tuple[str, str] | None = None
-    computed = query.star is not None or query.item_aggregate or query.item_window
-    if name is None and not computed and query.column is not None and NAMED.fullmatch(spelled):
-        if len(text) >= KEPT:  # what comes behind may compute
+    computed = target.star is not None or target.aggregate or target.window
+    if name is None and not computed and target.column is not None and NAMED.fullmatch(spelled):
+        if len(text) >= KEPT:  # what comes after it may compute
             return None
-        name = query.column
-        own = None if query.column_of is None else (query.column_of, query.column)
+        name = target.column
+        own = None if target.column_of is None else (target.column_of, target.column)
     if name in query.banned or (len(text) >= KEPT and query.banned and name is None):
         return None
-    item = Item(name, labelled, query.item_aggregate, query.item_window, query.star, column=own)
-    return query._replace(
-        items=(*query.items, item),
-        label=None,
-        column=None,
-        column_of=None,
-        star=None,
-        item_aggregate=False,
-        item_window=False,
-    )
+    item = Item(name, labelled, target.aggregate, target.window, target.star, column=own)
+    return query._replace(items=(*query.items, item), target=Target())
 
 
 @place("more_target")
@@ -80,7 +74,7 @@ def end_targets(query: Query, text: bytes) -> Query | None:
     if not list_fits(query):
         return None
     ended = _end_target(query, text)
-    return None if ended is None else ended._replace(phase="from", column=None, column_of=None)
+    return None if ended is None else ended._replace(phase="from")
 
 
 @place("bare_target")

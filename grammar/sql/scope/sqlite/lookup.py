@@ -64,21 +64,21 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
             continue
         if scope.phase == "list":
             if scope.catalog.new_names or name in listed_columns(scope):
-                own = scope.own | {name} if depth == 0 and query.in_aggregate else scope.own
-                return replace_at(query, depth, scope._replace(need=scope.need | {name}, own=own))
+                needs = scope.needs.with_column(name, own=depth == 0 and bool(query.in_aggregate))
+                return replace_at(query, depth, scope._replace(needs=needs))
         elif scope.phase in WITH_TABLES:
             n = scope.counts()[name]
             if n:
                 if n > 1 or name not in scope.usable():
                     return None
                 if scope.phase in ("on", "from"):  # a later table must not have it too
-                    return replace_at(query, depth, scope._replace(need=scope.need | {name}))
+                    return replace_at(query, depth, scope._replace(needs=scope.needs.with_column(name)))
                 return query
             if depth == 0 and name in seen_labels(scope):
                 return query
             hidden = any(item.labelled and item.name == name for item in scope.items)
             if scope.phase in ("on", "from"):  # a later table may have it, but not two
-                query = replace_at(query, depth, scope._replace(need=scope.need | {name}))
+                query = replace_at(query, depth, scope._replace(needs=scope.needs.with_column(name)))
         if hidden or (depth == 0 and query.in_aggregate):
             return None
     return None
@@ -92,7 +92,7 @@ def use_text(query: Query, name: str) -> Query | None:
         if scope.phase == "list":
             if name in scope.catalog.all_columns or any(name in relation.names for relation in scope.ctes):
                 return None
-            query = replace_at(query, depth, scope._replace(texts=scope.texts | {name}))
+            query = replace_at(query, depth, scope._replace(needs=scope.needs.with_string(name)))
         elif scope.phase in WITH_TABLES:
             if scope.counts()[name] or any(item.labelled and item.name == name for item in scope.items):
                 return None
@@ -101,7 +101,7 @@ def use_text(query: Query, name: str) -> Query | None:
                     name in relation.names for relation in scope.ctes
                 ):
                     return None
-                query = replace_at(query, depth, scope._replace(texts=scope.texts | {name}))
+                query = replace_at(query, depth, scope._replace(needs=scope.needs.with_string(name)))
     return query
 
 
@@ -130,7 +130,7 @@ def seen_members(query: Query) -> dict[str, str]:
     found: dict[str, str] = {}
     for depth, scope in scopes(query):
         if scope.phase == "list":
-            needed = scope.needs_of(alias) or frozenset()
+            needed = scope.needs.of_table(alias) or frozenset()
             for relation in _candidates(scope, alias):
                 if needed <= relation.usable_names:
                     for name, spelled in relation.usable.items():
@@ -175,18 +175,20 @@ def use_member(query: Query, name: str, start: int = 0, alias: str | None = None
         if depth < start:
             continue
         if scope.phase == "list":
-            needed = (scope.needs_of(alias) or frozenset()) | {name}
+            needed = (scope.needs.of_table(alias) or frozenset()) | {name}
             if scope.catalog.new_names or any(
                 needed <= relation.usable_names for relation in _candidates(scope, alias)
             ):
                 own = depth == 0 and bool(query.in_aggregate)
-                return replace_at(query, depth, scope.with_need(alias, frozenset({name}), own))
+                needs = scope.needs.with_table(alias, frozenset({name}), own)
+                return replace_at(query, depth, scope._replace(needs=needs))
         elif scope.phase in WITH_TABLES:
             source = scope.source(alias)
             if source is not None:
                 return query if name in source.relation.usable else None
             if scope.phase in ("on", "from"):  # a later table may have this name, and then the column
-                query = replace_at(query, depth, scope.with_need(alias, frozenset({name}), False))
+                needs = scope.needs.with_table(alias, frozenset({name}), False)
+                query = replace_at(query, depth, scope._replace(needs=needs))
         if depth == 0 and query.in_aggregate:
             return None
     return None
@@ -199,23 +201,23 @@ def leave_needs(query: Query) -> Query | None:
     """
     counts = query.counts()
     usable = query.usable()
-    if any(counts[name] > 1 for name in query.texts):
+    if any(counts[name] > 1 for name in query.needs.strings):
         return None
     outer: list[str] = []
-    for name in sorted(query.need):
+    for name in sorted(query.needs.columns):
         if counts[name] > 1 or (counts[name] and name not in usable):
             return None
         if not counts[name]:
-            if name in query.own:
+            if name in query.needs.own:
                 return None
             outer.append(name)
     far: list[tuple[str, str]] = []
-    for alias, columns in query.qualified:
+    for alias, columns in query.needs.qualified:
         source = query.source(alias)
         if source is not None:
             if not columns <= source.relation.usable_names:
                 return None
-        elif alias in query.own_tables:
+        elif alias in query.needs.own_tables:
             return None
         else:
             far += [(alias, name) for name in sorted(columns)]

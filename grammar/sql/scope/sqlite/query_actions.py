@@ -8,7 +8,7 @@ from stackmask.grammar.ir import never_forbids, reads_at_most
 from stackmask.grammar.sql.scope.shared.actions import KEPT, NAMED, Places, entering
 from stackmask.grammar.sql.scope.shared.relations import Relation, fold, read_name
 from stackmask.grammar.sql.scope.shared.star_width import star_room
-from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Item, Query, Source
+from stackmask.grammar.sql.scope.shared.state import MAX_DEPTH, Definition, Item, Query, Source
 
 PLACES: Final[Places] = {}
 place = entering(PLACES)
@@ -47,10 +47,10 @@ def open_exists(query: Query, _text: bytes) -> Query:
 @reads_at_most(0)
 def open_derived(query: Query, _text: bytes) -> Query | None:
     """Begin a query in FROM; it must not have columns with names that are needed once and are there."""
-    if query.link == "natural" or query.depth > MAX_DEPTH:
+    if query.join.link == "natural" or query.depth > MAX_DEPTH:
         return None
     counts = query.counts()
-    banned = frozenset(name for name in query.need | query.texts if counts[name])
+    banned = frozenset(name for name in query.needs.columns | query.needs.strings if counts[name])
     if query.has_star():
         banned |= query.banned
     return _inner(query, "derived", star_room(query))._replace(banned=banned)
@@ -62,16 +62,17 @@ def name_cte(query: Query, text: bytes) -> Query | None:
     name = fold(text.decode())
     if name in query.visible_relations() or name in query.cte_shadow():
         return None
-    return query._replace(cte_name=name, cte_columns=())
+    return query._replace(defined=Definition(name))
 
 
 @place("CTE_COLUMN")
 def name_cte_column(query: Query, text: bytes) -> Query | None:
     """Name a column of a CTE."""
     name = read_name(text.decode())
-    if name in query.cte_columns:
+    known = query.defined.columns
+    if name in known:
         return None
-    return query._replace(cte_columns=(*query.cte_columns, name))
+    return query._replace(defined=query.defined._replace(columns=(*known, name)))
 
 
 @place("CTE_OPEN")
@@ -79,7 +80,7 @@ def name_cte_column(query: Query, text: bytes) -> Query | None:
 @reads_at_most(0)
 def open_cte(query: Query, _text: bytes) -> Query:
     """Begin the query of a CTE."""
-    return _inner(query, "cte", len(query.cte_columns) or None)
+    return _inner(query, "cte", len(query.defined.columns) or None)
 
 
 @place("CLOSE")
@@ -94,9 +95,9 @@ def close_query(query: Query, _text: bytes) -> Query | None:
         relation = Relation.of_query("", [item.name for item in head])
         return up._replace(sources=(*up.sources, Source("", relation)))
     if query.kind == "cte":
-        assert up.cte_name is not None
-        relation = Relation.of_query(up.cte_name, up.cte_columns or [item.name for item in head])
-        return up._replace(ctes=(*up.ctes, relation), cte_name=None, cte_columns=())
+        assert up.defined.name is not None
+        relation = Relation.of_query(up.defined.name, up.defined.columns or [item.name for item in head])
+        return up._replace(ctes=(*up.ctes, relation), defined=Definition())
     return up
 
 
@@ -186,14 +187,16 @@ def _end_value(query: Query, text: bytes) -> Query | None:
 
     PostgreSQL's places note no ``column``, so there it is the numbers.
     """
-    ended = query._replace(cells=query.cells + 1, column=None, column_of=None)
+    column = query.target.column
+    target = query.target._replace(column=None, column_of=None)
+    ended = query._replace(cells=query.cells + 1, target=target)
     if len(query.items) != query.cells:
         return ended
     name: str | None = f"column{query.cells + 1}"
-    if query.column is not None and NAMED.fullmatch(text.decode("utf-8", "replace")):
+    if column is not None and NAMED.fullmatch(text.decode("utf-8", "replace")):
         if len(text) >= KEPT:
             return None
-        name = query.column
+        name = column
     if name in query.banned:
         return None
     return ended._replace(items=(*query.items, Item(name)))

@@ -1,0 +1,39 @@
+# Actions and resolvers. See callables.pyx.
+from libc.stdint cimport int32_t, uint8_t
+from libcpp.vector cimport vector
+
+from stackmask.pda.context.capture_texts cimport CaptureTexts
+from stackmask.pda.context.semantic_values cimport SemanticValues
+from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.terms.ids cimport ActionId, ResolverId, TermId, TextId, ValueId
+
+cdef enum:
+    FORBIDDEN = -1      # the action does not allow the return
+    NEEDS_STATE = -2    # the answer depends on a state that the walk does not know
+    ACT_CALL = 0    # may forbid
+    ACT_PUSH = 1
+    ACT_KEY = 2
+    ACT_UPDATE = 3  # a callable that never forbids
+
+
+cdef class Callables:
+    cdef CaptureTexts texts
+    cdef SemanticValues values
+    cdef list actions
+    cdef vector[uint8_t] kinds          # of actions: ACT_CALL, ACT_PUSH, ACT_KEY or ACT_UPDATE
+    cdef vector[int32_t] first_texts    # of actions: the text that their captures begin with
+    cdef list resolvers
+    cdef vector[int32_t] bounds         # resolver -> a term that holds all its answers, or NEEDS_STATE
+    cdef object resolve_term            # (resolver answer) -> term
+    cdef KeyMap resolved                # resolver << 32 | value -> term
+    cdef KeyMap pairs                   # value << 32 | text -> pair
+    cdef KeyMap ended                   # pair << 32 | action -> value after a callable, or FORBIDDEN
+    cdef KeyMap known_sure              # value << 32 | text of a capture -> no action can forbid its end
+    cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
+
+    cdef ValueId call(self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action) except -3
+    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3
+    cdef int is_sure(self, ValueId value, TextId text) except -1
+    cdef size_t nbytes(self) noexcept
+    cdef bytes first_of(self, vector[uint8_t]& text, ActionId action)
+    cdef int32_t number_of(self, list table, str what, object entry) except -1

@@ -1,0 +1,149 @@
+# distutils: language = c++
+"""Actions and resolvers: what captures do when they end, and what dynamic rules mean.
+
+Each is built in or a Python callable. The answers of callables are kept: each is asked once for the same
+arguments.
+"""
+
+cimport cython
+from libc.stdint cimport uint64_t
+
+from stackmask.pda.context.capture_texts cimport FIRST_TEXT
+from stackmask.pda.context.semantic_values cimport VALUE_LINK, VALUE_SYMBOL
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+
+from stackmask.pda.errors import ResolverError
+
+
+@cython.final
+cdef class Callables:
+    """The actions and resolvers of one store, by number. ``resolve_term`` turns an answer into a term."""
+
+    def __cinit__(self, CaptureTexts texts not None, SemanticValues values not None, resolve_term):
+        map_init(&self.resolved)
+        map_init(&self.pairs)
+        map_init(&self.ended)
+        map_init(&self.known_sure)
+        self.texts = texts
+        self.values = values
+        self.resolve_term = resolve_term
+        self.actions = []
+        self.resolvers = []
+        self.numbers = {}
+
+    def __dealloc__(self):
+        map_free(&self.resolved)
+        map_free(&self.pairs)
+        map_free(&self.ended)
+        map_free(&self.known_sure)
+
+    def add_action(self, action):
+        """Return the number of an action: ``"push"``, ``"key"`` or a callable."""
+        kind = ACT_PUSH if action == "push" else ACT_KEY if action == "key" else ACT_CALL
+        if getattr(action, "never_forbids", False):
+            kind = ACT_UPDATE
+        number = self.number_of(self.actions, "action", action)
+        if number == <int32_t>self.kinds.size():
+            if kind == ACT_CALL:
+                # it may forbid what the actions before it did not
+                map_clear(&self.known_sure)
+            self.kinds.push_back(kind)
+            self.first_texts.push_back(self.texts.bounded_text(getattr(action, "reads_at_most", None)))
+        return number
+
+    def add_resolver(self, resolver):
+        """Return the number of a resolver: ``"top"`` or a callable."""
+        cdef int32_t bound, number
+        key = ("resolver", resolver if isinstance(resolver, str) else id(resolver))
+        if key in self.numbers:
+            return self.numbers[key]
+        # a bound may be refused: then nothing is known of the resolver
+        at_most = getattr(resolver, "answers_at_most", None)
+        bound = NEEDS_STATE if at_most is None else self.resolve_term(at_most)
+        number = self.number_of(self.resolvers, "resolver", resolver)
+        self.bounds.push_back(bound)
+        return number
+
+    cdef int32_t number_of(self, list table, str what, object entry) except -1:
+        # callables are one if they are the same object; the table keeps them alive, so their ids are theirs
+        key = (what, entry if isinstance(entry, str) else id(entry))
+        if key not in self.numbers:
+            self.numbers[key] = len(table)
+            table.append(entry)
+        return self.numbers[key]
+
+    cdef ValueId call(
+        self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
+    ) except -3:
+        """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
+        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id
+        cdef int32_t pair = map_get(&self.pairs, key), found
+        if pair == NO_VALUE:
+            pair = <int32_t>self.pairs.count
+            map_put(&self.pairs, key, pair)
+        key = (<uint64_t>pair << 32) | <uint64_t>action
+        found = map_get(&self.ended, key)
+        if found != NO_VALUE:
+            return found
+        if text.empty() and text_id >= FIRST_TEXT:
+            self.texts.spell(text_id, text)
+        answer = self.actions[action](self.values.objects[value], self.first_of(text, action))
+        if answer is not None:
+            found = self.values.value_of(answer)
+        elif self.kinds[action] == ACT_UPDATE:
+            raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
+        else:
+            found = FORBIDDEN
+        map_put(&self.ended, key, found)
+        return found
+
+    cdef bytes first_of(self, vector[uint8_t]& text, ActionId action):
+        """Return what an action reads of a text, which may have been kept whole for a capture around it."""
+        cdef size_t size = text.size()
+        cdef int32_t most = self.texts.left[self.first_texts[action]]
+        if most >= 0 and size > <size_t>most:
+            size = most
+        return (<char*>text.data())[:size]
+
+    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3:
+        """Return the term that a dynamic rule means where this is the value, or NEEDS_STATE."""
+        cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
+        cdef int32_t term = map_get(&self.resolved, key)
+        if term != NO_VALUE:
+            return term
+        rule = self.resolvers[resolver]
+        if rule == "top":
+            if self.values.kind[value] == VALUE_SYMBOL:
+                return NEEDS_STATE
+            answer = None
+            if self.values.kind[value] == VALUE_LINK:
+                answer = self.texts.text_of(self.values.text[value])
+        else:
+            if self.values.symbolic[value]:
+                return NEEDS_STATE
+            answer = rule(self.values.objects[value])
+        term = self.resolve_term(answer)
+        map_put(&self.resolved, key, term)
+        return term
+
+    cdef int is_sure(self, ValueId value, TextId text) except -1:
+        """Tell whether no action forbids the end of a capture, whatever is still read after the text."""
+        cdef int32_t k
+        cdef uint64_t key
+        key = (<uint64_t>value << 32) | <uint64_t>text
+        k = map_get(&self.known_sure, key)
+        if k == NO_VALUE:
+            k = True
+            for number, action in enumerate(self.actions):
+                if self.kinds[number] != ACT_CALL:
+                    continue
+                test = getattr(action, "may_forbid", None)
+                if test is None or test(self.values.objects[value], self.texts.text_of(text)):
+                    k = False
+                    break
+            map_put(&self.known_sure, key, k)
+        return k
+
+    cdef size_t nbytes(self) noexcept:
+        """Return about how many bytes the kept answers take."""
+        return 12 * (self.resolved.mask + self.pairs.mask + self.ended.mask + self.known_sure.mask)

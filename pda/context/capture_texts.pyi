@@ -1,0 +1,5 @@
+from typing import final
+
+@final
+class CaptureTexts:
+    """The texts of captures; used from Cython."""
