@@ -2,4 +2,4 @@ from typing import final
 
 @final
 class CaptureTexts:
-    """The texts of captures; used from Cython."""
+    """The strings that captures have read; used from Cython."""

@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The texts of captures: chains of bytes that share their beginnings."""
+"""The strings that captures have read: chains of bytes that share their prefixes."""
 
 cimport cython
 from libc.stdint cimport uint64_t
@@ -10,15 +10,15 @@ from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_i
 
 @cython.final
 cdef class CaptureTexts:
-    """The texts of one store, by number.
+    """The captured strings of one store, by number.
 
-    Invariant: append-only; equal texts that keep equally many bytes more are one number.
+    Invariant: append-only; equal strings that take equally many more bytes are one number.
     """
 
     def __cinit__(self):
         map_init(&self.index)
         for _i in range(FIRST_TEXT):
-            # 0 is the empty text; then the stand-ins of walks
+            # 0 is the empty string; then the stand-ins of walks
             self.parent.push_back(-1)
             self.last.push_back(0)
             self.left.push_back(0)
@@ -40,7 +40,7 @@ cdef class CaptureTexts:
         return self.bounded[most]
 
     cdef TextId longer(self, TextId text, uint8_t byte) except -1:
-        # texts share their beginnings, so a long capture costs its length, not the square of it
+        # strings share their prefixes, so a long capture costs its length, not the square of it
         cdef uint64_t key = (<uint64_t>text << 8) | byte
         cdef int32_t found = map_get(&self.index, key), left
         if found == NO_VALUE:
@@ -68,5 +68,5 @@ cdef class CaptureTexts:
         return (<char*>out.data())[: out.size()]
 
     cdef size_t nbytes(self) noexcept:
-        """Return about how many bytes the texts take."""
+        """Return about how many bytes the strings take."""
         return 12 * self.index.mask + 9 * self.parent.size()

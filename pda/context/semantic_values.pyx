@@ -1,5 +1,5 @@
 # distutils: language = c++
-"""The values of semantic states: Python objects, stacks of texts, and the symbol of mask walks."""
+"""The values of semantic states: Python objects, stacks of strings, and the symbol of mask walks."""
 
 cimport cython
 from libc.stdint cimport uint64_t
@@ -46,7 +46,7 @@ cdef class SemanticValues:
         return found
 
     cdef ValueId link(self, ValueId parent, TextId text) except -1:
-        """Return the stack of texts with one more text on it."""
+        """Return the stack of strings with one more string on it."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
         cdef int32_t found = map_get(&self.links, key)
         if found == NO_VALUE:
