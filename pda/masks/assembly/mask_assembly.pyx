@@ -53,7 +53,7 @@ cdef enum:
     MANY_VISITS = 1024   # with more, all tokens are tried on the real stack: see `collect_under`
     MANY_KEYED = 16384   # the same where keys are known: such trials keep every string that may be a key
     MANY_RETURNS = 4     # `may_forbid` follows so many in a row
-    FEW_ALTERNATIVES = 8         # most alternatives after whitespace in suffixes, where no keys are tested
+    FEW_ALTERNATIVES = 8    # most alternatives after whitespace in suffixes, where no keys are tested
 
 
 @cython.final

@@ -60,7 +60,7 @@ cdef class PrefixSplitter(PrefixCost):
     cdef Growing[Split] splits
     cdef Growing[Alternative] alternatives
     # scratch
-    cdef vector[PartialSplit] queue         # terms that must still be split
+    cdef vector[PartialSplit] todo          # terms that must still be split
     cdef vector[int32_t] left
     cdef vector[PartialSplit] ready         # the alternatives found; ``depth``: items of the prefix
     cdef vector[int32_t] prefix_items

@@ -102,7 +102,7 @@ cdef class PrefixSplitter(PrefixCost):
         cdef size_t i, count = 0
         found.first = <int32_t>self.alternatives.size()
         self.left.clear()
-        self.queue.clear()
+        self.todo.clear()
         self.ready.clear()
         self.prefix_items.clear()
         self.same_prefix.clear()
@@ -112,15 +112,15 @@ cdef class PrefixSplitter(PrefixCost):
         at.depth = 0
         at.nullable = at.is_literal = True
         at.ends = False
-        self.queue.push_back(at)
+        self.todo.push_back(at)
         # terms are made only after the alternatives are counted, and are not too many
-        while not self.queue.empty() and self.ready.size() <= MAX_ALTERNATIVES and count < MAX_STEPS:
+        while not self.todo.empty() and self.ready.size() <= MAX_ALTERNATIVES and count < MAX_STEPS:
             count += 1
-            at = self.queue.back()
-            self.queue.pop_back()
+            at = self.todo.back()
+            self.todo.pop_back()
             self.path.resize(at.depth)
             self.follow(at)
-        if self.ready.size() > MAX_ALTERNATIVES or not self.queue.empty():
+        if self.ready.size() > MAX_ALTERNATIVES or not self.todo.empty():
             self.ready.clear()
             self.same_prefix.clear()
         self.join_continuations()
@@ -248,7 +248,7 @@ cdef class PrefixSplitter(PrefixCost):
                         return 0
                 for k in range(v.a, v.a + v.b):
                     queued.term = self.terms.kids[k]
-                    self.queue.push_back(queued)
+                    self.todo.push_back(queued)
                 return 0
             elif v.flags & F_IMPURE or (at.ends and not at.nullable):
                 break
@@ -266,7 +266,7 @@ cdef class PrefixSplitter(PrefixCost):
             queued.depth = 0
             queued.nullable = queued.is_literal = True
             queued.ends = False
-            self.queue.push_back(queued)
+            self.todo.push_back(queued)
             return 0
         item = at.term if at.after == EPS else self.terms.mk_seq(at.term, at.after)
         # not split: put the items back before what is left
@@ -304,11 +304,11 @@ cdef class PrefixSplitter(PrefixCost):
         queued.term = loop.a
         queued.after = self.terms.mk_seq(more, continuation)
         if queued.after != EMPTY:
-            self.queue.push_back(queued)
+            self.todo.push_back(queued)
         if loop.b == 0:
             queued.term = continuation if next == EPS else next
             queued.after = EPS if next == EPS else at.after
-            self.queue.push_back(queued)
+            self.todo.push_back(queued)
         return 0
 
     cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1:
