@@ -17,8 +17,6 @@ cdef Layers NOW
 LAYERS = (
     "runs",
     "constrained",
-    "side_by_side",
-    "by_first_byte",
     "subtrees",
     "accepted",
     "accepted_subtrees",
@@ -27,7 +25,6 @@ LAYERS = (
     "prefixes",
     "literals",
     "known_stack",
-    "merged",
     "operand_lists",
     "patched",
     "sparse_rows",
