@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator
 from itertools import chain as joined
 
@@ -122,7 +123,10 @@ def hidden_left_recursion() -> Iterator[Request]:
     """Rules that begin with a nullable rule and then with one another."""
     hidden = 'r{i} ::= e r{j} "x" | e r0 "y" | "z"'
     yield from grow(
-        "hidden-left", "ebnf", (60, 300, 1500), lambda n: chain(n, hidden, "r{i} ::= e r0 [0-9]\ne ::= [ab]?")
+        "hidden-left",
+        "ebnf",
+        (60, 300, 700, 1500),
+        lambda n: chain(n, hidden, "r{i} ::= e r0 [0-9]\ne ::= [ab]?"),
     )
     yield from grow(
         "hidden-left-ring",
@@ -160,10 +164,11 @@ def ambiguity() -> Iterator[Request]:
         "ambiguous-brackets": 's ::= (s | "[" s "]" | "[" s | s "]")* [a-z]?',
         "ambiguous-spread": "s ::= a s b | a s | s b |\na ::= [a-m]+\nb ::= [f-z]+",
     }
+    letters = "".join(random.Random(7).choices("abcdefgh", k=1200))
     for family, rules in forms.items():
         text = f"root ::= s\n{rules}\n"
         yield Request(f"{family}-long", family, "ebnf", text, driver="long", steps=100)
-        yield Request(f"{family}-text", family, "ebnf", text, driver="text", text="abcdefgh" * 120, steps=900)
+        yield Request(f"{family}-text", family, "ebnf", text, driver="text", text=letters, steps=900)
 
 
 def written_large() -> Iterator[Request]:
@@ -174,10 +179,10 @@ def written_large() -> Iterator[Request]:
     )
     yield from grow("parentheses", "ebnf", (500, 30000), lambda n: "root ::= " + "(" * n + '"a"' + ")" * n)
     yield from grow(
-        "parentheses-stars", "ebnf", (500, 20000), lambda n: "root ::= " + "(" * n + "[a-z]" + ")*" * n
+        "parentheses-stars", "ebnf", (95, 20000), lambda n: "root ::= " + "(" * n + "[a-z]" + ")*" * n
     )
     yield from grow(
-        "parentheses-choices", "ebnf", (300, 6000), lambda n: "root ::= " + '("a" | ' * n + '"b"' + ")" * n
+        "parentheses-choices", "ebnf", (95, 6000), lambda n: "root ::= " + '("a" | ' * n + '"b"' + ")" * n
     )
     yield from grow(
         "rules", "ebnf", (500, 2600), lambda n: chain(n, 'r{i} ::= "a" r{j} "b"?', 'r{i} ::= "c"')
@@ -252,11 +257,11 @@ def operators() -> Iterator[Request]:
     def mod(n: int) -> str:
         return " & ".join(f"(([a-z]{{{p}}})*)" for p in (2, 3, 5, 7, 11, 13, 17, 19, 23)[:n])
 
-    yield from grow("intersection-lengths", "ebnf", (4, 9), lambda n: "root ::= " + mod(n))
+    yield from grow("intersection-lengths", "ebnf", (4, 6, 9), lambda n: "root ::= " + mod(n))
     yield from grow(
         "intersection-positions",
         "ebnf",
-        (8, 30),
+        (8, 14, 30),
         lambda n: "root ::= " + " & ".join(f'(.* "{chr(97 + i % 26)}" .{{{i}}})' for i in range(n)),
     )
     yield from grow(
@@ -268,7 +273,7 @@ def operators() -> Iterator[Request]:
     yield from grow(
         "complement-nested",
         "ebnf",
-        (6, 200),
+        (6, 90, 200),
         lambda n: "root ::= " + "!(" * n + '[a-z]* "a"' + ' "b" .*)' * n,
     )
     yield from grow("complement-subsets", "ebnf", (12, 24), lambda n: f'root ::= !(.* "a" .{{{n}}})')

@@ -43,9 +43,9 @@ def counts() -> Iterator[Request]:
 
 def nested() -> Iterator[Request]:
     """Nested loops and groups."""
-    yield from grow("re-nested-stars", "regex", (20, 9000), lambda n: "(" * n + "a" + ")*" * n)
-    yield from grow("re-nested-nullable", "regex", (10, 3000), lambda n: "(a?" * n + ")*" * n)
-    yield from grow("re-nested-groups", "regex", (900, 20000), lambda n: "(" * n + "a" + ")" * n)
+    yield from grow("re-nested-stars", "regex", (20, 95, 9000), lambda n: "(" * n + "a" + ")*" * n)
+    yield from grow("re-nested-nullable", "regex", (10, 45, 3000), lambda n: "(a?" * n + ")*" * n)
+    yield from grow("re-nested-groups", "regex", (95, 20000), lambda n: "(" * n + "a" + ")" * n)
     yield from grow("re-evil", "regex", (1, 30), lambda n: "(([a-z]+)+|(a|a)*|(a|aa)+)" * n + "$")
 
 
@@ -72,7 +72,7 @@ def assertions() -> Iterator[Request]:
     yield from grow(
         "re-lookaheads-in-loop",
         "regex",
-        (3, 40),
+        (3, 12, 40),
         lambda n: "(?:" + "".join(f"(?!{chr(97 + i % 26)}{i})" for i in range(n)) + ".)*x?",
     )
     yield from grow(
@@ -89,7 +89,7 @@ def assertions() -> Iterator[Request]:
         "re-boundaries-in-loops", "regex", (5, 60), lambda n: r"(?:\b\w+|\B[ -]*\b" * n + "x" + ")*" * n
     )
     yield from grow("re-anchors", "regex", (100, 8000), lambda n: "(^a|b$)?" * n)
-    yield from grow("re-look-nested", "regex", (8, 200), lambda n: "(?=[a-z]*" * n + "x" + ")" * n + ".*")
+    yield from grow("re-look-nested", "regex", (8, 95, 200), lambda n: "(?=[a-z]*" * n + "x" + ")" * n + ".*")
 
 
 def wide() -> Iterator[Request]:

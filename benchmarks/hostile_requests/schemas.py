@@ -168,7 +168,7 @@ def keys() -> Iterator[Request]:
     yield from grow(
         "pattern-properties",
         "json_schema",
-        (12, 60, 1000),
+        (4, 8, 60, 1000),
         lambda n: {
             "type": "object",
             "patternProperties": {f"{chr(97 + i % 26)}.{{{i % 50}}}": {"minimum": i} for i in range(n)},
@@ -198,13 +198,13 @@ def references() -> Iterator[Request]:
     yield from grow(
         "ref-graph",
         "json_schema",
-        (20, 40, 600),
+        (20, 40, 95, 600),
         lambda n: defs(n, lambda i: {"allOf": [ref(i + 1), ref(i + 1)]}, STRING),
     )
     yield from grow(
         "ref-any-graph",
         "json_schema",
-        (20, 600),
+        (20, 95, 600),
         lambda n: defs(n, lambda i: {"anyOf": [ref(i + 1), {"items": ref(i + 1)}]}, STRING),
     )
     yield from grow(
@@ -216,7 +216,7 @@ def references() -> Iterator[Request]:
     yield from grow(
         "ref-not-graph",
         "json_schema",
-        (12, 200),
+        (12, 45, 200),
         lambda n: defs(n, lambda i: {"not": {"not": ref(i + 1)}}, STRING),
     )
     yield from grow(
@@ -296,13 +296,13 @@ def products() -> Iterator[Request]:
     yield from grow(
         "one-of-types",
         "json_schema",
-        (30, 1000),
+        (20, 30, 1000),
         lambda n: {"oneOf": [{"minimum": i, "maxLength": i} for i in range(n)]},
     )
     yield from grow(
         "if-then-else",
         "json_schema",
-        (8, 300),
+        (7, 8, 9, 300),
         lambda n: {
             "type": "object",
             "allOf": [
@@ -331,13 +331,13 @@ def products() -> Iterator[Request]:
     yield from grow(
         "not-nested",
         "json_schema",
-        (20, 150),
+        (20, 45, 150),
         lambda n: nest(n, lambda s, i: {"not": {"anyOf": [s, {"minimum": i}]}}),
     )
     yield from grow(
         "all-nested",
         "json_schema",
-        (12, 150),
+        (12, 45, 150),
         lambda n: nest(
             n,
             lambda s, i: {"anyOf": [{"allOf": [s, {"maxLength": i}]}, {"properties": {"a": {"minimum": i}}}]},
@@ -381,7 +381,7 @@ def evaluation() -> Iterator[Request]:
     yield from grow(
         "unevaluated-items",
         "json_schema",
-        (8, 200),
+        (8, 10, 200),
         lambda n: {
             "type": "array",
             "anyOf": [{"prefixItems": [{"const": i}] * (i % 20)} for i in range(n)],
@@ -413,7 +413,7 @@ def evaluation() -> Iterator[Request]:
     yield from grow(
         "contains",
         "json_schema",
-        (4, 16),
+        (3, 4, 6, 16),
         lambda n: {
             "type": "array",
             "allOf": [
@@ -424,7 +424,7 @@ def evaluation() -> Iterator[Request]:
     yield from grow(
         "contains-strings",
         "json_schema",
-        (4, 12),
+        (2, 3, 4, 12),
         lambda n: {"type": "array", "allOf": [{"contains": {"pattern": f"a.{{{i}}}"}} for i in range(n)]},
     )
 
@@ -440,7 +440,7 @@ def values() -> Iterator[Request]:
     yield from grow(
         "multiples",
         "json_schema",
-        (4, 14),
+        (3, 4, 5, 14),
         lambda n: {
             "type": "integer",
             "allOf": [{"multipleOf": p} for p in (7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59)[:n]],
