@@ -67,7 +67,7 @@ def arrays(count: int, item: str) -> str:
     """Return about 27 KB of an array of different items."""
     makers: dict[str, Callable[[int], str]] = {
         "integer": lambda i: str(i * 7919 % 1000003),
-        "number": lambda i: f"{i * 7919 % 100003}.{i}e{i % 9}",
+        "number": lambda i: f"{i * 7919 % 100003}.{i}5",
         "string": lambda i: f'"s{i * 7919 % 1000003:x}"',
         "object": lambda i: f'{{"id":{i},"a":"x{i}"}}',
         "array": lambda i: f"[{i},{i + 1}]",
