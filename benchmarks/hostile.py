@@ -75,6 +75,10 @@ def run_once(request: Request, setting: parts.Setting, seconds: int, profile: bo
         number = os.waitstatus_to_exitcode(status)
         name = signal.Signals(-number).name if number < 0 else f"status {number}"
         result = {"outcome": f"killed {name}", "message": "", "neighbour": "", "growth_mb": None}
+        if values[parts.BROKEN]:
+            result["neighbour"] = "broken before the process was killed"
+        if values[parts.FILL_SINCE]:  # a fill that had not come back
+            values[parts.FILL_WALL] = max(values[parts.FILL_WALL], ended - values[parts.FILL_SINCE])
         result |= {
             "cpu_s": round(usage.ru_utime + usage.ru_stime, 3),
             "peak_mb": round(usage.ru_maxrss / 976.6, 1),

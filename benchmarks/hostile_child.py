@@ -34,8 +34,8 @@ CALL = '{"tool": "search", "arguments": {"query": "ferry to Oslo", "limit": 5, "
 BEAT = 0.005  # seconds between two beats
 PAUSE = 0.002  # seconds between two fills of the neighbour
 # places in the counters that the judge reads even if the process is killed
-STAGE, STEPS, BEAT_WALL, BEAT_CPU, FILL_WALL, FILL_CPU, LAST_BEAT, FILLS = range(8)
-COUNTERS = 8
+STAGE, STEPS, BEAT_WALL, BEAT_CPU, FILL_WALL, FILL_CPU, LAST_BEAT, FILLS, FILL_SINCE, BROKEN = range(10)
+COUNTERS = 10
 STAGES = ("read", "compile", "mask", "accept", "end")
 
 
@@ -116,25 +116,34 @@ class Neighbour(threading.Thread):
             while not self.stopped.is_set():
                 self.stream()
         except Exception as error:  # noqa: BLE001
-            self.problem = f"{type(error).__name__}: {error}"[:200]
+            self.fail(f"{type(error).__name__}: {error}"[:200])
+
+    def fail(self, problem: str) -> None:
+        """Note that the request does not go on as it should, and stop."""
+        self.problem = problem
+        self.counters[BROKEN] = 1
+        self.stopped.set()
 
     def stream(self) -> None:
         """Follow the text once."""
         for number, token in enumerate(self.setting.neighbour):
             cpu, begun = time.process_time(), time.monotonic()
+            self.counters[FILL_SINCE] = begun
             self.matcher.fill_next_token_bitmask(self.mask)
+            self.counters[FILL_SINCE] = 0
             wall, cpu = time.monotonic() - begun, time.process_time() - cpu
             self.counters[FILL_CPU] = max(self.counters[FILL_CPU], min(wall, cpu))
             self.counters[FILL_WALL] = max(self.counters[FILL_WALL], wall)
             self.counters[FILLS] += 1
             if self.mask.tobytes() != self.setting.masks[number]:
-                self.problem = f"mask {number} is not that of a fresh compiler"
-                self.stopped.set()
+                self.fail(f"mask {number} is not that of a fresh compiler")
                 return
             if not self.matcher.accept_token(token):
                 raise RuntimeError("the honest text is refused")
             self.cpu = time.thread_time()
             time.sleep(PAUSE)
+        if not self.matcher.is_accepting():
+            raise RuntimeError("the honest text does not end")
         self.matcher.rollback(len(self.setting.neighbour))
 
 
@@ -279,17 +288,19 @@ def attempt(request: Request, setting: Setting, counters: Any, profile: bool) ->
             outcome, message = type(error).__name__, str(error)
         except BaseException as error:  # noqa: BLE001 (whatever it is, it is the request's fault)
             outcome, message = f"raw {type(error).__name__}", str(error)
-    used = time.process_time() - begun
+    used = time.process_time() - begun - neighbour.cpu - heart.cpu
     time.sleep(0.05)  # both threads note what they waited for
     neighbour.stopped.set()
     heart.stopped.set()
     neighbour.join(60)
     heart.join(60)
+    if neighbour.is_alive():
+        neighbour.fail("the neighbour never came back")
     return {
         "outcome": outcome,
         "message": message[:300],
         "message_bytes": len(message),
-        "cpu_s": round(max(0.0, used - neighbour.cpu - heart.cpu), 3),
+        "cpu_s": round(max(0.0, used), 3),
         "peak_mb": round(memory_peak(), 1),
         "growth_mb": round(memory_peak() - before, 1),
         "neighbour": neighbour.problem,
