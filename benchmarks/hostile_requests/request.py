@@ -1,0 +1,66 @@
+"""What a hostile request is: a grammar to compile, and what is done with a matcher of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+Kind = Literal["ebnf", "json_schema", "regex", "choices", "sql", "sql_schema"]
+Driver = Literal["walk", "long", "text", "rollback", "draft", "fork", "jump", "reset"]
+
+LARGEST = 64 * 1024  # bytes of a request
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A grammar as the tenant sends it, and how it is driven after it is compiled.
+
+    source: the text of the grammar; for a schema, choices or the tables of a database, their JSON.
+    options: further arguments of the function that reads the grammar.
+    driver: "walk" takes a random allowed token at each step, "long" the longest of some allowed tokens; the others
+        follow ``text``: "text" one mask and one accept for each token, "rollback" goes back and forth, "draft" asks
+        for trees of drafts, "fork" keeps a fork for each token, "jump" asks for forced bytes as well, "reset" begins
+        again now and then. Without a text they walk.
+    steps: the most tokens that are accepted.
+    """
+
+    name: str
+    family: str
+    kind: Kind
+    source: str
+    options: dict[str, Any] = field(default_factory=dict)
+    driver: Driver = "walk"
+    text: str = ""
+    steps: int = 120
+    seed: int = 0
+
+    @property
+    def bytes(self) -> int:
+        """The size of the request."""
+        return len(self.source.encode())
+
+
+def grow(
+    family: str, kind: Kind, sizes: Iterable[int], make: Callable[[int], Any], **fields: Any
+) -> Iterator[Request]:
+    """Make one request of a family for each size; ``fields`` may hold functions of the size."""
+    for number, size in enumerate(sizes):
+        source = make(size)
+        values = {name: value(size) if callable(value) else value for name, value in fields.items()}
+        values.setdefault("driver", "long" if number % 2 else "walk")
+        yield Request(
+            f"{family}-{size}",
+            family,
+            kind,
+            source if isinstance(source, str) else json.dumps(source, separators=(",", ":")),
+            seed=number,
+            **values,
+        )
+
+
+def chain(count: int, line: str, last: str, root: str = "root ::= r0") -> str:
+    """Return rules r0, r1, … of one form, in which ``{i}`` is the rule's number and ``{j}`` the next one's."""
+    lines = [line.replace("{i}", str(i)).replace("{j}", str(i + 1)) for i in range(count)]
+    return "\n".join([root, *lines, last.replace("{i}", str(count))]) + "\n"
