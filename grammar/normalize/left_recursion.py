@@ -157,7 +157,7 @@ def _rewrite_cycle(
 
     if len(cycle) == 1:
         [name] = cycle
-        link = nonempty_part(splits[name].links[name], ends)
+        link = nonempty_part(splits[name].links[name], ends)  # mutant: empty-link
         return {name: with_empty(name, sequence((splits[name].own, repeat(link, 0, None))))}
 
     if len(cycle) ** 2 > MAX_WRITTEN:

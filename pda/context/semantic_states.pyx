@@ -253,7 +253,7 @@ cdef class Semantics:
 
     cdef ValueId link(self, ValueId parent, TextId text) except -1:
         """Return the stack of texts with one more text on it."""
-        cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
+        cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text  # mutant: link-key
         cdef int32_t found = map_get(&self.link_index, key)
         if found == NO_VALUE:
             found = self.add_value(None, VALUE_LINK, parent, text, self.value_symbolic[parent])

@@ -78,7 +78,7 @@ cdef class StoreLock:
 
         No memory is asked for: where there is none left, it must be given all the same.
         """
-        if not done and memory_ran_out():
+        if not done and memory_ran_out():  # mutant: spoiled
             self.spoiled = True
         self.owner = 0
         self.wake()

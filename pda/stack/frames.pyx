@@ -33,7 +33,7 @@ cdef bint edge_less(const Edge& x, const Edge& y) noexcept nogil:
         return x.parent < y.parent
     if x.action != y.action:
         return x.action < y.action
-    return x.saved < y.saved
+    return x.saved < y.saved  # mutant: saved-keys
 
 
 @cython.final
@@ -199,5 +199,5 @@ cdef class FrameGraph:
         pending = out.consumed | out.silent
         for g in range(64):
             if (pending >> g) & 1:
-                bits |= self.exits(frame, g)
+                bits |= self.exits(frame, g)  # mutant: exit-guard
         return bits

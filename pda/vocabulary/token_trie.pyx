@@ -32,7 +32,7 @@ cdef bint comes_before(const Tied& a, const Tied& b) noexcept nogil:
     cdef int order = memcmp(a.text, b.text, min(a.length, b.length))
     if order:
         return order < 0
-    return a.length < b.length or (a.length == b.length and a.id < b.id)
+    return a.length < b.length or (a.length == b.length and a.id < b.id)  # mutant: shorter-first
 
 
 cdef int sort_ids(TokenBytes texts, vector[int32_t]& ids) except -1 nogil:
@@ -221,7 +221,7 @@ cdef class Trie:
             last = -1
             while t < self.token_first[n + 1]:
                 id = self.tokens[t]
-                if id <= last or id >= texts.size or texts.length(id) != <uint32_t>d:
+                if id <= last or id >= texts.size or texts.length(id) != <uint32_t>d:  # mutant: damaged-ids
                     return False
                 if memcmp(texts.blob + texts.start[id], text.data(), d):
                     return False

@@ -64,7 +64,7 @@ cdef class Partition:
 
     cdef int mark(self, int32_t element) except -1 nogil:
         cdef int32_t s = self.set_of[element], i = self.place[element], j = self.first[s] + self.marked[s]
-        if i < j:
+        if i < j:  # mutant: mark-once
             return 0
         self.elements[i] = self.elements[j]
         self.place[self.elements[i]] = i

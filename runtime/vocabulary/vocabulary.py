@@ -105,7 +105,7 @@ class Vocabulary:
         ):
             _check_range(name, ids, width)
 
-        self._texts = texts.overlay({i: None for i in special if i < count})
+        self._texts = texts.overlay({i: None for i in special if i < count})  # mutant: special-text
         self._tokens: tuple[bytes | None, ...] | None = None
         self._trie: Trie | None = None
         self._size = width

@@ -328,7 +328,7 @@ cdef class MaskAssembler(MaskPart):
         """
         if self.prefixes.is_unconditional(alternative):
             return True
-        return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0
+        return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0  # mutant: no-end
 
     cdef int expand(self, ConfigSpace family, Visit at) except -3:
         """Add the operands of one visit, and visit the masks that it leads to.
@@ -493,7 +493,7 @@ cdef class MaskAssembler(MaskPart):
             self.terms.terms[state].flags & F_KEYS or self.local.asks_state(found)
         ):
             # the keys decide: walk with what walks may know of them
-            sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
+            sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))  # mutant: keys-view
             found = self.local.child(group, state, sem, strict)
         return self.visit_after_return(found, frame, at)
 

@@ -66,7 +66,7 @@ cdef class LiteralMasks(MaskPart):
 
     cdef int32_t of_group(self, int32_t group, int32_t word) except -3:
         """Return what a word allows of the remainders of a group behind which nothing is pending."""
-        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>word
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>word  # mutant: literal-key
         cdef int32_t found = map_get(&self.group_masks, key)
         cdef vector[int32_t] below
         cdef int32_t i

@@ -244,11 +244,11 @@ cdef class TrieWalk(MaskPart):
         cdef int32_t stop_node = node + 1 if verdict == DESCEND else s.nodes.end[node]
         cdef int32_t stop = s.nodes.token_first[stop_node], g
         if t < stop:
-            if query.strict and not config.sure:
+            if query.strict and not config.sure:  # mutant: strict-walk
                 # tokens that only a return keeps alive: an action below may forbid it
                 out.readers.push_back(place | INCLUSIVE)
                 return SKIP
-            if not config.ends & 1:
+            if not config.ends & 1:  # mutant: pending-end
                 g = out.pendings.at(config.ends)
                 out.pendings.tokens[g].insert(
                     out.pendings.tokens[g].end(), s.nodes.tokens + t, s.nodes.tokens + stop

@@ -69,7 +69,7 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
         elif scope.phase in WITH_TABLES:
             n = scope.counts()[name]
             if n:
-                if n > 1 or name not in scope.usable():
+                if n > 1 or name not in scope.usable():  # mutant: ambiguous
                     return None
                 if scope.phase in ("on", "from"):  # a later table must not have it too
                     return replace_at(query, depth, scope._replace(need=scope.need | {name}))
