@@ -69,6 +69,7 @@ class Copy:
 
     def repair(self) -> None:
         """Make every file of the origin here what it is there, with its time: what was built from it fits again."""
+        self.root.mkdir(exist_ok=True)
         for path in self.origin.rglob("*"):
             here = self.root / path.relative_to(self.origin)
             if path.is_dir():
