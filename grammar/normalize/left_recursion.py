@@ -153,11 +153,11 @@ def _rewrite_cycle(
     """Return the bodies of the rules of a cycle and of the tail rules made for them."""
 
     def with_empty(name: str, body: Expr) -> Expr:
-        return choice((body, ends_expression(ends[name])))
+        return choice((body, ends_expression(ends[name])))  # mutant: empty-again
 
     if len(cycle) == 1:
         [name] = cycle
-        link = nonempty_part(splits[name].links[name], ends)  # mutant: empty-link
+        link = nonempty_part(splits[name].links[name], ends)
         return {name: with_empty(name, sequence((splits[name].own, repeat(link, 0, None))))}
 
     if len(cycle) ** 2 > MAX_WRITTEN:

@@ -19,10 +19,7 @@ ROWS = (
         "if fixed",
         "if not fixed",
         "An error about a limit names the knob that raises it.",
-        (
-            "tests/pda/context/test_keys.py::test_key_states_have_a_budget",
-            "tests/pda/stack/test_recursion.py",
-        ),
+        ("tests/pda/test_errors.py",),
     ),
     Mutant(
         "surrogates",

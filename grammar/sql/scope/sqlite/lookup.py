@@ -52,7 +52,7 @@ def seen_labels(scope: Query) -> set[str]:
     for item in scope.items:
         if item.labelled and item.name is not None:
             fits = not item.window or (scope.phase == "order" and computed and not scope.in_window)
-            labels.setdefault(item.name, fits and (computed or not item.aggregate))
+            labels.setdefault(item.name, fits and (computed or not item.aggregate))  # mutant: label-aggregate
     return {name for name, fits in labels.items() if fits}
 
 
@@ -69,7 +69,7 @@ def use_column(query: Query, name: str, start: int = 0) -> Query | None:
         elif scope.phase in WITH_TABLES:
             n = scope.counts()[name]
             if n:
-                if n > 1 or name not in scope.usable():  # mutant: ambiguous
+                if n > 1 or name not in scope.usable():
                     return None
                 if scope.phase in ("on", "from"):  # a later table must not have it too
                     return replace_at(query, depth, scope._replace(need=scope.need | {name}))
