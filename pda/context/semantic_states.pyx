@@ -253,7 +253,7 @@ cdef class Semantics:
 
     cdef ValueId link(self, ValueId parent, TextId text) except -1:
         """Return the stack of texts with one more text on it."""
-        cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text  # mutant: link-key
+        cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
         cdef int32_t found = map_get(&self.link_index, key)
         if found == NO_VALUE:
             found = self.add_value(None, VALUE_LINK, parent, text, self.value_symbolic[parent])
@@ -382,7 +382,7 @@ cdef class Semantics:
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except -3:
         """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
-        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id
+        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
         cdef int32_t pair = map_get(&self.pairs, key), found
         if pair == NO_VALUE:
             pair = <int32_t>self.pairs.count

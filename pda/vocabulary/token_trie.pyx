@@ -194,7 +194,7 @@ cdef class Trie:
         cdef vector[int32_t] path       # the node at each depth
         cdef vector[uint8_t] text       # its bytes
         cdef int32_t n, d, above = 0, t, id, last
-        if self.token_count != texts.spelled or self.max_depth != texts.longest:
+        if self.token_count != texts.spelled or self.max_depth != texts.longest:  # mutant: longest
             return False
         if self.byte[0] or self.depth[0] or self.parent[0] or self.token_first[0] or self.token_first[1]:
             return False
@@ -221,7 +221,7 @@ cdef class Trie:
             last = -1
             while t < self.token_first[n + 1]:
                 id = self.tokens[t]
-                if id <= last or id >= texts.size or texts.length(id) != <uint32_t>d:  # mutant: damaged-ids
+                if id <= last or id >= texts.size or texts.length(id) != <uint32_t>d:
                     return False
                 if memcmp(texts.blob + texts.start[id], text.data(), d):
                     return False

@@ -78,9 +78,9 @@ ROWS = (
         ("tests/pda/vocabulary/test_trie.py",),
     ),
     Mutant(
-        "damaged-ids",
+        "longest",
         "pda/vocabulary",
-        "id <= last or ",
+        " or self.max_depth != texts.longest",
         "",
         "A trie read from a file is used only if it is the one that would be built.",
         ("tests/pda/vocabulary/test_trie.py",),
@@ -94,12 +94,12 @@ ROWS = (
         ("tests/pda/context/test_keys.py", "tests/exactness/test_objects.py"),
     ),
     Mutant(
-        "link-key",
+        "pair-key",
         "pda/context",
-        "(<uint64_t>parent << 32) | ",
+        "(<uint64_t>value << 32) | ",
         "",
-        "A stack of captured strings is told from others with the same string on top.",
-        ("tests/pda/context/test_semantics.py",),
+        "What a callable answered is remembered for its value and its text together.",
+        ("tests/pda/context/test_semantics.py", "tests/exactness/test_callables.py"),
     ),
     Mutant(
         "later-tests",
