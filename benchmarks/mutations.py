@@ -5,6 +5,9 @@
     python benchmarks/mutations.py --only exit-guard offset
     python benchmarks/mutations.py --jobs 2 --write     # and keep the verdicts in benchmarks/results/mutations.json
 
+With ``--only`` or ``--room``, ``--write`` exchanges the verdicts of these mutants and keeps the others; each has the
+commit that it was found on.
+
 The mutants are listed in ``tests/mutants``. Each is made in a copy of the checkout, with its build, so that only what
 the fault changes is compiled. First all the tests that are named run without a fault, and must pass.
 
@@ -16,6 +19,7 @@ the table says that the fault hangs.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import queue
 import shutil
@@ -28,8 +32,9 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
-from record import REPO, use_checkout, write_result
+from record import REPO, RESULTS, checkout_state, use_checkout, write_result
 
 use_checkout()
 
@@ -58,6 +63,8 @@ class Verdict:
     error: str = ""
     build_seconds: float = 0.0
     test_seconds: float = 0.0
+    commit: str | bool = ""
+    dirty: str | bool = ""
 
 
 @dataclass(slots=True)
@@ -196,6 +203,19 @@ def choose(only: list[str] | None, room: str | None) -> list[Mutant]:
     return chosen
 
 
+def write(verdicts: list[Verdict]) -> Path:
+    """Write the verdicts, beside what is known of the other mutants of the table."""
+    known: dict[str, dict[str, Any]] = {}
+    if (RESULTS / "mutations.json").exists():
+        document = json.loads((RESULTS / "mutations.json").read_text("utf-8"))
+        known = {row["name"]: row for row in document["mutants"] if "name" in row}
+    known |= {found.name: asdict(found) for found in verdicts}
+    rows = [known[mutant.name] for mutant in MUTANTS if mutant.name in known]
+    command = f"python benchmarks/mutations.py {' '.join(sys.argv[1:])}".strip()
+    counts = Counter(row["verdict"] for row in rows)
+    return write_result("mutations", command, {"counts": dict(counts), "mutants": rows})
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", nargs="+", metavar="NAME", help="these mutants")
@@ -205,6 +225,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write benchmarks/results/mutations.json")
     args = parser.parse_args()
     chosen = choose(args.only, args.room)
+    state = checkout_state()
     path_of = {line.name: line.path for line in marked_lines(REPO, files_of(REPO))}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         origin = Path(folder) / "origin"
@@ -230,18 +251,19 @@ def main() -> int:
                 found = try_mutant(mutant, path_of[mutant.name], copy)
             finally:
                 free.put(copy)
+            found.commit, found.dirty = state["commit"], state["dirty"]
             times = f"{found.build_seconds:5.1f} s {found.test_seconds:5.1f} s"
             print(f"{found.verdict:9} {times}  {found.name}: {found.by or found.error}", flush=True)
             return found
 
+        verdicts = []
         with ThreadPoolExecutor(len(copies)) as pool:
-            verdicts = list(pool.map(run, chosen))
+            for found in pool.map(run, chosen):
+                verdicts.append(found)
+                if args.write:
+                    write(verdicts)
     counts = Counter(found.verdict for found in verdicts)
     print(", ".join(f"{count} {verdict}" for verdict, count in counts.most_common()))
-    if args.write:
-        command = f"python benchmarks/mutations.py {' '.join(sys.argv[1:])}".strip()
-        result = {"counts": dict(counts), "mutants": [asdict(found) for found in verdicts]}
-        print(write_result("mutations", command, result))
     return 0 if all(found.noticed for found in verdicts) else 1
 
 
