@@ -208,7 +208,7 @@ def write(verdicts: list[Verdict]) -> Path:
     known: dict[str, dict[str, Any]] = {}
     if (RESULTS / "mutations.json").exists():
         document = json.loads((RESULTS / "mutations.json").read_text("utf-8"))
-        known = {row["name"]: row for row in document["mutants"] if "name" in row}
+        known = {row["name"]: row for row in document.get("mutants", ())}
     known |= {found.name: asdict(found) for found in verdicts}
     rows = [known[mutant.name] for mutant in MUTANTS if mutant.name in known]
     command = f"python benchmarks/mutations.py {' '.join(sys.argv[1:])}".strip()
