@@ -114,7 +114,7 @@ cdef class FrameGraph:
             if e.continuation >= 0 and not self.semantics.keys.needs.always_lives(e.continuation):
                 frame.keys_forbid = True
             if e.parent >= 0:
-                frame.keys_forbid |= self.frames[e.parent].keys_forbid  # mutant: deep-keys
+                frame.keys_forbid |= self.frames[e.parent].keys_forbid
                 frame.action_forbids |= self.frames[e.parent].action_forbids
         self.frames.push_back(frame)
         ids_put(&self.frame_index, &probe, id)

@@ -129,18 +129,6 @@ ROWS = (
         ("tests/pda/lowering/test_known_rules.py",),
     ),
     Mutant(
-        "deep-keys",
-        "pda/stack",
-        "self.frames[e.parent].keys_forbid",
-        "False",
-        "Where keys may forbid a return further down, the frames over it know.",
-        (
-            "tests/pda/masks/walk/test_uncounted.py",
-            "tests/exactness/test_objects.py",
-            "tests/exactness/test_keys_in_tokens.py",
-        ),
-    ),
-    Mutant(
         "exit-guard",
         "pda/stack",
         "frame, g",
