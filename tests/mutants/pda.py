@@ -164,18 +164,6 @@ ROWS = (
         ("tests/runtime/jump_forward/test_jump_forward.py",),
     ),
     Mutant(
-        "group-state",
-        "pda/masks/shared",
-        "group.sem == sem",
-        "sem == sem",
-        "Remainders under different semantic states are told apart.",
-        (
-            "tests/exactness/test_objects.py",
-            "tests/exactness/test_keys_in_tokens.py",
-            "tests/pda/context/test_semantics.py",
-        ),
-    ),
-    Mutant(
         "count-bytes",
         "pda/masks/shared",
         "state == 0",
@@ -197,7 +185,7 @@ ROWS = (
         "<= high",
         "< high",
         "A token of exactly as many characters as a run may have is allowed.",
-        ("tests/pda/masks/runs/test_runs_exactly.py", "tests/pda/masks/walk/test_uncounted.py"),
+        ("tests/pda/masks/runs/test_slices.py",),
     ),
     Mutant(
         "both-filters",

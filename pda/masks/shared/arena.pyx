@@ -181,7 +181,7 @@ cdef class MaskArena:
             group = self.groups[id]
             if (
                 group.guard == guard
-                and group.sem == sem  # mutant: group-state
+                and group.sem == sem
                 and group.run == run
                 and group.place_count == <int32_t>places.size()
             ):
