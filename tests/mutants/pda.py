@@ -196,14 +196,6 @@ ROWS = (
         ("tests/pda/masks/runs",),
     ),
     Mutant(
-        "run-return",
-        "pda/masks/runs",
-        "self.space.pops[p].sem != sem",
-        "False",
-        "A run is looked up in a table only if its end changes nothing that a walk knows.",
-        ("tests/pda/masks/runs", "tests/exactness/test_keys_in_tokens.py"),
-    ),
-    Mutant(
         "pending-end",
         "pda/masks/walk",
         "config.ends & 1",
@@ -229,8 +221,8 @@ ROWS = (
         "",
         "The mask of remainders is remembered under the return state.",
         (
-            "tests/exactness/test_history.py::test_order_of_the_questions",
             "tests/exactness/test_random_grammars.py::test_masks_equal_the_oracle",
+            "tests/exactness/test_history.py::test_order_of_the_questions",
         ),
     ),
     Mutant(

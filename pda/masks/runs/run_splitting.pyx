@@ -178,7 +178,7 @@ cdef class RunSplitter(MaskPart):
                         for k in range(4):
                             if guard[k] & begin[k]:
                                 found = -1
-                        if self.space.pops[p].sem != sem:  # mutant: run-return
+                        if self.space.pops[p].sem != sem:
                             found = -1
                     if found == 0:
                         self.first_of(part.continuation, after)
