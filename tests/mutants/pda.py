@@ -180,12 +180,12 @@ ROWS = (
         ("tests/pda/masks/prefixes/test_heads.py", "tests/pda/masks/prefixes/test_wide_objects.py"),
     ),
     Mutant(
-        "slice-length",
+        "odd-run",
         "pda/masks/runs",
         "<= high",
         "< high",
         "A token of exactly as many characters as a run may have is allowed.",
-        ("tests/pda/masks/runs/test_slices.py",),
+        ("tests/pda/vocabulary/test_character_groups.py", "tests/pda/masks/runs/test_slices.py"),
     ),
     Mutant(
         "both-filters",
@@ -224,14 +224,6 @@ ROWS = (
             "tests/exactness/test_random_grammars.py::test_masks_equal_the_oracle",
             "tests/exactness/test_history.py::test_order_of_the_questions",
         ),
-    ),
-    Mutant(
-        "keys-view",
-        "pda/masks/assembly",
-        "self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))",
-        "sem",
-        "Where the keys of an object decide, a walk is made for these keys.",
-        ("tests/exactness/test_objects.py", "tests/pda/context/test_keys.py"),
     ),
     Mutant(
         "no-exit",

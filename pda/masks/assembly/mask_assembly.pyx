@@ -493,7 +493,7 @@ cdef class MaskAssembler(MaskPart):
             self.terms.terms[state].flags & F_KEYS or self.local.asks_state(found)
         ):
             # the keys decide: walk with what walks may know of them
-            sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))  # mutant: keys-view
+            sem = self.semantics.with_keys(sem, self.semantics.keys.view(at.keys))
             found = self.local.child(group, state, sem, strict)
         return self.visit_after_return(found, frame, at)
 

@@ -114,7 +114,7 @@ cdef class Slices(MaskPart):
         top = r.sorted_first + r.token_count
         while low < top:
             k = (low + top) // 2
-            if self.runs.needed[k] <= high:  # mutant: slice-length
+            if self.runs.needed[k] <= high:
                 low = k + 1
             else:
                 top = k
@@ -161,7 +161,7 @@ cdef class Slices(MaskPart):
         for k in range(r.group_first, r.group_first + r.group_count):
             g = self.runs.groups[k]
             count += kinds.up_to(g, high) - kinds.first[g]
-        while odd < r.sorted_count and self.runs.needed[r.sorted_first + odd] <= high:
+        while odd < r.sorted_count and self.runs.needed[r.sorted_first + odd] <= high:  # mutant: odd-run
             odd += 1
         count += odd
         if count == 0:
