@@ -274,10 +274,7 @@ ROWS = (
         " - set(self.info.stop_ids)",
         "",
         "A stop token is none of the tokens that a negated terminal allows.",
-        (
-            "tests/exactness/test_special_tokens.py",
-            "tests/exactness/test_random_grammars.py::test_masks_equal_the_oracle",
-        ),
+        ("tests/pda/test_automaton.py",),
     ),
     Mutant(
         "no-text",
@@ -285,6 +282,6 @@ ROWS = (
         "not store.space.is_live(self.lowered.start, self.start_state)",
         "False",
         "A grammar of which restrictions leave no text is refused.",
-        ("tests/pda/terms/test_restrictions.py",),
+        ("tests/pda/test_automaton.py",),
     ),
 )
