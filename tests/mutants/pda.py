@@ -180,14 +180,6 @@ ROWS = (
         ("tests/pda/masks/prefixes/test_heads.py", "tests/pda/masks/prefixes/test_wide_objects.py"),
     ),
     Mutant(
-        "odd-run",
-        "pda/masks/runs",
-        "<= high",
-        "< high",
-        "A token of exactly as many characters as a run may have is allowed.",
-        ("tests/pda/vocabulary/test_character_groups.py", "tests/pda/masks/runs/test_slices.py"),
-    ),
-    Mutant(
         "both-filters",
         "pda/masks/runs",
         "b if side else a",

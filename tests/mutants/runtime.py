@@ -38,7 +38,7 @@ ROWS = (
         "start == 1",
         "start <= 1",
         "The first blank is dropped only if the tokenizer's decoder does so.",
-        ("tests/runtime/vocabulary/test_tokenizers.py",),
+        ("tests/runtime/vocabulary/test_decoder.py",),
     ),
     Mutant(
         "text-place",

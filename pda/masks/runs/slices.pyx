@@ -161,7 +161,7 @@ cdef class Slices(MaskPart):
         for k in range(r.group_first, r.group_first + r.group_count):
             g = self.runs.groups[k]
             count += kinds.up_to(g, high) - kinds.first[g]
-        while odd < r.sorted_count and self.runs.needed[r.sorted_first + odd] <= high:  # mutant: odd-run
+        while odd < r.sorted_count and self.runs.needed[r.sorted_first + odd] <= high:
             odd += 1
         count += odd
         if count == 0:
