@@ -64,7 +64,7 @@ cdef class Partition:
 
     cdef int mark(self, int32_t element) except -1 nogil:
         cdef int32_t s = self.set_of[element], i = self.place[element], j = self.first[s] + self.marked[s]
-        if i < j:  # mutant: mark-once
+        if i < j:
             return 0
         self.elements[i] = self.elements[j]
         self.place[self.elements[i]] = i
@@ -81,7 +81,7 @@ cdef class Partition:
             s = self.touched.back()
             self.touched.pop_back()
             j = self.first[s] + self.marked[s]
-            if j == self.past[s]:
+            if j == self.past[s]:  # mutant: whole-part
                 self.marked[s] = 0
                 continue
             new = self.sets

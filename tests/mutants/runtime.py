@@ -46,7 +46,7 @@ ROWS = (
         ">= calls",
         "> calls",
         "What is taken back is forgotten, also where text was accepted that is no token.",
-        ("tests/runtime/jump_forward/test_jump_forward.py", "tests/exactness/test_jumps.py"),
+        ("tests/runtime/jump_forward/test_token_history.py",),
     ),
     Mutant(
         "followers",
@@ -105,11 +105,11 @@ ROWS = (
         ("tests/runtime/fsm/test_fsm_matcher.py", "tests/runtime/fsm/test_fsm_compile.py"),
     ),
     Mutant(
-        "mark-once",
+        "whole-part",
         "runtime/fsm",
-        "i < j",
+        "j == self.past[s]",
         "False",
-        "A state is marked once, so that the automaton is split as minimisation asks.",
+        "A set of states that a letter does not tell apart stays one set, so that the automaton is minimal.",
         ("tests/runtime/fsm/test_fsm_regexes.py",),
     ),
     Mutant(
