@@ -81,7 +81,7 @@ cdef class Partition:
             s = self.touched.back()
             self.touched.pop_back()
             j = self.first[s] + self.marked[s]
-            if j == self.past[s]:  # mutant: whole-part
+            if j == self.past[s]:
                 self.marked[s] = 0
                 continue
             new = self.sets

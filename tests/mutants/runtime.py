@@ -105,14 +105,6 @@ ROWS = (
         ("tests/runtime/fsm/test_fsm_matcher.py", "tests/runtime/fsm/test_fsm_compile.py"),
     ),
     Mutant(
-        "whole-part",
-        "runtime/fsm",
-        "j == self.past[s]",
-        "False",
-        "A set of states that a letter does not tell apart stays one set, so that the automaton is minimal.",
-        ("tests/runtime/fsm/test_fsm_regexes.py",),
-    ),
-    Mutant(
         "shared-rows",
         "runtime/kernels",
         "< reach",
