@@ -23,4 +23,4 @@ def key_syntax() -> KeySyntax:
 
     One engine knows one syntax; JSON Schema is the one front end that asks for keys.
     """
-    return KEY_SYNTAX
+    return KEY_SYNTAX  # mutant: key-syntax

@@ -72,7 +72,7 @@ class Grammar:
         Raises: GrammarFileError if the file cannot be read; GrammarError as ``from_ebnf``.
         """
         file = Path(path)
-        return cls.from_ebnf(read_text(file), start, name=str(file), base=file.parent)
+        return cls.from_ebnf(read_text(file), start, name=str(file), base=file.parent)  # mutant: other-base
 
     @classmethod
     def from_json_schema(

@@ -22,7 +22,7 @@ class Automaton:
         check_bytes({rule.name: rule.body for rule in rules.rules.values()}, info.single_bytes)
         self.lowered: Lowered = lower(rules, store.tables, strip_first_space=info.strip_first_space)
         self.start_state: int = store.semantics.start(rules.initial, self.lowered.stacked)
-        if not store.space.is_live(self.lowered.start, self.start_state):
+        if not store.space.is_live(self.lowered.start, self.start_state):  # mutant: no-text
             raise GrammarError([_empty_language(rules)], rules.sources)
         classes: dict[int, list[int]] = {}
         for ids, number in self.lowered.token_classes.items():

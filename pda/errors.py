@@ -11,7 +11,7 @@ class BudgetError(StackmaskError):
     def __init__(self, limit: str, value: int, what: str, *, fixed: bool = False) -> None:
         self.limit = limit
         self.value = value
-        advice = "this limit is fixed" if fixed else f"raise it with Limits({limit}=…)"
+        advice = "this limit is fixed" if fixed else f"raise it with Limits({limit}=…)"  # mutant: advice
         super().__init__(f"{what}: more than {value:,} ({limit}); {advice}")
 
 

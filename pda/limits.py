@@ -22,5 +22,5 @@ class Limits:
     max_configurations: int = 50_000_000
     max_members: int = 200_000
     max_semantic_states: int = 2_000_000
-    max_explored: int = 200_000
+    max_explored: int = 200_000  # mutant: wide-search
     max_seconds: float = 60.0

@@ -136,7 +136,7 @@ class Store:
             ids.update(range(low, high + 1))
         if terminal.negated:
             known_ids = {i for i, text in enumerate(self.info.texts) if text} | set(self.info.names.values())
-            ids = known_ids - ids - set(self.info.stop_ids)
+            ids = known_ids - ids - set(self.info.stop_ids)  # mutant: negated-stop
         if not ids:
             raise VocabularyError("a token terminal that no token of the vocabulary matches")
         return tuple(sorted(ids))

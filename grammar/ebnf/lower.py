@@ -171,7 +171,7 @@ class Lowering:
             while behind < len(items) and _is_follow(items[behind]):
                 behind += 1
             # a restriction on a token looks at the very next character, so the skip goes behind it
-            token = skip is not None and behind > index and self._is_token(item)
+            token = skip is not None and behind > index and self._is_token(item)  # mutant: skip-last
             parts += self._parts(item, None if token else skip)
             for follow in items[index:behind]:
                 parts += self._parts(follow, None)

@@ -77,7 +77,7 @@ def repeat(item: Expr, low: int, high: int | None, span: Span | None = None) -> 
         # rounds j = low..high give counts [j·m, j·n]; these meet if those of the first two do
         m, n = item.min, item.max
         first = max(low, 1)
-        meets = n is None or low == high or (first + 1) * m <= first * n + 1
+        meets = n is None or low == high or (first + 1) * m <= first * n + 1  # mutant: repeat-gap
         most = None if n is None or high is None else n * high
         if meets and (low > 0 or m <= 1) and max(m * low, most or 0) <= MAX_COUNT:
             return Repeat(item.item, m * low, most, span)

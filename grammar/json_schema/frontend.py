@@ -58,7 +58,7 @@ def schema_rules(
             load_schema(source),
             blanks,
             property_order == "any",
-            draft=None if draft is None else BY_NAME[draft],
+            draft=None if draft is None else BY_NAME[draft],  # mutant: own-draft
             resources=resources,
             assert_formats=formats == "assert",
             relax=on_unsupported == "relax",

@@ -85,7 +85,7 @@ class _Refused(Exception):
 
 def _simplest(expr: Expr) -> Expr:
     """Return ∅ or ε where the expression is no more than that."""
-    if is_empty(expr):
+    if is_empty(expr):  # mutant: empty-operands
         return NOTHING
     if ends_of(expr, {}) and is_empty(nonempty_part(expr, {})):
         return EPSILON

@@ -153,7 +153,7 @@ def _rewrite_cycle(
     """Return the bodies of the rules of a cycle and of the tail rules made for them."""
 
     def with_empty(name: str, body: Expr) -> Expr:
-        return choice((body, ends_expression(ends[name])))
+        return choice((body, ends_expression(ends[name])))  # mutant: empty-again
 
     if len(cycle) == 1:
         [name] = cycle

@@ -46,7 +46,7 @@ def minimal(masks: set[int]) -> Ends:
     """Return the masks that no other one implies."""
     if 0 in masks:
         return ALWAYS
-    return frozenset(m for m in masks if not any(o != m and o & m == o for o in masks))
+    return frozenset(m for m in masks if not any(o != m and o & m == o for o in masks))  # mutant: minimal
 
 
 def both(left: Ends, right: Ends) -> Ends:

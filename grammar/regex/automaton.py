@@ -393,7 +393,7 @@ class _Step:
         else:
             condition = FALSE
             for under, target in self.behind(automaton.behinds[Look(look.body, False, False)]):
-                if target == ~BODY_OVER:
+                if target == ~BODY_OVER:  # mutant: body-over
                     condition = disjoin(condition, under)
         return negate(condition) if look.negative else condition
 

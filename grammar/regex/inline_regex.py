@@ -219,7 +219,7 @@ class _Reader:
         ignore_case = "i" in group.flags
         ranges: charclass.Ranges
         if char == ".":
-            ranges = charclass.ANY if "s" in group.flags else NO_NEWLINE
+            ranges = charclass.ANY if "s" in group.flags else NO_NEWLINE  # mutant: dot-newline
             self.position += 1
         elif char == "[":
             match = _CLASS.match(text, start, self.end)

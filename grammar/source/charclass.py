@@ -98,7 +98,7 @@ def negate(ranges: Iterable[tuple[int, int]]) -> Ranges:
         if first > start:
             result.append((start, first - 1))
         start = last + 1
-    if start <= MAX_CODE_POINT:
+    if start <= MAX_CODE_POINT:  # mutant: negate-last
         result.append((start, MAX_CODE_POINT))
     return normalize(result)
 

@@ -107,7 +107,7 @@ def _functions(dialect: str, functions: Iterable[str] | None, read_only: bool) -
     if functions is None:
         return safe_functions(dialect)
     bodies = {name: rule.body for name, rule in _dialect_rules(dialect, "root").rules.items()}
-    forbidden = names_pattern(bodies["side_effect"], bodies) if read_only else None
+    forbidden = names_pattern(bodies["side_effect"], bodies) if read_only else None  # mutant: read-only
     return chosen_functions(dialect, functions, forbidden)
 
 

@@ -196,7 +196,7 @@ cdef class Reachable:
         caller = (continuation, self.place_of(m.frame, m.sem), action, is_tail)
         if caller not in self.callers[frame]:
             self.callers[frame].add(caller)
-            for left in list(self.exits[frame]):
+            for left in list(self.exits[frame]):  # mutant: late-callers
                 self.go_back(caller, left)
         return self.add(body, frame, sem)
 

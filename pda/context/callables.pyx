@@ -76,7 +76,7 @@ cdef class Callables:
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except -3:
         """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
-        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id
+        cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
         cdef int32_t pair = map_get(&self.pairs, key), found
         if pair == NO_VALUE:
             pair = <int32_t>self.pairs.count

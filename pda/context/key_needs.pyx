@@ -202,7 +202,7 @@ cdef class KeyNeeds:
                 self.meet(u.a)
             elif u.kind == K_SEQ:
                 self.meet(u.a)
-                if self.passes(u.a):
+                if self.passes(u.a):  # mutant: later-tests
                     self.meet(u.b)
             elif u.kind == K_ALT and <size_t>t < self.needs_of.size() and self.needs_of[t] > FREE:
                 n = self.sets[self.needs_of[t]]

@@ -83,7 +83,7 @@ cdef class TextSets:
             return root
         differs &= ~differs + 1
         made = self.node(text, 0, NO_TREE, NO_TREE)
-        if text & differs:
+        if text & differs:  # mutant: set-side
             made = self.node(text & (differs - 1), differs, node, made)
         else:
             made = self.node(text & (differs - 1), differs, made, node)

@@ -118,6 +118,6 @@ cdef class Crossings:
                     break
                 if i >= place and self.trie.token_first[node] < self.trie.token_first[node + 1]:
                     return False
-            if node > 0 and node + 1 < self.trie.end[node]:
+            if node > 0 and node + 1 < self.trie.end[node]:  # mutant: free-place
                 return False
         return True

@@ -95,7 +95,7 @@ cdef class ForcedRuns(Crossings):
                 after = family.step(config, TOKENS + self.class_numbers[m])
                 if after == DEAD:
                     continue
-                if found or self.class_token[m] < 0:
+                if found or self.class_token[m] < 0:  # mutant: lone-token
                     return SEVERAL
                 found = ONE
                 symbol[0] = TOKENS + m

@@ -76,7 +76,7 @@ def lower(rules: ir.RuleSet, tables: Tables, *, strip_first_space: bool = False)
         start = terms.alternatives(
             [
                 terms.sequence([terms.byte_set(blank), start]),
-                terms.sequence([terms.guard(ALL_BYTES & ~blank), start]),
+                terms.sequence([terms.guard(ALL_BYTES & ~blank), start]),  # mutant: blank-twice
             ]
         )
     return Lowered(start, list(lowering.numbers.values()), lowering.token_classes, lowering.stacked)

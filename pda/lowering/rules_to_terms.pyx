@@ -213,7 +213,7 @@ cdef class Lowering:
         if found is not None:
             return found
         if expr.kind == REFERENCE:
-            key = (REFERENCE, order[(<RuleRef>expr).name], (<RuleRef>expr).nonempty)
+            key = (REFERENCE, order[(<RuleRef>expr).name], (<RuleRef>expr).nonempty)  # mutant: callee
         elif expr.kind == SEQUENCE or expr.kind == CHOICE:
             key = (expr.kind, *[self.shape(part, order, seen) for part in items_of(expr)])
         elif expr.kind == REPEAT:

@@ -180,7 +180,7 @@ cdef class MaskEngine:
             return self.fill_again(family, config, mask, words)
         self.assembler.collect(family, config)
         self.join(words, &mask, &likely_base)
-        if self.trials.is_needed():
+        if self.trials.is_needed():  # mutant: no-trials
             self.try_undecided(family, config, words)
             # trials hold for this configuration alone: it keeps a mask of its own
             self.cache.keep(words, likely_base, &mask)

@@ -79,7 +79,7 @@ cdef int ids_move_some(IdTable* t) noexcept:
         if not slot:
             continue
         pos = (slot >> 32) & t.mask
-        while t.slots[pos]:
+        while t.slots[pos]:  # mutant: collision
             pos = (pos + 1) & t.mask
         t.slots[pos] = slot
     t.moved = stop

@@ -78,7 +78,7 @@ cdef class StoreLock:
 
         Allocates no memory: the lock must be released even if there is none left.
         """
-        if not done and memory_ran_out():
+        if not done and memory_ran_out():  # mutant: spoiled
             self.spoiled = True
         self.owner = 0
         self.wake()

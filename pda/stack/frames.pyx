@@ -199,5 +199,5 @@ cdef class FrameGraph:
         pending = out.consumed | out.silent
         for g in range(64):
             if (pending >> g) & 1:
-                bits |= self.exits(frame, g)
+                bits |= self.exits(frame, g)  # mutant: exit-guard
         return bits

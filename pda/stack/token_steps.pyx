@@ -57,7 +57,7 @@ cdef class TokenSteps:
         cdef const ClassMap* maps = self.terms.maps.data()
         for i in range(length):
             next = UNKNOWN
-            if configs[config].first_token == token and configs[config].first_offset == i:
+            if configs[config].first_token == token and configs[config].first_offset == i:  # mutant: offset
                 return configs[config].first_next
             row = configs[config].row
             if row >= 0:

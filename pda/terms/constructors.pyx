@@ -204,7 +204,7 @@ cdef class Constructors:
         if t.nu >= 0:
             flags |= u.flags & (F_LOCAL | F_CALL | F_TOKEN)
             if u.nu >= 0:
-                nu = table.guard_and(t.nu, u.nu)
+                nu = table.guard_and(t.nu, u.nu)  # mutant: guard-and
         return table.intern(K_SEQ, a, b, 0, nu, flags)
 
     cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1:
@@ -356,7 +356,7 @@ cdef class Constructors:
                     if s.kind != K_REP or s.a != r.a or other != tail:
                         continue
                     # the ranges must overlap or touch, or counts in the gap would be let in
-                    if (r.c >= 0 and s.b > r.c + 1) or (s.c >= 0 and r.b > s.c + 1):
+                    if (r.c >= 0 and s.b > r.c + 1) or (s.c >= 0 and r.b > s.c + 1):  # mutant: count-gap
                         continue
                     low = r.b if r.b < s.b else s.b
                     high = -1 if r.c < 0 or s.c < 0 else (r.c if r.c > s.c else s.c)

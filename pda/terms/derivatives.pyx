@@ -179,7 +179,7 @@ cdef class Derivatives:
             if symbol < TOKENS:
                 classes = table.maps[u.map if u.map >= 0 else self.classes_of(table, t)].of
                 d = classes[symbol]
-                if u.symbol < TOKENS and classes[u.symbol] == d:
+                if u.symbol < TOKENS and classes[u.symbol] == d:  # mutant: stale-step
                     return u.derivative
             key = (<uint64_t>t << 16) | <uint64_t>d
             u.derivative = map_get(&self.known, key)

@@ -29,7 +29,7 @@ cdef int32_t utf8_step(int32_t state, uint8_t byte) noexcept nogil:
     if state == 4:
         return 1 if byte >= 0xA0 else NOT_UTF8
     if state == 5:
-        return 1 if byte < 0xA0 else NOT_UTF8
+        return 1 if byte < 0xA0 else NOT_UTF8  # mutant: surrogates
     if state == 6:
         return 2 if byte >= 0x90 else NOT_UTF8
     return 2 if byte < 0x90 else NOT_UTF8

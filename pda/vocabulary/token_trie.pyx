@@ -36,7 +36,7 @@ cdef bint comes_before(const Tied& a, const Tied& b) noexcept nogil:
     cdef int order = memcmp(a.text, b.text, min(a.length, b.length))
     if order:
         return order < 0
-    return a.length < b.length or (a.length == b.length and a.id < b.id)
+    return a.length < b.length or (a.length == b.length and a.id < b.id)  # mutant: shorter-first
 
 
 cdef int sort_ids(TokenBytes token_bytes, vector[int32_t]& ids) except -1 nogil:
@@ -204,7 +204,7 @@ cdef class Trie:
         cdef vector[int32_t] path       # the node at each depth
         cdef vector[uint8_t] text       # its bytes
         cdef int32_t n, d, above = 0, t, id, last
-        if self.token_count != token_bytes.spelled or self.max_depth != token_bytes.longest:
+        if self.token_count != token_bytes.spelled or self.max_depth != token_bytes.longest:  # mutant: longest
             return False
         if self.byte[0] or self.depth[0] or self.parent[0] or self.token_first[0] or self.token_first[1]:
             return False

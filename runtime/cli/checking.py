@@ -67,7 +67,7 @@ def judge(compiled: CompiledGrammar, data: bytes) -> Verdict:
             break
         else:
             size = len(part) // 2
-    if position == len(data) and matcher.is_accepting():
+    if position == len(data) and matcher.is_accepting():  # mutant: early-end
         return Verdict(True, position, "")
     expected = describe_expectation(*matcher.expected(), compiled.automaton.store.info)
     return Verdict(False, position, expected)

@@ -193,7 +193,7 @@ def _difference(
         token,
         "(no text)" if text is None else text.decode("utf-8", "backslashreplace"),
         len(bits),
-        bool(theirs[at, token // 32] >> (token % 32) & 1),
+        bool(theirs[at, token // 32] >> (token % 32) & 1),  # mutant: which-side
     )
 
 

@@ -54,7 +54,7 @@ def prompt_for(question: str, tables: Iterable[tuple[str, Iterable[str]]] | None
 
     Raises: EmbeddedModelError for an empty question, or one longer than ``MAX_QUESTION`` characters.
     """
-    line = " ".join(question.split())
+    line = " ".join(question.split())  # mutant: question-line
     if not line:
         raise EmbeddedModelError("the question is empty")
     if len(line) > MAX_QUESTION:

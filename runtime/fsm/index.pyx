@@ -244,7 +244,7 @@ cdef class TokenIndex:
     cdef int32_t after_token(self, int32_t state, int32_t token) except -2:
         """Return where a token leads, as text or as a special token, or NO_STATE."""
         cdef int32_t next = self.after_text(state, token)
-        if next == NO_STATE and self.dfa.specials:
+        if next == NO_STATE and self.dfa.specials:  # mutant: fsm-special
             symbol = self.symbol_of.get(token)
             if symbol is not None:
                 next = self.dfa.special[<size_t>state * self.dfa.specials + <int32_t>symbol]

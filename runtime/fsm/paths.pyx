@@ -22,7 +22,7 @@ cdef enum:
 
 cdef bint is_forced(Dfa dfa, int32_t state) noexcept nogil:
     cdef int32_t e = dfa.first[state], k
-    if dfa.accepting[state] or dfa.first[state + 1] != e + 1 or dfa.low[e] != dfa.high[e]:
+    if dfa.accepting[state] or dfa.first[state + 1] != e + 1 or dfa.low[e] != dfa.high[e]:  # mutant: one-byte
         return False
     for k in range(dfa.specials):
         if dfa.special[<size_t>state * dfa.specials + k] != NO_STATE:

@@ -86,7 +86,7 @@ class Track:
 
     def rewind(self, depth: int) -> None:
         """Forget the tokens from ``depth`` on. Precondition: ``depth`` lies in the remembered history."""
-        del self.tokens[len(self.tokens) - (self.depth - depth) :]
+        del self.tokens[len(self.tokens) - (self.depth - depth) :]  # mutant: going-back
         if self.accepted > depth:
             self.matcher.rollback(self.accepted - depth)
             self.accepted = depth

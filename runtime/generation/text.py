@@ -34,7 +34,7 @@ class TextDecoder:
     def push_bytes(self, data: bytes) -> str:
         """Return the text that the bytes of a token complete."""
         if self._strip:
-            self._strip = False
+            self._strip = False  # mutant: strip-once
             data = data.removeprefix(b" ")
         return self._decoder.decode(data)
 

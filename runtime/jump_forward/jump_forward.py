@@ -262,7 +262,7 @@ class JumpPlanner:
                 continue
             if mark and _is_mark(follower):
                 continue
-            stable = min(stable, self._agreed(end, text + follower, stable))
+            stable = min(stable, self._agreed(end, text + follower, stable))  # mutant: followers
             if stable <= here:
                 return 0
         return cut + max(bound for bound in end.bounds if bound <= max(stable, 0))

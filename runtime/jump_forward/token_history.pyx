@@ -38,7 +38,7 @@ cdef class TokenHistory:
     cdef void keep(self, size_t calls) noexcept:
         """Forget all but the first accept calls."""
         self.taken.resize(calls)
-        while self.text_calls.size() and self.text_calls.back() >= calls:
+        while self.text_calls.size() and self.text_calls.back() >= calls:  # mutant: text-place
             self.text_calls.pop_back()
 
     cdef size_t first(self) noexcept:

@@ -125,7 +125,7 @@ def check_apart(logits: Any) -> None:
     reach = shape[-1]  # elements from the first to the last of what the dimensions so far span, and one
     for step, count in sorted((abs(s), n) for s, n in zip(strides[:-1], shape[:-1], strict=True)):
         if count > 1:
-            if step < reach:
+            if step < reach:  # mutant: shared-rows
                 raise BitmaskError(
                     f"logits has strides {strides} for the shape {shape}: its rows must not share memory"
                 )

@@ -75,6 +75,6 @@ def reset_token_bitmask(bitmask: Any, *, vocab_size: int | None = None) -> None:
     bitmask[...] = ALL_ALLOWED
     if vocab_size is not None:
         word, used = divmod(vocab_size, BITS)
-        bitmask[..., word:] = 0
+        bitmask[..., word:] = 0  # mutant: padding
         if used:
             bitmask[..., word] = (1 << used) - 1

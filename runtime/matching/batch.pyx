@@ -94,7 +94,7 @@ cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
     copy.bits = matcher.masks.bits(mask)
     copy.stop_count = 0
     copy.stops = matcher.stops.data()
-    if matcher.family.configs[config].accepting:
+    if matcher.family.configs[config].accepting:  # mutant: stop-anywhere
         copy.stop_count = <int32_t>matcher.stops.size()
     return True
 

@@ -242,7 +242,7 @@ cdef class Matcher(JumpCalls):
         """Go back to the first places of the history."""
         self.history.resize(places)
         self.tokens.keep(places - 1)
-        self.terminated = False
+        self.terminated = False  # mutant: rollback-stop
 
     def is_accepting(self):
         """Tell whether the text so far is complete: the grammar may end here."""
@@ -471,7 +471,7 @@ cdef list fill_tree(Matcher matcher, tokens, parents, Rows* rows):
         if not -1 <= given < i:
             raise MatcherError(f"parent {given} of draft token {i} does not come before it")
         parent = given
-        config = here if parent < 0 else places[parent]
+        config = here if parent < 0 else places[parent]  # mutant: draft-parent
         next = NO_CONFIG
         ok = False
         if config != NO_CONFIG and token >= 0:

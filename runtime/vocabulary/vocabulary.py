@@ -94,7 +94,7 @@ class Vocabulary:
         ):
             _check_range(name, ids, width)
 
-        self._texts = texts.overlay({i: None for i in special if i < count})
+        self._texts = texts.overlay({i: None for i in special if i < count})  # mutant: special-text
         self._size = width
         self._stop_ids = stops
         self._special_ids = special

@@ -13,7 +13,7 @@ def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     """Return the alternatives of "not this atom"."""
     kind = atom[0]
     if kind == ITEM:
-        return [((LENGTH, atom[1] + 1, None), (ITEM, atom[1], -atom[2]))]
+        return [((LENGTH, atom[1] + 1, None), (ITEM, atom[1], -atom[2]))]  # mutant: not-item
     if kind == REST:
         return [((CONTAINS, atom[1], -atom[2], 1, None),)]
     if kind == UNIQUE:

@@ -40,7 +40,7 @@ def negate(atom: tuple[Any, ...]) -> list[tuple[Any, ...]]:
     if low:
         result.append(((COUNT, 0, low - 1),))
     if high is not None:
-        result.append(((COUNT, high + 1, None),))
+        result.append(((COUNT, high + 1, None),))  # mutant: not-count
     return result
 
 

@@ -90,7 +90,7 @@ def _part_scalars(reader: NodeReader, part: tuple[Any, ...]) -> Scalars:
             this = literal_scalars(reader, literal)
             other = this.complement()
             one = one.meet(other).join(none.meet(this))
-            none = none.meet(other)
+            none = none.meet(other)  # mutant: one-of
         return one
     if kind == PART_IF:
         condition = literal_scalars(reader, part[1])

@@ -58,7 +58,7 @@ def _exact(text: str) -> float | Decimal:
     """Return a float where it says exactly what is written, as it nearly always does."""
     value = float(text)
     exact = Decimal(text)
-    if Decimal(repr(value)) == exact:
+    if Decimal(repr(value)) == exact:  # mutant: exact-float
         return value
     if abs(exact.adjusted()) > MAX_EXPONENT:
         raise ValueError(f"the exponent of {text[:40]} is beyond {MAX_EXPONENT}")

@@ -21,7 +21,7 @@ def date() -> ir.Expr:
     )
     # a multiple of 4 in two digits, and of 400 in four
     fourth = alt(seq("0", chars("48")), seq(chars("2468"), chars("048")), seq(chars("13579"), chars("26")))
-    leap_year = alt(seq(two, fourth), seq(alt("00", fourth), "00"))
+    leap_year = alt(seq(two, fourth), seq(alt("00", fourth), "00"))  # mutant: centuries
     return alt(seq(rep(DIGIT, 4, 4), "-", day), seq(leap_year, "-02-29"))
 
 

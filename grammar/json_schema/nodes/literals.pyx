@@ -73,7 +73,7 @@ cdef class Literals:
         """
         cdef object ref, name, found, target = self.root.root, place
         for name in schema:
-            if name != "$ref" and (name in self.keywords or name == self.id_keyword):
+            if name != "$ref" and (name in self.keywords or name == self.id_keyword):  # mutant: beside-ref
                 return None
         ref = schema["$ref"]
         if type(ref) is not str:

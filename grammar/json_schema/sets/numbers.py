@@ -187,7 +187,7 @@ def multiples_between(low: Cut, high: Cut, step: Rational) -> tuple[int | None, 
     if low[0] == 0:
         exact = type(low[1]) is int and type(step) is int
         first = -(-low[1] // step) if exact else ceil(Fraction(low[1]) / step)
-        if low[2] and first * step == low[1]:
+        if low[2] and first * step == low[1]:  # mutant: open-bound
             first += 1
     if high[0] == 0:
         exact = type(high[1]) is int and type(step) is int

@@ -40,7 +40,7 @@ cdef class Spelling:
         items = PyTuple_New(size + 2 * quotes)
         for i in range(size):
             char = PyUnicode_READ_CHAR(value, i)
-            part = self.ascii[<Py_ssize_t>char] if char < 128 else None
+            part = self.ascii[<Py_ssize_t>char] if char < 128 else None  # mutant: spelling-cache
             if part is None:
                 part = self.characters[chr(char)]
                 if char < 128:

@@ -121,7 +121,7 @@ class ArrayWriter:
         while todo:
             position = todo.pop()
             index, counts = position
-            if index >= form.low and all(
+            if index >= form.low and all(  # mutant: least-items
                 counts[i] >= least for i, (_, _, least, _) in enumerate(form.contains)
             ):
                 plan.accepting.add(position)

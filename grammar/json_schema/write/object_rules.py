@@ -180,7 +180,7 @@ class ObjectWriter:
             for member in members:
                 member.required = True
             required = low
-        if low <= required:
+        if low <= required:  # mutant: least-members
             low = 0
         counted = bool(low) or high is not None
         if form.some:

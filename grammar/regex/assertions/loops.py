@@ -81,7 +81,7 @@ class Loops:
         inner = without(item, {pairs: ir.NOTHING})
         empties = nullable(cast("ir.Expr", without(item, {pairs: ir.EPSILON, other: ir.NOTHING})))
         most = None if high is None else high - 1
-        iterations = node_repeat(inner, 0 if empties else max(low - 1, 0), most)
+        iterations = node_repeat(inner, 0 if empties else max(low - 1, 0), most)  # mutant: missing-rounds
         edge: list[Node] = [Edge(pairs)] if empties else []
         unrolled = [*edge, item, iterations] if pairs == START else [iterations, item, *edge]
         result = self.finder.joined([self.variants(part) for part in unrolled], item)

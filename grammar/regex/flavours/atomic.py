@@ -41,7 +41,7 @@ def atomic(node: Node, lazy: dict[int, ir.Repeat], offset: int) -> tuple[Node, b
             for item in items:
                 option, _ = atomic(item, lazy, offset)
                 options.append(node_sequence((*before, option)) if before else option)
-                before.append(Look(item, True, True, offset))
+                before.append(Look(item, True, True, offset))  # mutant: atomic-order
             return node_choice(options), True
         case ir.Repeat(item, low, high):
             once = fixed_length(item)

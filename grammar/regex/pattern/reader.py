@@ -128,7 +128,7 @@ class Flavour(ABC):
     def bounds(self, match: re.Match[str]) -> tuple[int, int | None]:
         """Return what a braced quantifier means."""
         low, comma, high = match[1], match[2], match[3]
-        least = number(low) if low else 0
+        least = number(low) if low else 0  # mutant: least-bound
         if not comma:
             return least, least
         return least, number(high) if high else None

@@ -45,7 +45,7 @@ def fold(ranges: Ranges, folding: str) -> Ranges:
             starts = [first for first, _ in ranges]
             for code, group in classes.items():
                 at = bisect_right(starts, code) - 1
-                if at >= 0 and code <= ranges[at][1]:
+                if at >= 0 and code <= ranges[at][1]:  # mutant: fold-last
                     result.extend((other, other) for other in group)
     return charclass.normalize(result)
 

@@ -103,7 +103,7 @@ def _shared(
         if rule in bodies:
             bodies[rule] = Capture(bodies[rule], action)
     for rule in names.keys() & bodies.keys():
-        bodies[rule] = seq(bodies[rule], WORD_END)
+        bodies[rule] = seq(bodies[rule], WORD_END)  # mutant: word-end
     bodies |= blank_rules(f"{name}.", allow_comments, blanks)
     if max_limit is not None:
         bodies["MAX_ROWS"] = seq(numbers_up_to(max_limit), WORD_END)

@@ -331,7 +331,7 @@ cdef class MaskAssembler(MaskPart):
         """
         if self.prefixes.is_unconditional(alternative):
             return True
-        return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0
+        return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0  # mutant: no-end
 
     cdef int expand(self, ConfigSpace family, Visit at) except -3:
         """Add the operands of one visit, and visit the masks that it leads to.

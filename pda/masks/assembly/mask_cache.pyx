@@ -265,7 +265,7 @@ cdef class MaskCache(MaskPart):
             made[0] = self.lists[number].mask = mask_ref(MASK_ROW, base)
             return 0
         for i in range(n):
-            if i != begun:
+            if i != begun:  # mutant: join-all
                 self.apply(operands[i], words)
         if self.lists[number].spent < WORTH_A_MASK:
             self.lists[number].spent += rows + light // MANY_TOKENS

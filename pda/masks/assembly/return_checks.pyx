@@ -49,6 +49,6 @@ cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_
         if ends & 1:
             return True
     for g in range(64):
-        if (ends >> g) & 1 and family.exits(at.frame, g):
+        if (ends >> g) & 1 and family.exits(at.frame, g):  # mutant: no-exit
             return True
     return False

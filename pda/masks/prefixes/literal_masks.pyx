@@ -66,7 +66,7 @@ cdef class LiteralMasks(MaskPart):
 
     cdef int32_t of_group(self, int32_t group, int32_t literal) except -3:
         """Return the mask of a literal for the suffixes of a group, after which no guard is pending."""
-        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal
+        cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal  # mutant: literal-key
         cdef int32_t found = map_get(&self.group_masks, key)
         cdef vector[int32_t] places
         cdef int32_t i

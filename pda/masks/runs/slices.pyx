@@ -281,7 +281,7 @@ cdef class Slices(MaskPart):
         found = map_get(&self.both_index, key)
         if found == NO_VALUE:
             for side in range(2):
-                one = self.filters[b if side else a]
+                one = self.filters[b if side else a]  # mutant: both-filters
                 for i in range(one.first, one.first + one.count):
                     tokens.push_back(self.excluded_tokens[i])
             found = self.add_filter(self.both_rows(self.filters[a].row, one.row), tokens)

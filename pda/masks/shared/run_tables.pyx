@@ -311,7 +311,7 @@ cdef class Runs:
             self.path.pop_back()
             if state < 0:
                 return 0
-            exit.count += state == 0
+            exit.count += state == 0  # mutant: count-bytes
         if state == 0:
             exit.place = (node << 2) | INCLUSIVE
             exit.byte = trie.byte[node]

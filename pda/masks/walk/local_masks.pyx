@@ -373,7 +373,7 @@ cdef class LocalMasks(MaskPart):
                 self.arena.groups[group].entry = entry
             else:
                 map_put(&self.entry_index, key, entry)
-        key = (<uint64_t>entry << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict
+        key = (<uint64_t>entry << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict  # mutant: child-key
         found = map_get(&self.children, key)
         if found != NO_VALUE:
             return found

@@ -234,11 +234,11 @@ cdef class TrieWalk(MaskPart):
         cdef int32_t stop = s.nodes.token_first[stop_node], g
         cdef bint repeatable
         if t < stop:
-            if query.strict and not config.sure:
+            if query.strict and not config.sure:  # mutant: strict-walk
                 # only a return keeps these tokens alive, and an action may forbid it
                 out.readers.push_back(place | INCLUSIVE)
                 return SKIP
-            if not config.ends & 1:
+            if not config.ends & 1:  # mutant: pending-end
                 g = out.pendings.at(config.ends)
                 out.pendings.tokens[g].insert(
                     out.pendings.tokens[g].end(), s.nodes.tokens + t, s.nodes.tokens + stop

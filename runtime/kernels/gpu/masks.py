@@ -28,7 +28,7 @@ _ENTRY = tl.constexpr(ENTRY)
 def cut_words(words, word_ids, columns):
     """Clear the bits of tokens from ``columns`` on."""
     edge = columns // 32
-    kept = ~(-1 << (columns % 32))
+    kept = ~(-1 << (columns % 32))  # mutant: kernel-edge
     words = tl.where(word_ids == edge, words & kept, words)
     return tl.where(word_ids > edge, 0, words)
 

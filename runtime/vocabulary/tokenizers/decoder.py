@@ -75,7 +75,7 @@ def read_decoder(decoder: Mapping[str, Any]) -> Decoding:
             start = int(step.get("start", 0))
             if start > 1:
                 raise _unsupported(step, f"with start {start}")
-            strip = start == 1
+            strip = start == 1  # mutant: strip-none
         else:
             raise _unsupported(step, "")
     if byte_level and (replacements or byte_fallback):

@@ -40,6 +40,14 @@ def test_sources(tmp_path: Path) -> None:
     assert accepts(True, "[]")
 
 
+def test_numbers_of_a_schema_mean_what_is_written() -> None:
+    """Where a float does not say it exactly: a float of this one is 12345678901234568."""
+    schema = '{"const": 12345678901234567.25}'
+    assert accepts(schema, "12345678901234567.25")
+    assert not accepts(schema, "12345678901234568")
+    assert accepts('{"maximum": 0.30000000000000000001}', "0.30000000000000000001")
+
+
 def test_types() -> None:
     pydantic = pytest.importorskip("pydantic")
 
@@ -64,6 +72,18 @@ def test_types() -> None:
         ("2019-09", {"$defs": {"a": {}}, "$ref": "#/$defs/a", "type": "null"}, "null", "1"),
         ("2020-12", {"prefixItems": [{"type": "null"}], "items": False}, "[null]", "[null, 1]"),
         (None, {"items": [{"type": "null"}], "additionalItems": False}, "[null]", "[null, 1]"),
+        (
+            "2020-12",
+            {"$defs": {"a": {"type": "array"}}, "properties": {"x": {"$ref": "#/$defs/a", "maxItems": 1}}},
+            '{"x": [1]}',
+            '{"x": [1, 2]}',
+        ),
+        (
+            "7",
+            {"definitions": {"a": {"type": "array"}}, "items": {"$ref": "#/definitions/a", "maxItems": 1}},
+            "[[1, 2]]",
+            "[1]",
+        ),
         (None, {"$schema": "http://json-schema.org/draft-04/schema#", "const": 1}, "2", "}"),
     ],
 )

@@ -42,6 +42,8 @@ def test_negate_is_the_complement() -> None:
         assert charclass.normalize([*ranges, *other]) == charclass.ANY
         assert sum(b - a + 1 for a, b in (*ranges, *other)) == MAX_CODE_POINT + 1 - len(SURROGATES)
         assert negate(other) == ranges
+    assert negate([(0, MAX_CODE_POINT - 1)]) == ((MAX_CODE_POINT, MAX_CODE_POINT),)
+    assert negate([(0, MAX_CODE_POINT)]) == ()
 
 
 def test_categories() -> None:

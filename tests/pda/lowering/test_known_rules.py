@@ -49,6 +49,17 @@ def follow(compiled: sm.CompiledGrammar, seed: int) -> list[bytes]:
     return masks
 
 
+def test_rules_that_call_each_other_are_known_only_if_they_call_alike() -> None:
+    compiler = sm.Compiler(vocabulary())
+    rest = 's ::= "p" root | "q" s'
+    one = compiler.compile(sm.Grammar.from_ebnf(f'root ::= "x" root | "y" s | "1"\n{rest}'))
+    other = compiler.compile(sm.Grammar.from_ebnf(f'root ::= "x" s | "y" root | "1"\n{rest}'))
+    assert one.matcher().accept_string("xxyqp1")
+    assert not one.matcher().accept_string("y1")
+    assert other.matcher().accept_string("yyxqp1")
+    assert not other.matcher().accept_string("x1")
+
+
 @pytest.mark.parametrize("seed", range(80))
 def test_a_rule_is_known_only_where_what_it_calls_is_the_same(seed: int) -> None:
     rng = random.Random(seed)

@@ -86,7 +86,7 @@ def scientific(low: d.Bound, high: d.Bound | None, decimals: int | None) -> tupl
             if low[0] == 10 ** max(decade + low[1], 0) and low[2]:
                 start = max(start, decade)
             else:
-                start = max(start, decade + 1)
+                start = max(start, decade + 1)  # mutant: whole-decade
                 if low[2] and decimals is None and first <= decade <= last:
                     found.append(scientific_value(low[0], low[1]))
         if high is not None:

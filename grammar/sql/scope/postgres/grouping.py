@@ -16,7 +16,7 @@ def covered(query: Query) -> bool:
     if not (query.grouping.begun or query.aggregates):
         return True
     return all(
-        all(determined(query, use) for use in item.loose)
+        all(determined(query, use) for use in item.loose)  # mutant: grouped
         or n in query.grouping.items
         or (item.text is not None and item.text in query.grouping.expressions)
         for n, item in enumerate(query.items)

@@ -29,4 +29,4 @@ def star_room(query: Query) -> int | None:
         return None
     selected = sum(item.star is None for item in query.items)
     there = sum(len(source.relation.columns) - len(source.merged) for source in query.sources)
-    return query.expect - selected - there
+    return query.expect - selected - there  # mutant: star-room

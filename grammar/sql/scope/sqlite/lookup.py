@@ -52,7 +52,7 @@ def seen_labels(scope: Query) -> set[str]:
     for item in scope.items:
         if item.labelled and item.name is not None:
             fits = not item.window or (scope.phase == "order" and computed and not scope.in_window)
-            labels.setdefault(item.name, fits and (computed or not item.aggregate))
+            labels.setdefault(item.name, fits and (computed or not item.aggregate))  # mutant: label-aggregate
     return {name for name, fits in labels.items() if fits}
 
 
