@@ -204,7 +204,7 @@ cdef class Trie:
         cdef vector[int32_t] path       # the node at each depth
         cdef vector[uint8_t] text       # its bytes
         cdef int32_t n, d, above = 0, t, id, last
-        if self.token_count != token_bytes.spelled or self.max_depth != token_bytes.longest:  # mutant: longest
+        if self.token_count != token_bytes.spelled or self.max_depth != token_bytes.longest:  # mutant: depth
             return False
         if self.byte[0] or self.depth[0] or self.parent[0] or self.token_first[0] or self.token_first[1]:
             return False

@@ -81,7 +81,7 @@ ROWS = (
         ("tests/pda/vocabulary/test_trie.py",),
     ),
     Mutant(
-        "longest",
+        "depth",
         "pda/vocabulary",
         " or self.max_depth != token_bytes.longest",
         "",
