@@ -15,6 +15,13 @@ class BudgetError(StackmaskError):
         super().__init__(f"{what}: more than {value:,} ({limit}); {advice}")
 
 
+class CancelledError(StackmaskError):
+    """A call was cancelled from another thread. The matcher is as it was before the call."""
+
+    def __init__(self) -> None:
+        super().__init__("the request was cancelled (Matcher.cancel, or the `cancel` event of a compile)")
+
+
 class VocabularyError(StackmaskError):
     """A vocabulary that is unusable, or that cannot spell what a grammar needs."""
 

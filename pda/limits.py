@@ -14,8 +14,10 @@ class Limits:
     max_members: parallel readings of the text so far (ambiguity) in one configuration.
     max_semantic_states: values of captures and stacks, one per captured byte while a capture is open.
     max_explored: terms visited to decide one question of emptiness (`&`, `!`).
-    max_seconds: work of one call, such as compiling or one mask; checked now and then, so a call may take a
-        little longer.
+    max_work: units of work of one request, about 10 ns each: compiling its grammar and all its masks. Work that
+        was done before for anybody is free, and each accepted token gives back 100,000 units (1 ms). One call may
+        use three quarters. The same on every machine and at any load.
+    max_seconds: time of one call on the clock, on top of it; checked with every millisecond of work.
     """
 
     max_terms: int = 20_000_000
@@ -23,4 +25,5 @@ class Limits:
     max_members: int = 200_000
     max_semantic_states: int = 2_000_000
     max_explored: int = 200_000  # mutant: wide-search
+    max_work: int = 300_000_000
     max_seconds: float = 60.0

@@ -16,6 +16,7 @@ from stackmask.pda.lowering.entry import Tables, check_bytes, regular_term
 from stackmask.pda.lowering.rules_to_terms import Lowering
 from stackmask.pda.masks.engine import MaskEngine
 from stackmask.pda.memory.store_lock import StoreLock
+from stackmask.pda.memory.work_meter import WorkMeter
 from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.terms.term_store import TermStore
 from stackmask.pda.vocabulary.token_trie import Trie
@@ -74,6 +75,7 @@ class Store:
         "limits",
         "lock",
         "masks",
+        "meter",
         "semantics",
         "tables",
         "terms",
@@ -89,7 +91,8 @@ class Store:
         self.info = info
         self.limits = limits
         self.cache_bytes = cache_bytes
-        self.lock = StoreLock()
+        self.meter = WorkMeter(limits.max_work * 3 // 4, limits.max_seconds)
+        self.lock = StoreLock(self.meter)
         # id of a result of a resolver → (the result, its term): resolvers return the same objects again
         self.answers: dict[int, tuple[Any, int]] = {}
         self.checked: dict[int, ir.Expr] = {}
@@ -100,7 +103,7 @@ class Store:
         self.masks = MaskEngine(
             self.terms, self.semantics, space, info.trie, info.size, max_bytes=cache_bytes // 2
         )
-        self.terms.time_calls(self.lock, limits.max_seconds)
+        self.terms.count_work(self.meter)
         self.tables = Tables(self.terms, self.semantics, self._token_class, tag=next(_tags))
 
     def prepare(self, items: Sequence[ir.Expr]) -> None:

@@ -1,14 +1,18 @@
 from cpython.pythread cimport PyThread_type_lock
 
+from stackmask.pda.memory.work_meter cimport WorkAccount, WorkMeter
+
 
 cdef class StoreLock:
     cdef PyThread_type_lock lock        # what waiting threads sleep on
     cdef long waiting                   # so many of them
     cdef bint woken                     # one was woken, and has not checked the lock yet
     cdef unsigned long owner            # the thread inside, or 0
-    cdef unsigned long takes            # how often it was taken
+    cdef readonly WorkMeter meter       # counts the work of the thread inside
     cdef readonly bint spoiled          # memory ran out inside: what it guards may be half changed
 
-    cdef int take(self) except -1
+    cdef int take(self, WorkAccount account) except -1
+    cdef void charge_to(self, WorkAccount account) noexcept
+    cdef bint is_held(self) noexcept
     cdef void give(self, bint done) noexcept
     cdef void wake(self) noexcept

@@ -1,5 +1,7 @@
 from typing import final
 
+from stackmask.pda.memory.work_meter import WorkAccount, WorkMeter
+
 @final
 class StoreLock:
     """Hold it during every call that steps or makes masks.
@@ -12,6 +14,16 @@ class StoreLock:
     def spoiled(self) -> bool:
         """Whether memory ran out inside: what it guards may be half changed, and it is not taken any more."""
 
-    def __new__(cls) -> StoreLock: ...
+    @property
+    def meter(self) -> WorkMeter:
+        """What counts the work of the thread inside."""
+
+    def __new__(cls, meter: WorkMeter | None = None) -> StoreLock: ...
+    def enter(self, account: WorkAccount | None) -> None:
+        """Enter; what is done inside is charged to the account. ``leave`` in a ``finally``."""
+
+    def leave(self, done: bool) -> None:
+        """Leave, and tell whether the work came to its end."""
+
     def __enter__(self) -> StoreLock: ...
     def __exit__(self, *exc: object) -> None: ...

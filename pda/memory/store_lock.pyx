@@ -37,14 +37,14 @@ cdef class StoreLock:
         SpoiledError if it is spoiled.
     """
 
-    def __cinit__(self):
+    def __cinit__(self, WorkMeter meter=None):
+        self.meter = WorkMeter() if meter is None else meter
         self.lock = PyThread_allocate_lock()
         if self.lock == NULL:
             raise MemoryError()
         # what sleeps on it waits for a release
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         self.owner = 0
-        self.takes = 0
         self.waiting = 0
         self.woken = False
         self.spoiled = False
@@ -53,7 +53,8 @@ cdef class StoreLock:
         if self.lock != NULL:
             PyThread_free_lock(self.lock)
 
-    cdef int take(self) except -1:
+    cdef int take(self, WorkAccount account) except -1:
+        """Enter. What is done inside is charged to ``account``; None: to nobody, without a limit."""
         cdef unsigned long me = <unsigned long>PyThread_get_thread_ident()
         if self.owner:
             if self.owner == me:
@@ -70,7 +71,7 @@ cdef class StoreLock:
             self.wake()
             raise SpoiledError()
         self.owner = me
-        self.takes += 1
+        self.meter.open(account)
         return 0
 
     cdef void give(self, bint done) noexcept:
@@ -80,8 +81,18 @@ cdef class StoreLock:
         """
         if not done and memory_ran_out():  # mutant: spoiled
             self.spoiled = True
+        self.meter.close()
         self.owner = 0
         self.wake()
+
+    cdef void charge_to(self, WorkAccount account) noexcept:
+        """Charge what follows to another request. Hold the lock."""
+        self.meter.close()
+        self.meter.open(account)
+
+    cdef bint is_held(self) noexcept:
+        """Tell whether another thread is inside: it works, and released the interpreter's lock for a moment."""
+        return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
 
     cdef void wake(self) noexcept:
         if self.waiting and not self.woken:
@@ -89,8 +100,16 @@ cdef class StoreLock:
             self.woken = True
             PyThread_release_lock(self.lock)
 
+    def enter(self, WorkAccount account):
+        """Enter from Python; ``leave`` in a ``finally``."""
+        self.take(account)
+
+    def leave(self, bint done):
+        """Leave, and tell whether the work came to its end."""
+        self.give(done)
+
     def __enter__(self):
-        self.take()
+        self.take(None)
         return self
 
     def __exit__(self, kind, value, trace):

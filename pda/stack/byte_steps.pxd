@@ -8,6 +8,10 @@ from stackmask.pda.stack.configuration_table cimport ConfigTable
 from stackmask.pda.terms.term_store cimport TermStore
 
 
+cdef enum:
+    STEP_WORK = 20          # units of a step, beside those of its members
+
+
 cdef class ByteSteps:
     # owner: ConfigSpace. The only one that writes the transition rows of the table
     cdef TermStore terms
@@ -22,8 +26,5 @@ cdef class ByteSteps:
     cdef size_t nbytes(self) noexcept
 
     cdef inline int count_step(self) except -1:
-        # long work spends its time here, so it can be interrupted here
         self.computed += 1
-        if not self.computed & 0x3FFF:
-            self.terms.tick()
-        return 0
+        return self.terms.meter.spend(STEP_WORK)

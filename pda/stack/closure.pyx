@@ -73,6 +73,7 @@ cdef class Closure:
         """
         cdef int32_t e, continuation, sem, first = self.graph.frames[m.frame].first
         cdef Edge edge
+        self.terms.meter.spend(4)
         for e in range(first, first + self.graph.frames[m.frame].count):
             edge = self.graph.edges[e]
             if edge.continuation == BOTTOM_CONTINUATION:
@@ -127,6 +128,7 @@ cdef class Closure:
         cdef SiteList calls
         cdef size_t next = self.draft.members.size()
         cdef CallSite site
+        self.terms.meter.spend(4)
         while True:
             self.terms.find_sites(m.state)
             calls = self.terms.site_lists[self.terms.terms[m.state].calls]
@@ -175,6 +177,7 @@ cdef class Closure:
     cdef int add_link(self, int32_t node, Edge edge) except -3:
         """Enter one more caller into a node."""
         cdef Link link
+        self.terms.meter.spend(2)
         link.edge = edge
         link.next = self.nodes[node].last
         self.nodes[node].last = <int32_t>self.links.size()

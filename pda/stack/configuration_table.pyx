@@ -47,6 +47,7 @@ cdef class ConfigTable:
         cdef size_t i
         cdef int32_t id
         cdef Member m
+        self.terms.meter.spend(4 + 4 * draft.members.size())
         if draft.members.empty() and draft.pops.empty():
             # there is one dead configuration, whatever is alive on the stack
             ends = 1 if draft.accepting else 0

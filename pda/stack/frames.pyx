@@ -74,6 +74,7 @@ cdef class FrameGraph:
         cdef Frame* f
         cdef Frame frame
         cdef Edge e
+        self.terms.meter.spend(4 + 4 * items.size())
         if items.size() > 1:
             sort(items.begin(), items.end(), edge_less)
             n = 1

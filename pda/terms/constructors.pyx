@@ -226,6 +226,7 @@ cdef class Constructors:
         cdef int32_t k, sets = 0, nu = NEVER, flags = 0
         cdef Term t
         words[0] = words[1] = words[2] = words[3] = 0
+        table.meter.spend(8 + 4 * given.size())
         items.reserve(given.size() + 1)
         for i in range(given.size()):
             t = table.terms[given[i]]

@@ -123,6 +123,7 @@ cdef class Derivatives:
         cdef uint8_t classes[256]
         cdef bint singled[256]
         cdef bint any_single = False
+        table.meter.spend(32 + 2 * u.b)
         for k in range(256):
             singled[k] = False
         for k in range(u.b):
@@ -235,6 +236,7 @@ cdef class Derivatives:
         cdef Term u = table.terms[t]
         cdef TermId first = EMPTY, d
         cdef int32_t nu
+        table.meter.spend(4)
         if u.kind != K_SEQ:
             return self.derive_part(table, t, symbol)
         # visit the items of the sequence while all items before can be empty
@@ -258,6 +260,7 @@ cdef class Derivatives:
         cdef Term u = table.terms[t]
         cdef TermId d
         cdef int32_t k, low, high
+        table.meter.spend(4)
         if u.kind == K_SET:
             return EPS if table.set_has(u.a, symbol) else EMPTY
         if u.kind == K_LIT:

@@ -125,6 +125,7 @@ cdef class Emptiness:
             promising.push(best)
             map_put(&seen, t, 1)
             while found < 0:
+                table.meter.spend(40)
                 while oldest < queue.size() and visited[oldest]:
                     oldest += 1
                 if oldest == queue.size():

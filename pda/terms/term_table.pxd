@@ -1,10 +1,10 @@
 # The records of hash-consed terms, and the tables that make equal ones one. See term_table.pyx.
-from libc.stdint cimport int8_t, int32_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, Probe
-from stackmask.pda.memory.store_lock cimport StoreLock
+from stackmask.pda.memory.work_meter cimport WorkMeter
 from stackmask.pda.terms.ids cimport (
     ACTION_KEYED,
     ACTION_NONE,
@@ -104,12 +104,6 @@ cdef struct Ends:
     uint64_t silent     # without any
 
 
-cdef struct TimeLimit:
-    double max_seconds          # of one call
-    unsigned long timed_call    # the timed call, by the number of times that the lock was taken
-    double since                # when it began
-
-
 cdef class TermTable:
     cdef Growing[Term] terms
     cdef Growing[TermId] kids           # operands of alternatives and intersections
@@ -130,10 +124,8 @@ cdef class TermTable:
     cdef vector[int32_t] rule_height    # rule -> more than that of every rule it can call in first position
     cdef readonly int token_classes
     cdef uint64_t max_terms
-    cdef StoreLock lock                 # whose calls are timed, or None
-    cdef TimeLimit time_limit
+    cdef WorkMeter meter                # counts the work of all that is made of these terms
 
-    cdef int tick(self) except -1
     cdef size_t nbytes(self) noexcept
     cdef TermId add(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, Probe* probe

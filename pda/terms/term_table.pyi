@@ -1,6 +1,6 @@
 from typing_extensions import Self
 
-from stackmask.pda.memory.store_lock import StoreLock
+from stackmask.pda.memory.work_meter import WorkMeter
 
 class TermTable:
     """The tables that terms live in.
@@ -13,5 +13,5 @@ class TermTable:
     def token_classes(self) -> int:
         """The number of sets of special tokens."""
 
-    def time_calls(self, lock: StoreLock, max_seconds: float) -> None:
-        """Let no call that holds the lock work for more than some seconds (checked now and then)."""
+    def count_work(self, meter: WorkMeter) -> None:
+        """Count the work of these terms, and of all that is made of them, with a meter."""

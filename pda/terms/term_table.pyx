@@ -1,10 +1,7 @@
 # distutils: language = c++
 """The records of terms, byte sets, partitions of the bytes and guards: equal ones are one integer."""
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.string cimport memcmp, memcpy
-
-from time import monotonic
 
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -26,6 +23,7 @@ from stackmask.pda.errors import BudgetError
 cdef enum:
     MAX_GUARDS = 64        # guards are bits of a 64-bit word
     UNKNOWN = -1
+    TERM_WORK = 30          # units of a new term
 
 
 cdef MapId intern_numbered(TermTable table, ClassMap* found) except -1:
@@ -58,6 +56,7 @@ cdef class TermTable:
         cdef uint64_t every[4]
         cdef uint8_t classes[256]
         cdef int i
+        self.meter = WorkMeter()
         ids_init(&self.term_index)
         ids_init(&self.set_index)
         ids_init(&self.map_index)
@@ -83,24 +82,9 @@ cdef class TermTable:
         ids_free(&self.map_index)
         map_free(&self.meets)
 
-    def time_calls(self, StoreLock lock, double max_seconds):
-        """Let no call that holds the lock work for more than some seconds (checked now and then)."""
-        self.lock = lock
-        self.time_limit.max_seconds = max_seconds
-        self.time_limit.timed_call = 0
-
-    cdef int tick(self) except -1:
-        """Check for Ctrl-C and the time limit of one call. Long computations call it now and then."""
-        cdef TimeLimit* limit = &self.time_limit
-        PyErr_CheckSignals()
-        if self.lock is None:
-            return 0
-        if limit.timed_call != self.lock.takes:
-            limit.timed_call = self.lock.takes
-            limit.since = monotonic()
-        elif monotonic() - limit.since > limit.max_seconds:
-            raise BudgetError("max_seconds", limit.max_seconds, "seconds of work in one call")
-        return 0
+    def count_work(self, WorkMeter meter not None):
+        """Count the work of these terms, and of all that is made of them, with a meter."""
+        self.meter = meter
 
     cdef size_t nbytes(self) noexcept:
         """Return about how many bytes the records take."""
@@ -115,6 +99,7 @@ cdef class TermTable:
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
     ) except -1:
         cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>a), <uint32_t>b), <uint32_t>c)
+        self.meter.spend(2)
         cdef Probe probe = ids_probe(&self.term_index, h)
         cdef int32_t id = ids_next(&self.term_index, &probe)
         cdef Term* t
@@ -132,8 +117,7 @@ cdef class TermTable:
         cdef int32_t id = <int32_t>self.terms.size()
         if self.terms.size() >= self.max_terms:
             raise BudgetError("max_terms", self.max_terms, "local states of the grammar")
-        if not id & 0x3FFF:
-            self.tick()
+        self.meter.spend(TERM_WORK)
         t.kind = <uint8_t>kind
         t.a = a
         t.b = b
@@ -152,6 +136,7 @@ cdef class TermTable:
         cdef size_t i, n = items.size()
         cdef int32_t id
         cdef Term* t
+        self.meter.spend(2 + <int64_t>n)
         for i in range(n):
             h = mix(h, <uint32_t>items[i])
         cdef Probe probe = ids_probe(&self.term_index, h)

@@ -101,6 +101,7 @@ cdef bint find_copy(Matcher matcher, Copy* copy) noexcept:
 
 cdef bint make_mask(Matcher matcher, uint32_t* words, Py_ssize_t number) except -1:
     """Write a mask that is not finished. Return whether it leaves out a token. An error names the matcher."""
+    matcher.lock.charge_to(matcher.account)
     try:
         fill_row(matcher, matcher.history.back(), matcher.terminated, words)
     except Exception as error:
@@ -175,7 +176,7 @@ def fill_next_token_bitmask(matchers, mask, rows=None, *, threads=1):
                     waiting.clear()
                     last.lock.give(True)
                     last = None
-                matcher.lock.take()
+                matcher.lock.take(matcher.account)
                 last = matcher
             if find_copy(matcher, &copy):
                 # copying is most of the work then, and needs no interpreter

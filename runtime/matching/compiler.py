@@ -13,6 +13,7 @@ from stackmask.pda.ahead.precompute import Precomputation
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.limits import Limits
+from stackmask.pda.memory.work_meter import WorkAccount
 from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
 from stackmask.runtime.matching.matcher import Matcher
@@ -36,7 +37,7 @@ class CompiledGrammar:
     States and masks are made when they are first needed and remembered for all matchers.
     """
 
-    __slots__ = ("__weakref__", "_compiler", "automaton", "family", "grammar", "planner", "vocabulary")
+    __slots__ = ("__weakref__", "_compiler", "automaton", "family", "grammar", "planner", "vocabulary", "work")
 
     def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton) -> None:
         self.grammar = grammar
@@ -44,6 +45,7 @@ class CompiledGrammar:
         self.automaton = automaton
         self.family: ConfigSpace | None = None  # of the matchers that were made last
         self.planner: JumpPlanner | None = None  # of that family
+        self.work = 0  # units that compiling it took
         self._compiler = compiler
 
     def matcher(self) -> Matcher:
@@ -134,19 +136,30 @@ class Compiler:
         Raises: GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
+        rules = grammar.normalized  # in Python, and without any lock
+        account = WorkAccount(self.limits.max_work)
         with self._renewing:
             store = self._open_store()
-            with store.lock:
-                automaton = Automaton(grammar.normalized, store)
-                # equal rules have been given equal terms
-                key = (automaton.lowered.start, automaton.start_state)
-                compiled = self._compiled.get(key)
-                if compiled is None:
-                    compiled = self._compiled[key] = CompiledGrammar(grammar, self, automaton)
+        done = False
+        store.lock.enter(account)
+        try:
+            automaton = Automaton(rules, store)
+            # equal rules have been given equal terms
+            key = (automaton.lowered.start, automaton.start_state)
+            compiled = self._compiled.get(key) if store is self._store else None
+            if compiled is None:
+                compiled = CompiledGrammar(grammar, self, automaton)
+                if store is self._store:
+                    self._compiled[key] = compiled
                     known = self._families.get(key)
                     if known is not None:
                         compiled.family, compiled.planner = known
-                return compiled
+            done = True
+        finally:
+            store.lock.leave(done)
+        if not compiled.work:
+            compiled.work = account.allowance - account.left
+        return compiled
 
     def remember(self, compiled: CompiledGrammar) -> None:
         """Keep what the matchers of a grammar find, should the grammar be dropped and come again."""

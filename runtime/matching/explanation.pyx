@@ -11,7 +11,7 @@ def explain(Matcher matcher not None):
     ``configuration``: the members of the configuration, as text.
     """
     cdef bint done = False
-    matcher.lock.take()
+    matcher.lock.take(matcher.account)
     try:
         found = explain_mask(matcher.masks, matcher.family, matcher.history.back())
         found["configuration"] = dump_configuration(matcher.family, matcher.history.back())

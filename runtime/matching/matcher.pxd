@@ -4,6 +4,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.forced.forced_text cimport ForcedRuns
 from stackmask.pda.memory.store_lock cimport StoreLock
+from stackmask.pda.memory.work_meter cimport WorkAccount
 from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
@@ -27,10 +28,14 @@ cdef class Matcher(JumpCalls):
     cdef readonly object compiled
     cdef object automaton
     cdef object store
+    cdef readonly WorkAccount account   # what the request may still do; forks share it
     cdef dict classes_of_token          # special token -> the classes that hold it
     cdef object planner                 # of the family, with its forced runs; None until asked
 
     cdef int start(self) except -1
+    cdef int32_t known_after(self, int32_t token) noexcept
+    cdef int take_step(self, int32_t next, int32_t token) except -1
+    cdef bint write_ready(self, uint32_t* words) except -1
     cdef bint advance(self, int32_t id, object token) except -1
     cdef bint advance_text(self, bytes data) except -1
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3

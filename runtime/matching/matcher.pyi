@@ -5,6 +5,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from stackmask.pda.memory.work_meter import WorkAccount
 from stackmask.runtime.jump_forward.jump_forward_calls import JumpCalls
 from stackmask.runtime.matching.compiler import CompiledGrammar
 from stackmask.runtime.matching.mask_buffer import MatcherError as MatcherError
@@ -38,6 +39,19 @@ class Matcher(JumpCalls):
 
         Return False, and change nothing, if it may not come next. Counts as one accept call.
         """
+
+    @property
+    def account(self) -> WorkAccount:
+        """The work that the request may still do."""
+
+    def cancel(self) -> None:
+        """End the call that works for this request, forks included, within milliseconds. From any thread.
+
+        That call, and later ones that need work, raise CancelledError; what is known already is still told.
+        """
+
+    def grant_work(self, units: int) -> None:
+        """Allow the request some more units of work, up to ``Limits.max_work``, after a BudgetError."""
 
     def rollback(self, count: int = 1) -> None:
         """Take back the last ``count`` accept calls. Raises: MatcherError if there were fewer."""

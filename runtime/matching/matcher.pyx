@@ -3,7 +3,7 @@
 
 cimport cython
 from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libc.string cimport memset
 from libcpp.vector cimport vector
 
@@ -11,6 +11,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
+from stackmask.pda.masks.shared.mask_ref cimport MaskRef, is_whole
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
@@ -29,6 +30,7 @@ from stackmask.runtime.matching.row_references import MaskRows
 cdef enum:
     NO_CONFIG = -1
     SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
+    TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
 
 
 cdef int32_t as_id(object token, int32_t size) except -2:
@@ -83,8 +85,10 @@ cdef class Matcher(JumpCalls):
         for token in self.store.info.stop_ids:
             self.stops.push_back(token)
         if origin is None:
+            self.account = WorkAccount(self.store.limits.max_work - compiled.work)
             self.start()
         else:
+            self.account = origin.account
             self.family = origin.family
             copy_items(self.history, origin.history)
             self.tokens = origin.tokens.copy()
@@ -101,7 +105,7 @@ cdef class Matcher(JumpCalls):
         self.history.clear()
         self.tokens = TokenHistory(self.texts)
         self.planner = None
-        self.lock.take()
+        self.lock.take(self.account)
         try:
             family = self.compiled.family
             # None if there is none yet, or it is of another store, where the grammar was before
@@ -149,9 +153,14 @@ cdef class Matcher(JumpCalls):
         A stop token ends the text where the grammar may end (unless the grammar itself asks for that token
         here). Cost: a load per byte once the states are known.
         """
-        cdef int32_t id = as_id(token, self.size)
+        cdef int32_t id = as_id(token, self.size), next
         cdef bint accepted, done = False
-        self.lock.take()
+        if self.lock.is_held():
+            next = self.known_after(id)
+            if next != UNKNOWN:
+                self.take_step(next, id)
+                return True
+        self.lock.take(self.account)
         try:
             accepted = self.advance(id, token)
             done = True
@@ -172,10 +181,34 @@ cdef class Matcher(JumpCalls):
                 return False
             self.terminated = True
             next = config
-        self.history.push_back(next)
-        self.tokens.taken.push_back(id)
-        self.refused = None
+        self.take_step(next, id)
         return True
+
+    cdef int32_t known_after(self, int32_t token) noexcept:
+        """Return the configuration after a token where all its steps are known, else UNKNOWN.
+
+        Needs no lock: see ``write_ready``. A token that is refused is UNKNOWN too.
+        """
+        cdef int32_t config = self.history.back()
+        cdef const uint8_t* text
+        cdef size_t i
+        if self.terminated or self.has_classes or token < 0 or token >= self.texts.size or self.lock.spoiled:
+            return UNKNOWN
+        text = self.texts.blob + self.texts.start[token]
+        for i in range(self.texts.length(token)):
+            config = self.family.table.known_step(config, text[i])
+            if config <= DEAD:
+                return UNKNOWN
+        return config if self.texts.length(token) else UNKNOWN
+
+    cdef int take_step(self, int32_t next, int32_t token) except -1:
+        """Enter an accepted token into the history."""
+        self.history.push_back(next)
+        self.tokens.taken.push_back(token)
+        self.refused = None
+        if self.account.left < self.account.allowance:
+            self.account.left = min(self.account.left + TOKEN_WORK, self.account.allowance)
+        return 0
 
     def accept_string(self, text):
         """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
@@ -189,7 +222,7 @@ cdef class Matcher(JumpCalls):
             data = bytes(text)
         else:
             raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
-        self.lock.take()
+        self.lock.take(self.account)
         try:
             accepted = self.advance_text(data)
             done = True
@@ -264,7 +297,7 @@ cdef class Matcher(JumpCalls):
         if self.refused is None:
             return None
         config, position, what = self.refused
-        self.lock.take()
+        self.lock.take(self.account)
         try:
             expected = expected_at(self, config)
             done = True
@@ -281,7 +314,7 @@ cdef class Matcher(JumpCalls):
     def expected(self):
         """Return (bytes, token ids, whether the text may end) for what may come next."""
         cdef bint done = False
-        self.lock.take()
+        self.lock.take(self.account)
         try:
             found = expected_at(self, self.history.back())
             done = True
@@ -314,7 +347,9 @@ cdef class Matcher(JumpCalls):
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.masks.width)
-            self.lock.take()
+            if self.lock.is_held() and self.write_ready(words):
+                return not every_allowed(words, self.size)
+            self.lock.take(self.account)
             try:
                 fill_row(self, self.history.back(), self.terminated, words)
                 done = True
@@ -324,6 +359,36 @@ cdef class Matcher(JumpCalls):
         finally:
             close_rows(&rows)
 
+    cdef bint write_ready(self, uint32_t* words) except -1:
+        """Write the mask if it is finished, without the lock: another thread is inside, and let this one run.
+
+        Nothing is half changed where it does so, and this only reads. Return False if the mask must be made.
+        """
+        cdef int32_t config = self.history.back()
+        cdef MaskRef mask
+        cdef size_t i
+        if self.lock.spoiled or self.terminated or config == DEAD:
+            return False
+        mask = self.masks.reference(self.family, config)
+        if not is_whole(mask):
+            return False
+        self.masks.write_mask(mask, words)
+        if self.family.configs[config].accepting:
+            for i in range(self.stops.size()):
+                words[self.stops[i] >> 5] |= <uint32_t>1 << (self.stops[i] & 31)
+        return True
+
+    def cancel(self):
+        """End the call that works for this request, forks included, within milliseconds. From any thread.
+
+        That call, and later ones that need work, raise CancelledError; what is known already is still told.
+        """
+        self.account.cancel()
+
+    def grant_work(self, units):
+        """Allow the request some more units of work, up to ``Limits.max_work``, after a BudgetError."""
+        self.account.grant(index(units))
+
     def mask_rows(self, Py_ssize_t max_rows=4, Py_ssize_t max_tokens=12):
         """Return the mask as at most so many rows that the engine keeps and tokens to flip: see ``MaskRows``.
 
@@ -331,7 +396,7 @@ cdef class Matcher(JumpCalls):
         over each row that it is put together from.
         """
         cdef bint done = False
-        self.lock.take()
+        self.lock.take(self.account)
         try:
             if self.terminated:
                 found = MaskRows(self.masks, self.masks.epoch, (), ())
@@ -363,7 +428,7 @@ cdef class Matcher(JumpCalls):
                 raise MatcherError(
                     f"the bitmask has {rows.rows} rows; {len(tokens)} draft tokens need {len(tokens) + 1}"
                 )
-            self.lock.take()
+            self.lock.take(self.account)
             try:
                 accepted = fill_tree(self, tokens, parents, &rows)
                 done = True
@@ -380,7 +445,7 @@ cdef class Matcher(JumpCalls):
         cdef bint done = False
         if self.terminated or not self.is_accepting():
             return False
-        self.lock.take()
+        self.lock.take(self.account)
         try:
             run = self.find_forced().run(self.history.back())
             done = True
@@ -397,7 +462,7 @@ cdef class Matcher(JumpCalls):
         cdef bint done = False
         if self.terminated:
             return b"", b""
-        self.lock.take()
+        self.lock.take(self.account)
         try:
             config = self.history.back()
             if self.history.size() == 1 and self.store.info.strip_first_space:
@@ -432,7 +497,7 @@ cdef class Matcher(JumpCalls):
         encoder = self.compiled.vocabulary.encoder
         if encoder is None:
             return Plan(0, tuple(lone_tokens(self.fork(), self.size)))
-        self.lock.take()
+        self.lock.take(self.account)
         try:
             self.find_forced()
             plan = self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)

@@ -17,7 +17,7 @@ def copy_row(Matcher matcher not None, epoch, row, target):
     cdef uintptr_t address = target
     cdef int32_t number = row
     cdef bint done = False, found
-    matcher.lock.take()
+    matcher.lock.take(matcher.account)
     try:
         found = epoch == store.epoch
         if found:
@@ -70,7 +70,7 @@ def fill_entries(
         matcher = matchers[i]
         found = None
         done = False
-        matcher.lock.take()
+        matcher.lock.take(matcher.account)
         try:
             if not matcher.terminated:
                 found = find_slot(matcher, slots, width - max_rows, flips)

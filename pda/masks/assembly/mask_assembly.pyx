@@ -587,6 +587,7 @@ cdef class MaskAssembler(MaskPart):
                     self.keys_used.doubt(node << 2, strings)
         roots = self.work.visits.size()
         while k < self.work.visits.size():
+            self.terms.meter.spend(8)
             self.expand(family, self.work.visits[k])
             k += 1
             if k >= roots and self.work.visits.size() > most:

@@ -233,6 +233,7 @@ cdef class MaskCache(MaskPart):
         cdef int32_t rows = 2, light = 0, base = NO_ROW, most = BULKY, count, row
         cdef MaskBits bits
         cdef Operand operand
+        self.terms.meter.spend(self.width // 8 * (1 + n // 4))
         made[0] = self.lists[number].mask
         if made.kind != MASK_NONE:
             bits = self.bits(made[0])

@@ -98,6 +98,7 @@ cdef class TokenTrials(MaskPart):
         cdef int32_t i, t
         cdef vector[int32_t] nodes, path
         cdef vector[int32_t] at, configs    # the path to the node that is tried, and the configurations on it
+        self.terms.meter.spend(4 * self.tokens_to_try.size())
         self.tried += self.tokens_to_try.size()
         if self.tokens_to_try.size() > FEW_TRIED and self.node_of.empty():
             self.node_of.resize(32 * <size_t>self.width, 0)

@@ -97,6 +97,7 @@ cdef class MaskArena:
         cdef size_t bytes = (4 * <size_t>self.width + 2 * BETWEEN - 1) // BETWEEN * BETWEEN
         cdef uint32_t* row
         cdef pair[voidp, size_t] block
+        self.context.terms.meter.spend(self.width // 4)
         if not self.fresh_rows:
             self.fresh_rows = max(<size_t>FIRST_ROWS, self.rows.size())
             block.second = bytes * self.fresh_rows
@@ -162,6 +163,7 @@ cdef class MaskArena:
         cdef size_t k
         cdef int32_t id
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>guard), <uint32_t>sem), <uint32_t>run)
+        self.context.terms.meter.spend(4 + 4 * places.size())
         if places.size() > 1:
             # one subtree may be inside of another, and both return at one node
             sort(places.begin(), places.end())

@@ -331,6 +331,7 @@ cdef class Runs:
         self.found_needs.clear()
         self.found_exits.clear()
         self.found_others.clear()
+        self.terms.meter.spend(self.tries.size_of(place))
         if not place & IN_SUFFIX_TRIE:
             t = trie.summary_of[node]
             if node == 0 or t >= 0:

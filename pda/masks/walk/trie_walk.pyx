@@ -161,6 +161,8 @@ cdef class TrieWalk(MaskPart):
                     out.readers.push_back((i << 2) | s.in_suffix_trie | INCLUSIVE)
                 continue
             visited += 1
+            if not visited & 0xFFF:
+                self.terms.meter.spend(0x1000)
             if c != s.unconditional and is_unconditional(&space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
@@ -190,7 +192,7 @@ cdef class TrieWalk(MaskPart):
             k = nodes.kid_first[i]
             kid_end = nodes.kid_first[i + 1]
         self.visited_nodes += visited
-        return True
+        return self.terms.meter.spend(visited & 0xFFF) == 0
 
     cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""

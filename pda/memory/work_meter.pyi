@@ -1,0 +1,41 @@
+from typing import final
+
+from typing_extensions import Self
+
+@final
+class WorkAccount:
+    """The work that one request may still do, over all its calls. Safe to cancel from another thread."""
+
+    @property
+    def allowance(self) -> int:
+        """Units that the request may have at most."""
+
+    @property
+    def left(self) -> int:
+        """Units that it may still do; below 0 if its last call did a little more than was left."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+
+    def __new__(cls, allowance: int) -> Self: ...
+    def grant(self, units: int) -> None:
+        """Allow some more units, up to the allowance."""
+
+    def cancel(self) -> None:
+        """End the call that works for this request, at its next check, and every later one that needs work."""
+
+@final
+class WorkMeter:
+    """Counts the work of the calls of one store, which hold its lock one after the other.
+
+    Raises: BudgetError if the request has no units left, or the call takes too long; CancelledError.
+    """
+
+    @property
+    def done(self) -> int:
+        """Units of all calls."""
+
+    def __new__(cls, max_call: int | None = None, max_seconds: float = 1e9) -> Self: ...
+    def charge(self, units: int) -> None:
+        """Count some work that was done in Python."""

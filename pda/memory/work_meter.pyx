@@ -1,0 +1,104 @@
+# distutils: language = c++
+"""Work: what requests do, in units that are the same on every machine and at any load.
+
+One unit is a step of about ten nanoseconds: a term looked up, a node of the vocabulary visited, a few bytes of
+a mask. Loops whose length a request decides count their units. Every 100,000 units (about a millisecond)
+there is a check: the request has units left, nobody cancelled it, no signal came, the call is not too long on
+the clock. The check also lets other threads of the interpreter run.
+"""
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+
+from time import monotonic
+
+from stackmask.pda.errors import BudgetError, CancelledError
+
+cdef enum:
+    CHECK_EVERY = 100_000       # units, about a millisecond
+
+cdef int64_t ENDLESS = <int64_t>1 << 62
+cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter: to yield more often is to starve
+
+
+@cython.final
+cdef class WorkAccount:
+    """The work that one request may still do, over all its calls. Safe to cancel from another thread."""
+
+    def __cinit__(self, allowance):
+        self.allowance = self.left = min(allowance, ENDLESS)
+        self.cancelled = False
+
+    def grant(self, units):
+        """Allow some more units, up to the allowance."""
+        self.left = min(max(self.left, 0) + units, self.allowance)
+
+    def cancel(self):
+        """End the call that works for this request, at its next check, and every later one that needs work."""
+        self.cancelled = True
+
+
+@cython.final
+cdef class WorkMeter:
+    """Counts the work of the calls of one store, which hold its lock one after the other.
+
+    Raises (from ``spend``): BudgetError if the request has no units left, or the call takes too long;
+        CancelledError; what a signal handler raises. All structures are as they would be after an interrupt.
+    """
+
+    def __cinit__(self, max_call=None, double max_seconds=1e9):
+        self.max_call = ENDLESS if max_call is None else max_call
+        self.max_seconds = max_seconds
+        self.done = 0
+        self.credit = self.granted = 0
+        self.yielded = 0.0
+        self.open(None)
+
+    cdef void open(self, WorkAccount account) noexcept:
+        """Begin a call. Without an account, its work is not limited."""
+        self.account = account
+        self.call_left = ENDLESS if account is None else min(self.max_call, account.left)
+        self.timed = False
+        self.granted = self.credit = min(<int64_t>CHECK_EVERY, max(self.call_left, <int64_t>0))
+
+    cdef void close(self) noexcept:
+        """End a call. Allocates no memory."""
+        cdef int64_t used = self.granted - self.credit
+        self.done += used
+        if self.account is not None:
+            self.account.left -= used
+            self.account = None
+        self.granted = self.credit = CHECK_EVERY
+        self.call_left = ENDLESS
+
+    def charge(self, int64_t units):
+        """Count some work that was done in Python."""
+        self.spend(units)
+
+    cdef int check(self) except -1:
+        """Settle what was done, and look whether the call may go on."""
+        cdef int64_t used = self.granted - self.credit
+        cdef double now
+        self.done += used
+        self.call_left -= used
+        # until it is known that the call may go on, the next unit comes here again
+        self.granted = self.credit = 0
+        if self.account is not None:
+            self.account.left -= used
+            if self.account.cancelled:
+                raise CancelledError()
+            if self.call_left <= 0:
+                raise BudgetError("max_work", self.account.allowance, "units of work of one request")
+        PyErr_CheckSignals()
+        now = monotonic()
+        if not self.timed:
+            self.timed = True
+            self.since = now
+        elif now - self.since > self.max_seconds:
+            raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
+        if now - self.yielded > YIELD_SECONDS:
+            with nogil:
+                pass
+            self.yielded = monotonic()
+        self.granted = self.credit = min(<int64_t>CHECK_EVERY, self.call_left)
+        return 0
