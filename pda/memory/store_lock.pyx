@@ -91,7 +91,7 @@ cdef class StoreLock:
         self.meter.open(account)
 
     cdef bint is_held(self) noexcept:
-        """Tell whether another thread is inside: it works, and released the interpreter's lock for a moment."""
+        """Tell whether another thread is inside, and has released the interpreter's lock for a moment."""
         return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
 
     cdef void wake(self) noexcept:

@@ -18,9 +18,9 @@ class WorkAccount:
     def cancelled(self) -> bool:
         """Whether it was cancelled."""
 
-    def __new__(cls, allowance: int) -> Self: ...
+    def __new__(cls, allowance: int, spent: int = 0) -> Self: ...
     def grant(self, units: int) -> None:
-        """Allow some more units, up to the allowance."""
+        """Allow some more units, and one call to use all of these."""
 
     def cancel(self) -> None:
         """End the call that works for this request, at its next check, and every later one that needs work."""

@@ -1,8 +1,8 @@
 # distutils: language = c++
 """Work: what requests do, in units that are the same on every machine and at any load.
 
-One unit is a step of about ten nanoseconds: a term looked up, a node of the vocabulary visited, a few bytes of
-a mask. Loops whose length a request decides count their units. Every 100,000 units (about a millisecond)
+One unit is a step of about ten nanoseconds: a term looked up, a node of the vocabulary visited, a few words
+of a mask. Loops whose length a request decides count their units. Every 100,000 units (about a millisecond)
 there is a check: the request has units left, nobody cancelled it, no signal came, the call is not too long on
 the clock. The check also lets other threads of the interpreter run.
 """
@@ -18,20 +18,23 @@ cdef enum:
     CHECK_EVERY = 100_000       # units, about a millisecond
 
 cdef int64_t ENDLESS = <int64_t>1 << 62
-cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter: to yield more often is to starve
+cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter; more often is to starve
 
 
 @cython.final
 cdef class WorkAccount:
     """The work that one request may still do, over all its calls. Safe to cancel from another thread."""
 
-    def __cinit__(self, allowance):
-        self.allowance = self.left = min(allowance, ENDLESS)
+    def __cinit__(self, allowance, spent=0):
+        self.allowance = min(allowance, ENDLESS)
+        self.left = self.allowance - min(spent, self.allowance)
+        self.most_per_call = 0
         self.cancelled = False
 
     def grant(self, units):
-        """Allow some more units, up to the allowance."""
-        self.left = min(max(self.left, 0) + units, self.allowance)
+        """Allow some more units, and one call to use all of these."""
+        self.left = min(max(self.left, 0) + units, ENDLESS)
+        self.most_per_call = max(self.most_per_call, units)
 
     def cancel(self):
         """End the call that works for this request, at its next check, and every later one that needs work."""
@@ -57,7 +60,9 @@ cdef class WorkMeter:
     cdef void open(self, WorkAccount account) noexcept:
         """Begin a call. Without an account, its work is not limited."""
         self.account = account
-        self.call_left = ENDLESS if account is None else min(self.max_call, account.left)
+        self.call_left = ENDLESS
+        if account is not None:
+            self.call_left = min(max(self.max_call, account.most_per_call), account.left)
         self.timed = False
         self.granted = self.credit = min(<int64_t>CHECK_EVERY, max(self.call_left, <int64_t>0))
 

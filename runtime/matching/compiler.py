@@ -37,7 +37,16 @@ class CompiledGrammar:
     States and masks are made when they are first needed and remembered for all matchers.
     """
 
-    __slots__ = ("__weakref__", "_compiler", "automaton", "family", "grammar", "planner", "vocabulary", "work")
+    __slots__ = (
+        "__weakref__",
+        "_compiler",
+        "automaton",
+        "family",
+        "grammar",
+        "planner",
+        "vocabulary",
+        "work",
+    )
 
     def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton) -> None:
         self.grammar = grammar

@@ -51,7 +51,7 @@ class Matcher(JumpCalls):
         """
 
     def grant_work(self, units: int) -> None:
-        """Allow the request some more units of work, up to ``Limits.max_work``, after a BudgetError."""
+        """Allow the request some more units of work, and one call to use all of them, after a BudgetError."""
 
     def rollback(self, count: int = 1) -> None:
         """Take back the last ``count`` accept calls. Raises: MatcherError if there were fewer."""

@@ -85,7 +85,7 @@ cdef class Matcher(JumpCalls):
         for token in self.store.info.stop_ids:
             self.stops.push_back(token)
         if origin is None:
-            self.account = WorkAccount(self.store.limits.max_work - compiled.work)
+            self.account = WorkAccount(self.store.limits.max_work, compiled.work)
             self.start()
         else:
             self.account = origin.account
@@ -386,7 +386,7 @@ cdef class Matcher(JumpCalls):
         self.account.cancel()
 
     def grant_work(self, units):
-        """Allow the request some more units of work, up to ``Limits.max_work``, after a BudgetError."""
+        """Allow the request some more units of work, and one call to use all of them, after a BudgetError."""
         self.account.grant(index(units))
 
     def mask_rows(self, Py_ssize_t max_rows=4, Py_ssize_t max_tokens=12):

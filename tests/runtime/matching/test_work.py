@@ -1,0 +1,157 @@
+"""The work of a request: counted, limited, cancelled; and nobody waits for a neighbour."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import stackmask as sm
+from stackmask.pda.errors import BudgetError, CancelledError
+
+# each state is a set of many of the rules' places, and each letter leads to another one
+NET = "root ::= r0\n" + "".join(
+    f"r{i} ::= [a-z] r{(7 * i + 1) % 40} | [a-m] r{(3 * i + 2) % 40} | r{(5 * i + 3) % 40} [g-z] |\n"
+    for i in range(40)
+)
+HONEST = '{"type": "object", "properties": {"name": {"type": "string"}, "size": {"type": "integer"}}}'
+TEXT = '{"name": "a", "size": 12}'
+
+
+def letters() -> sm.Vocabulary:
+    tokens = [bytes([i]) for i in range(256)]
+    tokens += [bytes([a, b]) for a in range(97, 123) for b in range(97, 123)]
+    return sm.Vocabulary([*tokens, b""], stop_ids=[len(tokens)])
+
+
+def masks_until_refused(compiler: sm.Compiler, text: str = "abcxyz" * 40) -> tuple[int, str, int]:
+    """Return how many masks were made, which limit ended it, and the units that were left."""
+    vocabulary = compiler.vocabulary
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    matcher = compiler.compile(sm.Grammar.from_ebnf(NET)).matcher()
+    for number, letter in enumerate(text.encode()):
+        try:
+            matcher.fill_next_token_bitmask(mask)
+            matcher.accept_token(letter)
+        except BudgetError as error:
+            return number, error.limit, matcher.account.left
+    return len(text), "", matcher.account.left
+
+
+def test_the_outcome_is_the_same_every_time() -> None:
+    vocabulary = letters()
+    limits = sm.Limits(max_work=60_000)
+    outcomes = {masks_until_refused(sm.Compiler(vocabulary, limits=limits)) for _ in range(3)}
+    assert len(outcomes) == 1
+    ((masks, limit, _),) = outcomes
+    assert limit == "max_work"
+    assert masks < 240
+
+
+def test_a_request_that_was_refused_goes_on_with_more_work() -> None:
+    vocabulary = letters()
+    mask, right = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
+    free = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf(NET)).matcher()
+    held = (
+        sm.Compiler(vocabulary, limits=sm.Limits(max_work=60_000))
+        .compile(sm.Grammar.from_ebnf(NET))
+        .matcher()
+    )
+    refused = 0
+    for letter in b"abcxyz" * 10:
+        free.fill_next_token_bitmask(right)
+        for call in (lambda: held.fill_next_token_bitmask(mask), lambda: held.accept_token(letter)):
+            while True:
+                try:
+                    call()
+                    break
+                except BudgetError:
+                    refused += 1
+                    assert refused < 1000
+                    held.grant_work(60_000 * refused)
+        free.accept_token(letter)
+        assert np.array_equal(mask, right)
+    assert refused
+
+
+def test_what_is_known_costs_no_work() -> None:
+    vocabulary = letters()
+    compiler = sm.Compiler(vocabulary)
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    compiled = compiler.compile(sm.Grammar.from_json_schema(HONEST))
+
+    def run() -> int:
+        matcher = compiled.matcher()
+        for byte in TEXT.encode():
+            matcher.fill_next_token_bitmask(mask)
+            assert matcher.accept_token(byte)
+        return int(matcher.account.allowance - matcher.account.left)
+
+    run()
+    assert run() == 0
+
+
+def test_forks_are_one_request() -> None:
+    compiler = sm.Compiler(letters())
+    matcher = compiler.compile(sm.Grammar.from_ebnf(NET)).matcher()
+    assert matcher.fork().account is matcher.account
+
+
+def test_a_cancelled_request_makes_no_masks() -> None:
+    vocabulary = letters()
+    compiler = sm.Compiler(vocabulary)
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    matcher = compiler.compile(sm.Grammar.from_ebnf(NET)).matcher()
+    other = compiler.compile(sm.Grammar.from_ebnf(NET)).matcher()
+    matcher.cancel()
+
+    def work() -> None:
+        for letter in b"abcxyz" * 200:
+            matcher.fill_next_token_bitmask(mask)
+            matcher.accept_token(letter)
+            matcher.rollback()
+            matcher.accept_token(letter)
+
+    with pytest.raises(CancelledError):
+        work()
+    other.fill_next_token_bitmask(mask)
+    assert other.accept_token(97)
+
+
+def test_threads_get_right_masks_while_another_thread_works() -> None:
+    vocabulary = letters()
+    compiler = sm.Compiler(vocabulary)
+    compiled = compiler.compile(sm.Grammar.from_json_schema(HONEST))
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+
+    def honest(mask: Any) -> list[bytes]:
+        matcher = compiled.matcher()
+        found = []
+        for byte in TEXT.encode():
+            matcher.fill_next_token_bitmask(mask)
+            found.append(mask.tobytes())
+            assert matcher.accept_token(byte)
+        return found
+
+    right = honest(mask)
+    done = threading.Event()
+    problems: list[BaseException] = []
+
+    def hostile() -> None:
+        try:
+            masks_until_refused(compiler)
+        except BaseException as error:  # noqa: BLE001 (told below)
+            problems.append(error)
+        finally:
+            done.set()
+
+    thread = threading.Thread(target=hostile)
+    thread.start()
+    rounds = 0
+    while rounds < 5 or not done.is_set():
+        assert honest(mask) == right
+        rounds += 1
+    thread.join()
+    assert not problems
