@@ -492,8 +492,8 @@ def main() -> None:
         return
     names = [n.strip() for n in options.workloads.split(";")] if options.workloads else list(WORKLOADS)
     some = [n.strip() for n in options.layers.split(",")] if options.layers else [*LAYERS, NONE]
-    if set(names) - set(WORKLOADS) or set(some) - {*LAYERS, NONE}:
-        raise SystemExit("unknown layers or workloads; see --help")
+    if unknown := (set(names) - set(WORKLOADS)) | (set(some) - {*LAYERS, NONE}):
+        raise SystemExit(f"no layers or workloads: {', '.join(sorted(unknown))}; see --help")
     chosen = [BASE, CONTROL, *some]
     tokenizer = load_tokenizer(options.data / "tokenizers" / options.tokenizer)
     vocabulary = sm.Vocabulary.from_huggingface(tokenizer)

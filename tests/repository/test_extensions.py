@@ -38,9 +38,11 @@ ROWS = {
 @pytest.mark.parametrize("keyword", KEYWORDS)
 def test_keyword_has_a_function_and_a_row(keyword: str) -> None:
     owner = READ_WITH.get(keyword, keyword)
-    assert owner in _FUNCTIONS or keyword in ANNOTATIONS
+    named = owner in _FUNCTIONS or keyword in ANNOTATIONS
+    assert named, f"`{owner}` has no function in algebra/keywords.py: see docs/extend/keyword.md"
     page = (REPO / "docs" / "json-schema.md").read_text(encoding="utf-8")
-    assert f"| `{ROWS.get(keyword, keyword.lstrip('$'))}` |" in page
+    row = f"| `{ROWS.get(keyword, keyword.lstrip('$'))}` |"
+    assert row in page, f"docs/json-schema.md has no row that begins with {row}"
 
 
 def test_every_keyword_function_belongs_to_a_draft() -> None:
@@ -59,7 +61,8 @@ DIALECTS = {
 
 
 def test_every_dialect_is_in_the_table() -> None:
-    assert sorted(DIALECTS) == sorted(name for name in dir(Grammar) if name.startswith("from_"))
+    methods = {name for name in dir(Grammar) if name.startswith("from_")}
+    assert sorted(methods ^ DIALECTS.keys()) == [], "not both a method and a row of docs/extend/dialect.md"
 
 
 @pytest.mark.parametrize("method", sorted(DIALECTS))

@@ -75,7 +75,7 @@ except sm.StackmaskError as error:
 
 @pytest.mark.parametrize("path", sources())
 def test_rooms_import_what_they_may(path: str) -> None:
-    assert wrong_imports(path) == []
+    assert wrong_imports(path) == [], "ROOMS of tests/repository/rooms.py lists what a room may import"
 
 
 def test_rooms_are_listed_lowest_first() -> None:
@@ -87,7 +87,7 @@ def test_rooms_are_listed_lowest_first() -> None:
 
 def test_all_rooms_are_listed_and_there() -> None:
     rooms = {room_of(module_of(path)) for path in sources() if not path.endswith("__init__.py")}
-    assert sorted(rooms - ROOMS.keys()) == []
+    assert sorted(rooms - ROOMS.keys()) == [], "not in ROOMS of tests/repository/rooms.py"
     assert [room for room in ROOMS if room not in FOLDERS | MODULES] == []
 
 

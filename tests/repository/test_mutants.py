@@ -29,7 +29,9 @@ def test_each_mutant_has_one_marker_and_each_marker_a_mutant() -> None:
 
 def test_every_room_has_a_mutant() -> None:
     assert len(MUTANTS) >= LEAST
-    assert set(ROOMS) - {mutant.room for mutant in MUTANTS} == set()
+    assert set(ROOMS) - {mutant.room for mutant in MUTANTS} == set(), (
+        "rooms without a mutant: see docs/testing.md"
+    )
 
 
 @EACH

@@ -1,6 +1,6 @@
 """Keywords: one function each, which writes into a node what the keyword says.
 
-A function gets a reader (for subschemas, formats, notes), the node, the schema object and the keyword's value.
+A function gets a reader (for subschemas, references, the report), the node, the schema object and the keyword's value.
 Keywords that modify one another (``items`` and ``prefixItems``) are read together by the first of them.
 """
 

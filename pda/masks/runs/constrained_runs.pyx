@@ -159,10 +159,9 @@ cdef class ConstrainedRuns(MaskPart):
         """Leave the tokens under a place to run tables where a run only excludes strings: X{m,} & !strings …
 
         They serve all but a few tokens, which are found by spelling the strings down the trie. A token is
-        forbidden only if it spells one of the strings and goes into the continuation after it. Other tokens
-        keep an alternative: X{m,} without some strings is never empty, and one byte tells a run from its
-        continuation. Cost: the nodes that spell prefixes of the strings. Return whether the configuration is
-        such a one, and excludes few.
+        forbidden only if it spells one of the strings and goes into the continuation after it. Others keep an
+        alternative: X{m,} without some strings is not empty, and one byte tells a run from its continuation.
+        Return whether the configuration is such a one, and excludes few. Cost: nodes that spell prefixes.
         """
         cdef int32_t unconstrained = self.unconstrained(config), k, b, t, kid, strings = 0
         cdef Config c = self.space.configs[config]

@@ -55,7 +55,9 @@ def disagreements(
 def test_verdicts_agree(seed: int) -> None:
     found, counts = disagreements(seed, 60, 12)
     assert not found, f"{len(found)} of {counts['cases']}: {json.dumps(found[0])}"
-    assert counts["unsupported"] <= 6
+    assert counts["unsupported"] <= 6, (
+        "more schemas are refused than expected, so fewer verdicts are compared"
+    )
 
 
 def walk(compiled: sm.CompiledGrammar, rng: random.Random, steps: int) -> bytes | None:
