@@ -84,10 +84,14 @@ cdef class MaskAssembler(MaskPart):
         self.most_visits = 0
         self.work = Worklist()
 
+    cdef int drop(self) except -1:
+        """Forget the visits of the last fill."""
+        self.work.drop()
+        return MaskPart.drop(self)
+
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = self.work.nbytes()
-        return held
+        return self.work.nbytes()
 
     cdef Worklist use(self, Worklist work):
         """Collect visits in another worklist from now on, and return the one used before."""
