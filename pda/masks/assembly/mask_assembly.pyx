@@ -22,15 +22,7 @@ from stackmask.pda.masks.prefixes.prefix_splitting cimport (
     Split,
     PrefixSplitter,
 )
-from stackmask.pda.terms.term_table cimport (
-    ACTION_NONE,
-    ACTION_SCOPE,
-    ANY_BYTE,
-    EMPTY,
-    EPS,
-    F_KEYS,
-    Term,
-)
+from stackmask.pda.terms.term_table cimport ACTION_NONE, ACTION_SCOPE, ANY_BYTE, EMPTY, EPS, F_KEYS, Term
 from stackmask.pda.context.key_needs cimport TEST_SLOT
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, ANY_AND_ONE
 from stackmask.pda.masks.shared.arena cimport (
