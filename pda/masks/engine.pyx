@@ -312,7 +312,10 @@ cdef class MaskEngine:
         }
 
     def nbytes_held(self):
-        """Return about how many bytes a drop of masks keeps: facts about terms."""
+        """Return about how many bytes a drop of masks keeps: facts about terms and tokens."""
         return (
-            self.assembler.prefixes.nbytes() + self.literals.table.nbytes() + self.partition.nbytes_of_terms()
+            self.assembler.prefixes.nbytes()
+            + self.literals.table.nbytes()
+            + self.partition.nbytes_of_terms()
+            + self.trials.nbytes_of_vocabulary()
         )

@@ -96,10 +96,10 @@ cdef int map_init(KeyMap* m) except -1:
     m.old_mask = m.moved = 0
     m.keys = <uint64_t*> zeroed(n * sizeof(uint64_t))
     m.vals = <int32_t*> zeroed(n * sizeof(int32_t))
+    m.mask = n - 1      # of what there is, also where the other array could not be made
+    m.count = 0
     if m.keys == NULL or m.vals == NULL:
         raise MemoryError()
-    m.mask = n - 1
-    m.count = 0
     return 0
 
 

@@ -22,15 +22,7 @@ from stackmask.pda.masks.prefixes.prefix_splitting cimport (
     Split,
     PrefixSplitter,
 )
-from stackmask.pda.terms.term_table cimport (
-    ACTION_NONE,
-    ACTION_SCOPE,
-    ANY_BYTE,
-    EMPTY,
-    EPS,
-    F_KEYS,
-    Term,
-)
+from stackmask.pda.terms.term_table cimport ACTION_NONE, ACTION_SCOPE, ANY_BYTE, EMPTY, EPS, F_KEYS, Term
 from stackmask.pda.context.key_needs cimport TEST_SLOT
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, ANY_AND_ONE
 from stackmask.pda.masks.shared.arena cimport (
@@ -84,10 +76,14 @@ cdef class MaskAssembler(MaskPart):
         self.most_visits = 0
         self.work = Worklist()
 
+    cdef int drop(self) except -1:
+        """Forget the visits of the last fill."""
+        self.work.drop()
+        return MaskPart.drop(self)
+
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = self.work.nbytes()
-        return held
+        return self.work.nbytes()
 
     cdef Worklist use(self, Worklist work):
         """Collect visits in another worklist from now on, and return the one used before."""

@@ -18,6 +18,7 @@ cdef class TokenTrials(MaskPart):
     cdef readonly uint64_t simulations
     cdef readonly uint64_t tried        # tokens that were tried one by one
 
+    cdef size_t nbytes_of_vocabulary(self) noexcept
     cdef int begin(self) noexcept
     cdef bint is_needed(self) noexcept
     cdef int note_place(self, int32_t place) except -3

@@ -29,6 +29,10 @@ cdef class TokenTrials(MaskPart):
         self.tried = 0
         self.stack.resize(self.trie.max_depth + 2, 0)
 
+    cdef size_t nbytes_of_vocabulary(self) noexcept:
+        """Return the bytes of the table of nodes, which holds for all masks and is kept."""
+        return 4 * self.node_of.size()
+
     cdef int begin(self) noexcept:
         """Start a new fill, with nothing to try."""
         self.places_to_try.clear()

@@ -22,6 +22,7 @@ cdef class Worklist:
     cdef bint indexed                       # `index` holds the visits
 
     cdef int clear(self) noexcept
+    cdef int drop(self) except -1
     cdef size_t nbytes(self) noexcept
     cdef int add(self, const Visit& v) except -1
     cdef bint is_known(self, const Visit& v) except -1

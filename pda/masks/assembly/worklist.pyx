@@ -14,6 +14,7 @@ from stackmask.pda.memory.hash_tables cimport (
     map_init,
     map_nbytes,
     map_put,
+    map_reset,
     mix,
 )
 
@@ -55,6 +56,12 @@ cdef class Worklist:
         self.visits.clear()
         self.indexed = False
         return 0
+
+    cdef int drop(self) except -1:
+        """Forget all visits, and give the memory back."""
+        vector[Visit]().swap(self.visits)
+        self.indexed = False
+        return map_reset(&self.index)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held."""

@@ -35,6 +35,18 @@ cdef enum:
     MOST_EXCLUDED = 1024    # tokens that a constraint may exclude
 
 
+cdef int append_tokens(Nodes n, int32_t node, const uint64_t* first, vector[int32_t]& tokens) except -1:
+    """Append the tokens that continue after a node with one of the bytes, given as 4 words."""
+    cdef int32_t k, t, kid, b
+    for k in range(n.kid_first[node], n.kid_first[node + 1]):
+        b = n.kid_byte[k]
+        if (first[b >> 6] >> (b & 63)) & 1:
+            kid = n.kid_node[k]
+            for t in range(n.token_first[kid], n.token_first[n.end[kid]]):
+                tokens.push_back(n.tokens[t])
+    return 0
+
+
 @cython.final
 cdef class ConstrainedRuns(MaskPart):
     """Takes tokens of configurations with constrained runs from run tables."""
@@ -163,7 +175,7 @@ cdef class ConstrainedRuns(MaskPart):
         alternative: X{m,} without some strings is not empty, and one byte tells a run from its continuation.
         Return whether the configuration is such a one, and excludes few. Cost: nodes that spell prefixes.
         """
-        cdef int32_t unconstrained = self.unconstrained(config), k, b, t, kid, strings = 0
+        cdef int32_t unconstrained = self.unconstrained(config), k, strings = 0
         cdef Config c = self.space.configs[config]
         cdef Nodes n = self.tries.nodes(place)
         cdef RunMember member
@@ -213,12 +225,7 @@ cdef class ConstrainedRuns(MaskPart):
                     at.continuation = self.spelled_continuations[at.continuation].second
                     self.spelled.push_back(at)
                 elif at.state == 0:
-                    for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
-                        b = n.kid_byte[k]
-                        if (after_run[b >> 6] >> (b & 63)) & 1:
-                            kid = n.kid_node[k]
-                            for t in range(n.token_first[kid], n.token_first[n.end[kid]]):
-                                tokens.push_back(n.tokens[t])
+                    append_tokens(n, at.node, after_run, tokens)
                 continue
             u = self.terms.terms[at.term]
             if u.kind == K_ALT:

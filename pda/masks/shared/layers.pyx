@@ -50,12 +50,17 @@ def switch(names, bint on):
 
 @contextmanager
 def without(*names):
-    """Switch some layers off for the engines that are made inside of the ``with`` block."""
+    """Switch some layers off for the engines that are made inside of the ``with`` block.
+
+    After it, all layers are what they were before: such blocks may be inside of each other.
+    """
+    global NOW
+    cdef dict before = NOW
     switch(names, False)
     try:
         yield
     finally:
-        switch(names, True)
+        NOW = before
 
 
 switch(LAYERS, True)

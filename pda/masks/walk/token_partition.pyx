@@ -106,7 +106,8 @@ cdef class TokenPartition(MaskPart):
 
     cdef size_t nbytes_of_terms(self) noexcept:
         """Return the bytes of the facts about terms, which ``drop`` keeps."""
-        return sizeof(Length) * self.lengths.size() + map_nbytes(&self.length_index)
+        cdef size_t held = sizeof(Length) * self.lengths.size() + map_nbytes(&self.length_index)
+        return held + map_nbytes(&self.uncounted_seen) + 4 * self.longer.size()
 
     # -- short tokens ----------------------------------------------------------------------------------
 
