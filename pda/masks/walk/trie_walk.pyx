@@ -30,6 +30,7 @@ from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, No
 
 cdef enum:
     RUN_NODES = 64      # a smaller subtree is walked; its runs are not looked up
+    GROUP_COST = 8      # a walk visits so many nodes in the time that one in a group takes
 
 # what `emit` returns for a node
 cdef enum:
@@ -79,6 +80,7 @@ cdef class TrieWalk(MaskPart):
             out.readers.assign(places.begin(), places.end())
         elif query.start != DEAD:
             s.most = <size_t>(self.width // SPARSE)
+            s.most_suffix_nodes = self.trie.nodes // GROUP_COST
             s.unconditional = s.self_loop = DEAD
             memset(&s.loop, 0, sizeof(SelfLoop))
             self.begin(query, places, origin, out)
@@ -168,7 +170,7 @@ cdef class TrieWalk(MaskPart):
             verdict = DESCEND
             if subtrees and not s.in_suffix_trie and summary_of[i] >= 0:
                 verdict = self.classify(c, summary_of[i], s)
-            if c == s.unconditional and out.suffix_nodes <= self.trie.nodes:
+            if c == s.unconditional and out.suffix_nodes <= s.most_suffix_nodes:
                 # most nodes are like this: their tokens are allowed, and nothing else happens
                 self.take(i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
                 if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
@@ -253,7 +255,7 @@ cdef class TrieWalk(MaskPart):
             return SKIP
         if config.pop_count and not self.emit_returns(query, config, node, verdict, s, out):
             return BEGIN_AGAIN
-        repeatable = out.suffix_nodes > self.trie.nodes and query.repeatable
+        repeatable = out.suffix_nodes > s.most_suffix_nodes and query.repeatable
         if repeatable and out.groups.can_repeat(query.again.sem):
             # walking the groups costs more than walking the vocabulary again
             out.repeats = True
