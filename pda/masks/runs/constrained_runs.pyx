@@ -1,15 +1,28 @@
 # distutils: language = c++
 """Runs with a constraint: X{m,n} & pattern, as of undeclared keys, and names, whose first byte is special.
 
-If the constraint excludes a list of strings, the tables of the unconstrained run X{m,n} serve all tokens but
-a few, which are found by spelling the strings down the trie. Under other constraints, tokens are walked.
+If the first byte of a token leads the constrained and the unconstrained run to the same state, the tables of
+the unconstrained run X{m,n} serve the token. Other tokens are walked. If the constraint excludes little, such
+as a list of strings, the tables serve all tokens but a few. These are found by spelling the strings, or by
+walking both runs side by side.
 """
 
 cimport cython
-from libc.stdint cimport int16_t
+from libc.stdint cimport int16_t, uint32_t
+from libc.string cimport memset
 from libcpp.pair cimport pair
 
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
+from stackmask.pda.memory.hash_tables cimport (
+    NO_VALUE,
+    map_free,
+    map_get,
+    map_init,
+    map_nbytes,
+    map_put,
+    map_reset,
+    mix,
+)
 from stackmask.pda.stack.configuration_table cimport DEAD, Config, Member
 from stackmask.pda.terms.term_table cimport (
     EPS,
@@ -25,12 +38,14 @@ from stackmask.pda.terms.term_table cimport (
 )
 from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_ROW
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
-from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 from stackmask.pda.masks.runs.run_splitting cimport DeferredRun, RunMember
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 
 cdef enum:
     FEW_NODES = 512         # in smaller subtrees, only a configuration that is a single run uses tables
+    MOST_PAIRS = 256        # nodes at which the constrained and the unconstrained run may differ
+    MOST_FAILS = 2          # after so many failures, a configuration is not tried again
     MOST_SPELLED = 1 << 14  # prefixes of the excluded strings
     MOST_EXCLUDED = 1024    # tokens that a constraint may exclude
 
@@ -61,15 +76,26 @@ cdef class ConstrainedRuns(MaskPart):
         self.arena = arena
         self.slices = slices
         self.splitter = splitter
+        map_init(&self.byte_filter_index)
+
+    def __dealloc__(self):
+        map_free(&self.byte_filter_index)
 
     cdef int drop(self) except -1:
         """Forget the configurations without their constraints."""
         self.unconstrained_of.clear()
+        self.fails.clear()
+        self.few_served.clear()
+        self.byte_filters.clear()
+        map_reset(&self.byte_filter_index)
         return MaskPart.drop(self)
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        return 4 * self.unconstrained_of.size()
+        cdef size_t held = 4 * (self.fails.size() + self.few_served.size() + self.unconstrained_of.size())
+        held += sizeof(ByteFilter) * self.byte_filters.size()
+        held += map_nbytes(&self.byte_filter_index)
+        return held
 
     cdef int32_t unconstrained_state(self, int32_t state) except -3:
         """Return a state X{m,n} & … continuation without its constraint; other states as they are.
@@ -154,6 +180,130 @@ cdef class ConstrainedRuns(MaskPart):
         self.unconstrained_of[config] = found
         return found
 
+    cdef int32_t defer_by_first_byte(
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred, vector[int32_t]& left
+    ) except -3:
+        """Leave the tokens under a place to run tables by their first byte, where the constraint allows that.
+
+        A child of the place is left to the tables if its byte begins a run and leads both configurations to
+        the same state. ``left`` gets the other children. Return whether tables apply.
+        """
+        cdef int32_t unconstrained = self.unconstrained(config), first
+        cdef int32_t i, stop, row, t, node = place >> 2, served = 0
+        cdef Nodes n
+        cdef DeferredRun deferred_run
+        cdef bint runs
+        if unconstrained == config or not self.layers.by_first_byte:
+            return 0
+        first = self.splitter.split_first[unconstrained]
+        # with only one run, all tokens left to its table begin with a character of it
+        deferred_run.least = self.splitter.split_count[unconstrained] == 1
+        for t in range(self.splitter.split_count[unconstrained]):
+            row = self.splitter.run_members[self.splitter.split_members[first + t]].continuation
+            if not deferred_run.least and self.space.configs[row].pop_count:
+                # one run would return while the next byte begins another run
+                return 0
+        if <size_t>config >= self.few_served.size():
+            self.few_served.resize(self.space.configs.size(), 0)
+        if self.few_served[config] >= MOST_FAILS:
+            return 0
+        n = self.tries.nodes(place)
+        i = node + 1
+        stop = n.end[node]
+        while i < stop:
+            runs = False
+            for t in range(self.splitter.split_count[unconstrained]):
+                row = self.splitter.run_members[self.splitter.split_members[first + t]].code
+                if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
+                    runs = True
+            if not runs or self.space.step(config, n.byte[i]) != self.space.step(unconstrained, n.byte[i]):
+                left.push_back(i)
+            else:
+                served += n.end[i] - i
+            i = n.end[i]
+        if served < FEW_NODES:
+            # walking so few nodes costs less than a filter
+            self.few_served[config] += 1
+            left.clear()
+            return 0
+        deferred_run.filter = self.filter_without(place, left) if left.size() else NO_FILTER
+        deferred_run.place = place
+        for t in range(self.splitter.split_count[unconstrained]):
+            deferred_run.member = self.splitter.split_members[first + t]
+            deferred.push_back(deferred_run)
+        return 1
+
+    cdef bint exclude_side_by_side(
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred
+    ) except -1:
+        """Leave the tokens under a place to run tables, but for the tokens that only the constraint forbids.
+
+        If a key must not be one of some names, these are the tokens that end such a name. They are found by
+        walking the configurations with and without the constraint side by side, as long as they differ.
+        Return whether tables apply, and few nodes and tokens differ.
+        """
+        cdef int32_t unconstrained = self.unconstrained(config), k, t, kid, c, p
+        cdef size_t done = 0
+        cdef Nodes n
+        cdef StatePair at
+        cdef vector[int32_t] tokens
+        cdef Config* x
+        cdef Config* y
+        if unconstrained == config:
+            return False
+        for k in range(self.splitter.split_count[unconstrained]):
+            t = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
+            if self.space.configs[self.splitter.run_members[t].continuation].pop_count:
+                return False
+        if self.exclude_strings(config, place, deferred):
+            return True
+        if not self.layers.side_by_side:
+            return False
+        if <size_t>config >= self.fails.size():
+            self.fails.resize(self.space.configs.size(), 0)
+        if self.fails[config] >= MOST_FAILS:
+            return False
+        # undone below if it succeeds
+        self.fails[config] += 1
+        n = self.tries.nodes(place)
+        at.node = place >> 2
+        at.config = config
+        at.unconstrained = unconstrained
+        self.pairs.clear()
+        self.pairs.push_back(at)
+        while done < self.pairs.size():
+            at = self.pairs[done]
+            done += 1
+            for k in range(n.kid_first[at.node], n.kid_first[at.node + 1]):
+                p = self.space.step(at.unconstrained, n.kid_byte[k])
+                c = self.space.step(at.config, n.kid_byte[k])
+                if c == p:
+                    continue
+                kid = n.kid_node[k]
+                if c == DEAD and p > DEAD:
+                    for t in range(n.token_first[kid], n.token_first[n.end[kid]]):
+                        tokens.push_back(n.tokens[t])
+                    if tokens.size() > MOST_EXCLUDED:
+                        return False
+                    continue
+                if c <= DEAD or p <= DEAD:
+                    return False
+                x = &self.space.configs[c]
+                y = &self.space.configs[p]
+                if x.ends != y.ends or x.pop_count or y.pop_count or x.accepting != y.accepting:
+                    return False
+                if x.capturing != y.capturing:
+                    return False
+                if not self.splitter.is_known(c) or not self.splitter.is_known(p):
+                    return False
+                if n.kid_first[kid] < n.kid_first[kid + 1]:
+                    if self.pairs.size() >= MOST_PAIRS:
+                        return False
+                    self.pairs.push_back(StatePair(kid, c, p))
+        self.fails[config] -= 1
+        self.defer_without(unconstrained, place, tokens, deferred)
+        return True
+
     cdef int defer_without(
         self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& deferred
     ) except -1:
@@ -162,18 +312,19 @@ cdef class ConstrainedRuns(MaskPart):
         cdef int32_t k
         deferred_run.filter = self.slices.add_filter(NO_ROW, tokens) if tokens.size() else NO_FILTER
         deferred_run.place = place
+        deferred_run.least = 0
         for k in range(self.splitter.split_count[unconstrained]):
             deferred_run.member = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
             deferred.push_back(deferred_run)
         return 0
 
     cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1:
-        """Leave the tokens under a place to run tables where a run only excludes strings: X{m,} & !strings …
+        """Do the same for X{m,} & !strings … continuation, by spelling the strings down the trie.
 
-        They serve all but a few tokens, which are found by spelling the strings down the trie. A token is
-        forbidden only if it spells one of the strings and goes into the continuation after it. Others keep an
-        alternative: X{m,} without some strings is not empty, and one byte tells a run from its continuation.
-        Return whether the configuration is such a one, and excludes few. Cost: nodes that spell prefixes.
+        A token is forbidden only if it spells one of the strings and goes into the continuation after it.
+        Other tokens keep an alternative: X{m,} without some strings is never empty, and one byte tells a run
+        from its continuation. Cost: the nodes that spell prefixes of the strings. Return whether the
+        configuration is such a one.
         """
         cdef int32_t unconstrained = self.unconstrained(config), k, strings = 0
         cdef Config c = self.space.configs[config]
@@ -184,13 +335,11 @@ cdef class ConstrainedRuns(MaskPart):
         cdef uint64_t after_run[4]
         cdef const int16_t* table
         cdef vector[int32_t] tokens
-        if unconstrained == config or c.count != 1 or self.splitter.split_count[unconstrained] != 1:
+        if c.count != 1 or self.splitter.split_count[unconstrained] != 1:
             return False
         k = self.splitter.split_first[unconstrained]
         member = self.splitter.run_members[self.splitter.split_members[k]]
         u = self.terms.terms[self.space.members[c.first].state]
-        if self.space.configs[member.continuation].pop_count:
-            return False
         if member.high >= 0 or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
             return False
         both = self.terms.terms[u.a] if u.kind == K_SEQ else u
@@ -263,12 +412,20 @@ cdef class ConstrainedRuns(MaskPart):
         self.defer_without(unconstrained, place, tokens, deferred)
         return True
 
-    cdef int32_t defer_runs(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -3:
+    cdef int32_t defer_runs(
+        self,
+        int32_t config,
+        int32_t place,
+        vector[DeferredRun]& deferred,
+        vector[int32_t]& jobs,
+        vector[int32_t]& job_configs,
+    ) except -3:
         """Leave the tokens under a place to run tables as far as possible.
 
-        Return the configuration to walk with, or DEAD.
+        Return the configuration to walk with, or DEAD. Single children that must be walked become jobs.
         """
         cdef DeferredRun deferred_run
+        cdef vector[int32_t] left
         cdef int32_t continuation
         cdef size_t k
         cdef Nodes n = self.tries.nodes(place)
@@ -284,6 +441,7 @@ cdef class ConstrainedRuns(MaskPart):
         continuation = self.splitter.split_of[config]
         deferred_run.place = place
         deferred_run.filter = NO_FILTER
+        deferred_run.least = 0
         for k in range(<size_t>self.splitter.split_count[config]):
             deferred_run.member = self.splitter.split_members[self.splitter.split_first[config] + k]
             deferred.push_back(deferred_run)
@@ -291,7 +449,14 @@ cdef class ConstrainedRuns(MaskPart):
             return continuation
         if not self.layers.constrained:
             return continuation
-        return DEAD if self.exclude_strings(continuation, place, deferred) else continuation
+        if self.exclude_side_by_side(continuation, place, deferred):
+            return DEAD
+        if not self.defer_by_first_byte(continuation, place, deferred, left):
+            return continuation
+        for k in range(left.size()):
+            jobs.push_back((left[k] << 2) | (place & IN_SUFFIX_TRIE) | INCLUSIVE)
+            job_configs.push_back(continuation)
+        return DEAD
 
     cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1:
         """Leave all tokens of a small subtree to run tables. Return whether the tables apply.
@@ -309,7 +474,7 @@ cdef class ConstrainedRuns(MaskPart):
         if t.kind == K_SEQ:
             t = self.terms.terms[t.a]
         if t.kind == K_AND and self.layers.constrained:
-            return self.exclude_strings(config, place, deferred)
+            return self.unconstrained(config) != config and self.exclude_strings(config, place, deferred)
         if t.kind != K_REP or not place & IN_SUFFIX_TRIE:
             return False
         self.splitter.split(config)
@@ -317,6 +482,47 @@ cdef class ConstrainedRuns(MaskPart):
             return False
         deferred_run.place = place
         deferred_run.filter = NO_FILTER
+        deferred_run.least = 0
         deferred_run.member = self.splitter.split_members[self.splitter.split_first[config]]
         deferred.push_back(deferred_run)
         return True
+
+    cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1:
+        """Return the filter that removes the tokens of some children of a place. Remembered."""
+        cdef Nodes n = self.tries.nodes(place)
+        cdef ByteFilter entry
+        cdef uint64_t h = mix(61, <uint32_t>place)
+        cdef vector[int32_t] nothing_else
+        cdef int32_t known, made, t, i, b
+        cdef size_t k
+        cdef uint32_t* row
+        entry.place = place
+        for k in range(4):
+            entry.words[k] = 0
+        for k in range(nodes.size()):
+            b = n.byte[nodes[k]]
+            entry.words[b >> 6] |= <uint64_t>1 << (b & 63)
+        for k in range(4):
+            h = mix(h, entry.words[k])
+        while True:
+            known = map_get(&self.byte_filter_index, h)
+            if known == NO_VALUE:
+                break
+            if self.byte_filters[known].place == place:
+                k = 0
+                while k < 4 and self.byte_filters[known].words[k] == entry.words[k]:
+                    k += 1
+                if k == 4:
+                    return self.byte_filters[known].filter
+            h += 1
+        made = self.arena.new_row()
+        row = self.arena.rows[made]
+        memset(row, 0xFF, 4 * <size_t>self.width)
+        for k in range(nodes.size()):
+            i = nodes[k]
+            for t in range(n.token_first[i], n.token_first[n.end[i]]):
+                row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
+        entry.filter = self.slices.add_filter(made, nothing_else)
+        map_put(&self.byte_filter_index, h, <int32_t>self.byte_filters.size())
+        self.byte_filters.push_back(entry)
+        return entry.filter

@@ -25,6 +25,7 @@ cdef struct DeferredRun:
     int32_t member
     int32_t place
     int32_t filter
+    int32_t least   # all tokens that pass the filter have at least so many characters of X first
 
 
 cdef struct ByteSet:

@@ -58,6 +58,8 @@ cdef struct Group:
     int32_t run             # or NO_RUN
     int32_t place_first     # places[place_first:place_first + place_count]
     int32_t place_count
+    int32_t merged_first    # the same, merged: places[merged_first:][:merged_count]; -1 until it is needed
+    int32_t merged_count
     int32_t entry           # entry of its suffixes, where the semantic state is unknown; -1 until then
 
 
@@ -124,5 +126,7 @@ cdef class MaskArena:
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
     ) except -1
+    cdef int merge_places(self, vector[int32_t]& places) except -3
+    cdef int merge_group(self, int32_t group) except -3
     cdef const uint64_t* first_of_group(self, int32_t group) except NULL
     cdef bint is_few(self, int32_t group) noexcept

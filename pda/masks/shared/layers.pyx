@@ -17,6 +17,8 @@ cdef Layers NOW
 LAYERS = (
     "runs",
     "constrained",
+    "side_by_side",
+    "by_first_byte",
     "subtrees",
     "accepted",
     "accepted_subtrees",
@@ -25,6 +27,7 @@ LAYERS = (
     "prefixes",
     "literals",
     "known_stack",
+    "merged",
     "operand_lists",
     "patched",
     "sparse_rows",

@@ -77,7 +77,7 @@ cdef class KnownStackWalks(MaskPart):
         return found
 
     cdef int32_t with_groups(self, int32_t number, bint strict) except -3:
-        """Return the mask of a repeatable walk with groups of suffixes instead."""
+        """Return the mask of a repeatable walk with its suffixes merged into groups instead."""
         cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.grouped_index, key)
         if found == NO_VALUE:

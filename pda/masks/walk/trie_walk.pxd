@@ -14,7 +14,7 @@ from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 cdef struct WalkState:
     # state of one walk
     size_t most             # tokens in a list; with more of them, a row is made
-    int64_t most_suffix_nodes
+    int64_t most_merged
     int32_t unconditional   # the last unconditional configuration met (see `is_unconditional`)
     int32_t self_loop       # the last self-loop configuration met
     SelfLoop loop           # its loop
@@ -32,6 +32,8 @@ cdef class TrieWalk(MaskPart):
     cdef vector[int32_t] stack      # depth -> configuration
     cdef vector[int32_t] next_kid   # depth -> the next child; `last_kid`: the end of the children
     cdef vector[int32_t] last_kid
+    cdef vector[int32_t] jobs       # places still to walk; `job_configs`: from which configurations
+    cdef vector[int32_t] job_configs
     cdef readonly uint64_t walks
     cdef readonly uint64_t visited_nodes
     cdef readonly uint64_t taken    # subtrees of the vocabulary that were classified as a whole

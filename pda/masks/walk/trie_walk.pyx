@@ -30,7 +30,7 @@ from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, No
 
 cdef enum:
     RUN_NODES = 64      # a smaller subtree is walked; its runs are not looked up
-    GROUP_COST = 8      # a walk visits so many nodes in the time that one in a group takes
+    MERGE_COST = 8      # a walk visits so many nodes in the time of merging one; sharing is counted in
 
 # what `emit` returns for a node
 cdef enum:
@@ -73,20 +73,22 @@ cdef class TrieWalk(MaskPart):
         cdef size_t r
         out.bits = NULL
         out.dense = -1
-        out.suffix_nodes = 0
+        out.merged = 0
         out.repeats = out.reads_tokens = False
         self.walks += 1
         if query.start == READS_STATE:
             out.readers.assign(places.begin(), places.end())
         elif query.start != DEAD:
             s.most = <size_t>(self.width // SPARSE)
-            s.most_suffix_nodes = self.trie.nodes // GROUP_COST
+            s.most_merged = self.trie.nodes // MERGE_COST
             s.unconditional = s.self_loop = DEAD
             memset(&s.loop, 0, sizeof(SelfLoop))
             self.begin(query, places, origin, out)
-            for r in range(places.size()):
-                if not self.walk_place(query, places[r], query.start, &s, out):
+            r = 0
+            while r < self.jobs.size():
+                if not self.walk_place(query, self.jobs[r], self.job_configs[r], &s, out):
                     return False
+                r += 1
         if query.with_tokens:
             self.emit_special_tokens(query, out)
         for r in range(out.subtrees.size()):
@@ -100,10 +102,12 @@ cdef class TrieWalk(MaskPart):
     cdef int begin(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
     ) except -1:
-        """Note what the start does before the first byte."""
+        """Note what the start does before the first byte, and queue the places."""
         cdef Config first = self.space.configs[query.start]
         cdef int32_t p, g
         cdef size_t r
+        self.jobs.clear()
+        self.job_configs.clear()
         for r in range(places.size()):
             self.acceptance.note_readers(places[r], first.reads, out.readers)
         for p in range(first.pop_first, first.pop_first + first.pop_count):
@@ -111,7 +115,10 @@ cdef class TrieWalk(MaskPart):
             out.groups.has_run[g] = query.run != NO_RUN
             out.groups.places[g].insert(out.groups.places[g].end(), origin.begin(), origin.end())
             for r in range(origin.size()):
-                out.suffix_nodes += self.tries.size_of(origin[r])
+                out.merged += self.tries.size_of(origin[r])
+        for r in range(places.size()):
+            self.jobs.push_back(places[r])
+            self.job_configs.push_back(query.start)
         return 0
 
     cdef bint walk_place(
@@ -132,7 +139,7 @@ cdef class TrieWalk(MaskPart):
         s.covered = 0
         if not own_byte:
             if nodes.end[i] - i > RUN_NODES and not space.configs[query.start].reads & ~<uint64_t>1:
-                c = self.constrained.defer_runs(c, place, out.deferred)
+                c = self.constrained.defer_runs(c, place, out.deferred, self.jobs, self.job_configs)
                 if c == DEAD:
                     return True
             k = nodes.kid_first[i]
@@ -170,7 +177,7 @@ cdef class TrieWalk(MaskPart):
             verdict = DESCEND
             if subtrees and not s.in_suffix_trie and summary_of[i] >= 0:
                 verdict = self.classify(c, summary_of[i], s)
-            if c == s.unconditional and out.suffix_nodes <= s.most_suffix_nodes:
+            if c == s.unconditional and out.merged <= s.most_merged:
                 # most nodes are like this: their tokens are allowed, and nothing else happens
                 self.take(i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
                 if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
@@ -183,7 +190,9 @@ cdef class TrieWalk(MaskPart):
                 if then == BEGIN_AGAIN:
                     return False
             if nodes.end[i] - i > RUN_NODES and then == WALK_BELOW:
-                c = self.constrained.defer_runs(c, (i << 2) | s.in_suffix_trie, out.deferred)
+                c = self.constrained.defer_runs(
+                    c, (i << 2) | s.in_suffix_trie, out.deferred, self.jobs, self.job_configs
+                )
                 if c == DEAD:
                     continue
             stack[depth] = above
@@ -236,7 +245,6 @@ cdef class TrieWalk(MaskPart):
         cdef int32_t t = s.nodes.token_first[node]
         cdef int32_t stop_node = node + 1 if verdict == DESCEND else s.nodes.end[node]
         cdef int32_t stop = s.nodes.token_first[stop_node], g
-        cdef bint repeatable
         if t < stop:
             if query.strict and not config.sure:  # mutant: strict-walk
                 # only a return keeps these tokens alive, and an action may forbid it
@@ -255,11 +263,10 @@ cdef class TrieWalk(MaskPart):
             return SKIP
         if config.pop_count and not self.emit_returns(query, config, node, verdict, s, out):
             return BEGIN_AGAIN
-        repeatable = out.suffix_nodes > s.most_suffix_nodes and query.repeatable
-        if repeatable and out.groups.can_repeat(query.again.sem):
-            # walking the groups costs more than walking the vocabulary again
+        if out.merged > s.most_merged and query.repeatable and out.groups.can_repeat(query.again.sem):
+            # merging costs more than walking the vocabulary again
             out.repeats = True
-            out.suffix_nodes = 0
+            out.merged = 0
             out.groups.clear()
             out.subtrees.clear()
             out.subtree_groups.clear()
@@ -317,10 +324,10 @@ cdef class TrieWalk(MaskPart):
                     continue
                 return False
             g = out.groups.at(guard, space.pops[p].sem)
-            out.suffix_nodes += s.nodes.end[node] - node
+            out.merged += s.nodes.end[node] - node
             out.groups.places[g].push_back((node << 2) | s.in_suffix_trie)
             if verdict == SAME_STATE:
-                out.suffix_nodes += self.trie.summaries[summary].nested
+                out.merged += self.trie.summaries[summary].nested
                 out.subtrees.push_back(node)
                 out.subtree_groups.push_back(g)
         return True
