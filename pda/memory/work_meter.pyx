@@ -18,7 +18,7 @@ cdef enum:
     CHECK_EVERY = 100_000       # units, about a millisecond
 
 cdef int64_t ENDLESS = <int64_t>1 << 62
-cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter; more often is to starve
+cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter
 
 
 @cython.final

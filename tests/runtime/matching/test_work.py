@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -60,12 +61,13 @@ def test_a_request_that_was_refused_goes_on_with_more_work() -> None:
         .matcher()
     )
     refused = 0
+    calls = [partial(held.fill_next_token_bitmask, mask), held.accept_token]
     for letter in b"abcxyz" * 10:
         free.fill_next_token_bitmask(right)
-        for call in (lambda: held.fill_next_token_bitmask(mask), lambda: held.accept_token(letter)):
+        for call, given in zip(calls, ([], [letter]), strict=True):
             while True:
                 try:
-                    call()
+                    call(*given)
                     break
                 except BudgetError:
                     refused += 1
