@@ -23,7 +23,7 @@ class WorkAccount:
         """Allow some more units, and one call to use all of these."""
 
     def cancel(self) -> None:
-        """End the call that works for this request, at its next check, and every later one that needs work."""
+        """End the call that works for this request at its next check, and later ones that need work."""
 
 @final
 class WorkMeter:

@@ -37,7 +37,7 @@ cdef class WorkAccount:
         self.most_per_call = max(self.most_per_call, units)
 
     def cancel(self):
-        """End the call that works for this request, at its next check, and every later one that needs work."""
+        """End the call that works for this request at its next check, and later ones that need work."""
         self.cancelled = True
 
 
