@@ -20,6 +20,7 @@ from stackmask.grammar.ir import (
     Sequence,
 )
 from stackmask.grammar.normalize import left_calls, normalize, nullable_rules
+from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.source.diagnostics import GrammarError
 
 A = Literal(b"a")
@@ -113,3 +114,30 @@ def _many_rules(shape: str, n: int) -> dict[str, Expr]:
                 bodies[f"r{i}"] = Choice((Sequence((RuleRef(f"r{i}"), A, following)), Literal(b"x")))
     bodies["s"] = Choice(tuple(RuleRef(f"r{i}") for i in range(n)))
     return bodies
+
+
+def written(rules: RuleSet) -> int:
+    """Return how much is written in rules: places for expressions, and bytes of literals at each place."""
+    found = [facts(rule.body) for rule in normalize(rules).rules.values()]
+    return sum(known.written + known.text for known in found)
+
+
+@pytest.mark.parametrize("last", [Literal(b"ab"), Repeat(Literal(b"ab"), 0, 1)])
+@pytest.mark.parametrize("between", [(), (Literal(b"q" * 1000),)])
+def test_rules_that_double_stay_rules(last: Expr, between: tuple[Expr, ...]) -> None:
+    sizes = []
+    for count in (30, 60):
+        rules: dict[str, Expr] = {
+            f"r{i}": Sequence((RuleRef(f"r{i + 1}"), *between, RuleRef(f"r{i + 1}"))) for i in range(count)
+        }
+        rules[f"r{count}"] = last
+        sizes.append(written(rule_set(rules, "r0")))
+    assert sizes[1] < 500_000
+    assert sizes[1] < 3 * sizes[0]
+
+
+def test_a_literal_that_one_place_needs_is_written_there_and_long_ones_not_everywhere() -> None:
+    long = Literal(b"q" * 30_000)
+    rules = {f"r{i}": Sequence((A, RuleRef("long"), RuleRef(f"r{i + 1}"))) for i in range(300)}
+    assert list(normalize(rule_set({"s": Sequence((A, RuleRef("long"))), "long": long})).rules) == ["s"]
+    assert written(rule_set({**rules, "r300": A, "long": long}, "r0")) < 1_200_000
