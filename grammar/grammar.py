@@ -63,6 +63,10 @@ class Grammar:
         """
         from stackmask.grammar.ebnf.modules import load_rules
 
+        if not isinstance(text, str):
+            raise StackmaskError(f"a grammar is str, not {type(text).__name__}")
+        if start is not None and not isinstance(start, str):
+            raise StackmaskError(f"`start` is the name of a rule, not {type(start).__name__}")
         return cls(load_rules(text, name=name, base=None if base is None else Path(base), start=start))
 
     @classmethod
@@ -71,6 +75,8 @@ class Grammar:
 
         Raises: GrammarFileError if the file cannot be read; GrammarError as ``from_ebnf``.
         """
+        if not isinstance(path, str | os.PathLike):
+            raise StackmaskError(f"a path is str or os.PathLike, not {type(path).__name__}")
         file = Path(path)
         return cls.from_ebnf(read_text(file), start, name=str(file), base=file.parent)  # mutant: other-base
 

@@ -26,6 +26,9 @@ from stackmask.grammar.source.gc_pause import without_collection
 PREPARED_CLASSES = (ANY_STRING_CHAR,)  # nearly every grammar has JSON strings
 
 
+TOO_DEEP = "conditions on one value lead too deeply into each other; state fewer of them for one place"
+
+
 def schema_rules(
     source: Any,
     *,
@@ -53,17 +56,20 @@ def schema_rules(
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
     blanks = Whitespace.of(whitespace)
     of_type = is_type(source)
-    with without_collection():  # all that is made on the way is gone at the end
-        rules, report = _read(
-            load_schema(source),
-            blanks,
-            property_order == "any",
-            draft=None if draft is None else BY_NAME[draft],  # mutant: own-draft
-            resources=resources,
-            assert_formats=formats == "assert",
-            relax=on_unsupported == "relax",
-            of_type=of_type,
-        )
+    try:
+        with without_collection():  # all that is made on the way is gone at the end
+            rules, report = _read(
+                load_schema(source),
+                blanks,
+                property_order == "any",
+                draft=None if draft is None else BY_NAME[draft],  # mutant: own-draft
+                resources=resources,
+                assert_formats=formats == "assert",
+                relax=on_unsupported == "relax",
+                of_type=of_type,
+            )
+    except RecursionError:
+        raise UnsupportedSchemaError("", "", TOO_DEEP) from None
     if of_type:
         report.add("narrowed", "", "type", NARROWING)
     if blanks.note:

@@ -28,6 +28,7 @@ from stackmask.grammar.normalize.productive import remove_useless
 from stackmask.grammar.normalize.restrictions import check_restrictions
 from stackmask.grammar.normalize.stack import check_stack
 from stackmask.grammar.normalize.wellformed import check_wellformed
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.gc_pause import without_collection
 
 __all__ = ["left_calls", "normalize", "nullable_rules"]
@@ -42,6 +43,13 @@ def normalize(ruleset: RuleSet) -> RuleSet:
     """
     if _is_plain_choice(ruleset):
         return ruleset
+    try:
+        return _normalized(ruleset)
+    except RecursionError:
+        raise GrammarError([_too_deep(ruleset)], ruleset.sources) from None
+
+
+def _normalized(ruleset: RuleSet) -> RuleSet:
     with without_collection():
         ruleset = with_bodies(ruleset, {name: the_same(rule.body) for name, rule in ruleset.rules.items()})
         check_wellformed(ruleset)
@@ -55,6 +63,17 @@ def normalize(ruleset: RuleSet) -> RuleSet:
         check_restrictions(ruleset)
         ruleset = remove_left_recursion(ruleset)
         return merge_operators(inline_rules(ruleset))
+
+
+def _too_deep(ruleset: RuleSet) -> Diagnostic:
+    """Return what is said where rules that are written out in each other nest too deeply, as operands of `&` do."""
+    start = ruleset.rules.get(ruleset.start)
+    return Diagnostic(
+        "G105",
+        "operands nest too many expressions once their rules are written out",
+        start.span if start is not None else None,
+        help="let fewer rules with `&`, `-` or `!` lead through each other",
+    )
 
 
 def _is_plain_choice(ruleset: RuleSet) -> bool:

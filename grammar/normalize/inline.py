@@ -9,14 +9,16 @@ from stackmask.grammar.ir import Capture, Dynamic, Expr, Keyed, RuleRef, RuleSet
 from stackmask.grammar.ir.build import rewrite, with_bodies
 from stackmask.grammar.normalize.graph import components, reference_graph
 from stackmask.grammar.normalize.left_parts import nonempty_part
-from stackmask.grammar.normalize.memo import facts, remembered
+from stackmask.grammar.normalize.memo import Facts, facts, remembered
 from stackmask.grammar.normalize.nullable import rule_ends
 from stackmask.grammar.normalize.productive import remove_unreachable
 
 SMALL = 8  # nodes: a class, a literal, a keyword in either case
+SMALL_WRITTEN = 100  # places for nodes: one node may stand at many
 MAX_NULLABLE = 200  # nodes of a rule such as skipped text, whose call would end where it began
 GROWTH = 2  # the whole may become so many times as large ...
 FREE_GROWTH = 20_000  # ... or grow by so many nodes
+FREE_TEXT = 1_000_000  # bytes of literals that may be written beside those that are there
 _STAY = frozenset({RuleRef, Capture, Scope, Dynamic, Keyed})  # rules that hold one of these stay rules
 
 
@@ -30,12 +32,15 @@ def inline_rules(ruleset: RuleSet) -> RuleSet:
     ends = rule_ends(ruleset)
     uses: dict[str, int] = {}
     total = 0
+    text = 0
     for rule in ruleset.rules.values():
         known = facts(rule.body)
-        total += known.size
+        total += known.written
+        text += known.text
         for ref in known.references:
             uses[ref.name] = uses.get(ref.name, 0) + 1
     budget = max(GROWTH * total, total + FREE_GROWTH) - total
+    text_budget = max((GROWTH - 1) * text, FREE_TEXT)
     bodies: dict[str, Expr] = {}
     inlined: dict[str, Expr] = {}
 
@@ -47,14 +52,23 @@ def inline_rules(ruleset: RuleSet) -> RuleSet:
                     inlined[name] = body
                 continue
             made = facts(body)
-            if made.size <= (MAX_NULLABLE if ends[name] else SMALL) and made.kinds.isdisjoint(_STAY):
-                growth = (made.size - 1) * uses.get(name, 0)
-                if growth <= budget:
+            if _is_small(made, bool(ends[name])):
+                count = uses.get(name, 0)
+                growth = (made.written - 1) * count
+                text = made.text * count
+                if growth <= budget and text <= text_budget:
                     budget -= growth
+                    text_budget -= text
                     inlined[name] = body
     # rules of a cycle were written before some aliases in it were known
     bodies = {name: _substituted(body, inlined, ends) for name, body in bodies.items()}
     return remove_unreachable(with_bodies(ruleset, bodies))
+
+
+def _is_small(body: Facts, nullable: bool) -> bool:
+    if nullable:
+        return body.written <= MAX_NULLABLE and body.kinds.isdisjoint(_STAY)
+    return body.size <= SMALL and body.written <= SMALL_WRITTEN and body.kinds.isdisjoint(_STAY)
 
 
 def _substituted(body: Expr, inlined: Mapping[str, Expr], ends: Mapping[str, frozenset[int]]) -> Expr:

@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
+from stackmask.grammar.ir import Expr, RuleRef, RuleSet
 from stackmask.grammar.ir.build import choice, is_nothing, repeat, sequence, with_bodies
 from stackmask.grammar.normalize.graph import components, cycle_through, references
 from stackmask.grammar.normalize.left_parts import (
@@ -33,6 +33,7 @@ from stackmask.grammar.normalize.left_parts import (
 from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.normalize.nullable import (
     ALWAYS,
+    NEVER,
     Ends,
     both,
     ends_expression,
@@ -46,7 +47,7 @@ from stackmask.grammar.normalize.operators import put_together
 from stackmask.grammar.normalize.productive import remove_unreachable
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 
-MAX_WRITTEN = 500_000  # nodes of the rules that replace one cycle
+MAX_WRITTEN = 60_000  # places for nodes in the rules that replace one cycle, and steps of looking for them
 _BETWEEN = " after "  # in the names of tails
 
 
@@ -55,7 +56,8 @@ def remove_left_recursion(ruleset: RuleSet) -> RuleSet:
 
     Raises: GrammarError (G112 left recursion through a capture or scope, G113 behind a follow
         restriction, G114 too many rules in one cycle).
-    Cost: linear but for the cycles; one of n rules with m links is written with at most n(n + m) parts.
+    Cost: linear but for the cycles; one of n rules with m links is written with at most n(n + m) parts,
+        and refused beyond ``MAX_WRITTEN``.
     """
     ends = rule_ends(ruleset)
     graph = {name: list(first_called(rule.body, ends)) for name, rule in ruleset.rules.items()}
@@ -160,47 +162,61 @@ def _rewrite_cycle(
         link = nonempty_part(splits[name].links[name], ends)
         return {name: with_empty(name, sequence((splits[name].own, repeat(link, 0, None))))}
 
-    if len(cycle) ** 2 > MAX_WRITTEN:
-        raise TooLarge
     jumps = _empty_paths(cycle, splits, ends)
     steps = _steps(cycle, splits, jumps, ends)
+    sizes = {source: sum(2 + facts(link).written for link in steps[source].values()) for source in cycle}
     # sources that can go on in the same ways share their tails
     twins: dict[tuple[tuple[str, Expr], ...], str] = {}
-    twin = {source: twins.setdefault(tuple(steps[source].items()), source) for source in cycle}
-    names: dict[tuple[str, str, Ends], str] = {}
+    twin_of: dict[int, str] = {}
+    for source in cycle:
+        found = steps[source]
+        if id(found) not in twin_of:
+            twin_of[id(found)] = twins.setdefault(tuple(found.items()), source)
+    twin = {source: twin_of[id(steps[source])] for source in cycle}
+    tails: dict[tuple[str, str, Ends], Expr] = {}
     made: dict[str, Expr] = {}
+    starting = [(splits[source].own, source) for source in cycle if not is_nothing(splits[source].own)]
     size = 0
+
+    def grow(parts: int) -> None:
+        nonlocal size
+        size += parts
+        if size > MAX_WRITTEN:
+            raise TooLarge
 
     def tail(source: str, target: str) -> Expr:
         """Return what leads from a source to a target: a loop, or a call of a tail rule."""
-        key = (twin[source], target, jumps[source][target])
-        if all((twin[after], target, jumps[after][target]) == key for after in steps[source]):
-            loop = repeat(choice(steps[source].values()), 0, None)
-            return sequence((loop, ends_expression(jumps[source][target])))
-        if key not in names:
-            names[key] = _fresh(f"{target}{_BETWEEN}{source}", taken)
-            todo.append((source, names[key]))
-        return RuleRef(names[key])
+        empty = jumps[source].get(target, NEVER)
+        key = (twin[source], target, empty)
+        known = tails.get(key)
+        if known is None:
+            grow(len(steps[source]))
+            if all((twin[after], target, jumps[after].get(target, NEVER)) == key for after in steps[source]):
+                grow(sizes[source])
+                known = sequence((repeat(choice(steps[source].values()), 0, None), ends_expression(empty)))
+            else:
+                name = _fresh(f"{target}{_BETWEEN}{source}", taken)
+                todo.append((source, name))
+                known = RuleRef(name)
+            tails[key] = known
+        return known
 
     def followed(parts: Iterable[tuple[Expr, str]], target: str) -> list[Expr]:
         """Return the parts, each with its tail, equal tails written once."""
         by_tail: dict[Expr, list[Expr]] = {}
         for part, source in parts:
-            if not is_nothing(part):
-                by_tail.setdefault(tail(source, target), []).append(part)
+            by_tail.setdefault(tail(source, target), []).append(part)
         return [sequence((choice(found), then)) for then, found in by_tail.items()]
 
+    grow(len(called) * sum(2 + facts(own).written for own, _ in starting))
     for target in called:
         todo: list[tuple[str, str]] = []
-        starts = followed(((splits[source].own, source) for source in cycle), target)
-        made[target] = with_empty(target, choice(starts))
+        made[target] = with_empty(target, choice(followed(starting, target)))
         for source, name in todo:
-            ends_here = [ends_expression(jumps[source][target])] if jumps[source][target] else []
+            grow(sizes[source])
+            empty = jumps[source].get(target, NEVER)
             ways = followed(((link, after) for after, link in steps[source].items()), target)
-            made[name] = choice(ends_here + ways)
-            size += sum(1 for _ in walk(made[name]))
-            if size > MAX_WRITTEN:
-                raise TooLarge
+            made[name] = choice([ends_expression(empty), *ways] if empty else ways)
     return made
 
 
@@ -219,30 +235,76 @@ def _called(cycle: list[str], splits: dict[str, Split], start: str, users: dict[
 def _empty_paths(
     cycle: list[str], splits: dict[str, Split], ends: dict[str, Ends]
 ) -> dict[str, dict[str, Ends]]:
-    """Return ``jumps[j][i]``: the ways to get from Aⱼ to Aᵢ through links that derive ε."""
-    jumps = {j: {i: ALWAYS if i == j else frozenset[int]() for i in cycle} for j in cycle}
-    direct = [
-        (j, i, link_ends)
-        for i in cycle
-        for j, link in splits[i].links.items()
-        if i != j and (link_ends := ends_of(link, ends))
-    ]
-    changed = bool(direct)
-    while changed:
-        changed = False
-        for j, i, link_ends in direct:
-            for source in cycle:
-                extended = minimal(set(jumps[source][i]) | set(both(jumps[source][j], link_ends)))
-                if extended != jumps[source][i]:
-                    jumps[source][i] = extended
-                    changed = True
+    """Return ``jumps[j][i]``: the ways to get from Aⱼ to Aᵢ through links that derive ε; no entry where there is none.
+
+    Rules that reach each other unconditionally share one answer.
+    Raises: TooLarge.
+    Cost: linear in the answer times the links from a rule; beyond ``MAX_WRITTEN`` it is not looked for.
+    """
+    direct: dict[str, dict[str, Ends]] = {name: {} for name in cycle}
+    plain = True
+    for i in cycle:
+        for j, link in splits[i].links.items():
+            if i != j and (link_ends := ends_of(link, ends)):
+                direct[j][i] = link_ends
+                plain = plain and link_ends == ALWAYS
+    search = _unconditional_paths if plain else _conditional_paths
+    return search(cycle, direct)
+
+
+def _unconditional_paths(cycle: list[str], direct: dict[str, dict[str, Ends]]) -> dict[str, dict[str, Ends]]:
+    place = {name: i for i, name in enumerate(cycle)}
+    jumps: dict[str, dict[str, Ends]] = {}
+    work = 0
+    for component in components(
+        {name: list(direct[name]) for name in cycle}
+    ):  # those that are reached come first
+        reached = set(component)
+        for name in component:
+            for other in direct[name]:
+                if other not in reached:
+                    work += len(jumps[other])
+                    if work > MAX_WRITTEN:
+                        raise TooLarge
+                    reached.update(jumps[other])
+        work += len(reached)
+        if work > MAX_WRITTEN:
+            raise TooLarge
+        shared = dict.fromkeys(sorted(reached, key=place.__getitem__), ALWAYS)
+        for name in component:
+            jumps[name] = shared
+    return jumps
+
+
+def _conditional_paths(cycle: list[str], direct: dict[str, dict[str, Ends]]) -> dict[str, dict[str, Ends]]:
+    jumps: dict[str, dict[str, Ends]] = {}
+    work = 0
+    for source in cycle:
+        found: dict[str, Ends] = {source: ALWAYS}
+        todo = {source: None}
+        while todo:
+            j = next(iter(todo))
+            del todo[j]
+            for i, link_ends in direct[j].items():
+                before = found.get(i, NEVER)
+                extended = minimal({*before, *both(found[j], link_ends)})
+                work += 1 + len(found[j]) * len(link_ends) + len(extended) ** 2
+                if work > MAX_WRITTEN:
+                    raise TooLarge
+                if extended != before:
+                    found[i] = extended
+                    todo[i] = None
+        jumps[source] = {i: found[i] for i in cycle if i in found}
     return jumps
 
 
 def _steps(
     cycle: list[str], splits: dict[str, Split], jumps: dict[str, dict[str, Ends]], ends: dict[str, Ends]
 ) -> dict[str, dict[str, Expr]]:
-    """Return ``steps[j][k]``: what leads from Aⱼ to Aₖ by empty links and then one that is not empty."""
+    """Return ``steps[j][k]``: what leads from Aⱼ to Aₖ by empty links and then one that is not empty.
+
+    Raises: TooLarge.
+    """
     links: dict[str, list[tuple[str, Expr]]] = {name: [] for name in cycle}
     for k in cycle:
         for j, link in splits[k].links.items():
@@ -250,13 +312,21 @@ def _steps(
             if not is_nothing(nonempty):
                 links[j].append((k, nonempty))
     steps: dict[str, dict[str, Expr]] = {}
+    known: dict[int, dict[str, Expr]] = {}  # by the jumps, which rules may share
+    work = 0
     for source in cycle:
-        found: dict[str, list[Expr]] = {}
-        for j, link_ends in jumps[source].items():
-            if link_ends:
+        shared = known.get(id(jumps[source]))
+        if shared is None:
+            found: dict[str, list[Expr]] = {}
+            work += sum(len(links[j]) for j in jumps[source])
+            if work > MAX_WRITTEN:
+                raise TooLarge
+            for j, link_ends in jumps[source].items():
+                before = ends_expression(link_ends)
                 for k, link in links[j]:
-                    found.setdefault(k, []).append(sequence((ends_expression(link_ends), link)))
-        steps[source] = {k: choice(parts) for k, parts in found.items()}
+                    found.setdefault(k, []).append(sequence((before, link)))
+            shared = known[id(jumps[source])] = {k: choice(parts) for k, parts in found.items()}
+        steps[source] = shared
     return steps
 
 

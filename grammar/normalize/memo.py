@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any, Final, NamedTuple, TypeVar
 
-from stackmask.grammar.ir import Expr, RuleRef, children, walk
+from stackmask.grammar.ir import Expr, Literal, RuleRef, children, walk
 
 MAX_NODES: Final = 400_000  # of all bodies that are remembered; then all are forgotten
 MAX_ANSWERS: Final = 100_000
@@ -21,12 +21,18 @@ Answer = TypeVar("Answer")
 
 
 class Facts(NamedTuple):
-    """What a body is made of: its references (parts that occur as one object count once), kinds and size."""
+    """What a body is made of. References, and nodes in ``size``, count once if they are one object.
+
+    ``written``: the places for subexpressions, in which one object may stand often. ``text``: bytes of the literals,
+    counted at each place.
+    """
 
     references: tuple[RuleRef, ...]
     names: tuple[str, ...]
     kinds: frozenset[type]
     size: int
+    written: int
+    text: int
 
 
 _facts: dict[int, tuple[Expr, Facts]] = {}
@@ -42,6 +48,8 @@ def facts(body: Expr) -> Facts:
     if known is not None:
         return known[1]
     size = 0
+    written = 1
+    text = 0
     kinds: set[type] = set()
     references: list[RuleRef] = []
     for expr in walk(body):
@@ -49,13 +57,24 @@ def facts(body: Expr) -> Facts:
         kinds.add(type(expr))
         if isinstance(expr, RuleRef):
             references.append(expr)
-    found = Facts(tuple(references), tuple({ref.name: None for ref in references}), frozenset(kinds), size)
-    _held[0] += size
+        elif isinstance(expr, Literal):
+            text += len(expr.data)
+        else:
+            written += len(children(expr))
+    if text and written > size:  # some literal may stand at several places
+        text = sum(map(_text_of_items, walk(body)))
+    names = tuple({ref.name: None for ref in references})
+    found = Facts(tuple(references), names, frozenset(kinds), size, written, text)
+    _held[0] += written
     if _held[0] > MAX_NODES:
         forget()
-        _held[0] = size
+        _held[0] = written
     _facts[id(body)] = (body, found)
     return found
+
+
+def _text_of_items(expr: Expr) -> int:
+    return sum(len(item.data) for item in children(expr) if isinstance(item, Literal))
 
 
 def the_same(body: Expr) -> Expr:

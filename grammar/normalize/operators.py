@@ -180,6 +180,7 @@ def put_together(
     """
     if not 1 < len(cycle) <= MAX_CYCLE:
         return {}
+    budget = [MAX_SIZE]  # for all that are tried
     for name in cycle:
         order = _order_without(name, cycle, splits)
         if order is None:
@@ -203,7 +204,7 @@ def put_together(
         own = found[name].own
         link = nonempty_part(found[name].links[name], ends)
         body = sequence((own, repeat(link, 0, None)))
-        if _without_own_tails(own, link, _Tails(name, bodies, ends, [MAX_SIZE])) is not None:
+        if _without_own_tails(own, link, _Tails(name, bodies, ends, budget)) is not None:
             return {name: choice((body, ends_expression(ends[name])))}
     return {}
 

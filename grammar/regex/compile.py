@@ -90,7 +90,7 @@ def is_valid_regex(pattern: str | bytes, *, flavor: Flavor = "ecma", flags: str 
 
 def _reader(pattern: str | bytes, flavor: Flavor, flags: str) -> tuple[Reader, str]:
     """Return the reader of a pattern, and the pattern as text."""
-    if flavor not in _FLAVORS:
+    if not isinstance(flavor, str) or flavor not in _FLAVORS:
         raise StackmaskError(f"no regex flavour `{flavor}`; there are: {', '.join(_FLAVORS)}")
     if not isinstance(pattern, str | bytes):
         raise StackmaskError(f"a pattern is str or bytes, not {type(pattern).__name__}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,40 @@ from stackmask.grammar.ir import SourceText, Span
 MAX_RENDERED = 50  # a file with more problems than this is usually not a grammar at all
 MAX_LINE_COLUMNS = 120  # longer source lines are shown around the problem only
 TAB_COLUMNS = 4
+MAX_RUN = 200  # characters without a blank, of a line of a message
+MAX_LINE = 1_000
+MAX_MESSAGE = 9_000
+
+_LONG_RUN = re.compile(rf"(\S{{{MAX_RUN}}})\S+")
+
+
+def presentable(message: str) -> str:
+    """Return a message as it may be logged or shown: what it quotes is cut, and control characters are escaped.
+
+    Lines stay lines; any other character that is not printable, such as one that turns the direction of text, is
+    written as an escape. Cost: linear in what is kept.
+    """
+    if message.isascii() and message.isprintable() and len(message) <= MAX_RUN:
+        return message
+    cut = message[: 20 * MAX_MESSAGE]
+    shown = "".join([c if c.isprintable() or c == "\n" else _escaped(c) for c in cut])
+    lines = [_cut(_LONG_RUN.sub(r"\1…", line), MAX_LINE) for line in shown.split("\n")]
+    return _cut("\n".join(lines), MAX_MESSAGE)
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape").decode() if character != "\t" else " "
+
+
+def _cut(text: str, length: int) -> str:
+    return text if len(text) <= length else text[:length] + "…"
 
 
 class StackmaskError(ValueError):
-    """The base of every error that a user of the library can cause."""
+    """The base of every error that a user of the library can cause; its message is ``presentable``."""
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*[presentable(arg) if isinstance(arg, str) else arg for arg in args])
 
 
 class GrammarFileError(StackmaskError):

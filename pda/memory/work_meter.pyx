@@ -14,10 +14,6 @@ from time import monotonic
 
 from stackmask.pda.errors import BudgetError, CancelledError
 
-cdef enum:
-    CHECK_EVERY = 100_000       # units, about a millisecond
-
-cdef int64_t ENDLESS = <int64_t>1 << 62
 cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter
 
 
@@ -56,25 +52,6 @@ cdef class WorkMeter:
         self.credit = self.granted = 0
         self.yielded = 0.0
         self.open(None)
-
-    cdef void open(self, WorkAccount account) noexcept:
-        """Begin a call. Without an account, its work is not limited."""
-        self.account = account
-        self.call_left = ENDLESS
-        if account is not None:
-            self.call_left = min(max(self.max_call, account.most_per_call), account.left)
-        self.timed = False
-        self.granted = self.credit = min(<int64_t>CHECK_EVERY, max(self.call_left, <int64_t>0))
-
-    cdef void close(self) noexcept:
-        """End a call. Allocates no memory."""
-        cdef int64_t used = self.granted - self.credit
-        self.done += used
-        if self.account is not None:
-            self.account.left -= used
-            self.account = None
-        self.granted = self.credit = CHECK_EVERY
-        self.call_left = ENDLESS
 
     def charge(self, int64_t units):
         """Count some work that was done in Python."""

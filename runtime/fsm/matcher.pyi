@@ -43,6 +43,16 @@ class FsmMatcher(JumpCalls):
     def fork(self) -> FsmMatcher:
         """Return an independent matcher at the same place, history included."""
 
+    @property
+    def account(self) -> None:
+        """None: the states of a regex were found when it was compiled, so that its matchers do no work."""
+
+    def cancel(self) -> None:
+        """Do nothing: no call of this matcher takes long."""
+
+    def grant_work(self, units: int) -> None:
+        """Do nothing: this matcher needs no work."""
+
     def reset(self) -> None:
         """Go back to the start."""
 

@@ -127,6 +127,17 @@ cdef class FsmMatcher(JumpCalls):
         """Return an independent matcher at the same place, history included."""
         return FsmMatcher.__new__(FsmMatcher, self.compiled, self)
 
+    @property
+    def account(self):
+        """None: the states of a regex were found when it was compiled, so that its matchers do no work."""
+        return None
+
+    def cancel(self):
+        """Do nothing: no call of this matcher takes long."""
+
+    def grant_work(self, units):
+        """Do nothing: this matcher needs no work."""
+
     def reset(self):
         """Go back to the start."""
         self.refused = None

@@ -33,9 +33,7 @@ cdef class Matcher(JumpCalls):
     cdef object planner                 # of the family, with its forced runs; None until asked
 
     cdef int start(self) except -1
-    cdef int32_t known_after(self, int32_t token) noexcept
     cdef int take_step(self, int32_t next, int32_t token) except -1
-    cdef bint write_ready(self, uint32_t* words) except -1
     cdef bint advance(self, int32_t id, object token) except -1
     cdef bint advance_text(self, bytes data) except -1
     cdef int32_t after_token(self, int32_t config, int32_t token) except -3

@@ -58,6 +58,46 @@ cdef int fill_row(Matcher matcher, int32_t config, bint terminated, uint32_t* wo
     return fill_with_stops(matcher.masks, matcher.family, config, matcher.stops, words)
 
 
+cdef int32_t known_after(Matcher matcher, int32_t token) noexcept:
+    """Return the configuration after a token where all its steps are known, else UNKNOWN.
+
+    Needs no lock: see ``write_ready``. A token that is refused is UNKNOWN too.
+    """
+    cdef int32_t config = matcher.history.back()
+    cdef const uint8_t* text
+    cdef size_t i
+    if matcher.terminated or matcher.has_classes or matcher.lock.spoiled:
+        return UNKNOWN
+    if token < 0 or token >= matcher.texts.size:
+        return UNKNOWN
+    text = matcher.texts.blob + matcher.texts.start[token]
+    for i in range(matcher.texts.length(token)):
+        config = matcher.family.table.known_step(config, text[i])
+        if config <= DEAD:
+            return UNKNOWN
+    return config if matcher.texts.length(token) else UNKNOWN
+
+
+cdef bint write_ready(Matcher matcher, uint32_t* words) except -1:
+    """Write the mask if it is finished, without the lock: another thread is inside, and let this one run.
+
+    Nothing is half changed where it does so, and this only reads. Return False if the mask must be made.
+    """
+    cdef int32_t config = matcher.history.back()
+    cdef MaskRef mask
+    cdef size_t i
+    if matcher.lock.spoiled or matcher.terminated or config == DEAD:
+        return False
+    mask = matcher.masks.reference(matcher.family, config)
+    if not is_whole(mask):
+        return False
+    matcher.masks.write_mask(mask, words)
+    if matcher.family.configs[config].accepting:
+        for i in range(matcher.stops.size()):
+            words[matcher.stops[i] >> 5] |= <uint32_t>1 << (matcher.stops[i] & 31)
+    return True
+
+
 @cython.final
 cdef class Matcher(JumpCalls):
     """Follow one text through a compiled grammar.
@@ -156,7 +196,7 @@ cdef class Matcher(JumpCalls):
         cdef int32_t id = as_id(token, self.size), next
         cdef bint accepted, done = False
         if self.lock.is_held():
-            next = self.known_after(id)
+            next = known_after(self, id)
             if next != UNKNOWN:
                 self.take_step(next, id)
                 return True
@@ -183,23 +223,6 @@ cdef class Matcher(JumpCalls):
             next = config
         self.take_step(next, id)
         return True
-
-    cdef int32_t known_after(self, int32_t token) noexcept:
-        """Return the configuration after a token where all its steps are known, else UNKNOWN.
-
-        Needs no lock: see ``write_ready``. A token that is refused is UNKNOWN too.
-        """
-        cdef int32_t config = self.history.back()
-        cdef const uint8_t* text
-        cdef size_t i
-        if self.terminated or self.has_classes or token < 0 or token >= self.texts.size or self.lock.spoiled:
-            return UNKNOWN
-        text = self.texts.blob + self.texts.start[token]
-        for i in range(self.texts.length(token)):
-            config = self.family.table.known_step(config, text[i])
-            if config <= DEAD:
-                return UNKNOWN
-        return config if self.texts.length(token) else UNKNOWN
 
     cdef int take_step(self, int32_t next, int32_t token) except -1:
         """Enter an accepted token into the history."""
@@ -347,7 +370,7 @@ cdef class Matcher(JumpCalls):
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.masks.width)
-            if self.lock.is_held() and self.write_ready(words):
+            if self.lock.is_held() and write_ready(self, words):
                 return not every_allowed(words, self.size)
             self.lock.take(self.account)
             try:
@@ -358,25 +381,6 @@ cdef class Matcher(JumpCalls):
             return not every_allowed(words, self.size)
         finally:
             close_rows(&rows)
-
-    cdef bint write_ready(self, uint32_t* words) except -1:
-        """Write the mask if it is finished, without the lock: another thread is inside, and let this one run.
-
-        Nothing is half changed where it does so, and this only reads. Return False if the mask must be made.
-        """
-        cdef int32_t config = self.history.back()
-        cdef MaskRef mask
-        cdef size_t i
-        if self.lock.spoiled or self.terminated or config == DEAD:
-            return False
-        mask = self.masks.reference(self.family, config)
-        if not is_whole(mask):
-            return False
-        self.masks.write_mask(mask, words)
-        if self.family.configs[config].accepting:
-            for i in range(self.stops.size()):
-                words[self.stops[i] >> 5] |= <uint32_t>1 << (self.stops[i] & 31)
-        return True
 
     def cancel(self):
         """End the call that works for this request, forks included, within milliseconds. From any thread.

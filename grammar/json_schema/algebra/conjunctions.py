@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from dataclasses import dataclass
 from typing import Any
 
+from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.nodes.forms import ObjectForm
 from stackmask.grammar.json_schema.nodes.interfaces import States
 from stackmask.grammar.json_schema.nodes.nodes import (
@@ -17,33 +20,67 @@ from stackmask.grammar.json_schema.nodes.nodes import (
 )
 from stackmask.grammar.json_schema.sets.values import ARRAY, OBJECT
 
+ENDLESS = "the schema refers to itself for the same value, without end"
+
 
 def kinds(algebra: States, literal: int) -> int:
     """Return which of arrays and objects a literal may allow, after its scalar values were asked for.
 
     What is left out has no form; it would take a look at every alternative to find that out later.
-    Cost: the parts for the same value, once.
+    Raises: SchemaError if the literal leads to itself.
+    Cost: the parts for the same value, once. No recursion: references lead as deep as they like.
     """
     if literal < 0:
         return ARRAY | OBJECT
+    answer = algebra.nodes[literal].kinds
+    if answer >= 0:
+        return answer
+    asked = [_Asked(_asking(algebra, literal), literal)]
+    open_literals = {literal}
+    while asked:
+        try:
+            inner = asked[-1].questions.send(None if asked[-1].is_new else answer)
+        except StopIteration as end:
+            finished = asked.pop()
+            open_literals.discard(finished.literal)
+            answer = algebra.nodes[finished.literal].kinds = end.value
+            continue
+        asked[-1].is_new = False
+        answer = ARRAY | OBJECT if inner < 0 else algebra.nodes[inner].kinds
+        if answer < 0:
+            if inner in open_literals:
+                raise SchemaError(algebra.nodes[inner].where, "$ref", ENDLESS)
+            asked.append(_Asked(_asking(algebra, inner), inner))
+            open_literals.add(inner)
+    return answer
+
+
+@dataclass(slots=True)
+class _Asked:
+    """A literal whose kinds are being found out, and that asks for those of others."""
+
+    questions: Generator[int, int | None, int]
+    literal: int
+    is_new: bool = True
+
+
+def _asking(algebra: States, literal: int) -> Generator[int, int | None, int]:
+    """Return the kinds of a literal; yields each literal whose kinds it needs, and is sent them."""
     node = algebra.nodes[literal]
-    found = node.kinds
-    if found < 0:
-        if not node.ready:
-            algebra.node(literal)
-        found = node.mask & (ARRAY | OBJECT)
-        for part in node.parts if found else ():
-            if part[0] == PART_ALL:
-                for inner in part[1]:
-                    found &= kinds(algebra, inner)
-            elif part[0] == PART_SOME or part[0] == PART_ONE:
-                some = 0
-                for inner in part[1]:
-                    some |= kinds(algebra, inner)
-                    if some == ARRAY | OBJECT:
-                        break
-                found &= some
-        node.kinds = found
+    if not node.ready:
+        algebra.node(literal)
+    found: int = node.mask & (ARRAY | OBJECT)
+    for part in node.parts if found else ():
+        if part[0] == PART_ALL:
+            for inner in part[1]:
+                found &= (yield inner) or 0
+        elif part[0] == PART_SOME or part[0] == PART_ONE:
+            some = 0
+            for inner in part[1]:
+                some |= (yield inner) or 0
+                if some == ARRAY | OBJECT:
+                    break
+            found &= some
     return found
 
 

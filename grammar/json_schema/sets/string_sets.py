@@ -241,17 +241,31 @@ def _shortest(expr: ir.Expr) -> int | None:
 
 
 def _is_nullable(expr: ir.Expr) -> bool:
+    """Tell whether the empty string is a member. Cost: linear; no recursion, since conditions may be many."""
+    known: dict[int, bool] = {}
+    todo = [expr]
+    while todo:
+        at = todo[-1]
+        unknown = [item for item in ir.children(at) if id(item) not in known]
+        if unknown:
+            todo.extend(unknown)
+            continue
+        known[id(todo.pop())] = _is_nullable_by_items(at, [known[id(item)] for item in ir.children(at)])
+    return known[id(expr)]
+
+
+def _is_nullable_by_items(expr: ir.Expr, items: list[bool]) -> bool:
     match expr:
         case ir.Literal(data):
             return not data
-        case ir.Sequence(items) | ir.Intersection(items):
-            return all(map(_is_nullable, items))
-        case ir.Choice(items):
-            return any(map(_is_nullable, items))
-        case ir.Repeat(item, low):
-            return low == 0 or _is_nullable(item)
-        case ir.Complement(item):
-            return not _is_nullable(item)
+        case ir.Sequence() | ir.Intersection():
+            return all(items)
+        case ir.Choice():
+            return any(items)
+        case ir.Repeat(_, low):
+            return low == 0 or items[0]
+        case ir.Complement():
+            return not items[0]
         case _:
             return False
 

@@ -20,6 +20,7 @@ from stackmask.grammar.json_schema.nodes.nodes import State
 from stackmask.grammar.json_schema.nodes.state_values import Value
 from stackmask.grammar.json_schema.sets.numbers import INTEGERS, NumberSet, UnsupportedNumber, finite
 from stackmask.grammar.json_schema.sets.string_sets import ALL, finite_words, text_expr
+from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
 from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE, canonical
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
 from stackmask.grammar.json_schema.write.array_expr import array_expr
@@ -37,36 +38,31 @@ _CONSTANTS: Final = ((NULL, b"null"), (TRUE, b"true"), (FALSE, b"false"))
 
 _PLAIN: Final = "integers are digits alone, and other numbers have no exponent"
 
-_OpenSet = frozenset[Hashable]
-
 
 @ir.never_forbids
 def begin_set(_: Hashable, __: bytes) -> Hashable:
     """Start with no value used. Whatever was kept account of outside comes back when the array's scope ends."""
-    return frozenset()
+    return NONE_USED
 
 
 def may_repeat(used: Hashable, begun: bytes) -> bool:
     """Tell whether the JSON text of a used value, in any spelling, may begin like this."""
-    if not isinstance(used, frozenset):
+    if not isinstance(used, UsedValues):
         return False  # the capture is another action's
     if not used or not begun:
         return bool(used)
     if begun[:1] == b'"':
-        if b"\\" in begun:
-            return True
-        return any(isinstance(value, str) and value.encode().startswith(begun[1:]) for value in used)
+        return b"\\" in begun or used.may_hold_string(begun[1:])
     if begun[:1] in b"[{":
-        return any(isinstance(value, tuple) and len(value[0]) > 0 for value in used)
+        return used.holds_structures
     return True
 
 
 @ir.may_forbid_if(may_repeat)
 def add_value(used: Hashable, text: bytes) -> Hashable | None:
-    """Add the value of a JSON text; None if it was used before."""
-    assert isinstance(used, frozenset)
-    value = canonical(json.loads(text, parse_float=Decimal))
-    return None if value in used else used | {value}
+    """Add the value of a JSON text; None if it was used before. Cost: linear in the text."""
+    assert isinstance(used, UsedValues)
+    return used.adding(canonical(json.loads(text, parse_float=Decimal)))
 
 
 @ir.never_forbids
@@ -214,7 +210,7 @@ class LeftOver:
 
     def __call__(self, used: Hashable) -> ir.Expr:
         """Return the expression of what is left. Cost: linear in the number of used values."""
-        assert isinstance(used, frozenset)
+        assert isinstance(used, UsedValues)
         value = self.value
         options: list[ir.Expr] = [
             ir.Literal(word) for bit, word in _CONSTANTS if value.mask & bit and ("", bit) not in used

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from functools import partial
 
 import pytest
@@ -18,8 +19,11 @@ from stackmask.grammar.ir import (
     RuleRef,
     RuleSet,
     Sequence,
+    Span,
 )
-from stackmask.grammar.normalize import left_calls, normalize, nullable_rules
+from stackmask.grammar.normalize import left_calls, left_recursion, normalize, nullable_rules
+from stackmask.grammar.normalize.memo import facts
+from stackmask.grammar.normalize.nullable import Ends
 from stackmask.grammar.source.diagnostics import GrammarError
 
 A = Literal(b"a")
@@ -113,3 +117,74 @@ def _many_rules(shape: str, n: int) -> dict[str, Expr]:
                 bodies[f"r{i}"] = Choice((Sequence((RuleRef(f"r{i}"), A, following)), Literal(b"x")))
     bodies["s"] = Choice(tuple(RuleRef(f"r{i}") for i in range(n)))
     return bodies
+
+
+def written(rules: RuleSet) -> int:
+    """Return how much is written in rules: places for expressions, and bytes of literals at each place."""
+    found = [facts(rule.body) for rule in normalize(rules).rules.values()]
+    return sum(known.written + known.text for known in found)
+
+
+@pytest.mark.parametrize("last", [Literal(b"ab"), Repeat(Literal(b"ab"), 0, 1)])
+@pytest.mark.parametrize("between", [(), (Literal(b"q" * 1000),)])
+def test_rules_that_double_stay_rules(last: Expr, between: tuple[Expr, ...]) -> None:
+    sizes = []
+    for count in (30, 60):
+        rules: dict[str, Expr] = {
+            f"r{i}": Sequence((RuleRef(f"r{i + 1}"), *between, RuleRef(f"r{i + 1}"))) for i in range(count)
+        }
+        rules[f"r{count}"] = last
+        sizes.append(written(rule_set(rules, "r0")))
+    assert sizes[1] < 500_000
+    assert sizes[1] < 3 * sizes[0]
+
+
+def test_a_literal_that_one_place_needs_is_written_there_and_long_ones_not_everywhere() -> None:
+    long = Literal(b"q" * 30_000)
+    rules = {f"r{i}": Sequence((A, RuleRef("long"), RuleRef(f"r{i + 1}"))) for i in range(300)}
+    assert list(normalize(rule_set({"s": Sequence((A, RuleRef("long"))), "long": long})).rules) == ["s"]
+    assert written(rule_set({**rules, "r300": A, "long": long}, "r0")) < 1_200_000
+
+
+def test_empty_links_of_a_chain_cost_one_look_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = 0
+    ends_of = left_recursion.ends_of
+
+    def counted(expr: Expr, ends: Mapping[str, Ends]) -> Ends:
+        nonlocal looks
+        looks += 1
+        return ends_of(expr, ends)
+
+    monkeypatch.setattr(left_recursion, "ends_of", counted)
+    maybe = Repeat(A, 0, 1)
+    bodies: dict[str, Expr] = {
+        f"r{i}": Choice((Sequence((RuleRef(f"r{i + 1}"), maybe)), Literal(b"z%d" % i))) for i in range(100)
+    }
+    bodies["r100"] = Choice((Sequence((RuleRef("r0"), maybe)), Literal(b"q")))
+    assert not any(left_calls(normalize(rule_set(bodies, "r0"))).values())
+    assert looks <= 2 * len(bodies)
+
+
+@pytest.mark.parametrize("width", [2, 90])
+def test_what_is_written_for_left_recursion_is_bounded_before_it_is_written(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 0
+    sequence = left_recursion.sequence
+
+    def counted(items: Iterable[Expr], span: Span | None = None) -> Expr:
+        nonlocal count
+        found = tuple(items)
+        count += len(found)
+        return sequence(found, span)
+
+    monkeypatch.setattr(left_recursion, "sequence", counted)
+    bodies: dict[str, Expr] = {}
+    for i in range(300):
+        ways = [
+            Sequence((RuleRef(f"r{(i * 3 + k) % 300}"), RuleRef(f"r{(i + k) % 300}"), A))
+            for k in range(width)
+        ]
+        bodies[f"r{i}"] = Choice((*ways, A, Literal(b"")))
+    assert codes(rule_set(bodies, "r0")) == ["G114"]
+    assert count <= 2 * left_recursion.MAX_WRITTEN

@@ -1,0 +1,137 @@
+"""The set of values that an array with ``uniqueItems`` keeps account of: small steps, and equal whatever the order."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Hashable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from stackmask.grammar.json_schema.sets import used_values
+from stackmask.grammar.json_schema.sets.used_values import NONE_USED, UsedValues
+from stackmask.grammar.json_schema.sets.values import canonical
+from stackmask.grammar.json_schema.write.unique import add_value, begin_set, may_repeat
+
+MODULUS = 2**61 - 1  # of Python's hashes of numbers
+
+
+def value_of(text: str) -> Hashable:
+    return canonical(json.loads(text, parse_float=Decimal))
+
+
+def used_after(texts: list[str]) -> UsedValues:
+    used = NONE_USED
+    for text in texts:
+        made = used.adding(value_of(text))
+        assert made is not None
+        used = made
+    return used
+
+
+def text_of(index: int) -> str:
+    values: list[Any] = [index, index + 0.5, f"text {index}", [index], {"key": index}, [[f"{index}"], None]]
+    return json.dumps(values[index % len(values)])
+
+
+def nodes(used: UsedValues) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    todo: list[Any] = [used._made_root(), used._made_prefixes()]
+    while todo:
+        node = todo.pop()
+        if id(node) not in found:
+            found[id(node)] = node
+            todo.extend(node[1:] if type(node) is tuple else ())
+    return found
+
+
+def test_the_order_does_not_matter() -> None:
+    texts = [text_of(i) for i in range(600)] + ["null", "true", "false", '""', "[]", "{}"]
+    one = used_after(texts)
+    random.Random(1).shuffle(texts)
+    other = used_after(texts)
+    assert one == other
+    assert hash(one) == hash(other)
+    assert {one: 1}[other] == 1
+    assert set(one) == set(map(value_of, texts))
+    assert len(one) == len(texts)
+    assert all(value_of(text) in one and one.adding(value_of(text)) is None for text in texts)
+    assert used_after(texts[:-1]) != one
+    assert used_after([*texts[:-1], "777777"]) != one
+
+
+@pytest.mark.parametrize(
+    ("one", "same"),
+    [("1", "1.0"), ("100", "1e2"), ('"a"', '"\\u0061"'), ('{"a":1,"b":2}', '{"b":2.0,"a":1}')],
+)
+def test_values_are_compared_not_texts(one: str, same: str) -> None:
+    assert used_after([one]) == used_after([same])
+    assert used_after([one]).adding(value_of(same)) is None
+    assert add_value(used_after([one]), same.encode()) is None
+
+
+def test_true_is_no_number_and_null_no_text() -> None:
+    assert len(used_after(["true", "1", "false", "0", "null", '"null"', '""', "[]", "{}"])) == 9
+
+
+def test_each_item_shares_all_but_a_few_nodes_with_the_set_before() -> None:
+    used = NONE_USED
+    known = nodes(used)
+    made = []
+    for i in range(4000):
+        used = used.adding(value_of(text_of(i))) or NONE_USED
+        found = nodes(used) if i % 500 < 2 or i > 3990 else {}
+        if i % 500 == 1 or i > 3991:
+            made.append(
+                sum(len(found[key]) for key in found.keys() - known.keys() if type(found[key]) is tuple)
+            )
+        if found:
+            known = found
+    assert len(used) == 4000
+    assert max(made) < 700  # places in new nodes, of values and beginnings of strings
+
+
+def test_a_set_that_is_asked_for_nothing_makes_no_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    used = used_after([text_of(i) for i in range(100)])
+    nodes(used)
+    monkeypatch.setattr(used_values, "_insert", None)
+    candidates = [used.adding(f"text {i} and more") for i in range(100)]
+    assert len({*candidates, *[used.adding(f"text {i} and more") for i in range(100)]}) == 100
+
+
+def test_numbers_with_equal_hashes_do_not_collide() -> None:
+    chosen = [i * MODULUS for i in range(1, 300)]
+    assert len(set(map(hash, chosen))) == 1
+    assert len({used_values._code(value) for value in chosen}) == 299
+    assert len({used_values._code(("array", value)) for value in chosen}) == 299
+    used = used_after(list(map(str, chosen)))
+    assert all(value in used for value in chosen)
+
+
+def test_equal_hashes_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(used_values, "_code", lambda value: len(str(value)))
+    texts = [str(i) for i in range(10, 60)]
+    one, other = used_after(texts), used_after(texts[::-1])
+    assert one == other
+    assert set(one) == set(range(10, 60))
+    assert 60 not in one
+    assert used_after([*texts[1:], "70"]) != one
+
+
+def test_what_may_repeat_is_never_missed() -> None:
+    words = ["", "a", "ab", "abc", "text", "a longer text of many letters", "ä", "\N{SNOWMAN}" * 30]
+    used = used_after([json.dumps(word, ensure_ascii=False) for word in words])
+    for word in words:
+        text = b'"' + word.encode() + b'"'
+        for end in range(len(text)):
+            assert may_repeat(used, text[:end]), text[:end]
+    assert not may_repeat(used, b'"b')
+    assert not may_repeat(used, b'"texts of another kind')
+    assert not may_repeat(used, b"[")
+    assert may_repeat(used_after(["[]"]), b"[")
+    assert may_repeat(used, b'"\\')
+    assert begin_set((), b"[") == NONE_USED
+    assert not may_repeat(NONE_USED, b"1")
+    assert not may_repeat(frozenset({1}), b"1")
