@@ -30,7 +30,11 @@ def presentable(message: str) -> str:
     cut = message[: 20 * MAX_MESSAGE]
     shown = "".join([c if c.isprintable() or c == "\n" else _escaped(c) for c in cut])
     lines = [_cut(_LONG_RUN.sub(r"\1…", line), MAX_LINE) for line in shown.split("\n")]
-    return _cut("\n".join(lines), MAX_MESSAGE)
+    text = "\n".join(lines)
+    if len(text) <= MAX_MESSAGE or len(lines) == 1:
+        return _cut(text, MAX_MESSAGE)
+    # the last line says how many problems there are besides
+    return f"{text[: MAX_MESSAGE - len(lines[-1])]}…\n{lines[-1]}"
 
 
 def _escaped(character: str) -> str:
