@@ -70,7 +70,7 @@ Change = tuple[str, str, float]  # workload, figure, percent
 def switch_off(layer: str) -> None:
     layers.switch(LAYERS, True)
     if layer not in (BASE, CONTROL):
-        layers.switch(LAYERS if layer == NONE else [layer], False)
+        layers.switch(LAYERS if layer == NONE else layer.split("+"), False)
 
 
 class Timed:
@@ -465,7 +465,10 @@ def read_options() -> argparse.Namespace:
     )
     parser.add_argument("--data", type=Path)
     parser.add_argument("--tokenizer", default="llama3-128k")
-    parser.add_argument("--layers", help=f"some of {', '.join(LAYERS)}, {NONE}; separated by commas")
+    parser.add_argument(
+        "--layers",
+        help=f"some of {', '.join(LAYERS)}, {NONE}; separated by commas; + between those that are off together",
+    )
     parser.add_argument("--workloads", help=f"some of {'; '.join(WORKLOADS)}; separated by semicolons")
     parser.add_argument("--rounds", type=int, default=3, help="0 for instructions alone")
     parser.add_argument("--sample", type=float, default=1.0, help="factor on the sizes of all workloads")
@@ -492,7 +495,9 @@ def main() -> None:
         return
     names = [n.strip() for n in options.workloads.split(";")] if options.workloads else list(WORKLOADS)
     some = [n.strip() for n in options.layers.split(",")] if options.layers else [*LAYERS, NONE]
-    if unknown := (set(names) - set(WORKLOADS)) | (set(some) - {*LAYERS, NONE}):
+    if unknown := (set(names) - set(WORKLOADS)) | (
+        {one for name in some for one in name.split("+")} - {*LAYERS, NONE}
+    ):
         raise SystemExit(f"no layers or workloads: {', '.join(sorted(unknown))}; see --help")
     chosen = [BASE, CONTROL, *some]
     tokenizer = load_tokenizer(options.data / "tokenizers" / options.tokenizer)

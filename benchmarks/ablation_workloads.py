@@ -36,6 +36,10 @@ class Item:
                 return sm.Grammar.from_sql("sqlite", schema=self.source)
             case "regex":
                 return sm.Grammar.from_regex(self.source, search=True)
+            case "pattern":
+                return sm.Grammar.from_regex(self.source)
+            case "ebnf":
+                return sm.Grammar.from_ebnf(self.source)
         return sm.Grammar.from_json_schema(self.source, property_order=self.how)
 
 
@@ -117,7 +121,44 @@ def json_items(data: Path, tokenizer: Any, sizes: Sizes) -> list[Item]:
     return [Item("bundled", "json", documents(data, tokenizer)[: sizes.documents])]
 
 
-WORKLOADS = ("schemas", "schemas, any order", "json", "sql", "sql of a schema", "regexes")
+# what people write and the corpora hardly hold: the grammar, and a text
+ADVERSE = (
+    (
+        "schema",
+        {
+            "type": "object",
+            "properties": {"name": {"type": "string"}},
+            "patternProperties": {"^x-": {"type": "integer"}},
+            "additionalProperties": {"type": "string"},
+        },
+        '{"name": "abc", "x-foo": 12, "other": "hello"}',
+    ),
+    (
+        "schema",
+        {
+            "$defs": {
+                "v": {
+                    "type": "object",
+                    "patternProperties": {"^\\$": {"$ref": "#/$defs/v"}},
+                    "additionalProperties": {"type": "string"},
+                }
+            },
+            "$ref": "#/$defs/v",
+        },
+        '{"$a": {"b": "c", "$d": {}}, "other": "hello"}',
+    ),
+    ("schema", {"type": "string", "not": {"pattern": "^(foo|bar)"}, "maxLength": 80}, '"this is no food"'),
+    ("ebnf", "root ::= n+\nn ::= [a-z]+ | [A-Z] [a-z]*", "helloWorldIsCamelCase"),
+    ("pattern", r"(\S+\s+){0,500}", "It was a dark and stormy night; the rain fell in torrents, except " * 3),
+    ("pattern", r"(\w+[ ,.]\s?){1,300}", "It was a dark and stormy night, the rain fell in torrents, " * 3),
+)
+
+
+def adverse_items(encode: Callable[[str], list[int]]) -> list[Item]:
+    return [Item(how, source, [encode(text)]) for how, source, text in ADVERSE]
+
+
+WORKLOADS = ("schemas", "schemas, any order", "json", "sql", "sql of a schema", "regexes", "adverse")
 
 
 def make_workload(name: str, data: Path, tokenizer: Any, sizes: Sizes) -> list[Item]:
@@ -137,4 +178,6 @@ def make_workload(name: str, data: Path, tokenizer: Any, sizes: Sizes) -> list[I
             return sql_items(data, encode, sizes)
         case "sql of a schema":
             return scoped_items(data, encode, sizes)
+        case "adverse":
+            return adverse_items(encode)
     return regex_items(data, encode, sizes)

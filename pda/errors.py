@@ -19,7 +19,7 @@ class CancelledError(StackmaskError):
     """A call was cancelled from another thread. The matcher is as it was before the call."""
 
     def __init__(self) -> None:
-        super().__init__("the request was cancelled (Matcher.cancel, or the `cancel` event of a compile)")
+        super().__init__("the request was cancelled, by Matcher.cancel()")
 
 
 class VocabularyError(StackmaskError):

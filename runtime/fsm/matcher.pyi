@@ -50,9 +50,6 @@ class FsmMatcher(JumpCalls):
     def cancel(self) -> None:
         """Do nothing: no call of this matcher takes long."""
 
-    def grant_work(self, units: int) -> None:
-        """Do nothing: this matcher needs no work."""
-
     def reset(self) -> None:
         """Go back to the start."""
 

@@ -135,9 +135,6 @@ cdef class FsmMatcher(JumpCalls):
     def cancel(self):
         """Do nothing: no call of this matcher takes long."""
 
-    def grant_work(self, units):
-        """Do nothing: this matcher needs no work."""
-
     def reset(self):
         """Go back to the start."""
         self.refused = None

@@ -40,21 +40,21 @@ class CompiledGrammar:
     __slots__ = (
         "__weakref__",
         "_compiler",
+        "_work",
         "automaton",
         "family",
         "grammar",
         "planner",
         "vocabulary",
-        "work",
     )
 
-    def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton) -> None:
+    def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton, work: int) -> None:
         self.grammar = grammar
         self.vocabulary = compiler.vocabulary
         self.automaton = automaton
         self.family: ConfigSpace | None = None  # of the matchers that were made last
         self.planner: JumpPlanner | None = None  # of that family
-        self.work = 0  # units that compiling it took
+        self._work = work  # units that compiling it took: its matchers have so many less
         self._compiler = compiler
 
     def matcher(self) -> Matcher:
@@ -145,30 +145,34 @@ class Compiler:
         Raises: GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
-        rules = grammar.normalized  # in Python, and without any lock
-        account = WorkAccount(self.limits.max_work)
         with self._renewing:
             store = self._open_store()
-        done = False
-        store.lock.enter(account)
-        try:
-            automaton = Automaton(rules, store)
-            # equal rules have been given equal terms
-            key = (automaton.lowered.start, automaton.start_state)
+        automaton, work = self._lowered(grammar, store)
+        # equal rules have been given equal terms
+        key = (automaton.lowered.start, automaton.start_state)
+        with self._renewing:
             compiled = self._compiled.get(key) if store is self._store else None
             if compiled is None:
-                compiled = CompiledGrammar(grammar, self, automaton)
+                compiled = CompiledGrammar(grammar, self, automaton, work)
                 if store is self._store:
                     self._compiled[key] = compiled
                     known = self._families.get(key)
                     if known is not None:
                         compiled.family, compiled.planner = known
+        return compiled
+
+    def _lowered(self, grammar: Grammar, store: Store) -> tuple[Automaton, int]:
+        """Make the automaton of a grammar in a store. Return it, and the units of work that this took."""
+        rules = grammar.normalized  # made on first use: in Python, so without the lock
+        account = WorkAccount(self.limits.max_work)
+        done = False
+        store.lock.enter(account)
+        try:
+            automaton = Automaton(rules, store)
             done = True
         finally:
             store.lock.leave(done)
-        if not compiled.work:
-            compiled.work = account.allowance - account.left
-        return compiled
+        return automaton, account.allowance - account.left
 
     def remember(self, compiled: CompiledGrammar) -> None:
         """Keep what the matchers of a grammar find, should the grammar be dropped and come again."""
@@ -184,13 +188,15 @@ class Compiler:
             return
         with self._renewing:
             store = self._open_store()
-            if compiled.automaton.store is not store:
-                with store.lock:
-                    automaton = Automaton(compiled.grammar.normalized, store)
-                    compiled.automaton = automaton
-                    compiled.family = None
-                    compiled.planner = None
-                    self._compiled.setdefault((automaton.lowered.start, automaton.start_state), compiled)
+        if compiled.automaton.store is store:
+            return
+        automaton, work = self._lowered(compiled.grammar, store)
+        with self._renewing:
+            compiled.automaton, compiled._work = automaton, work
+            compiled.family = None
+            compiled.planner = None
+            if store is self._store:
+                self._compiled.setdefault((automaton.lowered.start, automaton.start_state), compiled)
 
     def _open_store(self) -> Store:
         if self._store is None or self._store.is_spent():

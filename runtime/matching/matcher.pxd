@@ -33,12 +33,9 @@ cdef class Matcher(JumpCalls):
     cdef object planner                 # of the family, with its forced runs; None until asked
 
     cdef int start(self) except -1
-    cdef int take_step(self, int32_t next, int32_t token) except -1
     cdef bint advance(self, int32_t id, object token) except -1
     cdef bint advance_text(self, bytes data) except -1
-    cdef int32_t after_token(self, int32_t config, int32_t token) except -3
     cdef void keep(self, size_t places) noexcept
-    cdef ForcedRuns find_forced(self)
 
 
 cdef int32_t as_id(object token, int32_t size) except -2

@@ -42,16 +42,13 @@ class Matcher(JumpCalls):
 
     @property
     def account(self) -> WorkAccount:
-        """The work that the request may still do."""
+        """The work that the request may still do; ``account.grant(units)`` allows more after a BudgetError."""
 
     def cancel(self) -> None:
         """End the call that works for this request, forks included, within milliseconds. From any thread.
 
         That call, and later ones that need work, raise CancelledError; what is known already is still told.
         """
-
-    def grant_work(self, units: int) -> None:
-        """Allow the request some more units of work, and one call to use all of them, after a BudgetError."""
 
     def rollback(self, count: int = 1) -> None:
         """Take back the last ``count`` accept calls. Raises: MatcherError if there were fewer."""

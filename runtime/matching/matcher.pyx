@@ -98,6 +98,53 @@ cdef bint write_ready(Matcher matcher, uint32_t* words) except -1:
     return True
 
 
+cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except -3:
+    """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
+    cdef int32_t next = DEAD, other
+    cdef size_t length = 0
+    cdef const uint8_t* text
+    if not matcher.has_classes:
+        next = matcher.family.remembered(config, token)
+        if next != UNKNOWN:
+            return next
+        next = DEAD
+    if token < matcher.texts.size:
+        length = matcher.texts.length(token)
+    if length:
+        text = matcher.texts.blob + matcher.texts.start[token]
+        next = matcher.family.step_token(config, token, text, length)
+    if matcher.has_classes:
+        for k in matcher.classes_of_token.get(token, ()):
+            other = matcher.family.step(config, TOKENS + <int32_t>k)
+            next = matcher.family.union_of(next, other)
+    return next
+
+
+cdef int take_step(Matcher matcher, int32_t next, int32_t token) except -1:
+    """Enter an accepted token into the history."""
+    matcher.history.push_back(next)
+    matcher.tokens.taken.push_back(token)
+    matcher.refused = None
+    if matcher.account.left < matcher.account.allowance:
+        matcher.account.left = min(matcher.account.left + TOKEN_WORK, matcher.account.allowance)
+    return 0
+
+
+cdef ForcedRuns find_forced(Matcher matcher):
+    """Return the forced runs of the family, which its planner holds."""
+    cdef ForcedRuns forced
+    if matcher.planner is None:
+        planner = matcher.compiled.planner
+        if planner is None or not planner.forced.belongs_to(matcher.family):
+            classes = matcher.automaton.lowered.token_classes
+            forced = ForcedRuns(matcher.family, classes, matcher.store.info.trie)
+            planner = JumpPlanner(forced, matcher.texts, matcher.store.info.strip_first_space)
+            if matcher.compiled.family is matcher.family:
+                matcher.compiled.planner = planner
+        matcher.planner = planner
+    return matcher.planner.forced
+
+
 @cython.final
 cdef class Matcher(JumpCalls):
     """Follow one text through a compiled grammar.
@@ -125,7 +172,7 @@ cdef class Matcher(JumpCalls):
         for token in self.store.info.stop_ids:
             self.stops.push_back(token)
         if origin is None:
-            self.account = WorkAccount(self.store.limits.max_work, compiled.work)
+            self.account = WorkAccount(self.store.limits.max_work, compiled._work)
             self.start()
         else:
             self.account = origin.account
@@ -168,25 +215,6 @@ cdef class Matcher(JumpCalls):
 
     # -- following ---------------------------------------------------------------------------------
 
-    cdef int32_t after_token(self, int32_t config, int32_t token) except -3:
-        """Return the configuration after a token, as text and as a special token; DEAD if it is neither."""
-        cdef int32_t next = DEAD, other
-        cdef size_t length = 0
-        if not self.has_classes:
-            next = self.family.remembered(config, token)
-            if next != UNKNOWN:
-                return next
-            next = DEAD
-        if token < self.texts.size:
-            length = self.texts.length(token)
-        if length:
-            next = self.family.step_token(config, token, self.texts.blob + self.texts.start[token], length)
-        if self.has_classes:
-            for k in self.classes_of_token.get(token, ()):
-                other = self.family.step(config, TOKENS + <int32_t>k)
-                next = self.family.union_of(next, other)
-        return next
-
     def accept_token(self, token):
         """Advance by one token. Return False, and change nothing, if the token may not come next.
 
@@ -198,7 +226,7 @@ cdef class Matcher(JumpCalls):
         if self.lock.is_held():
             next = known_after(self, id)
             if next != UNKNOWN:
-                self.take_step(next, id)
+                take_step(self, next, id)
                 return True
         self.lock.take(self.account)
         try:
@@ -214,24 +242,15 @@ cdef class Matcher(JumpCalls):
         if self.terminated or id < 0:
             self.refused = (config, 0, token)
             return False
-        next = self.after_token(config, id)
+        next = after_token(self, config, id)
         if next == DEAD:
             if not (is_stop(self.stops, id) and self.family.configs[config].accepting):
                 self.refused = (config, 0, token)
                 return False
             self.terminated = True
             next = config
-        self.take_step(next, id)
+        take_step(self, next, id)
         return True
-
-    cdef int take_step(self, int32_t next, int32_t token) except -1:
-        """Enter an accepted token into the history."""
-        self.history.push_back(next)
-        self.tokens.taken.push_back(token)
-        self.refused = None
-        if self.account.left < self.account.allowance:
-            self.account.left = min(self.account.left + TOKEN_WORK, self.account.allowance)
-        return 0
 
     def accept_string(self, text):
         """Advance by text (str, or bytes that need not end at a character). Return False, and change nothing,
@@ -389,10 +408,6 @@ cdef class Matcher(JumpCalls):
         """
         self.account.cancel()
 
-    def grant_work(self, units):
-        """Allow the request some more units of work, and one call to use all of them, after a BudgetError."""
-        self.account.grant(index(units))
-
     def mask_rows(self, Py_ssize_t max_rows=4, Py_ssize_t max_tokens=12):
         """Return the mask as at most so many rows that the engine keeps and tokens to flip: see ``MaskRows``.
 
@@ -451,7 +466,7 @@ cdef class Matcher(JumpCalls):
             return False
         self.lock.take(self.account)
         try:
-            run = self.find_forced().run(self.history.back())
+            run = find_forced(self).run(self.history.back())
             done = True
         finally:
             self.lock.give(done)
@@ -471,25 +486,12 @@ cdef class Matcher(JumpCalls):
             config = self.history.back()
             if self.history.size() == 1 and self.store.info.strip_first_space:
                 # the blank that may come first is not part of the text
-                config = self.find_forced().after(config, b" ") or config
-            text, whole, _, _, _ = self.find_forced().run(config)
+                config = find_forced(self).after(config, b" ") or config
+            text, whole, _, _, _ = find_forced(self).run(config)
             done = True
         finally:
             self.lock.give(done)
         return text[:whole], text[whole:]
-
-    cdef ForcedRuns find_forced(self):
-        """Return the forced runs of the family, which its planner holds."""
-        cdef ForcedRuns forced
-        if self.planner is None:
-            planner = self.compiled.planner
-            if planner is None or not planner.forced.belongs_to(self.family):
-                forced = ForcedRuns(self.family, self.automaton.lowered.token_classes, self.store.info.trie)
-                planner = JumpPlanner(forced, self.texts, self.store.info.strip_first_space)
-                if self.compiled.family is self.family:
-                    self.compiled.planner = planner
-            self.planner = planner
-        return self.planner.forced
 
     cdef object find_plan(self, object context_ids):
         cdef bint done = False
@@ -503,7 +505,7 @@ cdef class Matcher(JumpCalls):
             return Plan(0, tuple(lone_tokens(self.fork(), self.size)))
         self.lock.take(self.account)
         try:
-            self.find_forced()
+            find_forced(self)
             plan = self.planner.plan(encoder, self.history.back(), self.tokens, prompt > 0)
             done = True
         finally:
@@ -544,7 +546,7 @@ cdef list fill_tree(Matcher matcher, tokens, parents, Rows* rows):
         next = NO_CONFIG
         ok = False
         if config != NO_CONFIG and token >= 0:
-            next = matcher.after_token(config, token)
+            next = after_token(matcher, config, token)
             ok = next != DEAD
             if next == DEAD:
                 next = NO_CONFIG

@@ -58,6 +58,5 @@ cdef class TrieWalk(MaskPart):
         self, const WalkQuery& query, const Config* config, int32_t node, int verdict, WalkState* s,
         WalkResult& out
     ) except -1
-    cdef int take(self, int32_t node, int32_t stop, WalkState* s, WalkResult& out) except -1
     cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1
     cdef bint opens_key(self, const Config* config) noexcept

@@ -40,6 +40,19 @@ cdef enum:
     BEGIN_AGAIN = 3     # the walk turned out not to be repeatable: begin again without that
 
 
+cdef inline int take(TrieWalk walk, int32_t node, int32_t stop_node, WalkState* s, WalkResult& out) except -1:
+    """Allow the tokens of the nodes from ``node`` to before ``stop_node``, with any stack."""
+    cdef int32_t t = s.nodes.token_first[node], stop = s.nodes.token_first[stop_node]
+    if out.bits != NULL:
+        allow(out.bits, s.nodes.tokens, t, stop)
+    elif t < stop:
+        out.few.insert(out.few.end(), s.nodes.tokens + t, s.nodes.tokens + stop)
+        if out.few.size() > s.most:
+            out.dense = walk.arena.row_of(out.few)
+            out.bits = walk.arena.rows[out.dense]
+    return 0
+
+
 @cython.final
 cdef class TrieWalk(MaskPart):
     """Make walks, one at a time. Nothing is remembered between walks."""
@@ -179,7 +192,7 @@ cdef class TrieWalk(MaskPart):
                 verdict = self.classify(c, summary_of[i], s)
             if c == s.unconditional and out.merged <= s.most_merged:
                 # most nodes are like this: their tokens are allowed, and nothing else happens
-                self.take(i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
+                take(self, i, i + 1 if verdict == DESCEND else nodes.end[i], s, out)
                 if verdict != DESCEND or nodes.kid_first[i] == nodes.kid_first[i + 1]:
                     continue
                 then = WALK_BELOW
@@ -223,24 +236,13 @@ cdef class TrieWalk(MaskPart):
         self.taken += verdict != DESCEND
         return verdict
 
-    cdef int take(self, int32_t node, int32_t stop_node, WalkState* s, WalkResult& out) except -1:
-        """Allow the tokens of the nodes from ``node`` to before ``stop_node``, with any stack."""
-        cdef int32_t t = s.nodes.token_first[node], stop = s.nodes.token_first[stop_node]
-        if out.bits != NULL:
-            allow(out.bits, s.nodes.tokens, t, stop)
-        elif t < stop:
-            out.few.insert(out.few.end(), s.nodes.tokens + t, s.nodes.tokens + stop)
-            if out.few.size() > s.most:
-                out.dense = self.arena.row_of(out.few)
-                out.bits = self.arena.rows[out.dense]
-        return 0
-
     cdef int emit(
         self, const WalkQuery& query, int32_t c, int32_t node, int verdict, WalkState* s, WalkResult& out
     ) except -1:
         """Note the tokens and the returns of a configuration at a node. Return how the walk continues."""
         cdef const Config* config = &self.space.configs[c]
-        cdef uint64_t reads = self.emit_readers(config, node, &verdict, s, out)
+        # most configurations have no such members: not even a call, for nodes are many
+        cdef uint64_t reads = self.emit_readers(config, node, &verdict, s, out) if config.reads else 0
         cdef int32_t place = (node << 2) | s.in_suffix_trie
         cdef int32_t t = s.nodes.token_first[node]
         cdef int32_t stop_node = node + 1 if verdict == DESCEND else s.nodes.end[node]
@@ -256,7 +258,7 @@ cdef class TrieWalk(MaskPart):
                     out.pendings.tokens[g].end(), s.nodes.tokens + t, s.nodes.tokens + stop
                 )
             else:
-                self.take(node, stop_node, s, out)
+                take(self, node, stop_node, s, out)
         if config.capturing and self.opens_key(config):
             out.key_starts.push_back(place)
         if verdict == ALL_ALLOWED or s.nodes.kid_first[node] == s.nodes.kid_first[node + 1]:

@@ -72,7 +72,7 @@ def test_a_request_that_was_refused_goes_on_with_more_work() -> None:
                 except BudgetError:
                     refused += 1
                     assert refused < 1000
-                    held.grant_work(60_000 * refused)
+                    held.account.grant(60_000 * refused)
         free.accept_token(letter)
         assert np.array_equal(mask, right)
     assert refused
