@@ -527,12 +527,17 @@ def main() -> None:
         commands = kept["command"] + " && "
         counts = limits_as(math.inf, kept["instructions"]) | counts
         timed = kept["clock"] | timed
-    lines, verdicts = tables(counts, timed, chosen)
+    measured = dict.fromkeys(
+        [*chosen, *(layer for kind in (counts, timed) for own in kind.values() for layer in own)]
+    )
+    lines, verdicts = tables(counts, timed, list(measured))
     print(cpu_model(), *lines, "", sep="\n")
     for layer, found in verdicts.items():
         print(f"{layer:20} {found}")
     if options.write:
         some_flags = " --no-instructions" * (not options.instructions) + " --keep" * options.keep
+        some_flags += f" --workloads '{options.workloads}'" if options.workloads else ""
+        some_flags += f" --layers {options.layers}" if options.layers else ""
         flags = f"--rounds {options.rounds} --sample {options.sample:g} --limit {options.limit:g}{some_flags}"
         result = {
             "instructions": limits_as(None, counts),
