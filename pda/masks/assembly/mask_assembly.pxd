@@ -45,6 +45,8 @@ cdef class MaskAssembler(MaskPart):
     cdef vector[Operand] operands
     cdef PrefixSplitter prefixes
     cdef readonly uint64_t most_visits
+    cdef uint64_t entered                   # edges that visits returned along
+    cdef uint64_t most_entered              # with more, `collect_under` gives up; 0: no limit
 
     cdef Worklist use(self, Worklist work)
     cdef int begin(self, bint sure) noexcept

@@ -51,6 +51,7 @@ from stackmask.pda.context.semantic_states cimport NO_KEYS, SEM_SYMBOL, UNOPENED
 cdef enum:
     FEW_VISITS = 32      # so many of the last operands are searched for an equal one
     MANY_VISITS = 1024   # with more, all tokens are tried on the real stack: see `collect_under`
+    EDGES_PER_VISIT = 8     # the same for so many times more edges
     MANY_KEYED = 16384   # the same where keys are known: such trials keep every string that may be a key
     MANY_RETURNS = 4     # `may_forbid` follows so many in a row
     FEW_ALTERNATIVES = 8    # most alternatives after whitespace in suffixes, where no keys are tested
@@ -82,6 +83,7 @@ cdef class MaskAssembler(MaskPart):
         self.keys_used = keys_used
         self.prefixes = PrefixSplitter(self.terms, self.semantics, self.trie, literals.table)
         self.most_visits = 0
+        self.entered = self.most_entered = 0
         self.work = Worklist()
 
     cdef size_t nbytes(self) noexcept:
@@ -101,6 +103,7 @@ cdef class MaskAssembler(MaskPart):
         self.keys_used.begin()
         self.unsure_operands.clear()
         self.sure = self.sure or sure
+        self.most_entered = 0
         return 0
 
     cdef int forget_operands(self) noexcept:
@@ -374,6 +377,9 @@ cdef class MaskAssembler(MaskPart):
             origin = at.origin
             if origin < 0 and self.arena.is_few(k):
                 origin = k
+            self.entered += self.count_edges(family, at)
+            if self.most_entered and self.entered > self.most_entered:
+                return 0
             for e in range(self.count_edges(family, at)):
                 edge = self.edge_of(family, at, e)
                 if edge.continuation == BOTTOM_CONTINUATION:
@@ -552,7 +558,7 @@ cdef class MaskAssembler(MaskPart):
         """
         cdef int where
         cdef int32_t i, keys, node, first = family.configs[config].first
-        cdef size_t roots, k = 0
+        cdef size_t roots, k = 0, limit
         cdef bint strict
         cdef Member m
         cdef vector[vector[uint8_t]] strings
@@ -586,14 +592,18 @@ cdef class MaskAssembler(MaskPart):
                 elif where != NO_KEYS and node >= 0:
                     self.keys_used.doubt(node << 2, strings)
         roots = self.work.visits.size()
+        self.entered = 0
+        limit = EDGES_PER_VISIT * most
+        self.most_entered = limit
         while k < self.work.visits.size():
             self.expand(family, self.work.visits[k])
             k += 1
-            if k >= roots and self.work.visits.size() > most:
+            if (k >= roots and self.work.visits.size() > most) or self.entered > limit:
                 # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
                 # exponentially; configurations join the paths, so this stays polynomial
                 self.trials.tries_everything = True
                 break
+        self.most_entered = 0
         if k > self.most_visits:
             self.most_visits = k
         return 0

@@ -1,5 +1,5 @@
 # Tokens that may repeat an undeclared key. See undeclared_keys.pyx.
-from libc.stdint cimport int32_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.masks.shared.arena cimport MaskArena
@@ -16,6 +16,7 @@ cdef class UndeclaredKeys(MaskPart):
     cdef TokenTrials trials
     # scratch of one fill
     cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
+    cdef uint64_t rechecked                 # distinct places so far
 
     cdef int begin(self) noexcept
     cdef bint any_doubtful(self) noexcept

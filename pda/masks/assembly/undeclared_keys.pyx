@@ -7,6 +7,7 @@ allow tokens that repeat one. Such tokens are *doubtful*: they are tried on the 
 
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.context.key_text cimport KeyText, is_plain
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
@@ -26,6 +27,7 @@ cdef class UndeclaredKeys(MaskPart):
     ):
         self.arena = arena
         self.trials = trials
+        self.rechecked = 0
 
     cdef int begin(self) noexcept:
         """Begin a new fill, without doubtful tokens."""
@@ -110,6 +112,10 @@ cdef class UndeclaredKeys(MaskPart):
         cdef size_t k, before
         cdef int32_t t, i, node
         cdef Nodes n
+        # most keys lead to the same places, such as that of an escape
+        sort(self.doubtful.begin(), self.doubtful.end())
+        self.doubtful.resize(unique(self.doubtful.begin(), self.doubtful.end()) - self.doubtful.begin())
+        self.rechecked += self.doubtful.size()
         for k in range(self.doubtful.size()):
             n = self.tries.nodes(self.doubtful[k])
             node = self.doubtful[k] >> 2
