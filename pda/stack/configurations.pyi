@@ -26,4 +26,4 @@ class ConfigSpace:
     def nbytes_held(self) -> int:
         """Return about how many bytes frames and configurations take."""
     def counts(self) -> dict[str, int]:
-        """Return sizes: configurations and their members, frames and their edges, steps computed, returns followed."""
+        """Return sizes: configurations, members, frames, edges; steps computed, and returns followed."""

@@ -59,7 +59,7 @@ cdef class ConfigSpace:
         return self.nbytes()
 
     def counts(self):
-        """Return sizes: configurations and their members, frames and their edges, steps computed, returns followed."""
+        """Return sizes: configurations, members, frames, edges; steps computed, and returns followed."""
         return {
             "configurations": self.configs.size(),
             "members": self.members.size(),

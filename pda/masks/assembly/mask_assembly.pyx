@@ -405,6 +405,9 @@ cdef class MaskAssembler(MaskPart):
         """
         cdef Edge edge
         cdef int32_t e, j, keys = at.keys
+        self.entered += self.count_edges(family, at)
+        if self.most_entered and self.entered > self.most_entered:
+            return 0
         for e in range(self.count_edges(family, at)):
             edge = self.edge_of(family, at, e)
             if edge.continuation == BOTTOM_CONTINUATION:
