@@ -311,6 +311,7 @@ cdef class MaskEngine:
             "walk_configurations": self.context.space.configs.size(),
             "walk_members": self.context.space.members.size(),
             "walk_edges": self.context.space.edges.size(),
+            "spelled_keys": self.assembler.keys_used.spellings,
             "doubtful_places": self.assembler.keys_used.rechecked,
             "run_looks": self.partition.visits,
         }

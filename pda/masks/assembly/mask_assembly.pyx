@@ -349,7 +349,6 @@ cdef class MaskAssembler(MaskPart):
         cdef Edge edge
         cdef Include included
         cdef Operand operand
-        cdef vector[vector[uint8_t]] strings
         operand.filter = at.filter
         cdef vector[Operand]* found = &self.unsure_operands if at.unsure else &self.operands
         if mask.dense >= 0 or mask.sparse_count:
@@ -393,9 +392,9 @@ cdef class MaskAssembler(MaskPart):
         if mask.repeat >= 0:
             self.repeat(family, at, mask.repeat)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].used > 0:
-            self.semantics.key_suffixes(self.semantics.with_keys(SEM_SYMBOL, at.keys), strings)
+            self.keys_used.spell_keys(at.keys)
             for i in range(mask.key_first, mask.key_first + mask.key_count):
-                self.keys_used.doubt(self.arena.key_starts[i], strings)
+                self.keys_used.doubt(self.arena.key_starts[i], self.keys_used.spelled)
         return 0
 
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3:

@@ -10,7 +10,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.context.key_text cimport KeyText, is_plain
-from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
+from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.shared.arena cimport NO_RUN, Group
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
@@ -27,7 +27,8 @@ cdef class UndeclaredKeys(MaskPart):
     ):
         self.arena = arena
         self.trials = trials
-        self.rechecked = 0
+        self.rechecked = self.spellings = 0
+        self.spelled_keys = KEYS_NONE
 
     cdef int begin(self) noexcept:
         """Begin a new fill, without doubtful tokens."""
@@ -70,19 +71,34 @@ cdef class UndeclaredKeys(MaskPart):
                     self.doubtful.push_back((node << 2) | in_suffix_trie | INCLUSIVE)
         return 0
 
+    cdef int spell_keys(self, int32_t keys) except -3:
+        """Write the undeclared keys of a key state to ``spelled``. Cost: nothing if the last call asked too."""
+        if keys != self.spelled_keys:
+            self.spelled_keys = KEYS_NONE
+            self.spelled.clear()
+            self.semantics.key_suffixes(self.semantics.with_keys(SEM_SYMBOL, keys), self.spelled)
+            self.spelled_keys = keys
+            self.spellings += 1
+        return 0
+
+    cdef int drop(self) except -1:
+        """Forget the keys that were spelled."""
+        self.spelled_keys = KEYS_NONE
+        self.spelled.clear()
+        return MaskPart.drop(self)
+
     cdef int doubt_keys(self, int32_t group, int32_t keys) except -3:
         """Doubt tokens that repeat a used key, where a group's suffixes begin with a quote.
 
         ``group``: WHOLE for the whole vocabulary.
         """
-        cdef vector[vector[uint8_t]] strings
         cdef vector[int32_t] places
         cdef Group g
         cdef Nodes n
         cdef uint8_t quote = self.context.key_text.quote
         cdef int32_t i, node, at
         cdef size_t k
-        self.semantics.key_suffixes(self.semantics.with_keys(SEM_SYMBOL, keys), strings)
+        self.spell_keys(keys)
         if group == WHOLE:
             places.push_back(0)
         else:
@@ -101,7 +117,7 @@ cdef class UndeclaredKeys(MaskPart):
             elif n.byte[node] != quote:
                 node = -1
             if node >= 0:
-                self.doubt((node << 2) | (places[k] & IN_SUFFIX_TRIE), strings)
+                self.doubt((node << 2) | (places[k] & IN_SUFFIX_TRIE), self.spelled)
         return 0
 
     cdef int recheck(self, uint32_t* words) except -3:
