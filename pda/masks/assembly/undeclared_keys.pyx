@@ -72,7 +72,7 @@ cdef class UndeclaredKeys(MaskPart):
         return 0
 
     cdef int spell_keys(self, int32_t keys) except -3:
-        """Write the undeclared keys of a key state to ``spelled``. Cost: nothing if the last call asked too."""
+        """Write the undeclared keys of a key state to ``spelled``, unless they are there."""
         if keys != self.spelled_keys:
             self.spelled_keys = KEYS_NONE
             self.spelled.clear()
