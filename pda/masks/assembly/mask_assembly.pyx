@@ -16,11 +16,7 @@ from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
 from stackmask.pda.masks.prefixes.prefix_splitting cimport (
-    NO_TEST,
-    NO_WHITESPACE,
-    Alternative,
-    Split,
-    PrefixSplitter,
+    NO_TEST, NO_WHITESPACE, Alternative, PrefixSplitter, Split
 )
 from stackmask.pda.terms.term_table cimport (
     ACTION_NONE,
@@ -82,14 +78,12 @@ cdef class MaskAssembler(MaskPart):
         self.trials = trials
         self.keys_used = keys_used
         self.prefixes = PrefixSplitter(self.terms, self.semantics, self.trie, literals.table)
-        self.most_visits = 0
-        self.entered = self.most_entered = 0
+        self.most_visits = self.entered = self.most_entered = 0
         self.work = Worklist()
 
     cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
-        cdef size_t held = self.work.nbytes()
-        return held
+        return self.work.nbytes()
 
     cdef Worklist use(self, Worklist work):
         """Collect visits in another worklist from now on, and return the one used before."""
@@ -167,9 +161,11 @@ cdef class MaskAssembler(MaskPart):
             return True
         return not self.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
 
-    cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept:
-        """Return the number of edges that a visit returns along."""
-        return 1 if at.continuation != EPS else family.frames[at.frame].count
+    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept:
+        """Return the number of edges that a visit returns along, and count them; 0 beyond the limit."""
+        cdef int32_t count = 1 if at.continuation != EPS else family.frames[at.frame].count
+        self.entered += count
+        return 0 if 0 < self.most_entered < self.entered else count
 
     cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept:
         """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
@@ -376,10 +372,7 @@ cdef class MaskAssembler(MaskPart):
             origin = at.origin
             if origin < 0 and self.arena.is_few(k):
                 origin = k
-            self.entered += self.count_edges(family, at)
-            if self.most_entered and self.entered > self.most_entered:
-                return 0
-            for e in range(self.count_edges(family, at)):
+            for e in range(self.count_entered(family, at)):
                 edge = self.edge_of(family, at, e)
                 if edge.continuation == BOTTOM_CONTINUATION:
                     continue
@@ -404,10 +397,7 @@ cdef class MaskAssembler(MaskPart):
         """
         cdef Edge edge
         cdef int32_t e, j, keys = at.keys
-        self.entered += self.count_edges(family, at)
-        if self.most_entered and self.entered > self.most_entered:
-            return 0
-        for e in range(self.count_edges(family, at)):
+        for e in range(self.count_entered(family, at)):
             edge = self.edge_of(family, at, e)
             if edge.continuation == BOTTOM_CONTINUATION:
                 continue
@@ -560,11 +550,10 @@ cdef class MaskAssembler(MaskPart):
         """
         cdef int where
         cdef int32_t i, keys, node, first = family.configs[config].first
-        cdef size_t roots, k = 0, limit
+        cdef size_t roots, k = 0, limit, most = MANY_VISITS
         cdef bint strict
         cdef Member m
         cdef vector[vector[uint8_t]] strings
-        cdef size_t most = MANY_VISITS
         self.work.clear()
         self.operands.clear()
         self.unsure_operands.clear()
@@ -594,8 +583,7 @@ cdef class MaskAssembler(MaskPart):
                 elif where != NO_KEYS and node >= 0:
                     self.keys_used.doubt(node << 2, strings)
         roots = self.work.visits.size()
-        self.entered = 0
-        limit = EDGES_PER_VISIT * most
+        self.entered, limit = 0, EDGES_PER_VISIT * most
         self.most_entered = limit
         while k < self.work.visits.size():
             self.expand(family, self.work.visits[k])
