@@ -309,6 +309,11 @@ cdef class MaskEngine:
             "walk_bytes": self.context.space.nbytes(),
             "drops": self.arena.drops,
             "walk_configurations": self.context.space.configs.size(),
+            "walk_members": self.context.space.members.size(),
+            "walk_edges": self.context.space.edges.size(),
+            "spelled_keys": self.assembler.keys_used.spellings,
+            "doubtful_places": self.assembler.keys_used.rechecked,
+            "run_looks": self.partition.visits,
         }
 
     def nbytes_held(self):

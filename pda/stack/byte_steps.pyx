@@ -43,7 +43,7 @@ cdef class ByteSteps:
             if next != NO_VALUE:
                 return next
         self.count_step()
-        self.closure.draft.members.clear()
+        self.closure.draft.clear_members()
         for i in range(c.first, c.first + c.count):
             m = self.table.members[i]
             d = self.terms.step(m.state, symbol)

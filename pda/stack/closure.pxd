@@ -23,6 +23,7 @@ cdef struct CallNode:
 
 cdef struct Link:
     Edge edge
+    int32_t node
     int32_t next
 
 
@@ -40,9 +41,13 @@ cdef class Closure:
     cdef vector[Link] links
     cdef vector[Edge] callers
     cdef KeyMap node_seen
+    cdef KeyMap returned                # frame << 32 | semantic state: returns that were followed
+    cdef KeyMap link_seen               # hash of a node and an edge -> index in links
+    cdef uint64_t returns               # edges that returns were followed along so far
     cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
     cdef priority_queue[pair[int32_t, int32_t]] queue
 
+    cdef bint returns_again(self, Member m) except -1
     cdef int return_from(self, Member m, int32_t guard) except -3
     cdef int return_to_bottom(self, Member m, int32_t guard) except -3
     cdef int call_from(self, Member m) except -3

@@ -15,9 +15,9 @@ that can be empty. A tail call pushes nothing.
 cimport cython
 from libc.stdint cimport uint32_t
 
-from stackmask.pda.stack.configuration_draft cimport Pop
+from stackmask.pda.stack.configuration_draft cimport Pop, map_forget
 from stackmask.pda.stack.configuration_table cimport READS_STATE
-from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION
+from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, same_edge
 from stackmask.pda.terms.term_table cimport (
     ACTION_KEYED,
     ACTION_NONE,
@@ -34,11 +34,18 @@ from stackmask.pda.terms.term_table cimport (
     SiteList,
 )
 from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
 
 cdef enum:
+    FEW_RETURNS = 8     # returns of so many members are followed without asking whether they are known
+    FEW_LINKS = 64      # so many callers are entered without asking whether they are known
     LOWEST = -1         # lower than every rule: the term of a resolver calls no rule
     NO_LINK = -1
+
+
+cdef inline uint64_t link_hash(int32_t node, const Edge& edge) noexcept nogil:
+    cdef uint64_t h = mix(mix(61, <uint32_t>node), <uint32_t>edge.continuation)
+    return mix(mix(mix(h, <uint32_t>edge.parent), <uint32_t>edge.action), <uint32_t>edge.saved)
 
 
 @cython.final
@@ -58,12 +65,28 @@ cdef class Closure:
         self.ends = 1
         map_init(&self.node_seen)
         map_init(&self.tail_seen)
+        map_init(&self.returned)
+        map_init(&self.link_seen)
+        self.returns = 0
 
     def __dealloc__(self):
         map_free(&self.node_seen)
         map_free(&self.tail_seen)
+        map_free(&self.returned)
+        map_free(&self.link_seen)
 
     # -- returns -----------------------------------------------------------------------------------
+
+    cdef bint returns_again(self, Member m) except -1:
+        """Tell whether another member has returned from the same frame in the same semantic state.
+
+        Where a return leads does not depend on the local state that ends.
+        """
+        cdef uint64_t key = (<uint64_t>m.frame << 32) | <uint32_t>m.sem
+        if map_get(&self.returned, key) != NO_VALUE:
+            return True
+        map_put(&self.returned, key, 1)
+        return False
 
     cdef int return_from(self, Member m, int32_t guard) except -3:
         """Add the states after the return of a member that may end here.
@@ -74,6 +97,7 @@ cdef class Closure:
         cdef int32_t e, continuation, sem, first = self.graph.frames[m.frame].first
         cdef Edge edge
         self.terms.meter.spend(4)
+        self.returns += self.graph.frames[m.frame].count
         for e in range(first, first + self.graph.frames[m.frame].count):
             edge = self.graph.edges[e]
             if edge.continuation == BOTTOM_CONTINUATION:
@@ -175,9 +199,22 @@ cdef class Closure:
         return 0
 
     cdef int add_link(self, int32_t node, Edge edge) except -3:
-        """Enter one more caller into a node."""
+        """Enter one more caller into a node. Among many, it is entered once, but for collisions of hashes."""
         cdef Link link
+        cdef Link* other
+        cdef uint64_t key
+        cdef int32_t at
         self.terms.meter.spend(2)
+        if self.links.size() >= FEW_LINKS:
+            key = link_hash(node, edge)
+            at = map_get(&self.link_seen, key)
+            if at == NO_VALUE:
+                map_put(&self.link_seen, key, <int32_t>self.links.size())
+            else:
+                other = &self.links[at]
+                if other.node == node and same_edge(other.edge, edge):
+                    return 0
+        link.node = node
         link.edge = edge
         link.next = self.nodes[node].last
         self.nodes[node].last = <int32_t>self.links.size()
@@ -326,7 +363,7 @@ cdef class Closure:
         m.state = state
         m.frame = frame
         m.sem = sem
-        self.draft.members.clear()
+        self.draft.clear_members()
         self.draft.members.push_back(m)
         return self.close()
 
@@ -341,7 +378,7 @@ cdef class Closure:
         while i < self.draft.members.size():
             m = self.draft.members[i]
             guard = self.terms.terms[m.state].nu
-            if guard >= 0:
+            if guard >= 0 and (i < FEW_RETURNS or guard != ANY_BYTE or not self.returns_again(m)):
                 self.return_from(m, guard)
             i += 1
         if self.call_all() == NEEDS_STATE:
@@ -355,10 +392,10 @@ cdef class Closure:
         self.draft.forget_ends()
         self.nodes.clear()
         self.links.clear()
-        if self.node_seen.count:
-            map_clear(&self.node_seen)
-        if self.tail_seen.count:
-            map_clear(&self.tail_seen)
+        map_forget(&self.node_seen)
+        map_forget(&self.tail_seen)
+        map_forget(&self.returned)
+        map_forget(&self.link_seen)
         while not self.queue.empty():
             self.queue.pop()
         return 0
@@ -380,6 +417,7 @@ cdef class Closure:
                 self.draft.members[n] = m
                 n += 1
         self.draft.members.resize(n)
+        self.draft.indexed = 0
         return 0
 
     cdef int call_all(self) except -3:
@@ -401,6 +439,7 @@ cdef class Closure:
             self.draft.members[n] = m
             n += 1
         self.draft.members.resize(n)
+        self.draft.indexed = 0
         for i in range(n):
             m = self.draft.members[i]
             if self.terms.terms[m.state].flags & F_CALL and self.call_from(m) == NEEDS_STATE:
@@ -415,6 +454,7 @@ cdef class Closure:
                 self.draft.members[n] = self.draft.members[i]
                 n += 1
         self.draft.members.resize(n)
+        self.draft.indexed = 0
         return 0
 
     cdef bint knows_nothing(self) noexcept:
@@ -431,4 +471,5 @@ cdef class Closure:
         """Return the bytes of the scratch, which never shrinks."""
         cdef size_t held = sizeof(CallNode) * self.nodes.capacity() + sizeof(Link) * self.links.capacity()
         held += sizeof(Edge) * self.callers.capacity() + 12 * (self.node_seen.mask + self.tail_seen.mask)
+        held += 12 * (self.returned.mask + self.link_seen.mask)
         return held + self.draft.nbytes()

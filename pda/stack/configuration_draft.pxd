@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp cimport bool
 from libcpp.vector cimport vector
 
-from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.memory.hash_tables cimport KeyMap, map_clear, map_free, map_init
 
 
 cdef struct Member:
@@ -32,6 +32,24 @@ cdef inline bint pop_less(const Pop& x, const Pop& y) noexcept nogil:
     return x.sem < y.sem
 
 
+cdef enum:
+    FEW_SLOTS = 1 << 12     # a table of so many slots is cheap to clear
+
+
+cdef inline int map_forget(KeyMap* m) except -1:
+    # forget all keys; a table that was once large, and now is nearly empty, is made anew
+    cdef KeyMap fresh
+    if not m.count:
+        return 0
+    if m.mask >= FEW_SLOTS and m.count < m.mask >> 5:
+        map_init(&fresh)
+        map_free(m)
+        m[0] = fresh
+    else:
+        map_clear(m)
+    return 0
+
+
 cdef class ConfigDraft:
     # owner: whoever makes configurations; interning does not change it
     cdef vector[Member] members
@@ -39,12 +57,14 @@ cdef class ConfigDraft:
     cdef bool accepting
     cdef uint64_t reads                 # as in Config
     cdef uint64_t max_members
-    cdef KeyMap seen                    # members, once they are many
+    cdef KeyMap seen                    # members, once they are many -> index in members
+    cdef size_t indexed                 # members[:indexed] are in `seen`
 
     cdef void clear(self) noexcept
+    cdef void clear_members(self) noexcept
     cdef void forget_ends(self) noexcept
     cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3
-    cdef bint holds(self, Member m, int32_t at) noexcept
+    cdef int index_members(self) except -3
     cdef int check_size(self) except -1
     cdef int sort_items(self) except -1
     cdef size_t nbytes(self) noexcept

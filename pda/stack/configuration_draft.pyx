@@ -3,11 +3,43 @@
 
 cimport cython
 from libc.stdint cimport uint32_t
-from libcpp.algorithm cimport sort
 
-from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put, mix
+from libcpp.vector cimport vector
+
+from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put, mix
 
 from stackmask.pda.errors import BudgetError
+
+cdef extern from *:
+    """
+    #include <algorithm>
+
+    // sorts members, each once; the order is inlined, which a pointer to a function would not be
+    template <class V>
+    static inline void stackmask_sort_members(V& items) {
+        std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
+            if (x.state != y.state) return x.state < y.state;
+            if (x.frame != y.frame) return x.frame < y.frame;
+            return x.sem < y.sem;
+        });
+        items.erase(std::unique(items.begin(), items.end(), [](const auto& x, const auto& y) {
+            return x.state == y.state && x.frame == y.frame && x.sem == y.sem;
+        }), items.end());
+    }
+
+    template <class V>
+    static inline void stackmask_sort_pops(V& items) {
+        std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
+            return x.guard != y.guard ? x.guard < y.guard : x.sem < y.sem;
+        });
+        items.erase(std::unique(items.begin(), items.end(), [](const auto& x, const auto& y) {
+            return x.guard == y.guard && x.sem == y.sem;
+        }), items.end());
+    }
+    """
+    void sort_members "stackmask_sort_members"(vector[Member]& items) noexcept nogil
+    void sort_pops "stackmask_sort_pops"(vector[Pop]& items) noexcept nogil
+
 
 cdef enum:
     FEW = 24             # up to so many members are searched, not hashed
@@ -20,6 +52,7 @@ cdef class ConfigDraft:
     def __cinit__(self, uint64_t max_members):
         self.max_members = max_members
         map_init(&self.seen)
+        self.indexed = 0
         self.accepting = False
         self.reads = 0
 
@@ -28,8 +61,13 @@ cdef class ConfigDraft:
 
     cdef void clear(self) noexcept:
         """Begin another configuration."""
-        self.members.clear()
+        self.clear_members()
         self.forget_ends()
+
+    cdef void clear_members(self) noexcept:
+        """Drop all members."""
+        self.members.clear()
+        self.indexed = 0
 
     cdef void forget_ends(self) noexcept:
         """Clear everything but the members. A closure computes it again."""
@@ -38,43 +76,50 @@ cdef class ConfigDraft:
         self.reads = 0
 
     cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3:
-        """Enter a member, if it is not there. Raises: BudgetError if there are too many."""
+        """Enter a member, if it is not there. Raises: BudgetError if there are too many.
+
+        Cost: a look-up; one pass over a short list.
+        """
         cdef Member m
         cdef size_t i, n = self.members.size()
         cdef uint64_t key
         cdef int32_t at
-        if n <= FEW:
-            for i in range(n):
-                m = self.members[i]
-                if m.state == state and m.frame == frame and m.sem == sem:
-                    return 0
-            if n == FEW:
-                map_clear(&self.seen)
-                for i in range(n):
-                    map_put(&self.seen, key_of(self.members[i]), <int32_t>i)
         m.state = state
         m.frame = frame
         m.sem = sem
-        if n >= FEW:
+        if n <= FEW:
+            for i in range(n):
+                if is_same(self.members[i], m):
+                    return 0
+        else:
+            if self.indexed != n:
+                self.index_members()
             key = key_of(m)
             at = map_get(&self.seen, key)
-            if at == NO_VALUE:
-                map_put(&self.seen, key, <int32_t>n)
-            elif self.holds(m, at):
-                return 0
+            while at != NO_VALUE:
+                if is_same(self.members[at], m):
+                    return 0
+                key += 1
+                at = map_get(&self.seen, key)
             self.check_size()
+            map_put(&self.seen, key, <int32_t>n)
+            self.indexed = n + 1
         self.members.push_back(m)
         return 0
 
-    cdef bint holds(self, Member m, int32_t at) noexcept:
-        """Tell whether a member is there. ``at``: where it was when hashed; it may have moved since."""
-        cdef size_t i
-        if <size_t>at < self.members.size() and is_same(self.members[at], m):
-            return True
-        for i in range(self.members.size()):
-            if is_same(self.members[i], m):
-                return True
-        return False
+    cdef int index_members(self) except -3:
+        """Enter the members that are not yet in the index. Others may have been added meanwhile."""
+        cdef uint64_t key
+        if not self.indexed or self.indexed > self.members.size():
+            map_forget(&self.seen)
+            self.indexed = 0
+        while self.indexed < self.members.size():
+            key = key_of(self.members[self.indexed])
+            while map_get(&self.seen, key) != NO_VALUE:
+                key += 1
+            map_put(&self.seen, key, <int32_t>self.indexed)
+            self.indexed += 1
+        return 0
 
     cdef int check_size(self) except -1:
         """Raise BudgetError if there is no room for one more member."""
@@ -84,23 +129,11 @@ cdef class ConfigDraft:
 
     cdef int sort_items(self) except -1:
         """Sort members and returns, each once."""
-        cdef size_t i, n
         if self.members.size() > 1:
-            sort(self.members.begin(), self.members.end(), member_less)
-            n = 1
-            for i in range(1, self.members.size()):
-                if member_less(self.members[n - 1], self.members[i]):
-                    self.members[n] = self.members[i]
-                    n += 1
-            self.members.resize(n)
+            sort_members(self.members)
         if self.pops.size() > 1:
-            sort(self.pops.begin(), self.pops.end(), pop_less)
-            n = 1
-            for i in range(1, self.pops.size()):
-                if pop_less(self.pops[n - 1], self.pops[i]):
-                    self.pops[n] = self.pops[i]
-                    n += 1
-            self.pops.resize(n)
+            sort_pops(self.pops)
+        self.indexed = 0
         return 0
 
     cdef size_t nbytes(self) noexcept:

@@ -25,3 +25,5 @@ class ConfigSpace:
         """Tell whether the text that starts in ``state`` can be completed."""
     def nbytes_held(self) -> int:
         """Return about how many bytes frames and configurations take."""
+    def counts(self) -> dict[str, int]:
+        """Return sizes: configurations, members, frames, edges; steps computed, and returns followed."""

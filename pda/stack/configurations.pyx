@@ -57,3 +57,14 @@ cdef class ConfigSpace:
     def nbytes_held(self):
         """Return about how many bytes frames and configurations take."""
         return self.nbytes()
+
+    def counts(self):
+        """Return sizes: configurations, members, frames, edges; steps computed, and returns followed."""
+        return {
+            "configurations": self.configs.size(),
+            "members": self.members.size(),
+            "frames": self.frames.size(),
+            "edges": self.edges.size(),
+            "steps": self.byte_steps.computed,
+            "returns": self.closure.returns,
+        }

@@ -29,6 +29,15 @@ cdef struct Frame:
     bint action_forbids     # ... or an action may
 
 
+cdef inline bint same_edge(const Edge& x, const Edge& y) noexcept nogil:
+    return (
+        x.continuation == y.continuation
+        and x.parent == y.parent
+        and x.action == y.action
+        and x.saved == y.saved
+    )
+
+
 cdef class FrameGraph:
     # owner: the configurations whose members stand on these frames
     cdef TermStore terms

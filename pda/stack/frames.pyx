@@ -7,7 +7,7 @@ restrictions a return to a frame can be a dead end: see ``exits``.
 
 cimport cython
 from libc.stdint cimport uint32_t
-from libcpp.algorithm cimport sort
+from libcpp.vector cimport vector
 
 from stackmask.pda.terms.term_table cimport ACTION_NONE, ANY_BYTE, Ends
 from stackmask.pda.memory.hash_tables cimport (
@@ -26,14 +26,26 @@ from stackmask.pda.memory.hash_tables cimport (
 )
 
 
-cdef bint edge_less(const Edge& x, const Edge& y) noexcept nogil:
-    if x.continuation != y.continuation:
-        return x.continuation < y.continuation
-    if x.parent != y.parent:
-        return x.parent < y.parent
-    if x.action != y.action:
-        return x.action < y.action
-    return x.saved < y.saved
+cdef extern from *:
+    """
+    #include <algorithm>
+
+    // sorts edges, each once; the order is inlined, which a pointer to a function would not be
+    template <class V>
+    static inline void stackmask_sort_edges(V& items) {
+        std::sort(items.begin(), items.end(), [](const auto& x, const auto& y) {
+            if (x.continuation != y.continuation) return x.continuation < y.continuation;
+            if (x.parent != y.parent) return x.parent < y.parent;
+            if (x.action != y.action) return x.action < y.action;
+            return x.saved < y.saved;
+        });
+        items.erase(std::unique(items.begin(), items.end(), [](const auto& x, const auto& y) {
+            return x.continuation == y.continuation && x.parent == y.parent && x.action == y.action
+                && x.saved == y.saved;
+        }), items.end());
+    }
+    """
+    void sort_edges "stackmask_sort_edges"(vector[Edge]& items) noexcept nogil
 
 
 @cython.final
@@ -76,13 +88,7 @@ cdef class FrameGraph:
         cdef Edge e
         self.terms.meter.spend(4 + 4 * items.size())
         if items.size() > 1:
-            sort(items.begin(), items.end(), edge_less)
-            n = 1
-            for i in range(1, items.size()):
-                if edge_less(items[n - 1], items[i]):
-                    items[n] = items[i]
-                    n += 1
-            items.resize(n)
+            sort_edges(items)
         n = items.size()
         for i in range(n):
             e = items[i]
@@ -94,11 +100,7 @@ cdef class FrameGraph:
             f = &self.frames[id]
             if f.count == <int32_t>n:
                 i = 0
-                while (
-                    i < n
-                    and not edge_less(self.edges[f.first + i], items[i])
-                    and not edge_less(items[i], self.edges[f.first + i])
-                ):
+                while i < n and same_edge(self.edges[f.first + i], items[i]):
                     i += 1
                 if i == n:
                     return id

@@ -125,7 +125,7 @@ cdef class TokenSteps:
                 return DEAD
             if skips_closure:
                 continue
-            self.closure.draft.members.clear()
+            self.closure.draft.clear_members()
             for i in range(n):
                 at = self.partial[i]
                 self.closure.draft.add_member(self.state_of(at), at.member.frame, at.member.sem)

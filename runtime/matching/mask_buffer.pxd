@@ -5,6 +5,7 @@ from libc.stdint cimport int32_t, uint32_t
 cdef struct Rows:
     Py_buffer view
     bint has_view
+    uint32_t* aligned       # a copy that is written back, where the memory is not aligned; else NULL
     uint32_t* base
     Py_ssize_t rows
     Py_ssize_t width

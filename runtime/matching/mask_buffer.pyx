@@ -10,8 +10,10 @@ from cpython.buffer cimport (
     PyObject_GetBuffer,
 )
 from cpython.long cimport PyLong_AsLongAndOverflow, PyLong_CheckExact
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
 from cpython.object cimport PyObject
 from libc.stdint cimport int32_t, uint32_t, uintptr_t
+from libc.string cimport memcpy
 
 from operator import index
 
@@ -65,6 +67,7 @@ cdef int open_rows(object mask, Rows* out) except -1:
     """
     cdef int flags = PyBUF_CONTIG
     out.has_view = False
+    out.aligned = NULL
     if open_array(mask, out):
         return 0
     if type(mask) is not ndarray and not PyObject_CheckBuffer(mask) and hasattr(mask, "data_ptr"):
@@ -86,6 +89,14 @@ cdef int open_rows(object mask, Rows* out) except -1:
         close_rows(out)
         raise MatcherError(f"the bitmask must have one or two dimensions, not {dimensions}")
     out.base = <uint32_t*>out.view.buf
+    if <uintptr_t>out.view.buf % sizeof(uint32_t):
+        # words are only written where they are aligned
+        out.aligned = <uint32_t*>PyMem_RawMalloc(out.view.len)
+        if out.aligned == NULL:
+            close_rows(out)
+            raise MemoryError()
+        memcpy(out.aligned, out.view.buf, out.view.len)
+        out.base = out.aligned
     out.rows = out.view.shape[0] if out.view.ndim == 2 else 1
     out.width = out.view.shape[out.view.ndim - 1]
     return 0
@@ -108,14 +119,23 @@ cdef int open_tensor(object mask, Rows* out) except -1:
     address = mask.data_ptr()
     if not address and 0 not in shape:
         raise MatcherError("the bitmask is a tensor without memory")
+    if address % sizeof(uint32_t):
+        raise MatcherError("the bitmask must be aligned: its address is no multiple of 4")
     out.base = <uint32_t*>address
     out.rows = shape[0] if len(shape) == 2 else 1
     out.width = shape[len(shape) - 1]
+    # the memory of a tensor can be made smaller than the tensor
+    if 4 * (mask.storage_offset() + out.rows * out.width) > mask.untyped_storage().nbytes():
+        raise MatcherError("the bitmask is a tensor that reaches past its memory")
     return 0
 
 
 cdef void close_rows(Rows* rows) noexcept:
     if rows.has_view:
+        if rows.aligned != NULL:
+            memcpy(rows.view.buf, rows.aligned, rows.view.len)
+            PyMem_RawFree(rows.aligned)
+            rows.aligned = NULL
         PyBuffer_Release(&rows.view)
         rows.has_view = False
 

@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN
 from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.pda.memory.checked_vectors cimport copy_items
+from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.masks.shared.mask_ref cimport MaskRef, is_whole
 from stackmask.pda.stack.frames cimport BOTTOM
@@ -183,15 +183,16 @@ cdef class Matcher(JumpCalls):
             self.terminated = origin.terminated
 
     cdef int start(self) except -1:
-        """Begin at the start of the grammar, in the family of its other matchers as long as that is small."""
+        """Begin at the start of the grammar, in the family of its other matchers as long as that is small.
+
+        If this raises, the matcher is as before.
+        """
         cdef ConfigSpace family
+        cdef int32_t first
         cdef TermStore terms = self.store.terms
         cdef bint done = False
         limits = self.store.limits
-        self.terminated = False
-        self.history.clear()
-        self.tokens = TokenHistory(self.texts)
-        self.planner = None
+        tokens = TokenHistory(self.texts)
         self.lock.take(self.account)
         try:
             family = self.compiled.family
@@ -204,13 +205,15 @@ cdef class Matcher(JumpCalls):
                 )
                 if self.compiled.automaton is self.automaton:
                     self.compiled.family = family
+            first = family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
+            refill(self.history, 1, first)
             self.family = family
-            self.history.push_back(
-                family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
-            )
             done = True
         finally:
             self.lock.give(done)
+        self.tokens = tokens
+        self.planner = None
+        self.terminated = False
         return 0
 
     # -- following ---------------------------------------------------------------------------------

@@ -45,6 +45,8 @@ cdef class MaskAssembler(MaskPart):
     cdef vector[Operand] operands
     cdef PrefixSplitter prefixes
     cdef readonly uint64_t most_visits
+    cdef uint64_t entered                   # edges that visits returned along
+    cdef uint64_t most_entered              # with more, `collect_under` gives up; 0: no limit
 
     cdef Worklist use(self, Worklist work)
     cdef int begin(self, bint sure) noexcept
@@ -62,7 +64,7 @@ cdef class MaskAssembler(MaskPart):
         int32_t origin=*,
         int32_t action=*,
     ) except -3
-    cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept
+    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept
     cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept
     cdef int32_t visit_prefixes(
         self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at

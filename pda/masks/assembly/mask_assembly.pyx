@@ -16,11 +16,7 @@ from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
 from stackmask.pda.masks.prefixes.prefix_splitting cimport (
-    NO_TEST,
-    NO_WHITESPACE,
-    Alternative,
-    Split,
-    PrefixSplitter,
+    NO_TEST, NO_WHITESPACE, Alternative, PrefixSplitter, Split
 )
 from stackmask.pda.terms.term_table cimport ACTION_NONE, ACTION_SCOPE, ANY_BYTE, EMPTY, EPS, F_KEYS, Term
 from stackmask.pda.context.key_needs cimport TEST_SLOT
@@ -43,6 +39,7 @@ from stackmask.pda.context.semantic_states cimport NO_KEYS, SEM_SYMBOL, UNOPENED
 cdef enum:
     FEW_VISITS = 32      # so many of the last operands are searched for an equal one
     MANY_VISITS = 1024   # with more, all tokens are tried on the real stack: see `collect_under`
+    EDGES_PER_VISIT = 8     # the same for so many times more edges
     MANY_KEYED = 16384   # the same where keys are known: such trials keep every string that may be a key
     MANY_RETURNS = 4     # `may_forbid` follows so many in a row
     FEW_ALTERNATIVES = 8    # most alternatives after whitespace in suffixes, where no keys are tested
@@ -73,7 +70,7 @@ cdef class MaskAssembler(MaskPart):
         self.trials = trials
         self.keys_used = keys_used
         self.prefixes = PrefixSplitter(self.terms, self.semantics, self.trie, literals.table)
-        self.most_visits = 0
+        self.most_visits = self.entered = self.most_entered = 0
         self.work = Worklist()
 
     cdef int drop(self) except -1:
@@ -97,6 +94,7 @@ cdef class MaskAssembler(MaskPart):
         self.keys_used.begin()
         self.unsure_operands.clear()
         self.sure = self.sure or sure
+        self.most_entered = 0
         return 0
 
     cdef int forget_operands(self) noexcept:
@@ -160,9 +158,11 @@ cdef class MaskAssembler(MaskPart):
             return True
         return not self.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
 
-    cdef int32_t count_edges(self, ConfigSpace family, Visit at) noexcept:
-        """Return the number of edges that a visit returns along."""
-        return 1 if at.continuation != EPS else family.frames[at.frame].count
+    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept:
+        """Return the number of edges that a visit returns along, and count them; 0 beyond the limit."""
+        cdef int32_t count = 1 if at.continuation != EPS else family.frames[at.frame].count
+        self.entered += count
+        return 0 if 0 < self.most_entered < self.entered else count
 
     cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept:
         """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
@@ -342,7 +342,6 @@ cdef class MaskAssembler(MaskPart):
         cdef Edge edge
         cdef Include included
         cdef Operand operand
-        cdef vector[vector[uint8_t]] strings
         operand.filter = at.filter
         cdef vector[Operand]* found = &self.unsure_operands if at.unsure else &self.operands
         if mask.dense >= 0 or mask.sparse_count:
@@ -370,7 +369,7 @@ cdef class MaskAssembler(MaskPart):
             origin = at.origin
             if origin < 0 and self.arena.is_few(k):
                 origin = k
-            for e in range(self.count_edges(family, at)):
+            for e in range(self.count_entered(family, at)):
                 edge = self.edge_of(family, at, e)
                 if edge.continuation == BOTTOM_CONTINUATION:
                     continue
@@ -383,9 +382,9 @@ cdef class MaskAssembler(MaskPart):
         if mask.repeat >= 0:
             self.repeat(family, at, mask.repeat)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].used > 0:
-            self.semantics.key_suffixes(self.semantics.with_keys(SEM_SYMBOL, at.keys), strings)
+            self.keys_used.spell_keys(at.keys)
             for i in range(mask.key_first, mask.key_first + mask.key_count):
-                self.keys_used.doubt(self.arena.key_starts[i], strings)
+                self.keys_used.doubt(self.arena.key_starts[i], self.keys_used.spelled)
         return 0
 
     cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3:
@@ -395,7 +394,7 @@ cdef class MaskAssembler(MaskPart):
         """
         cdef Edge edge
         cdef int32_t e, j, keys = at.keys
-        for e in range(self.count_edges(family, at)):
+        for e in range(self.count_entered(family, at)):
             edge = self.edge_of(family, at, e)
             if edge.continuation == BOTTOM_CONTINUATION:
                 continue
@@ -548,11 +547,10 @@ cdef class MaskAssembler(MaskPart):
         """
         cdef int where
         cdef int32_t i, keys, node, first = family.configs[config].first
-        cdef size_t roots, k = 0
+        cdef size_t roots, k = 0, limit, most = MANY_VISITS
         cdef bint strict
         cdef Member m
         cdef vector[vector[uint8_t]] strings
-        cdef size_t most = MANY_VISITS
         self.work.clear()
         self.operands.clear()
         self.unsure_operands.clear()
@@ -582,15 +580,18 @@ cdef class MaskAssembler(MaskPart):
                 elif where != NO_KEYS and node >= 0:
                     self.keys_used.doubt(node << 2, strings)
         roots = self.work.visits.size()
+        self.entered, limit = 0, EDGES_PER_VISIT * most
+        self.most_entered = limit
         while k < self.work.visits.size():
             self.terms.meter.spend(8)
             self.expand(family, self.work.visits[k])
             k += 1
-            if k >= roots and self.work.visits.size() > most:
+            if (k >= roots and self.work.visits.size() > most) or self.entered > limit:
                 # in highly ambiguous grammars the paths through the stack, and so the masks per path, grow
                 # exponentially; configurations join the paths, so this stays polynomial
                 self.trials.tries_everything = True
                 break
+        self.most_entered = 0
         if k > self.most_visits:
             self.most_visits = k
         return 0

@@ -7,9 +7,10 @@ allow tokens that repeat one. Such tokens are *doubtful*: they are tried on the 
 
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t
+from libcpp.algorithm cimport sort, unique
 
 from stackmask.pda.context.key_text cimport KeyText, is_plain
-from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
+from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.shared.arena cimport NO_RUN, Group
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
@@ -26,6 +27,8 @@ cdef class UndeclaredKeys(MaskPart):
     ):
         self.arena = arena
         self.trials = trials
+        self.rechecked = self.spellings = 0
+        self.spelled_keys = KEYS_NONE
 
     cdef int begin(self) noexcept:
         """Begin a new fill, without doubtful tokens."""
@@ -68,19 +71,34 @@ cdef class UndeclaredKeys(MaskPart):
                     self.doubtful.push_back((node << 2) | in_suffix_trie | INCLUSIVE)
         return 0
 
+    cdef int spell_keys(self, int32_t keys) except -3:
+        """Write the undeclared keys of a key state to ``spelled``, unless they are there."""
+        if keys != self.spelled_keys:
+            self.spelled_keys = KEYS_NONE
+            self.spelled.clear()
+            self.semantics.key_suffixes(self.semantics.with_keys(SEM_SYMBOL, keys), self.spelled)
+            self.spelled_keys = keys
+            self.spellings += 1
+        return 0
+
+    cdef int drop(self) except -1:
+        """Forget the keys that were spelled."""
+        self.spelled_keys = KEYS_NONE
+        self.spelled.clear()
+        return MaskPart.drop(self)
+
     cdef int doubt_keys(self, int32_t group, int32_t keys) except -3:
         """Doubt tokens that repeat a used key, where a group's suffixes begin with a quote.
 
         ``group``: WHOLE for the whole vocabulary.
         """
-        cdef vector[vector[uint8_t]] strings
         cdef vector[int32_t] places
         cdef Group g
         cdef Nodes n
         cdef uint8_t quote = self.context.key_text.quote
         cdef int32_t i, node, at
         cdef size_t k
-        self.semantics.key_suffixes(self.semantics.with_keys(SEM_SYMBOL, keys), strings)
+        self.spell_keys(keys)
         if group == WHOLE:
             places.push_back(0)
         else:
@@ -100,7 +118,7 @@ cdef class UndeclaredKeys(MaskPart):
             elif n.byte[node] != quote:
                 node = -1
             if node >= 0:
-                self.doubt((node << 2) | (places[k] & IN_SUFFIX_TRIE), strings)
+                self.doubt((node << 2) | (places[k] & IN_SUFFIX_TRIE), self.spelled)
         return 0
 
     cdef int recheck(self, uint32_t* words) except -3:
@@ -111,6 +129,10 @@ cdef class UndeclaredKeys(MaskPart):
         cdef size_t k, before
         cdef int32_t t, i, node
         cdef Nodes n
+        # most keys lead to the same places, such as that of an escape
+        sort(self.doubtful.begin(), self.doubtful.end())
+        self.doubtful.resize(unique(self.doubtful.begin(), self.doubtful.end()) - self.doubtful.begin())
+        self.rechecked += self.doubtful.size()
         for k in range(self.doubtful.size()):
             n = self.tries.nodes(self.doubtful[k])
             node = self.doubtful[k] >> 2

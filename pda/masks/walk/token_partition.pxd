@@ -7,6 +7,7 @@ from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.terms.term_table cimport Term
 
 
 cdef struct Length:
@@ -44,12 +45,17 @@ cdef class TokenPartition(MaskPart):
     cdef KeyMap short_filters       # bytes -> filter of the tokens with at most so many
     cdef KeyMap long_places         # bytes -> place of the trie of the longer tokens
     cdef KeyMap other_tokens        # run table -> place of the trie of the tokens that are no runs, or -1
+    # scratch of `find_allowed_runs`
+    cdef vector[int32_t] todo
+    cdef KeyMap visited             # alternatives
+    cdef uint64_t visits            # terms visited so far
 
     cdef size_t nbytes_of_terms(self) noexcept
     cdef Length length(self, int32_t term, int depth) except *
     cdef uint64_t follow(
-        self, int32_t term, uint64_t states, int32_t code, int depth
+        self, int32_t term, uint64_t states, int32_t code, int depth, int32_t* left
     ) except? 0x5555555555555555
+    cdef uint64_t follow_bytes(self, Term t, uint64_t states, int32_t code, int32_t* left) noexcept
     cdef Uncounted without_upper_bound(self, int32_t state) except *
     cdef Uncounted uncounted(self, int32_t state) except *
     cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2
@@ -59,5 +65,6 @@ cdef class TokenPartition(MaskPart):
     cdef int32_t long_place(self, int32_t bytes) except -1
     cdef int32_t allowed_run_table(self, int32_t state) except -2
     cdef AllowedRuns allowed_runs(self, int32_t state, int32_t frame) except *
-    cdef int find_allowed_runs(self, int32_t term, int32_t depth, AllowedRuns* found) except -1
+    cdef int find_allowed_runs(self, int32_t state, bint alternatives, AllowedRuns* found) except -1
+    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1
     cdef int32_t other_tokens_place(self, int32_t run) except -2

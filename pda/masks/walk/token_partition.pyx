@@ -15,8 +15,10 @@ from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
+from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
+    map_clear,
     map_free,
     map_get,
     map_init,
@@ -54,7 +56,8 @@ cdef enum:
     MOST = 8                # at least 7 of 8 tokens must be runs
     LEAST_BYTES = 4         # nearly all tokens are longer
     FEW_LONG = 128          # at most 1 of 128 tokens may be too long for the state without its counts
-    MAX_VISITED = 256        # terms of a state that `bytes_to_a_count` visits
+    MAX_VISITED = 256       # terms of a state that `bytes_to_a_count` visits
+    MAX_FOLLOWED = 1 << 14      # terms, and bytes of literals, that `follow` visits for a state
 
 
 @cython.final
@@ -77,6 +80,8 @@ cdef class TokenPartition(MaskPart):
         map_init(&self.other_tokens)
         map_init(&self.length_index)
         map_init(&self.uncounted_seen)
+        map_init(&self.visited)
+        self.visits = 0
 
     def __dealloc__(self):
         map_free(&self.follow_index)
@@ -85,6 +90,7 @@ cdef class TokenPartition(MaskPart):
         map_free(&self.other_tokens)
         map_free(&self.length_index)
         map_free(&self.uncounted_seen)
+        map_free(&self.visited)
 
     cdef int drop(self) except -1:
         """Forget the tries. The facts about terms are kept."""
@@ -150,48 +156,36 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef uint64_t follow(
-        self, int32_t term, uint64_t states, int32_t code, int depth
+        self, int32_t term, uint64_t states, int32_t code, int depth, int32_t* left
     ) except? 0x5555555555555555:
         """Return the states of the automaton of X after the strings of a term; DEAD_END if one leaves it.
 
-        ``states``: the states before the term, as bits.
+        ``states``: the states before the term, as bits. ``left``: how much more may be visited; DEAD_END if
+        that is not enough, since the same term may be visited after many sets of states.
         """
         cdef Term t = self.terms.terms[term]
-        cdef const int16_t* table = &self.runs.table[self.runs.codes[code].first_row]
         cdef uint64_t out = 0, more, key = (<uint64_t>term << 32) | <uint64_t>code
-        cdef int32_t k, s, known, b, next
+        cdef int32_t k, known
         if states == 1:
             known = map_get(&self.follow_index, key)
             if known != NO_VALUE:
                 return self.followed[known]
+        left[0] -= 1
+        if left[0] < 0:
+            return DEAD_END
         if t.kind == K_EPS:
             out = states
         elif t.kind == K_SET or t.kind == K_LIT:
-            out = states
-            for k in range(1 if t.kind == K_SET else t.b):
-                more = 0
-                for b in range(256):
-                    if t.kind == K_LIT:
-                        if b != self.terms.pool[t.a + k]:
-                            continue
-                    elif not (self.terms.sets[4 * t.a + (b >> 6)] >> (b & 63)) & 1:
-                        continue
-                    for s in range(64):
-                        if (out >> s) & 1:
-                            next = table[256 * s + b]
-                            if next < 0 or next > 62:
-                                return DEAD_END
-                            more |= <uint64_t>1 << next
-                out = more
+            out = self.follow_bytes(t, states, code, left)
         elif depth >= MAX_NESTING:
             out = DEAD_END
         elif t.kind == K_SEQ:
-            out = self.follow(t.a, states, code, depth + 1)
+            out = self.follow(t.a, states, code, depth + 1, left)
             if out != DEAD_END:
-                out = self.follow(t.b, out, code, depth + 1)
+                out = self.follow(t.b, out, code, depth + 1, left)
         elif t.kind == K_ALT:
             for k in range(t.b):
-                more = self.follow(self.terms.kids[t.a + k], states, code, depth + 1)
+                more = self.follow(self.terms.kids[t.a + k], states, code, depth + 1, left)
                 if more == DEAD_END:
                     return DEAD_END
                 out |= more
@@ -199,7 +193,7 @@ cdef class TokenPartition(MaskPart):
             out = states
             more = states
             while True:
-                more = self.follow(t.a, more, code, depth + 1)
+                more = self.follow(t.a, more, code, depth + 1, left)
                 if more == DEAD_END:
                     return DEAD_END
                 if not more & ~out:
@@ -208,10 +202,32 @@ cdef class TokenPartition(MaskPart):
                 more = out
         else:
             out = DEAD_END
-        if states == 1:
+        if states == 1 and left[0] >= 0:
             map_put(&self.follow_index, key, <int32_t>self.followed.size())
             self.followed.push_back(out)
         return out
+
+    cdef uint64_t follow_bytes(self, Term t, uint64_t states, int32_t code, int32_t* left) noexcept:
+        """Return the states after a set of bytes or a literal; DEAD_END if a byte leaves the automaton."""
+        cdef const int16_t* table = &self.runs.table[self.runs.codes[code].first_row]
+        cdef uint64_t from_here, more
+        cdef int32_t k, b, last, next
+        for k in range(1 if t.kind == K_SET else t.b):
+            more = 0
+            b = 0 if t.kind == K_SET else self.terms.pool[t.a + k]
+            last = 255 if t.kind == K_SET else b
+            left[0] -= 1
+            while b <= last:
+                from_here = states if t.kind == K_LIT or self.terms.set_has(t.a, b) else 0
+                while from_here:
+                    next = table[256 * lowest_bit(from_here) + b]
+                    if next < 0 or next > 62:
+                        return DEAD_END
+                    more |= <uint64_t>1 << next
+                    from_here &= from_here - 1
+                b += 1
+            states = more
+        return states
 
     cdef Uncounted without_upper_bound(self, int32_t state) except *:
         """Return a state without its count, and up to which length of tokens it serves.
@@ -226,7 +242,7 @@ cdef class TokenPartition(MaskPart):
         cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
         cdef Term count
         cdef Uncounted found
-        cdef int32_t k, pattern, left, code
+        cdef int32_t k, pattern, left, code, looks
         found.state = found.bytes = 0
         if both.kind != K_AND or both.b != 2:
             return self.uncounted(state) if self.layers.uncounted else found
@@ -236,7 +252,8 @@ cdef class TokenPartition(MaskPart):
             if count.kind != K_REP or count.c <= LEAST_BYTES:
                 continue
             code = self.runs.code_of(count.a)
-            if code == NOT_A_CODE or self.follow(pattern, 1, code, 0) != 1:
+            looks = MAX_FOLLOWED
+            if code == NOT_A_CODE or self.follow(pattern, 1, code, 0, &looks) != 1:
                 continue
             if count.b > 1 or (count.b == 1 and self.terms.terms[pattern].nu != NEVER):
                 continue
@@ -410,37 +427,58 @@ cdef class TokenPartition(MaskPart):
         found.code = NOT_A_CODE
         found.high = found.bytes = 0
         if self.terms.guard_sets.size() == 1:
-            self.find_allowed_runs(state, 0, &found)
+            self.find_allowed_runs(state, True, &found)
         elif t.kind == K_ALT:
             for k in range(t.b):
                 if self.space.member_ends(self.terms.kids[t.a + k], frame) & 1:
-                    self.find_allowed_runs(self.terms.kids[t.a + k], MAX_NESTING, &found)
+                    self.find_allowed_runs(self.terms.kids[t.a + k], False, &found)
         elif self.space.member_ends(state, frame) & 1:
-            self.find_allowed_runs(state, MAX_NESTING, &found)
+            self.find_allowed_runs(state, False, &found)
         return found
 
-    cdef int find_allowed_runs(self, int32_t term, int32_t depth, AllowedRuns* found) except -1:
-        """Find X{m,n} at the beginning of a term."""
-        cdef Term t = self.terms.terms[term]
-        cdef int32_t k, code, bytes = 0
-        if t.kind == K_SEQ:
-            # the keys of an object may forbid what follows, while other alternatives keep the state alive
-            if not self.terms.terms[t.b].flags & F_KEYS or self.semantics.keys.needs.always_lives(t.b):
-                self.find_allowed_runs(t.a, depth, found)
-        elif t.kind == K_ALT and depth < MAX_NESTING:
-            for k in range(t.b):
-                self.find_allowed_runs(self.terms.kids[t.a + k], depth + 1, found)
-        elif t.kind == K_REP and not t.flags & F_KEYS and (t.c < 0 or t.c >= LEAST_BYTES):
-            code = self.runs.code_of(t.a)
-            if code == NOT_A_CODE:
-                return 0
-            for k in range(256):
-                bytes += (self.runs.codes[code].first[k >> 6] >> (k & 63)) & 1
-            if bytes > found.bytes:
-                found.code = code
-                found.bytes = bytes
-                # after the last of them only a return may be left, which an action may forbid
-                found.high = NO_END if t.c < 0 else t.c - 1
+    cdef int find_allowed_runs(self, int32_t state, bint alternatives, AllowedRuns* found) except -1:
+        """Find X{m,n} at the beginning of a state; of its alternatives, too, if ``alternatives``.
+
+        Cost: each term once. Alternatives may share terms, so there can be many more ways to a term.
+        """
+        cdef Term t
+        cdef int32_t k, term
+        self.todo.clear()
+        self.todo.push_back(state)
+        if self.visited.count:
+            map_clear(&self.visited)
+        while not self.todo.empty():
+            term = self.todo.back()
+            self.todo.pop_back()
+            t = self.terms.terms[term]
+            self.visits += 1
+            while t.kind == K_SEQ:
+                # the keys of an object may forbid what follows, while other alternatives keep the state alive
+                if self.terms.terms[t.b].flags & F_KEYS and not self.semantics.keys.needs.always_lives(t.b):
+                    break
+                term = t.a
+                t = self.terms.terms[term]
+            if t.kind == K_ALT and alternatives:
+                if map_get(&self.visited, term) == NO_VALUE:
+                    map_put(&self.visited, term, 1)
+                    for k in range(t.a + t.b - 1, t.a - 1, -1):
+                        self.todo.push_back(self.terms.kids[k])
+            elif t.kind == K_REP and not t.flags & F_KEYS and (t.c < 0 or t.c >= LEAST_BYTES):
+                self.use_runs(t, found)
+        return 0
+
+    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1:
+        """Take X{m,n} if more bytes begin X than begin the one found before."""
+        cdef int32_t code = self.runs.code_of(loop.a), k, bytes = 0
+        if code == NOT_A_CODE:
+            return 0
+        for k in range(256):
+            bytes += (self.runs.codes[code].first[k >> 6] >> (k & 63)) & 1
+        if bytes > found.bytes:
+            found.code = code
+            found.bytes = bytes
+            # after the last of them only a return may be left, which an action may forbid
+            found.high = NO_END if loop.c < 0 else loop.c - 1
         return 0
 
     cdef int32_t other_tokens_place(self, int32_t run) except -2:

@@ -380,3 +380,36 @@ def test_reset_starts_anew_after_a_budget_was_met() -> None:
         matcher.accept_string("(" * 1000)
     matcher.reset()
     assert matcher.accept_string("((x))") and matcher.is_accepting()
+
+
+def test_a_tensor_whose_memory_was_made_smaller() -> None:
+    torch = pytest.importorskip("torch")
+    matcher = compiled().matcher()
+    shape = sm.allocate_token_bitmask(2, VOCABULARY.size).shape
+    for left in (4, 4 * shape[0] * shape[1] - 1):
+        shrunk = torch.zeros(shape, dtype=torch.int32)
+        shrunk.untyped_storage().resize_(left)
+        with pytest.raises(sm.MatcherError, match="past its memory"):
+            matcher.fill_next_token_bitmask(shrunk)
+    # a view may lie anywhere in its memory
+    whole = torch.zeros((4, shape[1]), dtype=torch.int32)
+    matcher.fill_next_token_bitmask(whole[2:], 1)
+    assert whole[3].any() and not whole[:3].any()
+
+
+def test_a_reset_that_fails_changes_nothing() -> None:
+    limits = sm.Limits(max_configurations=16)
+    compiler = sm.Compiler(VOCABULARY, limits=limits)
+    matcher = compiler.compile(sm.Grammar.from_ebnf('root ::= "abcdefghijkl"?')).matcher()
+    assert matcher.is_accepting()
+    for byte in b"abcdefghij":
+        assert matcher.accept_token(VOCABULARY.tokens.index(bytes([byte])))
+    # the family has met half of its budget, so a reset needs a new one
+    store = matcher.compiled.automaton.store
+    with pytest.raises(MemoryError), store.lock:
+        raise MemoryError
+    for _ in range(2):
+        with pytest.raises(sm.StackmaskError):
+            matcher.reset()
+        assert matcher.accept_calls == 10
+        assert not matcher.is_accepting()
