@@ -9,6 +9,7 @@ cimport cython
 from libc.stdint cimport uint64_t
 from libcpp.algorithm cimport sort
 
+from stackmask.pda.terms.subsumption cimport drop_suffixes
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     EMPTY,
@@ -38,6 +39,7 @@ cdef enum:
     MAX_FACTORING = 200    # nesting of left-factored alternatives; deeper ones are not factored
     FEW_ITEMS = 32         # items of a sequence that are collected without allocating memory
     UNDECIDED = -2
+    MAX_COUNT = 1 << 30    # counts of neighbours are added up to here
     LITERAL_BYTES = 100    # a small bytes object and its place in a dict
 
 cdef int32_t FACTS = F_BOOL | F_IMPURE | F_KEYS
@@ -55,6 +57,22 @@ cdef int sort_distinct(vector[TermId]& items) except -1:
             n += 1
     items.resize(n)
     return 0
+
+
+cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept:
+    """Tell whether the alternatives ``u`` are the empty string and those of ``item``. Cost: their number."""
+    cdef Term t = table.terms[item]
+    cdef int32_t k
+    if table.kids[u.a] != EPS:
+        return False
+    if t.kind != K_ALT:
+        return u.b == 2 and table.kids[u.a + 1] == item
+    if t.b + 1 != u.b:
+        return False
+    for k in range(t.b):
+        if table.kids[u.a + 1 + k] != table.kids[t.a + k]:
+            return False
+    return True
 
 
 @cython.final
@@ -198,14 +216,49 @@ cdef class Constructors:
         cdef Term u = table.terms[b]
         cdef int32_t nu = NEVER
         cdef int32_t flags = (t.flags | u.flags) & FACTS
+        cdef TermId both
         if b == EPS:
             return a
+        if t.kind == K_REP or t.kind == K_ALT:
+            both = self.join_counts(table, a, u.a if u.kind == K_SEQ else b)
+            if both != NO_TERM:
+                return self.intern_seq(table, both, u.b if u.kind == K_SEQ else EPS)
         flags |= t.flags & (F_LOCAL | F_CALL | F_TOKEN)
         if t.nu >= 0:
             flags |= u.flags & (F_LOCAL | F_CALL | F_TOKEN)
             if u.nu >= 0:
                 nu = table.guard_and(t.nu, u.nu)
         return table.intern(K_SEQ, a, b, 0, nu, flags)
+
+    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2:
+        """Return two neighbours of a sequence as one repetition: x{1,3} x{2,5} is x{3,8}; else NO_TERM.
+
+        So n optional items that are equal are one counter, and not n states with n alternatives each.
+        """
+        cdef Term t = table.terms[a]
+        cdef Term u = table.terms[b]
+        cdef int32_t low, high
+        if t.kind != K_REP:  # an alternative that may be empty is 0 or 1 of what else it is
+            if t.nu != ANY_BYTE:
+                return NO_TERM
+            if a == b:
+                return self.mk_rep(table, a, 0, 2)
+            if u.kind != K_REP or not (u.a == a or is_option_of(table, t, u.a)):
+                return NO_TERM
+            t.a = u.a
+            t.b = 0
+            t.c = 1
+        elif u.kind == K_ALT and u.nu == ANY_BYTE and (t.a == b or is_option_of(table, u, t.a)):
+            u.a = t.a
+            u.b = 0
+            u.c = 1
+        elif u.kind != K_REP or u.a != t.a:
+            return NO_TERM
+        if t.b > MAX_COUNT - u.b or t.c > MAX_COUNT - u.c:
+            return NO_TERM
+        low = t.b + u.b
+        high = -1 if t.c < 0 or u.c < 0 else t.c + u.c
+        return self.mk_rep(table, t.a, low, high)
 
     cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1:
         """Return a or b."""
@@ -251,6 +304,8 @@ cdef class Constructors:
         if sets:
             items.push_back(self.mk_set(table, table.intern_set(words)))
         sort_distinct(items)
+        if items.size() > 1:
+            drop_suffixes(table, items)
         if items.size() > 1 and depth < MAX_FACTORING:
             self.factor(table, items, depth)
         if items.size() > 1:
