@@ -1,12 +1,12 @@
 # distutils: language = c++
 """Alternatives that another alternative includes, as far as the structure of both shows it."""
 
-from libc.stdint cimport uint8_t
+from libc.stdint cimport int32_t, uint8_t
 from libcpp.algorithm cimport lower_bound
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
-from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_SEQ, Term
+from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_ALT, K_REP, K_SEQ, Term
 
 cdef enum:
     FEW_SUFFIXES = 64      # suffixes that are visited without remembering them
@@ -20,34 +20,65 @@ cdef inline TermId suffix_of(TermTable table, TermId t) noexcept:
     return EPS
 
 
-cdef int drop_suffixes(TermTable table, vector[TermId]& items) except -1:
-    """Remove alternatives that are a suffix of another one which can begin there: of a? b? c and b? c, the second.
+cdef int drop_included(TermTable table, vector[TermId]& items) except -1:
+    """Remove alternatives that another one includes: of a? b? c and b? c, the second; of (a | b) c? and b, too.
 
     A sequence of n optional items has the derivatives of its n suffixes. Without this they would be n
     alternatives, and again n after each step.
-    Shapes: ``items`` is sorted, without duplicates. Cost: the suffixes of all items, each once.
+    Shapes: ``items`` is sorted, without duplicates. Cost: the suffixes and first alternatives of all items, each once.
     """
     cdef vector[uint8_t] dropped
-    cdef KeyMap seen
-    cdef size_t i, at, n = 0, visited = 0
-    cdef TermId s, least = items[1] if items[0] == EPS else items[0]
-    cdef bint remembered = False
+    cdef size_t i, n = 0
+    cdef Term u
+    cdef TermId least = items[1] if items[0] == EPS else items[0]
+    cdef bint suffixes = False, prefixes = False
     for i in range(items.size()):
-        # a suffix is made before what it is a suffix of, so its id is less
-        if suffix_of(table, items[i]) >= least:
-            break
-    else:
+        u = table.terms[items[i]]
+        if u.kind != K_SEQ:
+            continue
+        # a term is made after its operands, so that their ids are less
+        suffixes = suffixes or (u.b >= least and table.terms[u.a].nu == ANY_BYTE)
+        prefixes = prefixes or (
+            u.a > least and table.terms[u.b].nu == ANY_BYTE and K_ALT <= table.terms[u.a].kind <= K_REP
+        )
+    if suffixes:
+        mark_suffixes(table, items, least, dropped)
+    if prefixes:
+        mark_prefixes(table, items, dropped)
+    if dropped.empty():
         return 0
+    for i in range(items.size()):
+        if not dropped[i]:
+            items[n] = items[i]
+            n += 1
+    items.resize(n)
+    return 0
+
+
+cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except -1:
+    """Mark a term as dropped if it is one of the items, and tell whether it is."""
+    cdef size_t at = lower_bound(items.begin(), items.end(), t) - items.begin()
+    if at == items.size() or items[at] != t:
+        return False
+    if dropped.empty():
+        dropped.resize(items.size(), 0)
+    dropped[at] = True
+    return True
+
+
+cdef int mark_suffixes(
+    TermTable table, vector[TermId]& items, TermId least, vector[uint8_t]& dropped
+) except -1:
+    """Mark the items that are a suffix of another one, which may be empty before it."""
+    cdef KeyMap seen
+    cdef size_t i, visited = 0
+    cdef TermId s
+    cdef bint remembered = False
     try:
         for i in range(items.size()):
             s = suffix_of(table, items[i])
-            while s >= least and s != EPS:
-                at = lower_bound(items.begin(), items.end(), s) - items.begin()
-                if at < items.size() and items[at] == s:  # its own suffixes are visited from there
-                    if dropped.empty():
-                        dropped.resize(items.size(), 0)
-                    dropped[at] = True
-                    break
+            # the suffixes of an item are visited from there
+            while s >= least and s != EPS and not mark(items, s, dropped):
                 visited += 1
                 if visited > FEW_SUFFIXES:
                     if not remembered:
@@ -60,11 +91,24 @@ cdef int drop_suffixes(TermTable table, vector[TermId]& items) except -1:
     finally:
         if remembered:
             map_free(&seen)
-    if dropped.empty():
-        return 0
+    return 0
+
+
+cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& dropped) except -1:
+    """Mark the items that are the first item of a sequence, or an alternative of it, before what may be empty."""
+    cdef size_t i
+    cdef Term u
+    cdef Term v
+    cdef int32_t k
     for i in range(items.size()):
-        if not dropped[i]:
-            items[n] = items[i]
-            n += 1
-    items.resize(n)
+        u = table.terms[items[i]]
+        if u.kind != K_SEQ or table.terms[u.b].nu != ANY_BYTE:
+            continue
+        v = table.terms[u.a]
+        if v.kind == K_ALT:
+            for k in range(v.a, v.a + v.b):
+                if table.kids[k] != EPS:
+                    mark(items, table.kids[k], dropped)
+        elif v.kind == K_REP and v.b <= 1 and (v.c < 0 or v.c >= 1):
+            mark(items, v.a, dropped)
     return 0
