@@ -300,7 +300,7 @@ cdef class Derivatives:
         return first if operands.empty() else self.make.mk_alt(table, operands, 0)
 
     cdef int derive_anchors(self, TermTable table, TermId t, int32_t symbol) except -1:
-        """Find the derivatives of the anchors in a sequence of many items that may be empty, from the last one.
+        """Find the derivatives of the anchors in a sequence of many optional items, from the last one.
 
         Each suffix of such a sequence is a state later. With these at hand, its derivative takes the items up
         to its first anchor, and not all.

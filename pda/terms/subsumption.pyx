@@ -21,11 +21,12 @@ cdef inline TermId suffix_of(TermTable table, TermId t) noexcept:
 
 
 cdef int drop_included(TermTable table, vector[TermId]& items) except -1:
-    """Remove alternatives that another one includes: of a? b? c and b? c, the second; of (a | b) c? and b, too.
+    """Remove alternatives that another one includes: of a? b? c and b? c, or of (a | b) c? and b, the second.
 
     A sequence of n optional items has the derivatives of its n suffixes. Without this they would be n
     alternatives, and again n after each step.
-    Shapes: ``items`` is sorted, without duplicates. Cost: the suffixes and first alternatives of all items, each once.
+    Shapes: ``items`` is sorted, without duplicates. Cost: the suffixes of all items, each once, and
+    their first alternatives.
     """
     cdef vector[uint8_t] dropped
     cdef size_t i, n = 0
@@ -95,7 +96,7 @@ cdef int mark_suffixes(
 
 
 cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& dropped) except -1:
-    """Mark the items that are the first item of a sequence, or an alternative of it, before what may be empty."""
+    """Mark the items that another one begins with, or has as an alternative there, before what may be empty."""
     cdef size_t i
     cdef Term u
     cdef Term v
