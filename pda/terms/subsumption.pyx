@@ -96,7 +96,7 @@ cdef int mark_suffixes(
 
 
 cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& dropped) except -1:
-    """Mark the items that another one begins with, or has as an alternative there, before what may be empty."""
+    """Mark the items that another one begins with, alone or as an alternative, before what may be empty."""
     cdef size_t i
     cdef Term u
     cdef Term v
