@@ -16,6 +16,7 @@ cdef class TermMaker:
     cdef dict pure              # id of a pure object -> the object and its term, where newer tables have it
     cdef dict calls             # kind, target, action and spec, packed -> call
     cdef dict known             # id of a key spec or an action, which the rules hold -> its number
+    cdef Py_ssize_t spread      # items of sequences made anew within the current one
     cdef int64_t run_number     # nodes with references know their terms in this lowering
 
     cdef TermId term(self, Expression expr) except -1

@@ -63,6 +63,9 @@ from stackmask.grammar import ir
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.terms.character_classes import class_term
 
+cdef enum:
+    MAX_SPREAD = 2000           # items of sequences that are made anew within one other
+
 TEST_KINDS = ("close", "continue", "undeclared")  # then the slots
 cdef object ALL_BYTES = (1 << 256) - 1
 cdef Expression ANY_TEXT = ir.ANY_TEXT
@@ -85,6 +88,7 @@ cdef class TermMaker:
         self.calls = tables.calls
         self.rules = rules
         self.known = {}
+        self.spread = 0
         self.run_number = next_number()
 
     cdef TermId term(self, Expression expr) except -1:
@@ -128,7 +132,7 @@ cdef class TermMaker:
         cdef TermId made = EPS
         cdef vector[TermId] kids
         cdef tuple items
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, spread
         cdef int kind = expr.kind
         if expr.depth > MAX_DEPTH:
             raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
@@ -142,8 +146,11 @@ cdef class TermMaker:
             return self.terms.byte_set((<ByteClass>expr).mask)
         if kind == SEQUENCE:
             items = (<Sequence>expr).items
+            spread = self.spread
+            self.spread = 0
             for i in range(len(items) - 1, -1, -1):
                 made = self.before(<Expression?>items[i], made)
+            self.spread = spread
             return made
         if kind == CHOICE:
             return self.choice((<Choice>expr).items)
@@ -209,6 +216,9 @@ cdef class TermMaker:
             if after == EPS:  # made as if alone, so that equal ends of sequences are made once
                 return self.term(expr)
             items = (<Sequence>expr).items
+            self.spread += len(items)
+            if self.spread > MAX_SPREAD:  # a sequence may stand twice in each of those that it is in
+                return self.joined(self.term(expr), after)
             for i in range(len(items) - 1, -1, -1):
                 item = <Expression?>items[i]
                 if item.kind != SEQUENCE and not item.flags and item.owner == self.tag and self.tag:

@@ -27,6 +27,7 @@ cdef class Constructors:
     cdef size_t nbytes(self) noexcept
     cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except -3
     cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except -1
+    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2
     cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except -1
     cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1
     cdef TermId mk_guard(self, TermTable table, GuardId g) except -1

@@ -6,9 +6,11 @@ sorted, single bytes are one set, common prefixes are factored out, counts of on
 """
 
 cimport cython
-from libc.stdint cimport uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libcpp.algorithm cimport sort
+from libcpp.pair cimport pair
 
+from stackmask.pda.terms.subsumption cimport drop_included
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     EMPTY,
@@ -38,6 +40,8 @@ cdef enum:
     MAX_FACTORING = 200    # nesting of left-factored alternatives; deeper ones are not factored
     FEW_ITEMS = 32         # items of a sequence that are collected without allocating memory
     UNDECIDED = -2
+    MAX_ITEMS = 1000       # items of a sequence that are copied in front of another
+    MAX_COUNT = 1 << 30    # counts of neighbours are added up to here
     LITERAL_BYTES = 100    # a small bytes object and its place in a dict
 
 cdef int32_t FACTS = F_BOOL | F_IMPURE | F_KEYS
@@ -55,6 +59,28 @@ cdef int sort_distinct(vector[TermId]& items) except -1:
             n += 1
     items.resize(n)
     return 0
+
+
+cdef TermId mk_group(TermTable table, TermId item) except -1:
+    """Return a sequence as one item: a repetition of exactly one."""
+    cdef Term t = table.terms[item]
+    return table.intern(K_REP, item, 1, 1, t.nu, t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN))
+
+
+cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept:
+    """Tell whether the alternatives ``u`` are the empty string and those of ``item``. Cost: their number."""
+    cdef Term t = table.terms[item]
+    cdef int32_t k
+    if table.kids[u.a] != EPS:
+        return False
+    if t.kind != K_ALT:
+        return u.b == 2 and table.kids[u.a + 1] == item
+    if t.b + 1 != u.b:
+        return False
+    for k in range(t.b):
+        if table.kids[u.a + 1 + k] != table.kids[t.a + k]:
+            return False
+    return True
 
 
 @cython.final
@@ -144,7 +170,7 @@ cdef class Constructors:
         cdef vector[TermId] spine       # the items after those
         cdef Term t
         cdef Term u
-        cdef TermId first
+        cdef TermId first, whole = a
         cdef int32_t n = 0
         if a == EMPTY or b == EMPTY:
             return EMPTY
@@ -160,6 +186,9 @@ cdef class Constructors:
             n += 1
             a = table.terms[a].b
         while table.terms[a].kind == K_SEQ:
+            if spine.size() > MAX_ITEMS:
+                # one item, shared by all that it begins: the items of n rules that double are 2 to the n
+                return self.intern_seq(table, mk_group(table, whole), b)
             spine.push_back(table.terms[a].a)
             a = table.terms[a].b
         if n < FEW_ITEMS:
@@ -198,14 +227,49 @@ cdef class Constructors:
         cdef Term u = table.terms[b]
         cdef int32_t nu = NEVER
         cdef int32_t flags = (t.flags | u.flags) & FACTS
+        cdef TermId both
         if b == EPS:
             return a
+        if t.kind == K_REP or t.kind == K_ALT:
+            both = self.join_counts(table, a, u.a if u.kind == K_SEQ else b)
+            if both != NO_TERM:
+                return self.intern_seq(table, both, u.b if u.kind == K_SEQ else EPS)
         flags |= t.flags & (F_LOCAL | F_CALL | F_TOKEN)
         if t.nu >= 0:
             flags |= u.flags & (F_LOCAL | F_CALL | F_TOKEN)
             if u.nu >= 0:
                 nu = table.guard_and(t.nu, u.nu)  # mutant: guard-and
         return table.intern(K_SEQ, a, b, 0, nu, flags)
+
+    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2:
+        """Return two neighbours of a sequence as one repetition: x{1,3} x{2,5} is x{3,8}; else NO_TERM.
+
+        So n optional items that are equal are one counter, and not n states with n alternatives each.
+        """
+        cdef Term t = table.terms[a]
+        cdef Term u = table.terms[b]
+        cdef int32_t low, high
+        if t.kind != K_REP:  # an alternative that may be empty is 0 or 1 of what else it is
+            if t.nu != ANY_BYTE:
+                return NO_TERM
+            if a == b:
+                return self.mk_rep(table, a, 0, 2)
+            if u.kind != K_REP or not (u.a == a or is_option_of(table, t, u.a)):
+                return NO_TERM
+            t.a = u.a
+            t.b = 0
+            t.c = 1
+        elif u.kind == K_ALT and u.nu == ANY_BYTE and (t.a == b or is_option_of(table, u, t.a)):
+            u.a = t.a
+            u.b = 0
+            u.c = 1
+        elif u.kind != K_REP or u.a != t.a:
+            return NO_TERM
+        if t.b > MAX_COUNT - u.b or t.c > MAX_COUNT - u.c:
+            return NO_TERM
+        low = t.b + u.b
+        high = -1 if t.c < 0 or u.c < 0 else t.c + u.c
+        return self.mk_rep(table, t.a, low, high)
 
     cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1:
         """Return a or b."""
@@ -252,6 +316,8 @@ cdef class Constructors:
         if sets:
             items.push_back(self.mk_set(table, table.intern_set(words)))
         sort_distinct(items)
+        if items.size() > 1:
+            drop_included(table, items)
         if items.size() > 1 and depth < MAX_FACTORING:
             self.factor(table, items, depth)
         if items.size() > 1:
@@ -328,13 +394,14 @@ cdef class Constructors:
 
         Without this, the derivatives of counted repetitions of ambiguous items grow with every step.
         """
-        cdef size_t i, j
+        # by item and tail, in the order of the lower bounds: (item, tail), (lower bound, index)
+        cdef vector[pair[uint64_t, uint64_t]] repeats
+        cdef pair[uint64_t, uint64_t] entry
+        cdef size_t i, n = 0, start = 0
         cdef Term t
         cdef Term r
-        cdef Term s
-        cdef TermId tail, other, term
-        cdef int32_t low, high
-        cdef bint joined = True
+        cdef TermId tail
+        cdef int64_t low, high, other
         cdef int found = 0
         for i in range(items.size()):
             t = table.terms[items[i]]
@@ -342,32 +409,43 @@ cdef class Constructors:
                 found += 1
         if found < 2:
             return 0
-        while joined:
-            joined = False
-            for i in range(items.size()):
-                t = table.terms[items[i]]
+        repeats.reserve(found)
+        for i in range(items.size()):
+            t = table.terms[items[i]]
+            r = table.terms[t.a] if t.kind == K_SEQ else t
+            if r.kind == K_REP:
                 tail = t.b if t.kind == K_SEQ else EPS
-                r = table.terms[t.a] if t.kind == K_SEQ else t
-                if r.kind != K_REP:
-                    continue
-                for j in range(i + 1, items.size()):
-                    t = table.terms[items[j]]
-                    other = t.b if t.kind == K_SEQ else EPS
-                    s = table.terms[t.a] if t.kind == K_SEQ else t
-                    if s.kind != K_REP or s.a != r.a or other != tail:
-                        continue
-                    # the ranges must overlap or touch, or counts in the gap would be let in
-                    if (r.c >= 0 and s.b > r.c + 1) or (s.c >= 0 and r.b > s.c + 1):  # mutant: count-gap
-                        continue
-                    low = r.b if r.b < s.b else s.b
-                    high = -1 if r.c < 0 or s.c < 0 else (r.c if r.c > s.c else s.c)
-                    term = self.mk_seq(table, self.mk_rep(table, r.a, low, high), tail)
-                    items[i] = term
-                    items.erase(items.begin() + j)
-                    joined = True
-                    break
-                if joined:
-                    break
+                entry.first = (<uint64_t>r.a << 32) | <uint64_t>tail
+                entry.second = (<uint64_t>r.b << 32) | <uint64_t>i
+                repeats.push_back(entry)
+        sort(repeats.begin(), repeats.end())
+        low = high = 0
+        for i in range(repeats.size() + 1):
+            t = table.terms[items[<uint32_t>repeats[i].second]] if i < repeats.size() else t
+            r = table.terms[t.a] if t.kind == K_SEQ else t
+            other = r.c
+            # the ranges must overlap or touch, or counts in the gap would be let in
+            if (
+                0 < i < repeats.size()
+                and repeats[i].first == repeats[i - 1].first
+                and (high < 0 or r.b <= high + 1)  # mutant: count-gap
+            ):
+                high = -1 if high < 0 or other < 0 else (high if high > other else other)
+                items[<uint32_t>repeats[i].second] = EMPTY
+                continue
+            if i > start + 1:
+                tail = <TermId><uint32_t>repeats[start].first
+                items[<uint32_t>repeats[start].second] = self.mk_seq(
+                    table, self.mk_rep(table, <TermId>(repeats[start].first >> 32), low, high), tail
+                )
+            start = i
+            low = r.b
+            high = other
+        for i in range(items.size()):
+            if items[i] != EMPTY:
+                items[n] = items[i]
+                n += 1
+        items.resize(n)
         sort_distinct(items)
         return 0
 

@@ -7,7 +7,7 @@ tell apart.
 """
 
 cimport cython
-from libc.stdint cimport int32_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.terms.term_table cimport (
@@ -35,6 +35,16 @@ from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_i
 cdef enum:
     FEW_KIDS = 4        # alternatives that are searched for a first byte,
     FEW_LEVELS = 2      # ... and alternatives in those
+    FEW_ITEMS = 64      # items of a sequence that are visited for one result
+    ANCHOR_BITS = 6     # one of 64 sequences is an anchor
+
+
+cdef inline bint is_anchor(TermId t) noexcept:
+    """Tell whether a sequence is one of those whose derivatives are found for the longer ones as well.
+
+    The sequences that end alike, with one more item each, must have the same anchors: so it is by the id.
+    """
+    return (<uint32_t>t * <uint32_t>0x9E3779B9) >> (32 - ANCHOR_BITS) == 0
 
 
 cdef inline TermId add_operand(vector[TermId]& operands, TermId first, TermId t) except -1:
@@ -75,7 +85,7 @@ cdef class Derivatives:
         cdef Term u
         cdef TermId first = t
         cdef MapId found
-        cdef int32_t k, nu
+        cdef int32_t k, nu, items = 0
         cdef uint64_t words[4]
         if table.terms[t].map >= 0:
             return table.terms[t].map
@@ -83,6 +93,10 @@ cdef class Derivatives:
         while True:
             u = table.terms[t]
             if u.kind == K_SEQ:
+                items += 1
+                if items > FEW_ITEMS:
+                    found = table.map_meet(found, self.classes_of_run(table, t))
+                    break
                 found = table.map_meet(found, self.classes_of(table, u.a))
                 nu = table.terms[u.a].nu
                 if nu < 0:
@@ -112,6 +126,34 @@ cdef class Derivatives:
                     found = table.map_meet(found, table.map_of_set(table.guard_sets[nu]))
             break
         table.terms[first].map = found
+        return found
+
+    cdef MapId classes_of_run(self, TermTable table, TermId t) except -1:
+        """Return the same for a sequence of many items that may be empty.
+
+        It is remembered for every suffix, as each of them is a state later. Cost: linear for all of them.
+        """
+        cdef vector[TermId] run
+        cdef MapId found, item
+        cdef int32_t nu
+        while table.terms[t].kind == K_SEQ and table.terms[t].map < 0:
+            run.push_back(t)
+            if table.terms[table.terms[t].a].nu < 0:
+                break
+            t = table.terms[t].b
+        if not run.empty() and run.back() == t:
+            found = MAP_ONE
+        else:
+            found = self.classes_of(table, t)
+        while not run.empty():
+            t = run.back()
+            run.pop_back()
+            nu = table.terms[table.terms[t].a].nu
+            item = self.classes_of(table, table.terms[t].a)
+            if nu > ANY_BYTE:
+                item = table.map_meet(item, table.map_of_set(table.guard_sets[nu]))
+            found = table.map_meet(item, found)
+            table.terms[t].map = found
         return found
 
     cdef MapId classes_of_kids(self, TermTable table, Term u) except -1:
@@ -235,12 +277,17 @@ cdef class Derivatives:
         cdef vector[TermId] operands
         cdef Term u = table.terms[t]
         cdef TermId first = EMPTY, d
-        cdef int32_t nu
+        cdef int32_t nu, items = 0
         table.meter.spend(4)
         if u.kind != K_SEQ:
             return self.derive_part(table, t, symbol)
         # visit the items of the sequence while all items before can be empty
         while True:
+            items += 1
+            if items > FEW_ITEMS and is_anchor(t):
+                self.derive_anchors(table, t, symbol)
+                first = add_operand(operands, first, self.derive(table, t, symbol))
+                break
             d = self.derive(table, u.a, symbol)
             if d != EMPTY:
                 first = add_operand(operands, first, self.make.mk_seq(table, d, u.b))
@@ -253,6 +300,41 @@ cdef class Derivatives:
                 first = add_operand(operands, first, self.derive(table, t, symbol))
                 break
         return first if operands.empty() else self.make.mk_alt(table, operands, 0)
+
+    cdef int derive_anchors(self, TermTable table, TermId t, int32_t symbol) except -1:
+        """Find the derivatives of the anchors in a sequence of many optional items, from the last one.
+
+        Each suffix of such a sequence is a state later. With these at hand, its derivative takes the items up
+        to its first anchor, and not all.
+        """
+        cdef vector[TermId] anchors
+        cdef int32_t nu
+        while table.terms[t].kind == K_SEQ:
+            table.meter.spend(1)
+            if is_anchor(t):
+                if self.is_derived(table, t, symbol):
+                    break
+                anchors.push_back(t)
+            nu = table.terms[table.terms[t].a].nu
+            if nu < 0 or not table.guard_has(nu, symbol):
+                break
+            t = table.terms[t].b
+        while not anchors.empty():
+            t = anchors.back()
+            anchors.pop_back()
+            self.derive(table, t, symbol)
+        return 0
+
+    cdef bint is_derived(self, TermTable table, TermId t, int32_t symbol) except -1:
+        """Tell whether the derivative of a sequence is remembered."""
+        cdef Term u = table.terms[t]
+        cdef int32_t d
+        if u.symbol < 0:
+            return False
+        d = self.class_of(table, t, symbol)
+        if d == self.class_of(table, t, u.symbol):
+            return True
+        return map_get(&self.known, (<uint64_t>t << 16) | <uint64_t>d) != NO_VALUE
 
     cdef TermId derive_part(self, TermTable table, TermId t, int32_t symbol) except -1:
         """Find the derivative of a term that is no sequence."""

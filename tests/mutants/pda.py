@@ -48,8 +48,8 @@ ROWS = (
     Mutant(
         "count-gap",
         "pda/terms",
-        "s.b > r.c + 1",
-        "s.b > r.c + 2",
+        "r.b <= high + 1",
+        "r.b <= high + 2",
         "Counted repetitions are joined only where no count lies between them.",
         ("tests/pda/terms/test_terms.py",),
     ),
