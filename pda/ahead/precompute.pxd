@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ConfigId
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.masks.assembly.worklist cimport Worklist
@@ -27,7 +28,7 @@ cdef class Precomputation:
 
     cdef bint made                      # all masks are there that could be made
     cdef ConfigSpace family             # of the matchers, or None
-    cdef vector[int32_t] queue          # its configurations, in the order of a search breadth first
+    cdef vector[ConfigId] queue         # its configurations, in the order of a search breadth first
     cdef vector[uint8_t] seen           # by configuration
     cdef vector[uint32_t] words         # scratch: a mask
     cdef int32_t filled                 # of the queue
@@ -40,5 +41,5 @@ cdef class Precomputation:
     cdef int64_t spent(self) noexcept
     cdef bint fits(self) except -1
     cdef bint fill(self, double until) except -1
-    cdef bint is_free(self, int32_t config, uint8_t byte) except -1
-    cdef int enter(self, int32_t config) except -1
+    cdef bint is_free(self, ConfigId config, uint8_t byte) except -1
+    cdef int enter(self, ConfigId config) except -1

@@ -14,10 +14,11 @@ on a fill there is a copy, and steps are looked up.
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 
-from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Member
+from stackmask.pda.ids cimport MapId, TermId
+from stackmask.pda.stack.configuration_table cimport UNKNOWN, Member, leads_on
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.stack.frames cimport BOTTOM
-from stackmask.pda.terms.term_table cimport EMPTY, F_LOCAL, TOKENS, ClassMap
+from stackmask.pda.terms.term_table cimport EMPTY, F_LOCAL, ClassMap, token_symbol
 from stackmask.pda.masks.shared.mask_ref cimport is_whole
 
 from time import monotonic
@@ -40,7 +41,7 @@ cdef class Precomputation:
     def __cinit__(
         self,
         MaskEngine masks not None,
-        int32_t start,
+        TermId start,
         int32_t start_state,
         int64_t budget,
         ConfigSpace family=None,
@@ -170,7 +171,9 @@ cdef class Precomputation:
         """Fill the configurations of short strings, the shortest first. Return whether all are filled."""
         cdef ConfigSpace family = self.family
         cdef ClassMap* map
-        cdef int32_t c, k, classes
+        cdef ConfigId c
+        cdef MapId classes
+        cdef int32_t k
         cdef uint64_t runs
         cdef int32_t most = <int32_t>min(<int64_t>MOST_CONFIGURATIONS, self.budget)
         while self.filled < <int32_t>self.queue.size():
@@ -191,7 +194,7 @@ cdef class Precomputation:
             self.cost += family.configs[c].count
             self.cost += RUN_COST * <int64_t>(self.masks.simulations - runs)
             for k in range(self.masks.context.terms.token_classes):
-                self.enter(family.step(c, TOKENS + k))
+                self.enter(family.step(c, token_symbol(k)))
             if family.configs[c].capturing:
                 for k in range(256):
                     if self.is_free(c, <uint8_t>k):
@@ -205,7 +208,7 @@ cdef class Precomputation:
                 self.enter(family.step(c, map.byte_of[k]))
         return True
 
-    cdef bint is_free(self, int32_t config, uint8_t byte) except -1:
+    cdef bint is_free(self, ConfigId config, uint8_t byte) except -1:
         """Tell whether a byte continues outside of captures: there are too many captured strings."""
         cdef ConfigSpace family = self.family
         cdef int32_t i, first = family.configs[config].first
@@ -215,9 +218,9 @@ cdef class Precomputation:
                     return True
         return False
 
-    cdef int enter(self, int32_t config) except -1:
+    cdef int enter(self, ConfigId config) except -1:
         """Queue a configuration, if it is new."""
-        if config <= DEAD:
+        if not leads_on(config):
             return 0
         if <size_t>config >= self.seen.size():
             self.seen.resize(2 * <size_t>config + 1, 0)

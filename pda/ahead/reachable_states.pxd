@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.stack.configuration_table cimport Member
 from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.pda.terms.ids cimport ACTION_BACK
+from stackmask.pda.ids cimport FrameId, FrameStateId, GuardId, SemId, TermId
 from stackmask.pda.terms.term_table cimport CallSite
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport KeyMap
@@ -19,8 +19,8 @@ cdef class Reachable:
     cdef size_t next                    # the first member that is not visited yet
     cdef KeyMap seen                    # state << 32 | place -> 1
     cdef dict places                    # (frame, semantic state) -> its number
-    cdef vector[int32_t] place_frame
-    cdef vector[int32_t] place_sem
+    cdef vector[FrameId] place_frame
+    cdef vector[SemId] place_sem
     cdef dict activations               # (body, semantic state, what a return may meet) -> frame
     cdef list callers                   # frame -> {(return state, place, action, whether nothing follows)}
     cdef list exits                     # frame -> {(guard, semantic state)}
@@ -36,12 +36,12 @@ cdef class Reachable:
     cdef int32_t finished               # ... and whose edges are in the family
 
     cdef bint search(self, int steps) except -1
-    cdef int add(self, int32_t state, int32_t frame, int32_t sem) except -1
-    cdef int32_t place_of(self, int32_t frame, int32_t sem) except -1
+    cdef int add(self, TermId state, FrameId frame, SemId sem) except -1
+    cdef FrameStateId place_of(self, FrameId frame, SemId sem) except -1
     cdef int call(self, Member m, CallSite site) except -1
-    cdef int32_t activation(self, int32_t body, int32_t sem, bint keys_forbid, bint action_forbids) except -1
+    cdef FrameId activation(self, TermId body, SemId sem, bint keys_forbid, bint action_forbids) except -1
     cdef int go_back(self, tuple caller, tuple left) except -1
-    cdef int leave(self, Member m, int32_t guard) except -1
+    cdef int leave(self, Member m, GuardId guard) except -1
     cdef bint join(self, int64_t until) except -1
-    cdef int pass_on(self, int32_t frame, tuple edge) except -1
+    cdef int pass_on(self, FrameId frame, tuple edge) except -1
     cdef bint keep_to(self, int64_t budget) except -1

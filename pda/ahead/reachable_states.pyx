@@ -17,11 +17,19 @@ frames are its automaton (Bouajjani, Esparza and Maler, "Reachability Analysis o
 cimport cython
 from libc.stdint cimport int64_t, uint32_t
 
-from stackmask.pda.stack.frames cimport BOTTOM, BOTTOM_CONTINUATION, Edge
-from stackmask.pda.terms.term_table cimport (
+from stackmask.pda.ids cimport (
+    ACTION_BACK,
     ACTION_KEYED,
     ACTION_NONE,
-    ACTION_SCOPE,
+    NO_FRAME,
+    ActionId,
+    KeysId,
+    MapId,
+    is_capture,
+    restores_caller,
+)
+from stackmask.pda.stack.frames cimport BOTTOM, BOTTOM_CONTINUATION, Edge
+from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     CALL_RESOLVER,
     CALL_TEST,
@@ -29,10 +37,10 @@ from stackmask.pda.terms.term_table cimport (
     EPS,
     F_CALL,
     F_KEYS,
-    TOKENS,
     Call,
     ClassMap,
     SiteList,
+    token_symbol,
 )
 from stackmask.pda.context.object_keys cimport KEYS_NONE, NOT_NOW, ANY_USED, KeyState, KeyStates
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
@@ -41,10 +49,11 @@ cdef enum:
     WORK_OF_A_STATE = 16    # returns and edges that are visited for each state of the budget
 
 
-cdef int32_t after_key(KeyStates keys, int32_t view) except -3:
+cdef KeysId after_key(KeyStates keys, KeysId view) except -3:
     """Return the view of an object that has one more undeclared key, or NOT_NOW."""
     cdef KeyState k
-    cdef int32_t i, found = keys.use(view, 0)
+    cdef KeysId found = keys.use(view, 0)
+    cdef int32_t i
     if found < 0:
         return NOT_NOW
     k = keys.states[found]
@@ -60,7 +69,7 @@ cdef class Reachable:
     """The local states that strings of a grammar can lead to, and their frames."""
 
     def __cinit__(
-        self, TermStore terms not None, Semantics semantics not None, int32_t start, int32_t start_state
+        self, TermStore terms not None, Semantics semantics not None, TermId start, SemId start_state
     ):
         map_init(&self.seen)
         self.terms = terms
@@ -87,7 +96,9 @@ cdef class Reachable:
         cdef ClassMap* map
         cdef Member m
         cdef SiteList calls
-        cdef int32_t k, d, classes
+        cdef int32_t k
+        cdef TermId d
+        cdef MapId classes
         cdef uint32_t flags
         cdef int64_t until = self.work + steps
         while self.work < until and not self.over_budget and self.next < self.members.size():
@@ -109,14 +120,14 @@ cdef class Reachable:
                 if d != EMPTY:
                     self.add(d, m.frame, m.sem)
             for k in range(self.terms.token_classes):
-                d = self.terms.step(m.state, TOKENS + k)
+                d = self.terms.step(m.state, token_symbol(k))
                 if d != EMPTY:
                     self.add(d, m.frame, m.sem)
         if self.next < self.members.size() and not self.over_budget:
             return False
         return self.join(until)
 
-    cdef int add(self, int32_t state, int32_t frame, int32_t sem) except -1:
+    cdef int add(self, TermId state, FrameId frame, SemId sem) except -1:
         """Add a member if it is new and its key state lets it continue."""
         cdef Member m
         cdef uint64_t key
@@ -131,7 +142,7 @@ cdef class Reachable:
             self.members.push_back(m)
         return 0
 
-    cdef int32_t place_of(self, int32_t frame, int32_t sem) except -1:
+    cdef FrameStateId place_of(self, FrameId frame, SemId sem) except -1:
         """Return the number of a semantic state above a frame."""
         key = (frame, sem)
         found = self.places.get(key)
@@ -141,7 +152,7 @@ cdef class Reachable:
             self.place_sem.push_back(sem)
         return found
 
-    cdef int32_t activation(self, int32_t body, int32_t sem, bint keys_forbid, bint action_forbids) except -1:
+    cdef FrameId activation(self, TermId body, SemId sem, bint keys_forbid, bint action_forbids) except -1:
         """Return the frame of a body that is entered in a semantic state. Its edges come last."""
         key = (body, sem, keys_forbid, action_forbids)
         found = self.activations.get(key)
@@ -156,7 +167,11 @@ cdef class Reachable:
     cdef int call(self, Member m, CallSite site) except -1:
         """Enter what a member calls, or pass a test of the keys."""
         cdef Call call = self.terms.call_table[site.call]
-        cdef int32_t action = call.action, body, frame, continuation = site.continuation, sem = m.sem
+        cdef ActionId action = call.action
+        cdef TermId body
+        cdef FrameId frame
+        cdef TermId continuation = site.continuation
+        cdef SemId sem = m.sem
         cdef bint keys_forbid = self.family.frames[m.frame].keys_forbid
         cdef bint action_forbids = self.family.frames[m.frame].action_forbids
         if call.kind == CALL_TEST:
@@ -178,7 +193,7 @@ cdef class Reachable:
             return 0
         if action == ACTION_KEYED:
             sem = self.semantics.enter(sem, call.spec, True)
-        elif action >= 0 and self.semantics.may_forbid(action):
+        elif is_capture(action) and self.semantics.may_forbid(action):
             action_forbids = True
             self.unknown = self.unknown or not self.semantics.is_key(action)
         elif (
@@ -200,7 +215,7 @@ cdef class Reachable:
                 self.go_back(caller, left)
         return self.add(body, frame, sem)
 
-    cdef int leave(self, Member m, int32_t guard) except -1:
+    cdef int leave(self, Member m, GuardId guard) except -1:
         """Return from a member that may end here, to all who called."""
         left = (guard, m.sem)
         if m.frame == BOTTOM or left in self.exits[m.frame]:
@@ -211,16 +226,20 @@ cdef class Reachable:
         return 0
 
     cdef int go_back(self, tuple caller, tuple left) except -1:
-        cdef int32_t continuation = caller[0], place = caller[1], action = caller[2]
-        cdef int32_t guard = left[0], sem = left[1], keys
+        cdef TermId continuation = caller[0]
+        cdef FrameStateId place = caller[1]
+        cdef ActionId action = caller[2]
+        cdef GuardId guard = left[0]
+        cdef SemId sem = left[1]
+        cdef KeysId keys
         self.work += 1
         if guard != ANY_BYTE:
             continuation = self.terms.mk_seq(self.terms.mk_guard(guard), continuation)
             if continuation == EMPTY:
                 return 0
-        if action <= ACTION_SCOPE:
+        if restores_caller(action):
             sem = self.place_sem[place]
-        elif action >= 0 and self.semantics.is_key(action):
+        elif is_capture(action) and self.semantics.is_key(action):
             keys = after_key(self.semantics.keys, self.semantics.keys_at(sem))
             if keys == NOT_NOW:
                 return 0
@@ -234,15 +253,18 @@ cdef class Reachable:
         """
         cdef Edge edge
         cdef vector[Edge] edges
-        cdef int32_t continuation, place, action, frame
+        cdef TermId continuation
+        cdef FrameStateId place
+        cdef ActionId action
+        cdef FrameId frame
         while self.entered < <int32_t>len(self.callers) and self.work < until:
             frame = self.entered
             self.entered += 1
             self.work += 1 + len(self.callers[frame])
             if not frame:
-                self.pass_on(frame, (BOTTOM_CONTINUATION, -1, ACTION_NONE, 0))
+                self.pass_on(frame, (BOTTOM_CONTINUATION, NO_FRAME, ACTION_NONE, 0))
             for continuation, place, action, is_tail in self.callers[frame]:
-                saved = self.place_sem[place] if action <= ACTION_SCOPE else 0
+                saved = self.place_sem[place] if restores_caller(action) else 0
                 if is_tail:
                     self.heirs[self.place_frame[place]].append((frame, saved))
                 else:
@@ -271,7 +293,7 @@ cdef class Reachable:
             self.family.graph.set_summary_edges(frame, edges)
         return self.finished == <int32_t>len(self.own)
 
-    cdef int pass_on(self, int32_t frame, tuple edge) except -1:
+    cdef int pass_on(self, FrameId frame, tuple edge) except -1:
         """Give a frame an edge; if it is new, those who inherit from the frame get it too."""
         if edge not in self.own[frame]:
             self.own[frame].add(edge)

@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.context.capture_texts cimport CaptureTexts
 from stackmask.pda.context.semantic_values cimport SemanticValues
 from stackmask.pda.memory.hash_tables cimport KeyMap
-from stackmask.pda.terms.ids cimport ActionId, ResolverId, TermId, TextId, ValueId
+from stackmask.pda.ids cimport ActionId, ResolverId, TermId, TextId, ValueId
 
 cdef enum:
     FORBIDDEN = -1      # the action does not allow the return
@@ -21,9 +21,9 @@ cdef class Callables:
     cdef SemanticValues values
     cdef list actions
     cdef vector[uint8_t] kinds          # of actions: ACT_CALL, ACT_PUSH, ACT_KEY or ACT_UPDATE
-    cdef vector[int32_t] first_texts    # of actions: the text that their captures begin with
+    cdef vector[TextId] first_texts     # of actions: the text that their captures begin with
     cdef list resolvers
-    cdef vector[int32_t] bounds         # resolver -> a term that holds all its answers, or NEEDS_STATE
+    cdef vector[TermId] bounds          # resolver -> a term that holds all its answers, or NEEDS_STATE
     cdef object resolve_term            # (resolver answer) -> term
     cdef KeyMap resolved                # resolver << 32 | value -> term
     cdef KeyMap pairs                   # value << 32 | text -> pair

@@ -53,7 +53,8 @@ cdef class Callables:
 
     def add_resolver(self, resolver):
         """Return the number of a resolver: ``"top"`` or a callable."""
-        cdef int32_t bound, number
+        cdef TermId bound
+        cdef int32_t number
         key = ("resolver", resolver if isinstance(resolver, str) else id(resolver))
         if key in self.numbers:
             return self.numbers[key]
@@ -108,7 +109,7 @@ cdef class Callables:
     cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3:
         """Return the term that a dynamic rule means where this is the value, or NEEDS_STATE."""
         cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
-        cdef int32_t term = map_get(&self.resolved, key)
+        cdef TermId term = map_get(&self.resolved, key)
         if term != NO_VALUE:
             return term
         rule = self.resolvers[resolver]

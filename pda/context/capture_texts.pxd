@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.hash_tables cimport KeyMap
-from stackmask.pda.terms.ids cimport TextId
+from stackmask.pda.ids cimport TextId
 
 cdef enum:
     # texts of undeclared keys in walks, which do not keep them: by the bytes read so far, none, one, more
@@ -15,7 +15,7 @@ cdef enum:
 
 cdef class CaptureTexts:
     cdef KeyMap index               # text without its last byte << 8 | byte -> text; text 0 is empty
-    cdef vector[int32_t] parent     # the text without its last byte, or -1
+    cdef vector[TextId] parent      # the text without its last byte, or -1
     cdef vector[uint8_t] last       # that byte
     cdef vector[int32_t] left       # bytes that the capture still keeps; -1: all
     cdef dict bounded               # most bytes kept -> the empty text of such captures

@@ -42,7 +42,8 @@ cdef class CaptureTexts:
     cdef TextId longer(self, TextId text, uint8_t byte) except -1:
         # strings share their prefixes, so a long capture costs its length, not the square of it
         cdef uint64_t key = (<uint64_t>text << 8) | byte
-        cdef int32_t found = map_get(&self.index, key), left
+        cdef TextId found = map_get(&self.index, key)
+        cdef int32_t left
         if found == NO_VALUE:
             found = <int32_t>self.parent.size()
             self.parent.push_back(text)

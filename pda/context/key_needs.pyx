@@ -8,8 +8,9 @@ each other, so their needs are a least fixpoint.
 cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 
+from stackmask.pda.ids cimport NO_RULE
 from stackmask.pda.memory.byte_sets cimport has_bit, list_bits
-from stackmask.pda.memory.checked_vectors cimport copy_items
+from stackmask.pda.memory.checked_vectors cimport copy_list
 from stackmask.pda.terms.term_table cimport CALL_RULE, CALL_TEST, EMPTY, F_KEYS, Term
 from stackmask.pda.terms.term_table cimport K_ALT, K_CALL, K_REP, K_SEQ
 
@@ -18,6 +19,11 @@ cdef enum:
     YES = 1
     NO = 2
     FEW_TESTS = 16      # up to so many tests are a list
+
+
+cdef struct AskedTerm:
+    TermId term
+    bint has_answer_of_continuation
 
 
 @cython.final
@@ -33,7 +39,8 @@ cdef class KeyNeeds:
 
     cdef bint always_lives(self, TermId term) except -1:
         """Tell whether a term can continue in every key state, since an object can always continue or end."""
-        cdef int32_t i, found = self.needs_at(term)
+        cdef int32_t i
+        cdef NeedsId found = self.needs_at(term)
         cdef Needs n = self.sets[found]
         if found == FREE:
             return True
@@ -44,7 +51,7 @@ cdef class KeyNeeds:
 
     cdef TermId tested(self, TermId term) except -3:
         """Return the first part of a term that tests a key; EMPTY if some path tests none."""
-        cdef int32_t at = term
+        cdef TermId at = term
         # items before the first test need nothing
         while True:
             if not self.terms.terms[at].flags & F_KEYS:
@@ -58,14 +65,15 @@ cdef class KeyNeeds:
             else:
                 at = self.terms.terms[at].a
 
-    cdef int32_t needs_at(self, TermId term) except -3:
+    cdef NeedsId needs_at(self, TermId term) except -3:
         """Return the tests that can come first in a term: FREE if some path meets none.
 
         The tests of alternatives are the union of the tests of nested alternatives. Names share prefixes, and
         a walk needs the tests at every place where names branch. No recursion: names may be long.
         """
-        cdef vector[int32_t] todo
-        cdef int32_t k, kid, t, at
+        cdef vector[TermId] todo
+        cdef int32_t k
+        cdef TermId kid, t, at
         cdef Term u
         cdef bint ready
         if not self.terms.terms[term].flags & F_KEYS:
@@ -94,7 +102,7 @@ cdef class KeyNeeds:
         self.needs_of[term] = FREE if at == EMPTY else self.needs_of[at]
         return self.needs_of[term]
 
-    cdef int32_t find_needs(self, TermId term) except -3:
+    cdef NeedsId find_needs(self, TermId term) except -3:
         """Store the tests that can come first in a term in which every path meets a test."""
         cdef vector[int32_t] found
         cdef Needs n
@@ -122,8 +130,10 @@ cdef class KeyNeeds:
 
     cdef bint passes(self, TermId term) except -1:
         """Tell whether some path through the term meets no test. No recursion: names may be long."""
-        cdef vector[int32_t] todo
-        cdef int32_t t, k
+        cdef vector[AskedTerm] todo
+        cdef AskedTerm asked
+        cdef TermId t
+        cdef int32_t k
         cdef uint8_t answer
         cdef Term u
         if not self.terms.terms[term].flags & F_KEYS:
@@ -132,10 +142,12 @@ cdef class KeyNeeds:
             self.solve_rules()
         if self.passes_of.size() < self.terms.terms.size():
             self.passes_of.resize(self.terms.terms.size(), 0)
+        asked.has_answer_of_continuation = False
         if not self.passes_of[term]:
-            todo.push_back(term)
+            asked.term = term
+            todo.push_back(asked)
         while not todo.empty():
-            t = todo.back()
+            t = todo.back().term
             u = self.terms.terms[t]
             answer = NO
             if u.kind == K_CALL:
@@ -144,16 +156,20 @@ cdef class KeyNeeds:
             elif u.kind == K_REP:
                 answer = YES if u.b == 0 else self.known(u.a)
                 if not answer:
-                    todo.push_back(u.a)
+                    asked.term = u.a
+                    todo.push_back(asked)
             elif u.kind == K_SEQ:
                 answer = self.known(u.a)
                 if not answer:
-                    todo.push_back(u.a)
+                    asked.term = u.a
+                    todo.push_back(asked)
                 elif answer == YES:
                     answer = self.known(u.b)
                     if not answer:
-                        todo[todo.size() - 1] = -1 - t  # the continuation decides: mostly the end of a name
-                        todo.push_back(u.b)
+                        # the continuation decides: mostly the end of a name
+                        todo[todo.size() - 1].has_answer_of_continuation = True
+                        asked.term = u.b
+                        todo.push_back(asked)
             elif u.kind == K_ALT:
                 for k in range(u.a, u.a + u.b):
                     if self.known(self.terms.kids[k]) == YES:
@@ -162,22 +178,27 @@ cdef class KeyNeeds:
                 if answer == NO:
                     for k in range(u.a, u.a + u.b):
                         if not self.known(self.terms.kids[k]):
-                            todo.push_back(self.terms.kids[k])
+                            asked.term = self.terms.kids[k]
+                            todo.push_back(asked)
                             answer = 0
-            while answer and t >= 0:
+            while answer:
                 self.passes_of[t] = answer
                 if self.solving:
                     self.touched.push_back(t)
                 todo.pop_back()
-                t = -1 if todo.empty() else -1 - todo.back()
+                if todo.empty() or not todo.back().has_answer_of_continuation:
+                    break
+                t = todo.back().term
         return self.passes_of[term] == YES
 
-    cdef int32_t first_tests(self, TermId term) except -3:
+    cdef RuleId first_tests(self, TermId term) except -3:
         """Write the tests that can come first in a term to ``tests``.
 
-        Return the newest rule whose tests are among them, or -1.
+        Return the newest rule whose tests are among them, or NO_RULE.
         """
-        cdef int32_t t, k, rule = -1
+        cdef TermId t
+        cdef int32_t k
+        cdef RuleId rule = NO_RULE
         cdef size_t i, next = 0
         cdef Term u
         cdef Needs n
@@ -226,7 +247,7 @@ cdef class KeyNeeds:
             self.seen[term] = 1
         return 0
 
-    cdef int add_test(self, int32_t test) except -1:
+    cdef int add_test(self, TestId test) except -1:
         if self.tests.size() <= <size_t>(test >> 6):
             self.tests.resize((test >> 6) + 1, 0)
         self.tests[test >> 6] |= <uint64_t>1 << (test & 63)
@@ -238,7 +259,7 @@ cdef class KeyNeeds:
         Older rules do not refer to new ones, so their facts are final.
         """
         cdef size_t rule, k, old = self.rule_passes.size(), count = self.terms.rule_body.size()
-        cdef int32_t called = -1
+        cdef RuleId called = NO_RULE
         cdef bint changed = True
         cdef vector[int32_t] found
         self.rule_passes.resize(count)
@@ -266,7 +287,7 @@ cdef class KeyNeeds:
                     found.clear()
                     list_bits(self.tests, self.tests.size() << 6, found)
                     if found.size() != self.rule_tests[rule].size():
-                        copy_items(self.rule_tests[rule], found)
+                        copy_list(self.rule_tests[rule], found)
                         changed = True
             # if no rule begins with a new one, one round is enough
             changed = changed and called >= <int32_t>old

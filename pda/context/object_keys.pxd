@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.context.key_needs cimport KeyNeeds
 from stackmask.pda.context.text_sets cimport TextSets
 from stackmask.pda.memory.hash_tables cimport IdTable
-from stackmask.pda.terms.ids cimport KeysId, SpecId, TextId
+from stackmask.pda.ids cimport KeysId, NeedsId, SlotId, SpecId, TestId, TextId, TextNodeId
 
 cdef enum:
     KEYS_NONE = 0       # outside every object
@@ -31,10 +31,10 @@ cdef struct Spec:
 
 cdef struct KeyState:
     SpecId spec
-    int32_t used        # the set of undeclared keys used: a node of TextSets, ANY_USED or ANY_AND_ONE
+    TextNodeId used     # the set of undeclared keys used: a node of TextSets, ANY_USED or ANY_AND_ONE
     int32_t count       # keys so far; counted only as far as the bounds need
     int32_t missing     # required slots that are not taken
-    int32_t past        # ordered: slots before this one may not come any more
+    SlotId past         # ordered: slots before this one may not come any more
     int32_t taken       # words[taken:]: slots taken, as tests; none where they are ordered
     int32_t holds       # words[holds:]: the tests that hold
 
@@ -47,18 +47,18 @@ cdef class KeyStates:
     cdef vector[uint64_t] words
     cdef IdTable state_index
     cdef vector[uint64_t] scratch
-    cdef vector[int32_t] view_of        # state -> view, or -1
+    cdef vector[KeysId] view_of         # state -> view, or -1
     cdef uint64_t max_states
     cdef dict numbers                   # KeySpec -> its number
 
     # queries of configurations; the state must be known
-    cdef bint holds(self, KeysId state, int32_t test) noexcept
-    cdef KeysId take(self, KeysId state, int32_t slot) except -3
+    cdef bint holds(self, KeysId state, TestId test) noexcept
+    cdef KeysId take(self, KeysId state, SlotId slot) except -3
     cdef KeysId use(self, KeysId state, TextId text) except -3
     cdef KeysId fresh(self, SpecId spec) except -3
     cdef KeysId view(self, KeysId state) except -3
     cdef size_t nbytes(self) noexcept
-    cdef bint lives(self, KeysId state, int32_t needs) noexcept
+    cdef bint lives(self, KeysId state, NeedsId needs) noexcept
 
     cdef KeysId intern(self, KeyState k) except -3
     cdef int find_holding(self, KeyState* k) except -1

@@ -25,6 +25,7 @@ from stackmask.pda.context.key_needs cimport (
     TEST_UNDECLARED,
     KeyNeeds,
     Needs,
+    test_of,
 )
 from stackmask.pda.context.text_sets cimport EMPTY_SET, TextSets
 from stackmask.pda.memory.byte_sets cimport has_bit, range_word
@@ -60,7 +61,7 @@ cdef class KeyStates:
     def add_spec(self, spec):
         """Return the number of a spec, which can be satisfied (see ``KeySpec``)."""
         cdef Spec s
-        cdef int32_t slot
+        cdef TestId test
         known = self.numbers.get(spec)
         if known is not None:
             return known
@@ -76,14 +77,14 @@ cdef class KeyStates:
         s.open = spec.open
         self.words.resize(self.words.size() + s.words, 0)
         for slot in spec.required:
-            slot += TEST_SLOT
-            self.words[s.required + (slot >> 6)] |= <uint64_t>1 << (slot & 63)
+            test = test_of(slot)
+            self.words[s.required + (test >> 6)] |= <uint64_t>1 << (test & 63)
         self.specs.push_back(s)
         return <int32_t>self.specs.size() - 1
 
     # -- states --------------------------------------------------------------------------------------
 
-    cdef bint holds(self, KeysId state, int32_t test) noexcept:
+    cdef bint holds(self, KeysId state, TestId test) noexcept:
         """Tell whether a test holds. Cost: a load."""
         return self.states[state].spec >= 0 and has_bit(&self.words[self.states[state].holds], test)
 
@@ -99,10 +100,12 @@ cdef class KeyStates:
             self.specs[spec].fresh = self.intern(k)
         return self.specs[spec].fresh
 
-    cdef KeysId take(self, KeysId state, int32_t slot) except -3:
+    cdef KeysId take(self, KeysId state, SlotId slot) except -3:
         """Return the state with a slot taken, whose test holds. Cost: linear in slots / 64."""
         cdef KeyState k = self.states[state]
-        cdef int32_t i, test = slot + TEST_SLOT, size = self.specs[k.spec].words
+        cdef int32_t i
+        cdef TestId test = test_of(slot)
+        cdef int32_t size = self.specs[k.spec].words
         self.scratch.resize(size)
         for i in range(size):
             self.scratch[i] = self.words[k.taken + i]
@@ -161,7 +164,7 @@ cdef class KeyStates:
         """Intern a state whose taken slots are in ``scratch``; the other fields follow from them."""
         cdef size_t i, n = self.specs[k.spec].words
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.used), <uint32_t>k.past)
-        cdef int32_t id
+        cdef KeysId id
         cdef KeyState* other
         if self.specs[k.spec].max_count < 0 and k.count > self.specs[k.spec].min_count:
             # beyond, the count decides nothing
@@ -200,7 +203,8 @@ cdef class KeyStates:
     cdef int find_holding(self, KeyState* k) except -1:
         """Write the set of tests that hold in a state to the end of ``words``."""
         cdef Spec s = self.specs[k.spec]
-        cdef int32_t i, last
+        cdef int32_t i
+        cdef SlotId last
         cdef uint64_t word, any_slot = 0
         # keys that may still come, what is required among them included
         cdef bint one_more = s.max_count < 0 or k.count + 1 + k.missing <= s.max_count
@@ -237,7 +241,7 @@ cdef class KeyStates:
         self.words[k.holds] |= word
         return 0
 
-    cdef bint lives(self, KeysId state, int32_t needs) noexcept:
+    cdef bint lives(self, KeysId state, NeedsId needs) noexcept:
         """Tell whether a term with such needs can continue: it meets no test first, or a test that holds."""
         cdef int32_t i
         cdef Needs n

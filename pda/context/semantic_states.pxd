@@ -8,7 +8,7 @@ from stackmask.pda.context.key_text cimport KeyText
 from stackmask.pda.context.object_keys cimport KeyStates
 from stackmask.pda.context.semantic_values cimport SemanticValues
 from stackmask.pda.memory.hash_tables cimport IdTable
-from stackmask.pda.terms.ids cimport ActionId, KeysId, ResolverId, SemId, SpecId, TermId, TextId, ValueId
+from stackmask.pda.ids cimport ActionId, KeysId, ResolverId, SemId, SpecId, TermId, TestId, TextId, ValueId
 
 cdef enum:
     SEM_PLAIN = 0       # the state of grammars without semantics, and the initial value of the others
@@ -62,5 +62,5 @@ cdef class Semantics:
     cdef SemId symbol_after_key(self, KeysId keys) except -3
     cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3
     cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3
-    cdef SemId test(self, SemId sem, int32_t test) except -3
+    cdef SemId test(self, SemId sem, TestId test) except -3
     cdef int lives(self, SemId sem, TermId term) except -3

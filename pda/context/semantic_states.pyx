@@ -33,7 +33,7 @@ from stackmask.pda.context.callables cimport (
     Callables,
 )
 from stackmask.pda.context.capture_texts cimport FIRST_TEXT, KEY_OF_MORE, KEY_OF_NONE, CaptureTexts
-from stackmask.pda.context.key_needs cimport TEST_SLOT
+from stackmask.pda.context.key_needs cimport is_slot, slot_of
 from stackmask.pda.context.key_text cimport key_text
 from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW
 from stackmask.pda.context.semantic_values cimport VALUE_SYMBOL, SemanticValues
@@ -89,7 +89,7 @@ cdef class Semantics:
 
     def start(self, initial, bint stacked):
         """Return the state that a text starts in. ``stacked``: ``initial`` is a stack of texts."""
-        cdef int32_t value = self.values.value_of(() if stacked else initial)
+        cdef ValueId value = self.values.value_of(() if stacked else initial)
         cdef int32_t last
         if stacked:
             for text in initial:
@@ -105,7 +105,7 @@ cdef class Semantics:
         cdef uint64_t h = mix(mix(mix(43, <uint32_t>parent), <uint32_t>value), <uint32_t>keys)
         h = mix(h, <uint32_t>text)
         cdef Probe probe = ids_probe(&self.sem_index, h)
-        cdef int32_t id = ids_next(&self.sem_index, &probe)
+        cdef SemId id = ids_next(&self.sem_index, &probe)
         while id >= 0:
             other = &self.sems[id]
             if (
@@ -144,7 +144,7 @@ cdef class Semantics:
 
     cdef SemId with_root(self, SemId sem, SemId root) except -3:
         """Return the state with another one outside its open captures."""
-        cdef vector[int32_t] texts
+        cdef vector[TextId] texts
         while self.sems[sem].parent >= 0:
             texts.push_back(self.sems[sem].text)
             sem = self.sems[sem].parent
@@ -263,7 +263,8 @@ cdef class Semantics:
 
     cdef int is_sure(self, SemId sem) except -1:
         """Tell whether no action can forbid the end of the open capture, whatever is still read of it."""
-        cdef int32_t value, text = self.sems[sem].text
+        cdef ValueId value
+        cdef TextId text = self.sems[sem].text
         if not self.in_capture(sem):
             return True
         if self.in_capture(self.sems[sem].parent):
@@ -311,8 +312,9 @@ cdef class Semantics:
         before it, NO_KEYS if there are none. NEEDS_STATE if the text so far, or a second capture that began
         elsewhere, does not decide it.
         """
-        cdef int32_t keys = self.keys_at(sem), above
-        cdef vector[int32_t] texts
+        cdef KeysId keys = self.keys_at(sem)
+        cdef SemId above
+        cdef vector[TextId] texts
         cdef vector[uint8_t] begun, value, text
         cdef size_t i, k
         cdef int where = WHOLE_KEYS
@@ -353,23 +355,23 @@ cdef class Semantics:
 
     cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3:
         """Return the state at the beginning of an object."""
-        cdef int32_t keys = self.keys.fresh(spec)
+        cdef KeysId keys = self.keys.fresh(spec)
         return self.with_keys(sem, self.keys.view(keys) if is_walk else keys)
 
-    cdef SemId test(self, SemId sem, int32_t test) except -3:
+    cdef SemId test(self, SemId sem, TestId test) except -3:
         """Return the state after a test of an object key: FORBIDDEN if it does not hold, or NEEDS_STATE."""
-        cdef int32_t keys = self.sems[self.root(sem)].keys
+        cdef KeysId keys = self.sems[self.root(sem)].keys
         if keys == KEYS_UNKNOWN:
             return NEEDS_STATE
         if not self.keys.holds(keys, test):
             return FORBIDDEN
-        if test < TEST_SLOT:
+        if not is_slot(test):
             return sem
-        return self.with_keys(sem, self.keys.take(keys, test - TEST_SLOT))
+        return self.with_keys(sem, self.keys.take(keys, slot_of(test)))
 
     cdef int lives(self, SemId sem, TermId term) except -3:
         """Tell (1 or 0) whether some test that can come first in a term holds, or NEEDS_STATE."""
-        cdef int32_t keys
+        cdef KeysId keys
         if self.keys.needs.always_lives(term):
             return 1
         keys = self.sems[self.root(sem)].keys

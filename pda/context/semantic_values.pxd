@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.hash_tables cimport KeyMap
-from stackmask.pda.terms.ids cimport TextId, ValueId
+from stackmask.pda.ids cimport TextId, ValueId
 
 cdef enum:
     VALUE_OBJECT = 0
@@ -16,8 +16,8 @@ cdef class SemanticValues:
     cdef dict index                 # object -> value
     cdef KeyMap links               # value << 32 | text -> link
     cdef vector[int32_t] kind       # VALUE_OBJECT, VALUE_LINK or VALUE_SYMBOL
-    cdef vector[int32_t] parent     # links: the value that is without the last text
-    cdef vector[int32_t] text       # links: the text on top
+    cdef vector[ValueId] parent     # links: the value that is without the last text
+    cdef vector[TextId] text        # links: the text on top
     cdef vector[uint8_t] symbolic   # rests on the unknown state
     cdef vector[uint8_t] unsure     # and comes after an action that may have forbidden it
 

@@ -48,7 +48,7 @@ cdef class SemanticValues:
     cdef ValueId link(self, ValueId parent, TextId text) except -1:
         """Return the stack of strings with one more string on it."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
-        cdef int32_t found = map_get(&self.links, key)
+        cdef ValueId found = map_get(&self.links, key)
         if found == NO_VALUE:
             found = self.add(None, VALUE_LINK, parent, text, self.symbolic[parent])
             map_put(&self.links, key, found)

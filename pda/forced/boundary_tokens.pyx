@@ -4,19 +4,21 @@
 A subclass says which bytes may follow: a place is a number, and no byte may follow place 0.
 """
 
+from stackmask.pda.ids cimport NO_NODE
 from stackmask.pda.stack.configuration_table cimport DEAD
 
 
 cdef class Crossings:
     """The trie of a vocabulary, read along places of a grammar. ``follow`` gives the next place."""
 
-    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
+    cdef ConfigId follow(self, ConfigId config, uint8_t byte) except -1:
         """Return the place after a byte, or DEAD. The base class allows no byte."""
         return DEAD
 
     cdef int set_trie(self, Trie trie) except -1:
         """Store the trie in which tokens are looked up."""
-        cdef int32_t child = 1, c
+        cdef NodeId child = 1
+        cdef ConfigId c
         self.trie = trie
         for c in range(256):
             self.root_child[c] = -1
@@ -25,7 +27,7 @@ cdef class Crossings:
             child = trie.end[child]
         return 0
 
-    def after(self, int32_t config, bytes text):
+    def after(self, ConfigId config, bytes text):
         """Return the place after a text; DEAD (0) if the text is not allowed."""
         cdef unsigned char byte
         for byte in text:
@@ -34,7 +36,7 @@ cdef class Crossings:
                 break
         return config
 
-    def leads(self, int32_t config, size_t most):
+    def leads(self, ConfigId config, size_t most):
         """Return the bytes that may come next, in ascending order: at most ``most`` of them."""
         cdef list found = []
         cdef int32_t c
@@ -45,25 +47,27 @@ cdef class Crossings:
                     break
         return found
 
-    cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept:
-        """Return the child of a trie node for a byte, or -1."""
-        cdef int32_t child = node + 1
+    cdef NodeId child_of(self, NodeId node, uint8_t byte) noexcept:
+        """Return the child of a trie node for a byte, or NO_NODE."""
+        cdef NodeId child = node + 1
         if node == 0:
             return self.root_child[byte]
         while child < self.trie.end[node] and self.trie.byte[child] < byte:
             child = self.trie.end[child]
         if child < self.trie.end[node] and self.trie.byte[child] == byte:
             return child
-        return -1
+        return NO_NODE
 
-    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1:
+    cdef int collect(self, NodeId node, ConfigId config, size_t most) except -1:
         """Find the allowed tokens under a node, at a place that its own bytes lead to.
 
         ``found`` gets one token for each node, at most ``most`` + 1 of them.
         """
         cdef Trie trie = self.trie
-        cdef vector[int32_t] path
-        cdef int32_t i = node + 1, c, depth, base = trie.depth[node]
+        cdef vector[ConfigId] path
+        cdef NodeId i = node + 1
+        cdef ConfigId c
+        cdef int32_t depth, base = trie.depth[node]
         self.found.clear()
         path.push_back(config)
         while i < trie.end[node] and self.found.size() <= most:
@@ -79,7 +83,7 @@ cdef class Crossings:
             i += 1
         return 0
 
-    def crossings(self, bytes text, int32_t config, size_t most):
+    def crossings(self, bytes text, ConfigId config, size_t most):
         """Return pairs (n, tokens), by ascending n: tokens that begin with the last n bytes of ``text`` and
         continue at ``config``, which is the place after the text.
 
@@ -87,15 +91,16 @@ cdef class Crossings:
         Cost: some microseconds: one descent of the trie for each length, and the first allowed tokens there.
         """
         cdef list found = []
-        cdef int32_t node, i, n, size = <int32_t>len(text)
+        cdef NodeId node
+        cdef int32_t i, n, size = <int32_t>len(text)
         cdef const unsigned char* data = text
         for n in range(1, min(size, self.trie.max_depth) + 1):
             node = 0
             for i in range(size - n, size):
                 node = self.child_of(node, data[i])
-                if node < 0:
+                if node == NO_NODE:
                     break
-            if node > 0:
+            if node != NO_NODE and node != 0:
                 self.collect(node, config, most)
                 if self.found.size():
                     found.append((n, tuple(self.found) if self.found.size() <= most else ()))
@@ -108,13 +113,13 @@ cdef class Crossings:
         Cost: a descent of the trie from each byte before the place, as far as a token is long.
         """
         cdef Py_ssize_t i, start, size = len(text)
-        cdef int32_t node
+        cdef NodeId node
         cdef const unsigned char* data = text
         for start in range(place - 1, max(<Py_ssize_t>-1, place - <Py_ssize_t>self.trie.max_depth), -1):
             node = 0
             for i in range(start, size):
                 node = self.child_of(node, data[i])
-                if node < 0:
+                if node == NO_NODE:
                     break
                 if i >= place and self.trie.token_first[node] < self.trie.token_first[node + 1]:
                     return False

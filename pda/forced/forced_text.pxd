@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ConfigId, ForcedPlaceId, ForcedRunId, SymbolId, TokenClassId, TokenId
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.forced.boundary_tokens cimport Crossings
 from stackmask.pda.memory.hash_tables cimport KeyMap
@@ -15,29 +16,29 @@ cdef enum:
 
 
 cdef struct Place:
-    int32_t run
+    ForcedRunId run
     int32_t offset      # bytes of the run before this place
 
 
 cdef struct Run:
     size_t first        # bytes[first:first + length]; configs[first + i] is the place before byte i
     int32_t length
-    int32_t end         # the configuration after the run
+    ConfigId end        # the configuration after the run
     int32_t kind
-    int32_t token       # RUN_TOKEN: the special token
-    int32_t after       # RUN_TOKEN: the configuration after it
+    TokenId token       # RUN_TOKEN: the special token
+    ConfigId after      # RUN_TOKEN: the configuration after it
 
 
 cdef class ForcedRuns(Crossings):
     cdef ConfigSpace family
-    cdef vector[int32_t] class_numbers  # token classes of the grammar
-    cdef vector[int32_t] class_token    # the token of the class if it is the only one, else -1
+    cdef vector[TokenClassId] class_numbers  # token classes of the grammar
+    cdef vector[TokenId] class_token    # token class -> its token if it is the only one, else NO_TOKEN
     cdef vector[Place] places
     cdef vector[Run] runs
     cdef vector[uint8_t] data
-    cdef vector[int32_t] configs
+    cdef vector[ConfigId] configs
     cdef KeyMap place_of                # configuration -> index in places
 
-    cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1
-    cdef int32_t find(self, int32_t config) except -1
-    cdef bint inside_character(self, int32_t config) except -1
+    cdef int only_successor(self, ConfigId config, SymbolId* symbol, ConfigId* next) except -1
+    cdef ForcedPlaceId find(self, ConfigId config) except -1
+    cdef bint inside_character(self, ConfigId config) except -1

@@ -9,9 +9,10 @@ entered.
 
 cimport cython
 
-from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN
+from stackmask.pda.ids cimport NO_TOKEN, MapId
+from stackmask.pda.stack.configuration_table cimport DEAD, has_row
 from stackmask.pda.forced.boundary_tokens cimport Crossings
-from stackmask.pda.terms.term_table cimport EMPTY, F_TOKEN, TOKENS
+from stackmask.pda.terms.term_table cimport EMPTY, F_TOKEN, is_byte, token_class_of, token_symbol
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 from stackmask.pda.vocabulary.token_trie cimport Trie
 
@@ -34,28 +35,34 @@ cdef class ForcedRuns(Crossings):
         self.set_trie(trie)
         for ids, number in token_classes.items():
             self.class_numbers.push_back(number)
-            self.class_token.push_back(ids[0] if len(ids) == 1 else -1)
+            if <size_t>number >= self.class_token.size():
+                self.class_token.resize(<size_t>number + 1, NO_TOKEN)
+            if len(ids) == 1:
+                self.class_token[number] = ids[0]
         map_init(&self.place_of)
 
     def __dealloc__(self):
         map_free(&self.place_of)
 
-    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
+    cdef ConfigId follow(self, ConfigId config, uint8_t byte) except -1:
         return self.family.step(config, byte)
 
     def belongs_to(self, ConfigSpace family):
         """Tell whether the runs are those of this family."""
         return self.family is family
 
-    cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1:
+    cdef int only_successor(self, ConfigId config, SymbolId* symbol, ConfigId* next) except -1:
         """Find the only symbol that may come. Return NOTHING, ONE or SEVERAL; stop at the second symbol."""
         cdef ConfigSpace family = self.family
-        cdef int32_t k, c, m, after, first, found = NOTHING
-        cdef int32_t map_id
+        cdef int32_t c, k, m, first
+        cdef ConfigId after
+        cdef TokenClassId number
+        cdef int32_t found = NOTHING
+        cdef MapId map_id
         cdef bint tokens = False, is_row
         # a step gives the configuration its row
         family.step(config, 0)
-        is_row = family.configs[config].row != NO_ROW and family.configs[config].row != UNKNOWN
+        is_row = has_row(family.configs[config])
         first = family.configs[config].first
         for m in range(first, first + family.configs[config].count):
             if family.terms.terms[family.members[m].state].flags & F_TOKEN:
@@ -92,20 +99,24 @@ cdef class ForcedRuns(Crossings):
                 next[0] = after
         if tokens:
             for m in range(<int32_t>self.class_numbers.size()):
-                after = family.step(config, TOKENS + self.class_numbers[m])
+                number = self.class_numbers[m]
+                after = family.step(config, token_symbol(number))
                 if after == DEAD:
                     continue
-                if found or self.class_token[m] < 0:  # mutant: lone-token
+                if found or self.class_token[number] == NO_TOKEN:  # mutant: lone-token
                     return SEVERAL
                 found = ONE
-                symbol[0] = TOKENS + m
+                symbol[0] = token_symbol(number)
                 next[0] = after
         return found
 
-    cdef int32_t find(self, int32_t config) except -1:
+    cdef ForcedPlaceId find(self, ConfigId config) except -1:
         """Return the place of a configuration: its run and its offset there."""
-        cdef int32_t known = map_get(&self.place_of, config)
-        cdef int32_t here = config, next = DEAD, symbol = 0, number, joined = NO_VALUE
+        cdef ForcedPlaceId known = map_get(&self.place_of, config)
+        cdef ConfigId here = config, next = DEAD
+        cdef ForcedRunId number
+        cdef SymbolId symbol = 0
+        cdef ForcedPlaceId joined = NO_VALUE
         cdef size_t i, first, stop
         cdef int found
         cdef Run run
@@ -121,7 +132,7 @@ cdef class ForcedRuns(Crossings):
         first = self.data.size()
         run.first = first
         run.kind = RUN_BRANCH
-        run.token = -1
+        run.token = NO_TOKEN
         run.after = DEAD
         while True:
             joined = map_get(&self.place_of, here)
@@ -134,9 +145,9 @@ cdef class ForcedRuns(Crossings):
             found = self.only_successor(here, &symbol, &next)
             if found != ONE:
                 break
-            if symbol >= TOKENS:
+            if not is_byte(symbol):
                 run.kind = RUN_TOKEN
-                run.token = self.class_token[symbol - TOKENS]
+                run.token = self.class_token[token_class_of(symbol)]
                 run.after = next
                 break
             if self.data.size() - first >= MAX_RUN:
@@ -172,7 +183,7 @@ cdef class ForcedRuns(Crossings):
             self.places.push_back(place)
         return map_get(&self.place_of, config)
 
-    cdef bint inside_character(self, int32_t config) except -1:
+    cdef bint inside_character(self, ConfigId config) except -1:
         """Tell whether the next byte may continue a character."""
         cdef int32_t c
         for c in range(0x80, 0xC0):
@@ -180,7 +191,7 @@ cdef class ForcedRuns(Crossings):
                 return True
         return False
 
-    def run(self, int32_t config):
+    def run(self, ConfigId config):
         """Return (bytes, number of bytes in whole characters, kind, token, next configuration) of a place.
 
         The last three say what comes after the run. RUN_TOKEN: the special token, and the configuration after
@@ -191,7 +202,8 @@ cdef class ForcedRuns(Crossings):
         """
         cdef Place place = self.places[self.find(config)]
         cdef Run run = self.runs[place.run]
-        cdef int32_t length = run.length - place.offset, whole
+        cdef int32_t length = run.length - place.offset
+        cdef int32_t whole
         cdef size_t start = run.first + place.offset
         cdef bytes text = (<char*>self.data.data())[start:start + length] if length else b""
         whole = length

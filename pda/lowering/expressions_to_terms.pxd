@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, int64_t
 from stackmask.grammar.ir.expressions cimport Expression
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.lowering.rule_facts cimport RuleFacts
-from stackmask.pda.terms.ids cimport ActionId, CallId, SpecId, TermId
+from stackmask.pda.ids cimport ActionId, CallId, SpecId, TermId, TestId
 from stackmask.pda.terms.term_store cimport TermStore
 
 
@@ -25,8 +25,8 @@ cdef class TermMaker:
     cdef TermId before(self, Expression expr, TermId continuation) except -1
     cdef TermId joined(self, TermId made, TermId continuation) except -1
     cdef TermId choice(self, tuple items) except -1
-    cdef TermId reference(self, object name, int32_t action, bint nonempty) except -1
+    cdef TermId reference(self, object name, ActionId action, bint nonempty) except -1
     cdef SpecId spec_number(self, object spec) except -1
     cdef ActionId action_number(self, object action) except -1
-    cdef TermId test(self, int32_t number) except -1
+    cdef TermId test(self, TestId number) except -1
     cdef CallId call(self, int32_t kind, int32_t target, ActionId action, SpecId spec=*) except -1

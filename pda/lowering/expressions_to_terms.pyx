@@ -45,7 +45,7 @@ from stackmask.grammar.ir.expressions cimport (
     items_of,
 )
 from stackmask.pda.lowering.rule_facts cimport MAX_DEPTH, next_number
-from stackmask.pda.terms.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE, TermId
+from stackmask.pda.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
 from stackmask.pda.terms.literal_trie cimport literal_trie
 from stackmask.pda.terms.term_table cimport (
     CALL_RESOLVER,
@@ -271,7 +271,7 @@ cdef class TermMaker:
             kids.push_back(made)
         return self.terms.make.mk_alt(self.terms, kids, 0)
 
-    cdef TermId reference(self, object name, int32_t action, bint nonempty) except -1:
+    cdef TermId reference(self, object name, ActionId action, bint nonempty) except -1:
         """Return the term that calls a rule, by name."""
         cdef CallId call = self.call(CALL_RULE, self.rules.numbers[name], action)
         return self.terms.call(call, nonempty, name in self.rules.keyed)
@@ -292,7 +292,7 @@ cdef class TermMaker:
             found = self.known[key] = self.semantics.add_action(action)
         return found
 
-    cdef TermId test(self, int32_t number) except -1:
+    cdef TermId test(self, TestId number) except -1:
         """Return the term that tests the key state: a call that consumes nothing."""
         return self.terms.call(self.call(CALL_TEST, number, ACTION_NONE), False, True)
 

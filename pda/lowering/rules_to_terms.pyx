@@ -36,7 +36,7 @@ from stackmask.grammar.ir.expressions cimport (
 from stackmask.pda.lowering.expressions_to_terms cimport TermMaker
 from stackmask.pda.lowering.references cimport RuleScan
 from stackmask.pda.lowering.rule_facts cimport RuleFacts, next_number
-from stackmask.pda.terms.ids cimport ACTION_NONE
+from stackmask.pda.ids cimport ACTION_NONE
 from stackmask.pda.terms.term_store cimport TermStore
 
 from stackmask.grammar.ir.strongly_connected import components

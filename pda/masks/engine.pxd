@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ConfigId, RowId
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.assembly.mask_assembly cimport MaskAssembler
@@ -59,18 +60,18 @@ cdef class MaskEngine:
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
 
-    cdef int fill_again(self, ConfigSpace family, int32_t config, MaskRef mask, uint32_t* words) except -1
-    cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1
-    cdef int try_undecided(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
+    cdef int fill_again(self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words) except -1
+    cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except -1
+    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1
     cdef uint64_t changes_made(self) noexcept
     cdef int weigh(self) except -1
     cdef int drop(self) except -1
     cdef size_t nbytes(self) noexcept
     # -- the facade that the runtime sees
-    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
-    cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept
+    cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1
+    cdef MaskRef reference(self, ConfigSpace family, ConfigId config) noexcept
     cdef MaskBits bits(self, MaskRef mask) noexcept
     cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1
-    cdef MaskRef intern_mask(self, ConfigSpace family, int32_t config, const uint32_t* words) except *
-    cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1
-    cdef const uint32_t* row_words(self, int32_t number) noexcept
+    cdef MaskRef intern_mask(self, ConfigSpace family, ConfigId config, const uint32_t* words) except *
+    cdef int operand_rows(self, MaskRef mask, vector[RowId]& out) except -1
+    cdef const uint32_t* row_words(self, RowId number) noexcept

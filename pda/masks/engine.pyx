@@ -17,7 +17,8 @@ look-up. A configuration remembers its list, and later its finished mask (``asse
 
 cimport cython
 
-from stackmask.pda.masks.shared.arena cimport NO_ROW, MaskArena
+from stackmask.pda.ids cimport NO_ROW, CodeId, RunId
+from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.shared.mask_ref cimport (
     MASK_NONE,
     MASK_OPERANDS,
@@ -25,11 +26,12 @@ from stackmask.pda.masks.shared.mask_ref cimport (
     is_whole,
     mask_of,
     mask_ref,
+    operands_of,
     remember,
     write_bits,
 )
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
-from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, UNBOUNDED
 from stackmask.pda.memory.bitmask_ops cimport copy_words
 
 cdef enum:
@@ -152,26 +154,27 @@ cdef class MaskEngine:
 
     def prepare(self, items):
         """Make the run tables of some repeated items over the whole vocabulary. ``items``: terms."""
-        cdef int32_t code, run
+        cdef CodeId code
+        cdef RunId run
         for item in items:
             code = self.context.runs.code_of(item)
             if code != NOT_A_CODE:
                 run = self.context.runs.run_of(code, 0)
-                self.slices.slice(run, -1)
+                self.slices.slice(run, UNBOUNDED)
                 self.partition.other_tokens_place(run)
                 self.context.runs.sort_tokens(run)
                 self.context.runs.suffixes_of(run, self.context.key_text.quote)
 
     # -- one mask --------------------------------------------------------------------------------------
 
-    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
+    cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1:
         """Write the mask of a configuration to ``words`` (``width`` words of 32 bits).
 
         The steps: take a remembered mask; else collect the operands of the members, join them, try what the
         operands leave open on the configuration itself, and remember the result.
         """
         cdef MaskRef mask
-        cdef int32_t likely_base = NO_ROW
+        cdef RowId likely_base = NO_ROW
         self.fills += 1
         if self.changes_made() != self.weighed:
             self.weigh()
@@ -188,19 +191,19 @@ cdef class MaskEngine:
         return 0
 
     cdef int fill_again(
-        self, ConfigSpace family, int32_t config, MaskRef mask, uint32_t* words
+        self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
     ) except -1:
         """Write the mask of a configuration that remembers its mask or its list of operands."""
-        cdef int32_t likely_base
+        cdef RowId likely_base
         if is_whole(mask):
             self.hits += 1
             return self.write_mask(mask, words)
-        self.cache.operands_of(mask.index, self.assembler.operands)
-        self.cache.join_list(mask.index, self.assembler.operands, words, &mask, &likely_base)
+        self.cache.operands_of(operands_of(mask), self.assembler.operands)
+        self.cache.join_list(operands_of(mask), self.assembler.operands, words, &mask, &likely_base)
         remember(&family.configs[config], mask, self.epoch)
         return 0
 
-    cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1:
+    cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except -1:
         """Write the union of the operands, and collect the tokens that only a trial can confirm."""
         if self.trials.tries_everything:
             copy_words(words, NULL, self.width)
@@ -212,7 +215,7 @@ cdef class MaskEngine:
             self.keys_used.recheck(words)
         return 0
 
-    cdef int try_undecided(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
+    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1:
         """Try tokens on the real configuration, and add those that it allows."""
         self.simulations += 1
         if self.trials.tries_special_tokens or self.trials.tries_everything:
@@ -226,11 +229,11 @@ cdef class MaskEngine:
 
     # -- the facade that the runtime sees, with `fill`, `width` and `epoch` ----------------------------
 
-    cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept:
+    cdef MaskRef reference(self, ConfigSpace family, ConfigId config) noexcept:
         """Return what is remembered of the mask of a configuration, stop tokens aside."""
         cdef MaskRef mask = mask_of(family.configs[config], self.epoch)
-        if mask.kind == MASK_OPERANDS and self.cache.lists[mask.index].mask.kind != MASK_NONE:
-            mask = self.cache.lists[mask.index].mask
+        if mask.kind == MASK_OPERANDS and self.cache.lists[operands_of(mask)].mask.kind != MASK_NONE:
+            mask = self.cache.lists[operands_of(mask)].mask
         if is_whole(mask):
             self.fills += 1
             self.hits += 1
@@ -246,17 +249,17 @@ cdef class MaskEngine:
         write_bits(&bits, self.width, words)
         return 0
 
-    cdef MaskRef intern_mask(self, ConfigSpace family, int32_t config, const uint32_t* words) except *:
+    cdef MaskRef intern_mask(self, ConfigSpace family, ConfigId config, const uint32_t* words) except *:
         """Remember the mask of a configuration, given in full and without stop tokens, as a row."""
         cdef MaskRef mask = mask_ref(MASK_ROW, self.cache.intern_row(words))
         remember(&family.configs[config], mask, self.epoch)
         return mask
 
-    cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1:
+    cdef int operand_rows(self, MaskRef mask, vector[RowId]& out) except -1:
         """List the rows of the operands of a mask of kind MASK_OPERANDS, each once, in their order."""
-        return self.cache.operand_rows(mask.index, out)
+        return self.cache.operand_rows(operands_of(mask), out)
 
-    cdef const uint32_t* row_words(self, int32_t number) noexcept:
+    cdef const uint32_t* row_words(self, RowId number) noexcept:
         """Return the words of a row of this epoch."""
         return self.arena.rows[number]
 

@@ -7,8 +7,9 @@ remembered, so the fill after it is quicker.
 
 from libc.stdint cimport uint64_t
 
+from stackmask.pda.ids cimport NO_PENDING, NO_ROW, FrameId
 from stackmask.pda.masks.assembly.mask_assembly cimport Operand
-from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_PENDING, NO_ROW, Mask
+from stackmask.pda.masks.shared.arena cimport NO_FILTER, Mask
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.stack.configuration_draft cimport Member
 from stackmask.pda.stack.frames cimport BOTTOM, Edge
@@ -16,7 +17,7 @@ from stackmask.pda.stack.frames cimport BOTTOM, Edge
 MOST_SHOWN = 8     # return states that a dump shows of a frame
 
 
-cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, int32_t config):
+cpdef dict explain_mask(MaskEngine engine, ConfigSpace family, ConfigId config):
     """Return the operands of a mask, what is left to trials, and what making all of it cost.
 
     Cost: that of the first fill there; the lock of the store is held by the caller.
@@ -55,9 +56,9 @@ cdef dict describe(MaskEngine engine, Operand operand, bint sure):
         found["visited_nodes"] = 0
         return found
     mask = engine.arena.masks[operand.mask]
-    found["kind"] = "row" if mask.dense >= 0 else "list"
+    found["kind"] = "row" if mask.dense != NO_ROW else "list"
     found["tokens"] = mask.sparse_count
-    if mask.dense >= 0:
+    if mask.dense != NO_ROW:
         found["tokens"] = count_bits(<uint64_t*>engine.arena.rows[mask.dense], engine.width // 2)
         if engine.width & 1:
             found["tokens"] += bin(engine.arena.rows[mask.dense][engine.width - 1]).count("1")
@@ -65,12 +66,12 @@ cdef dict describe(MaskEngine engine, Operand operand, bint sure):
     return found
 
 
-cpdef list dump_configuration(ConfigSpace family, int32_t config):
+cpdef list dump_configuration(ConfigSpace family, ConfigId config):
     """Return the members of a configuration as text, sorted: the local state, then its return states."""
     cdef int32_t i, first = family.configs[config].first
     cdef Member m
     cdef Edge edge
-    cdef int32_t frame
+    cdef FrameId frame
     lines = []
     for i in range(first, first + family.configs[config].count):
         m = family.members[i]

@@ -1,6 +1,7 @@
 # Steps of configurations by bytes and by classes of special tokens. See byte_steps.pyx.
 from libc.stdint cimport int32_t, uint64_t
 
+from stackmask.pda.ids cimport ConfigId, StepRowId, SymbolId
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.stack.closure cimport Closure
@@ -21,8 +22,8 @@ cdef class ByteSteps:
     cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
     cdef uint64_t computed              # steps that were computed
 
-    cdef int32_t make_row(self, int32_t config) except -3
-    cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
+    cdef StepRowId make_row(self, ConfigId config) except -3
+    cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except -3
     cdef size_t nbytes(self) noexcept
 
     cdef inline int count_step(self) except -1:

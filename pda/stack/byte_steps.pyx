@@ -8,9 +8,10 @@ distinguishes. A capture keeps each byte, so inside of one, steps are remembered
 cimport cython
 from libc.stdint cimport uint8_t
 
+from stackmask.pda.ids cimport MapId, SemId, TermId
 from stackmask.pda.stack.configuration_draft cimport Member
-from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN, Config
-from stackmask.pda.terms.term_table cimport EMPTY, MAP_EACH, MAP_ONE, TOKENS
+from stackmask.pda.stack.configuration_table cimport DEAD, NEVER_A_ROW, NO_ROW_YET, UNKNOWN, Config
+from stackmask.pda.terms.term_table cimport EMPTY, MAP_EACH, MAP_ONE, is_byte
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_put
 
@@ -30,15 +31,17 @@ cdef class ByteSteps:
     def __dealloc__(self):
         map_free(&self.single_steps)
 
-    cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3:
+    cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except -3:
         """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
         cdef Config c = self.table.configs[config]
-        cdef int32_t i, d, next
+        cdef int32_t i
+        cdef TermId d
+        cdef ConfigId next
         cdef uint64_t key = (<uint64_t>config << 32) | <uint64_t>symbol
         cdef Member m
-        if symbol < TOKENS and c.row == UNKNOWN:
+        if is_byte(symbol) and c.row == NO_ROW_YET:
             c.row = self.make_row(config)
-        if symbol >= TOKENS or c.row == NO_ROW:
+        if not is_byte(symbol) or c.row == NEVER_A_ROW:
             next = map_get(&self.single_steps, key)
             if next != NO_VALUE:
                 return next
@@ -49,29 +52,31 @@ cdef class ByteSteps:
             d = self.terms.step(m.state, symbol)
             if d == EMPTY:
                 continue
-            if m.sem > SEM_SYMBOL and symbol < TOKENS and self.semantics.in_capture(m.sem):
+            if m.sem > SEM_SYMBOL and is_byte(symbol) and self.semantics.in_capture(m.sem):
                 m.sem = self.semantics.append(m.sem, <uint8_t>symbol)
             self.closure.draft.add_member(d, m.frame, m.sem)
         next = DEAD if self.closure.draft.members.empty() else self.closure.close()
-        if symbol >= TOKENS or c.row == NO_ROW:
+        if not is_byte(symbol) or c.row == NEVER_A_ROW:
             map_put(&self.single_steps, key, next)
         else:
             self.table.rows[<size_t>c.row + self.terms.maps[self.table.configs[config].map].of[symbol]] = next
         return next
 
-    cdef int32_t make_row(self, int32_t config) except -3:
+    cdef StepRowId make_row(self, ConfigId config) except -3:
         """Find the byte classes of a configuration and make its transition row.
 
-        A capture keeps the very byte, so what follows is seldom met twice: then NO_ROW.
+        A capture keeps the very byte, so what follows is seldom met twice: then NEVER_A_ROW.
         """
         cdef Config c = self.table.configs[config]
-        cdef int32_t i, sem, map = MAP_ONE
+        cdef int32_t i
+        cdef SemId sem
+        cdef MapId map = MAP_ONE
         for i in range(c.first, c.first + c.count):
             sem = self.table.members[i].sem
             if sem > SEM_SYMBOL and self.semantics.keeps_bytes(sem):
-                self.table.configs[config].row = NO_ROW
+                self.table.configs[config].row = NEVER_A_ROW
                 self.table.configs[config].map = MAP_EACH
-                return NO_ROW
+                return NEVER_A_ROW
             map = self.terms.map_meet(map, self.terms.classes_of(self.table.members[i].state))
         c.row = <int32_t>self.table.rows.size()
         self.table.configs[config].row = c.row

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport CallId, CallNodeId, ConfigId, FrameId, GuardId, LinkId, SemId, TermId, TestId
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.checked_vectors cimport priority_queue
 from stackmask.pda.memory.hash_tables cimport KeyMap
@@ -15,16 +16,16 @@ from stackmask.pda.terms.term_table cimport CallSite
 
 cdef struct CallNode:
     # the callers of one rule at this position, with equal guard and semantic state
-    int32_t call
-    int32_t guard
-    int32_t sem
-    int32_t last        # the first of its list in `links`, which was entered last; or NO_LINK
+    CallId call
+    GuardId guard
+    SemId sem
+    LinkId last         # the first of its list in `links`, which was entered last; or NO_LINK
 
 
 cdef struct Link:
     Edge edge
-    int32_t node
-    int32_t next
+    CallNodeId node
+    LinkId next
 
 
 cdef class Closure:
@@ -45,19 +46,19 @@ cdef class Closure:
     cdef KeyMap link_seen               # hash of a node and an edge -> index in links
     cdef uint64_t returns               # edges that returns were followed along so far
     cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
-    cdef priority_queue[pair[int32_t, int32_t]] queue
+    cdef priority_queue[pair[int32_t, CallNodeId]] queue
 
     cdef bint returns_again(self, Member m) except -1
-    cdef int return_from(self, Member m, int32_t guard) except -3
-    cdef int return_to_bottom(self, Member m, int32_t guard) except -3
+    cdef int return_from(self, Member m, GuardId guard) except -3
+    cdef int return_to_bottom(self, Member m, GuardId guard) except -3
     cdef int call_from(self, Member m) except -3
     cdef int collect_caller(self, Member m, CallSite site) except -3
-    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3
-    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3
+    cdef CallNodeId node_of(self, CallSite site, SemId sem) except -3
+    cdef int pass_test(self, Member m, CallSite site, TestId test) except -3
     cdef int returns_alive(self, Member m, CallSite site) except -3
-    cdef int add_link(self, int32_t node, Edge edge) except -3
-    cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3
-    cdef int32_t state_after_call(self, int32_t number, int32_t sem) except -3
+    cdef int add_link(self, CallNodeId node, Edge edge) except -3
+    cdef TermId body_of(self, CallNode node, SemId* sem) except -3
+    cdef SemId state_after_call(self, CallId number, SemId sem) except -3
     cdef int open_calls(self) except -3
     cdef int begin(self) except -3
     cdef int drop_dead_ends(self) except -3
@@ -65,6 +66,6 @@ cdef class Closure:
     cdef int drop_nonlocal(self) except -3
     cdef bint knows_nothing(self) noexcept
     cdef int complete(self) except -3
-    cdef int32_t close(self) except -3
-    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef ConfigId close(self) except -3
+    cdef ConfigId closed(self, TermId state, FrameId frame, SemId sem) except -3
     cdef size_t nbytes(self) noexcept

@@ -15,13 +15,11 @@ that can be empty. A tail call pushes nothing.
 cimport cython
 from libc.stdint cimport uint32_t
 
+from stackmask.pda.ids cimport ACTION_KEYED, ACTION_NONE, NO_LINK, ActionId, is_capture, restores_caller
 from stackmask.pda.stack.configuration_draft cimport Pop, map_forget
 from stackmask.pda.stack.configuration_table cimport READS_STATE
 from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, same_edge
 from stackmask.pda.terms.term_table cimport (
-    ACTION_KEYED,
-    ACTION_NONE,
-    ACTION_SCOPE,
     ANY_BYTE,
     CALL_RULE,
     CALL_TEST,
@@ -40,10 +38,9 @@ cdef enum:
     FEW_RETURNS = 8     # returns of so many members are followed without asking whether they are known
     FEW_LINKS = 64      # so many callers are entered without asking whether they are known
     LOWEST = -1         # lower than every rule: the term of a resolver calls no rule
-    NO_LINK = -1
 
 
-cdef inline uint64_t link_hash(int32_t node, const Edge& edge) noexcept nogil:
+cdef inline uint64_t link_hash(CallNodeId node, const Edge& edge) noexcept nogil:
     cdef uint64_t h = mix(mix(61, <uint32_t>node), <uint32_t>edge.continuation)
     return mix(mix(mix(h, <uint32_t>edge.parent), <uint32_t>edge.action), <uint32_t>edge.saved)
 
@@ -88,13 +85,16 @@ cdef class Closure:
         map_put(&self.returned, key, 1)
         return False
 
-    cdef int return_from(self, Member m, int32_t guard) except -3:
+    cdef int return_from(self, Member m, GuardId guard) except -3:
         """Add the states after the return of a member that may end here.
 
         In a walk, states after an action that needs the semantic state, or that may forbid, are left out.
         ``reads`` has the guards under which they would continue.
         """
-        cdef int32_t e, continuation, sem, first = self.graph.frames[m.frame].first
+        cdef int32_t e
+        cdef TermId continuation
+        cdef SemId sem
+        cdef int32_t first = self.graph.frames[m.frame].first
         cdef Edge edge
         self.terms.meter.spend(4)
         self.returns += self.graph.frames[m.frame].count
@@ -109,14 +109,14 @@ cdef class Closure:
                 if continuation == EMPTY:
                     continue
             sem = m.sem
-            if edge.action >= 0:
+            if is_capture(edge.action):
                 sem = self.semantics.end(sem, edge.action)
                 if sem == NEEDS_STATE:
                     self.draft.reads |= <uint64_t>1 << guard
                     continue
                 if sem == FORBIDDEN:
                     continue
-            elif edge.action <= ACTION_SCOPE:
+            elif restores_caller(edge.action):
                 if self.is_walk and self.semantics.is_unsure(sem):
                     self.draft.reads |= <uint64_t>1 << guard
                     continue
@@ -126,7 +126,7 @@ cdef class Closure:
             self.draft.add_member(continuation, edge.parent, sem)
         return 0
 
-    cdef int return_to_bottom(self, Member m, int32_t guard) except -3:
+    cdef int return_to_bottom(self, Member m, GuardId guard) except -3:
         """Record a return to the bottom frame: the grammar's end, or the unknown stack of a walk."""
         cdef Pop pop
         if not self.is_walk:
@@ -183,13 +183,14 @@ cdef class Closure:
     cdef int collect_caller(self, Member m, CallSite site) except -3:
         """Enter a member into the node of the rule that it calls; for a tail call, its own callers."""
         cdef Edge edge
-        cdef int32_t e, n = self.node_of(site, m.sem)
+        cdef int32_t e
+        cdef CallNodeId n = self.node_of(site, m.sem)
         cdef uint64_t key
         edge.action = self.terms.call_table[site.call].action
         edge.continuation = site.continuation
         if edge.action != ACTION_NONE or edge.continuation != EPS:
             edge.parent = m.frame
-            edge.saved = self.semantics.root(m.sem) if edge.action <= ACTION_SCOPE else 0
+            edge.saved = self.semantics.root(m.sem) if restores_caller(edge.action) else 0
             return self.add_link(n, edge)
         key = (<uint64_t>n << 32) | <uint64_t>m.frame
         if map_get(&self.tail_seen, key) == NO_VALUE:
@@ -198,12 +199,12 @@ cdef class Closure:
                 self.add_link(n, self.graph.edges[self.graph.frames[m.frame].first + e])
         return 0
 
-    cdef int add_link(self, int32_t node, Edge edge) except -3:
+    cdef int add_link(self, CallNodeId node, Edge edge) except -3:
         """Enter one more caller into a node. Among many, it is entered once, but for collisions of hashes."""
         cdef Link link
         cdef Link* other
         cdef uint64_t key
-        cdef int32_t at
+        cdef LinkId at
         self.terms.meter.spend(2)
         if self.links.size() >= FEW_LINKS:
             key = link_hash(node, edge)
@@ -221,14 +222,14 @@ cdef class Closure:
         self.links.push_back(link)
         return 0
 
-    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3:
+    cdef CallNodeId node_of(self, CallSite site, SemId sem) except -3:
         """Return the node that collects the callers of a rule in a state at this position."""
         cdef CallNode node
-        cdef pair[int32_t, int32_t] entry
+        cdef pair[int32_t, CallNodeId] entry
         # call and guard fit in 32 bits together, so the key is exact
         cdef uint64_t key = <uint64_t>(<uint32_t>site.call * <uint32_t>64 + <uint32_t>site.guard) << 32
         cdef const Call* call
-        cdef int32_t n
+        cdef CallNodeId n
         key |= <uint32_t>sem
         n = map_get(&self.node_seen, key)
         if n == NO_VALUE:
@@ -245,7 +246,7 @@ cdef class Closure:
             self.queue.push(entry)
         return n
 
-    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3:
+    cdef int pass_test(self, Member m, CallSite site, TestId test) except -3:
         """Add the continuation of a key test, if the test holds and the continuation is alive."""
         cdef int alive
         m.sem = self.semantics.test(m.sem, test)
@@ -283,7 +284,8 @@ cdef class Closure:
         """
         cdef CallNode node
         cdef Member m
-        cdef int32_t link, alive
+        cdef LinkId link
+        cdef int32_t alive
         while not self.queue.empty():
             node = self.nodes[self.queue.top().second]
             self.queue.pop()
@@ -314,13 +316,13 @@ cdef class Closure:
                 return NEEDS_STATE
         return 0
 
-    cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3:
+    cdef TermId body_of(self, CallNode node, SemId* sem) except -3:
         """Return the body of a called rule, or the term of a resolver; EMPTY if there is none.
 
         Where a walk does not know the answer, it goes by a bound of all answers, and ``sem`` becomes unsure.
         """
         cdef Call call = self.terms.call_table[node.call]
-        cdef int32_t body
+        cdef TermId body
         if call.kind == CALL_RULE:
             body = self.terms.rule_body[call.target]
         else:
@@ -335,11 +337,11 @@ cdef class Closure:
             body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
         return body
 
-    cdef int32_t state_after_call(self, int32_t number, int32_t sem) except -3:
+    cdef SemId state_after_call(self, CallId number, SemId sem) except -3:
         """Return the semantic state in which the body of a call begins."""
         cdef Call call = self.terms.call_table[number]
-        cdef int32_t action = call.action
-        if action >= 0:
+        cdef ActionId action = call.action
+        if is_capture(action):
             if self.is_walk and self.semantics.is_key(action):
                 return self.semantics.begin_key(sem)
             if self.is_walk and self.semantics.is_callable(action):
@@ -351,13 +353,13 @@ cdef class Closure:
 
     # -- both passes -------------------------------------------------------------------------------
 
-    cdef int32_t close(self) except -3:
+    cdef ConfigId close(self) except -3:
         """Close the draft and intern it; READS_STATE if a walk can decide nothing."""
         if self.complete() == READS_STATE:
             return READS_STATE
         return self.table.intern(self.draft, self.ends)
 
-    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3:
+    cdef ConfigId closed(self, TermId state, FrameId frame, SemId sem) except -3:
         """Return the closed configuration of one member."""
         cdef Member m
         m.state = state
@@ -371,7 +373,7 @@ cdef class Closure:
         """Close the members of the draft, and sort them; READS_STATE if a walk can decide nothing, else 0."""
         cdef size_t i = 0
         cdef Member m
-        cdef int32_t guard
+        cdef GuardId guard
         self.begin()
         self.drop_dead_ends()
         # the list grows during the loop

@@ -3,19 +3,20 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp cimport bool
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport FrameId, GuardId, SemId, TermId
 from stackmask.pda.memory.hash_tables cimport KeyMap, map_clear, map_free, map_init
 
 
 cdef struct Member:
-    int32_t state       # the local state, a term
-    int32_t frame       # the stack
-    int32_t sem         # the semantic state
+    TermId state        # the local state, a term
+    FrameId frame       # the stack
+    SemId sem           # the semantic state
 
 
 cdef struct Pop:
     # a return to the unknown frame of a walk
-    int32_t guard       # still pending
-    int32_t sem
+    GuardId guard       # still pending
+    SemId sem
 
 
 cdef inline bint member_less(const Member& x, const Member& y) noexcept nogil:
@@ -63,7 +64,7 @@ cdef class ConfigDraft:
     cdef void clear(self) noexcept
     cdef void clear_members(self) noexcept
     cdef void forget_ends(self) noexcept
-    cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef int add_member(self, TermId state, FrameId frame, SemId sem) except -3
     cdef int index_members(self) except -3
     cdef int check_size(self) except -1
     cdef int sort_items(self) except -1

@@ -75,7 +75,7 @@ cdef class ConfigDraft:
         self.accepting = False
         self.reads = 0
 
-    cdef int add_member(self, int32_t state, int32_t frame, int32_t sem) except -3:
+    cdef int add_member(self, TermId state, FrameId frame, SemId sem) except -3:
         """Enter a member, if it is not there. Raises: BudgetError if there are too many.
 
         Cost: a look-up; one pass over a short list.

@@ -3,20 +3,22 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 from libcpp cimport bool
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ConfigId, FrameId, MapId, SemId, StepRowId, SymbolId, TermId, TokenId
 from stackmask.pda.stack.configuration_draft cimport ConfigDraft, Member, Pop
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport IdTable
 from stackmask.pda.terms.term_store cimport TermStore
-from stackmask.pda.terms.term_table cimport TOKENS
+from stackmask.pda.terms.term_table cimport is_byte
 
 cdef enum:
     # a step leads to the id of a configuration, or to one of these:
     DEAD = 0            # the configuration without members
-    UNKNOWN = -1        # not computed yet; of `Config.row`: there is no row yet
+    UNKNOWN = -1        # not computed yet
     READS_STATE = -2    # in a mask walk: the semantic state of the unknown stack decides
-    NO_ROW = -2         # of `Config.row`: steps are remembered one by one
-    NO_TOKEN = -1
+    # where a transition row begins, or:
+    NO_ROW_YET = -1     # it is made at the first step
+    NEVER_A_ROW = -2    # steps are remembered one by one
 
 
 cdef extern from *:
@@ -25,7 +27,12 @@ cdef extern from *:
     #define STACKMASK_CONFIG
     #include <cstdint>
     struct StackmaskConfig {    // 64 bytes: a line of the cache
-        int32_t first, count, sure, pop_first, pop_count, row, map, mask, mask_epoch, first_token, first_next;
+        int32_t first, count, sure, pop_first, pop_count;
+        StepRowId row;
+        MapId map;
+        int32_t mask_index, mask_epoch;
+        TokenId first_token;
+        ConfigId first_next;
         uint16_t first_offset;
         uint8_t mask_kind;
         bool accepting : 1, capturing : 1;
@@ -50,16 +57,26 @@ cdef extern from *:
         uint64_t reads
         uint64_t ends       # walks: guards under which the unknown frame must be alive; else 1
         # Its transition row, which ByteSteps makes.
-        int32_t row         # offset in rows, UNKNOWN, or NO_ROW
-        int32_t map         # the partition of the bytes that a step distinguishes
+        StepRowId row       # offset in rows, NO_ROW_YET, or NEVER_A_ROW; see `has_row`
+        MapId map           # the partition of the bytes that a step distinguishes
         # Of the masks, which alone write it; in families. See masks/mask_ref.pxd.
         uint8_t mask_kind   # the remembered mask: its form,
-        int32_t mask        # ... and its number, if mask_epoch
+        int32_t mask_index  # ... and its number, if mask_epoch
         int32_t mask_epoch  # ... is the current epoch of the masks
         # Of TokenSteps, which alone writes it; in families: the first token that continued from here
-        int32_t first_token     # or NO_TOKEN,
-        int32_t first_next      # ... where it led
+        TokenId first_token     # or NO_TOKEN,
+        ConfigId first_next     # ... where it led
         uint16_t first_offset   # ... and how many of its bytes were consumed before this configuration
+
+
+cdef inline bint has_row(const Config& config) noexcept nogil:
+    # whether its transition row is made
+    return config.row >= 0
+
+
+cdef inline bint leads_on(ConfigId next) noexcept nogil:
+    # whether a step leads to a configuration with members: neither DEAD nor a code
+    return next > DEAD
 
 
 cdef class ConfigTable:
@@ -70,23 +87,23 @@ cdef class ConfigTable:
     cdef Growing[Config] configs
     cdef Growing[Member] members
     cdef Growing[Pop] pops
-    cdef Growing[int32_t] rows          # transition rows: byte class -> configuration, or a code of a step
+    cdef Growing[ConfigId] rows         # transition rows: byte class -> configuration, or a code of a step
     cdef IdTable config_index
     cdef uint64_t max_configurations
     cdef ConfigDraft draft              # of raw, of_members and union_of
 
-    cdef int32_t intern(self, ConfigDraft draft, uint64_t ends) except -3
-    cdef bint is_same(self, int32_t config, ConfigDraft draft, uint64_t ends) noexcept
-    cdef int32_t append(self, ConfigDraft draft, uint64_t ends) except -3
-    cdef int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3
-    cdef int32_t of_members(self, vector[Member]& members) except -3
-    cdef int32_t union_of(self, int32_t a, int32_t b) except -3
-    cdef int copy_members(self, int32_t config) except -1
+    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except -3
+    cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept
+    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except -3
+    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3
+    cdef ConfigId of_members(self, vector[Member]& members) except -3
+    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except -3
+    cdef int copy_members(self, ConfigId config) except -1
     cdef size_t nbytes(self) noexcept
 
-    cdef inline int32_t known_step(self, int32_t config, int32_t symbol) noexcept nogil:
+    cdef inline ConfigId known_step(self, ConfigId config, SymbolId symbol) noexcept nogil:
         # the configuration after one more byte, or UNKNOWN; `symbol` may be a token class, which is in no row
         cdef Config* c = &self.configs[config]
-        if c.row >= 0 and symbol < TOKENS:
+        if has_row(c[0]) and is_byte(symbol):
             return self.rows[<size_t>c.row + self.terms.maps[c.map].of[symbol]]
         return UNKNOWN

@@ -7,6 +7,7 @@ The closure makes them (``closure``); byte steps and token steps lead from one t
 cimport cython
 from libc.stdint cimport uint32_t
 
+from stackmask.pda.ids cimport NO_TOKEN
 from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.terms.term_table cimport MAP_ONE
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
@@ -38,14 +39,14 @@ cdef class ConfigTable:
     def __dealloc__(self):
         ids_free(&self.config_index)
 
-    cdef int32_t intern(self, ConfigDraft draft, uint64_t ends) except -3:
+    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except -3:
         """Return the id of a configuration whose members are sorted and distinct.
 
         Raises: BudgetError if it is new, and one too many.
         """
         cdef uint64_t h
         cdef size_t i
-        cdef int32_t id
+        cdef ConfigId id
         cdef Member m
         self.terms.meter.spend(4 + 4 * draft.members.size())
         if draft.members.empty() and draft.pops.empty():
@@ -67,7 +68,7 @@ cdef class ConfigTable:
         ids_put(&self.config_index, &probe, id)
         return id
 
-    cdef bint is_same(self, int32_t config, ConfigDraft draft, uint64_t ends) noexcept:
+    cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept:
         """Tell whether a configuration has the content of a draft."""
         cdef Config* c = &self.configs[config]
         cdef size_t i, n = draft.members.size(), p = draft.pops.size()
@@ -93,11 +94,11 @@ cdef class ConfigTable:
                 return False
         return True
 
-    cdef int32_t append(self, ConfigDraft draft, uint64_t ends) except -3:
+    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except -3:
         """Enter a configuration that is new."""
         cdef Config config
         cdef size_t i, n = draft.members.size()
-        cdef int32_t sem
+        cdef SemId sem
         if self.configs.size() >= self.max_configurations:
             raise BudgetError("max_configurations", self.max_configurations, "configurations visited")
         config.first = <int32_t>self.members.size()
@@ -105,9 +106,9 @@ cdef class ConfigTable:
         config.pop_first = <int32_t>self.pops.size()
         config.pop_count = <int32_t>draft.pops.size()
         config.accepting = draft.accepting
-        config.row = UNKNOWN
+        config.row = NO_ROW_YET
         config.map = MAP_ONE
-        config.mask = UNKNOWN
+        config.mask_index = UNKNOWN
         config.mask_epoch = 0
         config.first_token = NO_TOKEN
         config.first_next = DEAD
@@ -126,7 +127,7 @@ cdef class ConfigTable:
         self.configs.push_back(config)
         return <int32_t>self.configs.size() - 1
 
-    cdef int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3:
+    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3:
         """Return the configuration of one member alone, without its calls."""
         cdef Member m
         m.state = state
@@ -136,14 +137,14 @@ cdef class ConfigTable:
         self.draft.members.push_back(m)
         return self.intern(self.draft, 1)
 
-    cdef int32_t of_members(self, vector[Member]& members) except -3:
+    cdef ConfigId of_members(self, vector[Member]& members) except -3:
         """Return the configuration of some members alone, distinct, in any order."""
         self.draft.clear()
         copy_items(self.draft.members, members)
         self.draft.sort_items()
         return self.intern(self.draft, 1)
 
-    cdef int32_t union_of(self, int32_t a, int32_t b) except -3:
+    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except -3:
         """Return the union of two configurations. Both belong to families, so they have no returns."""
         if a == DEAD or a == b:
             return b
@@ -157,7 +158,7 @@ cdef class ConfigTable:
         self.draft.reads = self.configs[a].reads | self.configs[b].reads
         return self.intern(self.draft, 1)
 
-    cdef int copy_members(self, int32_t config) except -1:
+    cdef int copy_members(self, ConfigId config) except -1:
         """Add the members of a configuration to the draft."""
         cdef Member* first = self.members.data() + self.configs[config].first
         self.draft.members.insert(self.draft.members.end(), first, first + self.configs[config].count)

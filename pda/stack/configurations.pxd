@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ConfigId, FrameId, GuardId, SemId, StepRowId, SymbolId, TermId, TokenId
 from stackmask.pda.memory.borrowed_array cimport Borrowed
 from stackmask.pda.stack.byte_steps cimport ByteSteps
 from stackmask.pda.stack.closure cimport Closure
@@ -18,7 +19,7 @@ cdef class ConfigSpace:
     cdef Borrowed[Config] configs
     cdef Borrowed[Member] members
     cdef Borrowed[Pop] pops
-    cdef Borrowed[int32_t] rows
+    cdef Borrowed[ConfigId] rows
     cdef Borrowed[Frame] frames
     cdef Borrowed[Edge] edges
     cdef TermStore terms
@@ -35,42 +36,42 @@ cdef class ConfigSpace:
     cdef uint64_t steps_computed(self) noexcept
     cdef size_t nbytes(self) noexcept
 
-    cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3:
+    cdef inline ConfigId step(self, ConfigId config, SymbolId symbol) except -3:
         # the configuration after a byte or a token class: its id, DEAD, or READS_STATE
-        cdef int32_t next = self.table.known_step(config, symbol)
+        cdef ConfigId next = self.table.known_step(config, symbol)
         return next if next != UNKNOWN else self.byte_steps.compute_step(config, symbol)
 
-    cdef inline int32_t remembered(self, int32_t config, int32_t token) noexcept:
+    cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept:
         return self.token_steps.remembered(config, token)
 
-    cdef inline int32_t step_token(
-        self, int32_t config, int32_t token, const uint8_t* text, size_t length
+    cdef inline ConfigId step_token(
+        self, ConfigId config, TokenId token, const uint8_t* text, size_t length
     ) except -3:
         return self.token_steps.step_token(config, token, text, length)
 
-    cdef inline int32_t make_row(self, int32_t config) except -3:
+    cdef inline StepRowId make_row(self, ConfigId config) except -3:
         return self.byte_steps.make_row(config)
 
-    cdef inline int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3:
+    cdef inline ConfigId closed(self, TermId state, FrameId frame, SemId sem) except -3:
         return self.closure.closed(state, frame, sem)
 
     cdef inline int returns_alive(self, Member m, CallSite site) except -3:
         return self.closure.returns_alive(m, site)
 
-    cdef inline int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3:
+    cdef inline ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3:
         return self.table.raw(state, frame, sem)
 
-    cdef inline int32_t of_members(self, vector[Member]& members) except -3:
+    cdef inline ConfigId of_members(self, vector[Member]& members) except -3:
         return self.table.of_members(members)
 
-    cdef inline int32_t union_of(self, int32_t a, int32_t b) except -3:
+    cdef inline ConfigId union_of(self, ConfigId a, ConfigId b) except -3:
         return self.table.union_of(a, b)
 
-    cdef inline int32_t intern_frame(self, vector[Edge]& items) except -3:
+    cdef inline FrameId intern_frame(self, vector[Edge]& items) except -3:
         return self.graph.intern_frame(items)
 
-    cdef inline uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555:
+    cdef inline uint64_t exits(self, FrameId frame, GuardId guard) except? 0x5555555555555555:
         return self.graph.exits(frame, guard)
 
-    cdef inline uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555:
+    cdef inline uint64_t member_ends(self, TermId state, FrameId frame) except? 0x5555555555555555:
         return self.graph.member_ends(state, frame)

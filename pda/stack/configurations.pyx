@@ -41,7 +41,7 @@ cdef class ConfigSpace:
         self.frames.borrow(self.graph.frames)
         self.edges.borrow(self.graph.edges)
 
-    def is_live(self, int32_t state, int32_t sem):
+    def is_live(self, TermId state, SemId sem):
         """Tell whether the text that starts in ``state`` can be completed."""
         return self.closed(state, BOTTOM, sem) != DEAD
 

@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ActionId, FrameId, GuardId, SemId, TermId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap
@@ -13,13 +14,13 @@ cdef enum:
 
 
 cdef struct Edge:
-    int32_t continuation        # the local state after the return
-    int32_t parent      # the frame after the return
-    # what happens at the return. >= 0: the action of a capture that ends there. Else (see terms/ids.pxd)
+    TermId continuation         # the local state after the return
+    FrameId parent      # the frame after the return
+    # what happens at the return: an action of a capture that ends there, or (see ids.pxd)
     # ACTION_NONE: nothing; ACTION_SCOPE, ACTION_KEYED: a scope or an object ends, and `saved` replaces the
     # semantic state outside of the open captures; ACTION_BACK: `saved` gives only its keys (summary frames)
-    int32_t action
-    int32_t saved       # the semantic state of the caller, where `action` <= ACTION_SCOPE
+    ActionId action
+    SemId saved         # the semantic state of the caller, where `restores_caller(action)`
 
 
 cdef struct Frame:
@@ -50,9 +51,9 @@ cdef class FrameGraph:
     cdef KeyMap exits_index             # frame << 6 | guard -> index in exits_value
     cdef vector[uint64_t] exits_value
 
-    cdef int32_t intern_frame(self, vector[Edge]& items) except -3
-    cdef int32_t add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3
-    cdef int set_summary_edges(self, int32_t frame, vector[Edge]& items) except -3
-    cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555
-    cdef uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555
+    cdef FrameId intern_frame(self, vector[Edge]& items) except -3
+    cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3
+    cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except -3
+    cdef uint64_t exits(self, FrameId frame, GuardId guard) except? 0x5555555555555555
+    cdef uint64_t member_ends(self, TermId state, FrameId frame) except? 0x5555555555555555
     cdef size_t nbytes(self) noexcept

@@ -9,7 +9,8 @@ cimport cython
 from libc.stdint cimport uint32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.terms.term_table cimport ACTION_NONE, ANY_BYTE, Ends
+from stackmask.pda.ids cimport ACTION_NONE, NO_FRAME, is_capture
+from stackmask.pda.terms.term_table cimport ANY_BYTE, Ends
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
     Probe,
@@ -68,7 +69,7 @@ cdef class FrameGraph:
         ids_init(&self.frame_index)
         map_init(&self.exits_index)
         edge.continuation = BOTTOM_CONTINUATION
-        edge.parent = -1
+        edge.parent = NO_FRAME
         edge.action = ACTION_NONE
         edge.saved = 0
         bottom.push_back(edge)
@@ -78,11 +79,11 @@ cdef class FrameGraph:
         ids_free(&self.frame_index)
         map_free(&self.exits_index)
 
-    cdef int32_t intern_frame(self, vector[Edge]& items) except -3:
+    cdef FrameId intern_frame(self, vector[Edge]& items) except -3:
         """Return the frame of some edges, in any order."""
         cdef uint64_t h = 31
         cdef size_t i, n
-        cdef int32_t id
+        cdef FrameId id
         cdef Frame* f
         cdef Frame frame
         cdef Edge e
@@ -112,18 +113,18 @@ cdef class FrameGraph:
         for i in range(n):
             e = items[i]
             self.edges.push_back(e)
-            if e.action >= 0 and self.semantics.may_forbid(e.action):
+            if is_capture(e.action) and self.semantics.may_forbid(e.action):
                 frame.action_forbids = True
-            if e.continuation >= 0 and not self.semantics.keys.needs.always_lives(e.continuation):
-                frame.keys_forbid = True
-            if e.parent >= 0:
+            if e.continuation != BOTTOM_CONTINUATION:
+                frame.keys_forbid |= not self.semantics.keys.needs.always_lives(e.continuation)
+            if e.parent != NO_FRAME:
                 frame.keys_forbid |= self.frames[e.parent].keys_forbid
                 frame.action_forbids |= self.frames[e.parent].action_forbids
         self.frames.push_back(frame)
         ids_put(&self.frame_index, &probe, id)
         return id
 
-    cdef int32_t add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3:
+    cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3:
         """Return a new frame that stands for many. It has no edges until ``set_summary_edges``."""
         cdef Frame frame
         frame.first = frame.count = 0
@@ -132,7 +133,7 @@ cdef class FrameGraph:
         self.frames.push_back(frame)
         return <int32_t>self.frames.size() - 1
 
-    cdef int set_summary_edges(self, int32_t frame, vector[Edge]& items) except -3:
+    cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except -3:
         """Give a frame of ``add_summary_frame`` its edges, in the order given."""
         self.frames[frame].first = <int32_t>self.edges.size()
         self.frames[frame].count = <int32_t>items.size()
@@ -146,13 +147,15 @@ cdef class FrameGraph:
 
     # -- liveness under pending restrictions ---------------------------------------------------------
 
-    cdef uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555:
+    cdef uint64_t exits(self, FrameId frame, GuardId guard) except? 0x5555555555555555:
         """Return, as bits, the guards with which the bottom can be reached when ``frame`` is returned to with
         ``guard`` pending. For the end of the grammar: 1 if it can be reached, else 0."""
         cdef vector[uint64_t] todo
         cdef uint64_t key = (<uint64_t>frame << 6) | <uint64_t>guard
         cdef uint64_t bits, pending
-        cdef int32_t at, f, g, h, e
+        cdef int32_t at, e
+        cdef FrameId f
+        cdef GuardId g, h
         cdef bint ready
         cdef Ends out
         if self.is_summary:
@@ -193,11 +196,11 @@ cdef class FrameGraph:
                 self.exits_value.push_back(bits)
         return self.exits_value[map_get(&self.exits_index, key)]
 
-    cdef uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555:
+    cdef uint64_t member_ends(self, TermId state, FrameId frame) except? 0x5555555555555555:
         """Return the guards (bits) under which the bottom is reached from here; 0 means a dead end."""
         cdef Ends out
         cdef uint64_t pending, bits = 0
-        cdef int32_t g
+        cdef GuardId g
         self.terms.ends(state, ANY_BYTE, &out)
         pending = out.consumed | out.silent
         for g in range(64):

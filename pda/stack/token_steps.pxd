@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ConfigId, TermId, TokenId
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport mix
 from stackmask.pda.stack.byte_steps cimport ByteSteps
@@ -19,13 +20,13 @@ cdef struct PartialMember:
 
 cdef struct TokenStep:
     # a token that was stepped by its bytes, and where it led; all 0 if there is none
-    int32_t config
-    int32_t token
-    int32_t next
+    ConfigId config
+    TokenId token
+    ConfigId next
     int32_t unused      # four to a line of the cache
 
 
-cdef inline size_t slot_of(int32_t config, int32_t token) noexcept nogil:
+cdef inline size_t slot_of(ConfigId config, TokenId token) noexcept nogil:
     # where a step of a token is stored, before reduction to the size of the table
     return <size_t>(mix(<uint32_t>token, <uint32_t>config) >> 16)
 
@@ -41,20 +42,20 @@ cdef class TokenSteps:
     cdef size_t noted_since             # steps stored since the table grew
     cdef vector[PartialMember] partial  # scratch of `leap`
 
-    cdef int32_t state_of(self, PartialMember at) except -3
+    cdef TermId state_of(self, PartialMember at) except -3
     cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1
     cdef int take_members(self, const Member* members, size_t count) except -1
-    cdef int32_t leap(self, int32_t config, const uint8_t* text, size_t length) except -3
-    cdef int32_t step_token(
-        self, int32_t config, int32_t token, const uint8_t* text, size_t length
+    cdef ConfigId leap(self, ConfigId config, const uint8_t* text, size_t length) except -3
+    cdef ConfigId step_token(
+        self, ConfigId config, TokenId token, const uint8_t* text, size_t length
     ) except -3
-    cdef int32_t step_bytes(
-        self, int32_t config, int32_t token, const uint8_t* text, size_t length
+    cdef ConfigId step_bytes(
+        self, ConfigId config, TokenId token, const uint8_t* text, size_t length
     ) except -3
-    cdef int note_step(self, int32_t config, int32_t token, int32_t next) except -3
+    cdef int note_step(self, ConfigId config, TokenId token, ConfigId next) except -3
     cdef size_t nbytes(self) noexcept
 
-    cdef inline int32_t remembered(self, int32_t config, int32_t token) noexcept:
+    cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept:
         # the configuration after the first token from here, or a stored one; else UNKNOWN
         cdef Config* c = &self.table.configs[config]
         cdef TokenStep* noted

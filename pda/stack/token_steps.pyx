@@ -9,7 +9,8 @@ for their rows. The result is remembered in both cases.
 cimport cython
 from libc.stdint cimport uint16_t
 
-from stackmask.pda.stack.configuration_table cimport DEAD, NO_TOKEN, READS_STATE
+from stackmask.pda.ids cimport NO_TOKEN, StepRowId
+from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, has_row
 from stackmask.pda.terms.term_table cimport EMPTY, F_CALL, K_LIT, K_SEQ, NEVER, ClassMap, Term
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 
@@ -31,8 +32,8 @@ cdef class TokenSteps:
         self.byte_steps = byte_steps
         self.noted_since = 0
 
-    cdef int32_t step_token(
-        self, int32_t config, int32_t token, const uint8_t* text, size_t length
+    cdef ConfigId step_token(
+        self, ConfigId config, TokenId token, const uint8_t* text, size_t length
     ) except -3:
         """Return the configuration after a token, whose text is given, or DEAD.
 
@@ -40,27 +41,28 @@ cdef class TokenSteps:
         and the step is stored in ``noted``. ``remembered`` finds both.
         Cost: three dependent loads a byte once the steps are known.
         """
-        cdef int32_t next = self.step_bytes(config, token, text, length)
+        cdef ConfigId next = self.step_bytes(config, token, text, length)
         if next != DEAD and length > 1 and self.table.configs[config].first_token != token:
             self.note_step(config, token, next)
         return next
 
-    cdef int32_t step_bytes(
-        self, int32_t config, int32_t token, const uint8_t* text, size_t length
+    cdef ConfigId step_bytes(
+        self, ConfigId config, TokenId token, const uint8_t* text, size_t length
     ) except -3:
         """Step by bytes as far as there are rows, then leap."""
         cdef size_t i
-        cdef int32_t next, row
+        cdef ConfigId next
+        cdef StepRowId row
         cdef ConfigTable table = self.table
         cdef Config* configs = table.configs.data()
-        cdef const int32_t* rows = table.rows.data()
+        cdef const ConfigId* rows = table.rows.data()
         cdef const ClassMap* maps = self.terms.maps.data()
         for i in range(length):
             next = UNKNOWN
             if configs[config].first_token == token and configs[config].first_offset == i:  # mutant: offset
                 return configs[config].first_next
             row = configs[config].row
-            if row >= 0:
+            if has_row(configs[config]):
                 next = rows[<size_t>row + maps[configs[config].map].of[text[i]]]
             elif configs[config].first_token == NO_TOKEN and i < MAX_OFFSET:
                 next = self.leap(config, text + i, length - i)
@@ -80,7 +82,7 @@ cdef class TokenSteps:
             config = next
         return config
 
-    cdef int note_step(self, int32_t config, int32_t token, int32_t next) except -3:
+    cdef int note_step(self, ConfigId config, TokenId token, ConfigId next) except -3:
         """Store where a token leads, over an older entry. The table grows with the number of steps."""
         cdef size_t size = self.noted.size()
         cdef TokenStep* step
@@ -99,7 +101,7 @@ cdef class TokenSteps:
 
     # -- many bytes at once ------------------------------------------------------------------------
 
-    cdef int32_t leap(self, int32_t config, const uint8_t* text, size_t length) except -3:
+    cdef ConfigId leap(self, ConfigId config, const uint8_t* text, size_t length) except -3:
         """Return the configuration after some bytes, or DEAD. Configurations between are not stored.
 
         If no member calls, returns or may end, the members are not even closed: a closure would drop only
@@ -151,7 +153,7 @@ cdef class TokenSteps:
 
     cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1:
         """Consume a byte. Return whether the member can; clear ``skips_closure`` if it must be closed."""
-        cdef int32_t state
+        cdef TermId state
         cdef Term u = self.terms.terms[at.member.state]
         if u.kind == K_SEQ:
             u = self.terms.terms[u.a]
@@ -171,7 +173,7 @@ cdef class TokenSteps:
             at.member.sem = self.semantics.append(at.member.sem, byte)
         return True
 
-    cdef int32_t state_of(self, PartialMember at) except -3:
+    cdef TermId state_of(self, PartialMember at) except -3:
         """Return the local state of a member after the bytes consumed."""
         cdef Term u = self.terms.terms[at.member.state], literal
         if not at.consumed:

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.terms.ids cimport GuardId, SetId, TermId
+from stackmask.pda.ids cimport NO_TERM, GuardId, SetId, TermId
 from stackmask.pda.terms.term_table cimport TermTable
 
 
@@ -13,10 +13,6 @@ cdef struct OperandRules:
     bint (*is_textual)(void* simplifier, TermTable table, TermId t) except -1
     # what two repetitions have in common if it is one term, else NO_TERM
     TermId (*both_repeats)(void* simplifier, TermTable table, TermId a, TermId b) except -2
-
-
-cdef enum:
-    NO_TERM = -1
 
 
 cdef class Constructors:

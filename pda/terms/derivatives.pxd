@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t
 
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.constructors cimport Constructors
-from stackmask.pda.terms.ids cimport MapId, TermId
+from stackmask.pda.ids cimport MapId, SymbolId, TermId
 from stackmask.pda.terms.term_table cimport Term, TermTable
 
 # return an equal term, a shorter one if it is known
@@ -19,11 +19,11 @@ cdef class Derivatives:
     cdef MapId classes_of(self, TermTable table, TermId t) except -1
     cdef MapId classes_of_run(self, TermTable table, TermId t) except -1
     cdef MapId classes_of_kids(self, TermTable table, Term u) except -1
-    cdef TermId derive(self, TermTable table, TermId t, int32_t symbol) except -1
-    cdef int32_t class_of(self, TermTable table, TermId t, int32_t symbol) except -1
+    cdef TermId derive(self, TermTable table, TermId t, SymbolId symbol) except -1
+    cdef int32_t class_of(self, TermTable table, TermId t, SymbolId symbol) except -1
     cdef TermId after_first(self, TermTable table, Term u) except -1
     cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept
-    cdef TermId derive_raw(self, TermTable table, TermId t, int32_t symbol) except -1
-    cdef int derive_anchors(self, TermTable table, TermId t, int32_t symbol) except -1
-    cdef bint is_derived(self, TermTable table, TermId t, int32_t symbol) except -1
-    cdef TermId derive_part(self, TermTable table, TermId t, int32_t symbol) except -1
+    cdef TermId derive_raw(self, TermTable table, TermId t, SymbolId symbol) except -1
+    cdef int derive_anchors(self, TermTable table, TermId t, SymbolId symbol) except -1
+    cdef bint is_derived(self, TermTable table, TermId t, SymbolId symbol) except -1
+    cdef TermId derive_part(self, TermTable table, TermId t, SymbolId symbol) except -1

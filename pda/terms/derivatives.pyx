@@ -192,7 +192,7 @@ cdef class Derivatives:
 
     # -- derivatives -------------------------------------------------------------------------------
 
-    cdef TermId derive(self, TermTable table, TermId t, int32_t symbol) except -1:
+    cdef TermId derive(self, TermTable table, TermId t, SymbolId symbol) except -1:
         """Return the derivative of a term. It is remembered unless it costs no more than a look-up.
 
         Most terms can continue with one byte only, which needs no classes. So the first derivative is stored
@@ -237,7 +237,7 @@ cdef class Derivatives:
             map_put(&self.known, (<uint64_t>t << 16) | <uint64_t>self.class_of(table, t, symbol), d)
         return d
 
-    cdef int32_t class_of(self, TermTable table, TermId t, int32_t symbol) except -1:
+    cdef int32_t class_of(self, TermTable table, TermId t, SymbolId symbol) except -1:
         """Return the class of a byte in the partition of a term; a token class is one by itself."""
         cdef MapId map
         if symbol >= TOKENS:
@@ -272,7 +272,7 @@ cdef class Derivatives:
                 return True
         return False
 
-    cdef TermId derive_raw(self, TermTable table, TermId t, int32_t symbol) except -1:
+    cdef TermId derive_raw(self, TermTable table, TermId t, SymbolId symbol) except -1:
         """Find a derivative that is not remembered yet."""
         cdef vector[TermId] operands
         cdef Term u = table.terms[t]
@@ -301,7 +301,7 @@ cdef class Derivatives:
                 break
         return first if operands.empty() else self.make.mk_alt(table, operands, 0)
 
-    cdef int derive_anchors(self, TermTable table, TermId t, int32_t symbol) except -1:
+    cdef int derive_anchors(self, TermTable table, TermId t, SymbolId symbol) except -1:
         """Find the derivatives of the anchors in a sequence of many optional items, from the last one.
 
         Each suffix of such a sequence is a state later. With these at hand, its derivative takes the items up
@@ -325,7 +325,7 @@ cdef class Derivatives:
             self.derive(table, t, symbol)
         return 0
 
-    cdef bint is_derived(self, TermTable table, TermId t, int32_t symbol) except -1:
+    cdef bint is_derived(self, TermTable table, TermId t, SymbolId symbol) except -1:
         """Tell whether the derivative of a sequence is remembered."""
         cdef Term u = table.terms[t]
         cdef int32_t d
@@ -336,7 +336,7 @@ cdef class Derivatives:
             return True
         return map_get(&self.known, (<uint64_t>t << 16) | <uint64_t>d) != NO_VALUE
 
-    cdef TermId derive_part(self, TermTable table, TermId t, int32_t symbol) except -1:
+    cdef TermId derive_part(self, TermTable table, TermId t, SymbolId symbol) except -1:
         """Find the derivative of a term that is no sequence."""
         cdef vector[TermId] operands
         cdef Term u = table.terms[t]

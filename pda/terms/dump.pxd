@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t
 
-from stackmask.pda.terms.ids cimport SetId, TermId
+from stackmask.pda.ids cimport SetId, TermId
 from stackmask.pda.terms.term_table cimport TermTable
 
 

@@ -10,7 +10,7 @@
     action0(rule1), scope(rule1), keys0(rule1)      calls with what happens at their return
 """
 
-from stackmask.pda.terms.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
+from stackmask.pda.ids cimport ACTION_KEYED, ACTION_NONE, ACTION_SCOPE
 from stackmask.pda.terms.term_table cimport (
     ANY_BYTE,
     CALL_RESOLVER,

@@ -3,7 +3,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.derivatives cimport Derivatives
-from stackmask.pda.terms.ids cimport TermId
+from stackmask.pda.ids cimport TermId
 from stackmask.pda.terms.term_table cimport TermTable
 
 

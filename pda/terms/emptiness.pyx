@@ -9,7 +9,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.memory.checked_vectors cimport priority_queue
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
-from stackmask.pda.terms.ids cimport MapId
+from stackmask.pda.ids cimport MapId
 from stackmask.pda.terms.search_effort cimport effort
 from stackmask.pda.terms.term_table cimport (
     DEAD,

@@ -3,7 +3,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.constructors cimport Constructors
-from stackmask.pda.terms.ids cimport GuardId, RuleId, TermId
+from stackmask.pda.ids cimport GuardId, RuleId, TermId
 from stackmask.pda.terms.steps cimport Steps
 from stackmask.pda.terms.term_table cimport Ends, Term, TermTable
 

@@ -1,7 +1,7 @@
 from libcpp.vector cimport vector
 
 from stackmask.pda.terms.constructors cimport Constructors
-from stackmask.pda.terms.ids cimport GuardId, TermId
+from stackmask.pda.ids cimport GuardId, TermId
 from stackmask.pda.terms.term_table cimport CallSite, TermTable
 
 

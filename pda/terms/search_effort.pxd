@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from stackmask.pda.terms.ids cimport TermId
+from stackmask.pda.ids cimport TermId
 from stackmask.pda.terms.term_table cimport TermTable
 from stackmask.pda.memory.hash_tables cimport KeyMap
 

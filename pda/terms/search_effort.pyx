@@ -4,7 +4,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.terms.ids cimport TermId
+from stackmask.pda.ids cimport TermId
 from stackmask.pda.terms.term_table cimport K_ALT, K_AND, K_LIT, K_NOT, K_REP, K_SEQ, K_SET, Term, TermTable
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_get, map_put
 

@@ -2,7 +2,7 @@ from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.constructors cimport Constructors
 from stackmask.pda.terms.derivatives cimport Derivatives
 from stackmask.pda.terms.emptiness cimport Emptiness
-from stackmask.pda.terms.ids cimport MapId, TermId
+from stackmask.pda.ids cimport MapId, TermId
 from stackmask.pda.terms.term_table cimport TermTable
 
 

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t
 from stackmask.pda.terms.constructors cimport Constructors
 from stackmask.pda.terms.derivatives cimport Derivatives
 from stackmask.pda.terms.emptiness cimport Emptiness
-from stackmask.pda.terms.ids cimport TermId
+from stackmask.pda.ids cimport SymbolId, TermId
 from stackmask.pda.terms.simplifier cimport Simplifier
 from stackmask.pda.terms.term_table cimport TermTable
 
@@ -14,5 +14,5 @@ cdef class Steps:
     cdef Emptiness emptiness
     cdef Simplifier simplifier
 
-    cdef TermId step(self, TermTable table, TermId t, int32_t symbol) except -1
+    cdef TermId step(self, TermTable table, TermId t, SymbolId symbol) except -1
     cdef TermId prune(self, TermTable table, TermId t) except -1

@@ -1,6 +1,6 @@
 from libcpp.vector cimport vector
 
-from stackmask.pda.terms.ids cimport TermId
+from stackmask.pda.ids cimport TermId
 from stackmask.pda.terms.term_table cimport TermTable
 
 

@@ -8,7 +8,7 @@ from stackmask.pda.terms.derivatives cimport Derivatives
 from stackmask.pda.terms.emptiness cimport Emptiness
 from stackmask.pda.terms.endings cimport Endings
 from stackmask.pda.terms.first_calls cimport FirstCalls
-from stackmask.pda.terms.ids cimport CallId, GuardId, MapId, RuleId, SetId, TermId
+from stackmask.pda.ids cimport CallId, GuardId, MapId, RuleId, SetId, SymbolId, TermId
 from stackmask.pda.terms.simplifier cimport Simplifier
 from stackmask.pda.terms.steps cimport Steps
 from stackmask.pda.terms.term_table cimport Call, Ends, TermTable
@@ -33,7 +33,7 @@ cdef class TermStore(TermTable):
     cdef inline TermId mk_seq(self, TermId a, TermId b) except -1:
         return self.make.mk_seq(self, a, b)
 
-    cdef inline TermId mk_alt(self, vector[int32_t]& items, int depth) except -1:
+    cdef inline TermId mk_alt(self, vector[TermId]& items, int depth) except -1:
         # other packages have lists of integers
         cdef vector[TermId] operands
         copy_list(operands, items)
@@ -54,10 +54,10 @@ cdef class TermStore(TermTable):
     cdef inline MapId classes_of(self, TermId t) except -1:
         return self.derivatives.classes_of(self, t)
 
-    cdef inline TermId derive(self, TermId t, int32_t symbol) except -1:
+    cdef inline TermId derive(self, TermId t, SymbolId symbol) except -1:
         return self.derivatives.derive(self, t, symbol)
 
-    cdef inline TermId step(self, TermId t, int32_t symbol) except -1:
+    cdef inline TermId step(self, TermId t, SymbolId symbol) except -1:
         return self.steps.step(self, t, symbol)
 
     cdef inline int ends(self, TermId t, GuardId guard, Ends* out) except -1:

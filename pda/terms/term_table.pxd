@@ -5,7 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable, KeyMap, Probe
 from stackmask.pda.memory.work_meter cimport WorkMeter
-from stackmask.pda.terms.ids cimport (
+from stackmask.pda.ids cimport (
     ACTION_KEYED,
     ACTION_NONE,
     ACTION_SCOPE,
@@ -14,8 +14,11 @@ from stackmask.pda.terms.ids cimport (
     GuardId,
     MapId,
     SetId,
+    SitesId,
     SpecId,
+    SymbolId,
     TermId,
+    TokenClassId,
 )
 
 cdef enum Kind:
@@ -62,9 +65,9 @@ cdef struct Term:
     int32_t b
     int32_t c
     MapId map           # the partition of bytes for its first step, or -1; of `Derivatives`, as the next two
-    int32_t symbol      # byte or token class of the first derivative that was computed, or -1
+    SymbolId symbol      # byte or token class of the first derivative that was computed, or -1
     TermId derivative   # ... and that derivative; `Derivatives` has a table of the others
-    int32_t calls       # its place in `site_lists`, or -1; of `FirstCalls`
+    SitesId calls       # its calls in first position, in `site_lists`, or -1; of `FirstCalls`
 
 
 cdef enum CallKind:
@@ -142,13 +145,13 @@ cdef class TermTable:
     cdef GuardId guard_and(self, GuardId g, GuardId h) except -1
     cdef GuardId guard_or(self, GuardId g, GuardId h) except -1
 
-    cdef inline bint guard_has(self, GuardId guard, int32_t symbol) noexcept:
+    cdef inline bint guard_has(self, GuardId guard, SymbolId symbol) noexcept:
         # special tokens satisfy every guard
         if guard == ANY_BYTE or symbol >= TOKENS:
             return True
         return (self.sets[4 * self.guard_sets[guard] + (symbol >> 6)] >> (symbol & 63)) & 1
 
-    cdef inline bint set_has(self, SetId set_id, int32_t symbol) noexcept:
+    cdef inline bint set_has(self, SetId set_id, SymbolId symbol) noexcept:
         if symbol >= TOKENS:
             return False
         return (self.sets[4 * set_id + (symbol >> 6)] >> (symbol & 63)) & 1
@@ -158,3 +161,16 @@ cdef enum:
     TOKENS = 256       # symbols are bytes, and from here on classes of special tokens
     MAP_ONE = 0
     MAP_EACH = 1
+
+
+cdef inline bint is_byte(SymbolId symbol) noexcept nogil:
+    return symbol < TOKENS
+
+
+cdef inline SymbolId token_symbol(TokenClassId token_class) noexcept nogil:
+    return <SymbolId>(TOKENS + <int32_t>token_class)
+
+
+cdef inline TokenClassId token_class_of(SymbolId symbol) noexcept nogil:
+    # of a symbol that is no byte
+    return <TokenClassId>(<int32_t>symbol - TOKENS)

@@ -1,4 +1,4 @@
-from stackmask.pda.terms.ids cimport TermId
+from stackmask.pda.ids cimport TermId
 from stackmask.pda.terms.term_table cimport TermTable
 
 

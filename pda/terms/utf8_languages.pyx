@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 
-from stackmask.pda.terms.ids cimport SetId, TermId
+from stackmask.pda.ids cimport SetId, TermId
 from stackmask.pda.terms.term_table cimport K_ALT, K_AND, K_EPS, K_LIT, K_REP, K_SEQ, K_SET, Term, TermTable
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, KeyMap, map_free, map_get, map_init, map_put
 from stackmask.pda.text.utf8 cimport NOT_UTF8, UTF8_BETWEEN, UTF8_STATES, utf8_step

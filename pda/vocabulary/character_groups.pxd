@@ -2,6 +2,7 @@
 from libc.stdint cimport int8_t, int16_t, int32_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport GroupId, NodeId, TokenId
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 
@@ -30,13 +31,13 @@ cdef class CharacterGroups:
     # sorts.
     cdef vector[uint64_t] sorts_of      # group -> sorts, as bits
     cdef vector[int32_t] first
-    cdef vector[int32_t] tokens
+    cdef vector[TokenId] tokens
     cdef vector[uint16_t] characters    # of each of these tokens; an incomplete one counts
     cdef vector[int32_t] ends           # n * groups + group -> end of its tokens with at most n characters
     cdef vector[uint32_t] row           # all tokens, as a bitmask
     # The nodes with byte b are nodes[node_first[b]:node_first[b + 1]]; none are kept for frequent bytes.
     cdef int32_t[257] node_first
-    cdef vector[int32_t] nodes
+    cdef vector[NodeId] nodes
     cdef uint64_t[4] frequent           # the bytes whose nodes are not kept
 
     cdef int find(
@@ -44,7 +45,7 @@ cdef class CharacterGroups:
         int32_t nodes,
         const int32_t* depth,
         const int32_t* token_first,
-        const int32_t* tokens,
+        const TokenId* tokens,
         const uint8_t* byte,
         int32_t max_depth,
     ) except -1 nogil
@@ -55,8 +56,8 @@ cdef class CharacterGroups:
         self, const int16_t* table, int32_t states, const uint64_t* single, uint64_t leads
     ) except *
     cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1
-    cdef int32_t needed(self, int32_t token, const int16_t* table) noexcept
-    cdef int32_t up_to(self, int32_t group, int32_t high) noexcept
+    cdef int32_t needed(self, TokenId token, const int16_t* table) noexcept
+    cdef int32_t up_to(self, GroupId group, int32_t high) noexcept
 
     cdef inline bint is_frequent(self, int32_t byte) noexcept:
         return (self.frequent[byte >> 6] >> (byte & 63)) & 1

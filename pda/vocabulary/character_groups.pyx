@@ -86,7 +86,7 @@ cdef class CharacterGroups:
         int32_t nodes,
         const int32_t* depth,
         const int32_t* token_first,
-        const int32_t* tokens,
+        const TokenId* tokens,
         const uint8_t* byte,
         int32_t max_depth,
     ) except -1 nogil:
@@ -94,9 +94,12 @@ cdef class CharacterGroups:
         cdef vector[uint64_t] sorts         # by depth: the sorts on the path to the node
         cdef vector[int32_t] state          # ... its state of UTF-8
         cdef vector[int32_t] count          # ... its whole characters
-        cdef vector[int32_t] group_of, needed, order
-        cdef unordered_map[uint64_t, int32_t] known
-        cdef int32_t n, d, t, s, k, group = 0, most = 0, total = token_first[nodes]
+        cdef vector[int32_t] group_of, needed, order    # keys of the sort: groups as integers, characters
+        cdef unordered_map[uint64_t, GroupId] known
+        cdef NodeId n
+        cdef int32_t d, t, s, k
+        cdef GroupId group = 0
+        cdef int32_t most = 0, total = token_first[nodes]
         cdef uint64_t found
         cdef const int8_t* steps = utf8_steps()
         sorts.resize(max_depth + 1, 0)
@@ -153,7 +156,8 @@ cdef class CharacterGroups:
 
     cdef int find_ends(self) except -1 nogil:
         """Store where the tokens of few characters end in each group, as bounded slices need all groups."""
-        cdef int32_t groups = <int32_t>self.sorts_of.size(), g, n, k
+        cdef int32_t n, k, groups = <int32_t>self.sorts_of.size()
+        cdef GroupId g
         if groups > MOST_GROUPS:
             return 0
         self.ends.resize(groups * COUNTED)
@@ -168,7 +172,8 @@ cdef class CharacterGroups:
     cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except -1 nogil:
         """List the nodes by their byte, for bytes with few nodes."""
         cdef int32_t[256] count
-        cdef int32_t n, b
+        cdef NodeId n
+        cdef int32_t b
         for b in range(256):
             count[b] = 0
         for b in range(4):
@@ -271,7 +276,7 @@ cdef class CharacterGroups:
                     queue.push_back(s * UTF8_STATES + u)
         return True
 
-    cdef int32_t needed(self, int32_t token, const int16_t* table) noexcept:
+    cdef int32_t needed(self, TokenId token, const int16_t* table) noexcept:
         """Return how many characters of X a token takes, incomplete ones included; -1: it is no run of X."""
         cdef const uint8_t* text = self.token_bytes.blob + self.token_bytes.start[token]
         cdef uint32_t k
@@ -283,7 +288,7 @@ cdef class CharacterGroups:
             count += state == 0
         return count + (state > 0)
 
-    cdef int32_t up_to(self, int32_t group, int32_t high) noexcept:
+    cdef int32_t up_to(self, GroupId group, int32_t high) noexcept:
         """Return the end of the tokens of a group that have at most ``high`` characters."""
         cdef int32_t low, top, middle
         if high < COUNTED and not self.ends.empty():

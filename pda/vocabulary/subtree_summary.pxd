@@ -2,6 +2,8 @@
 from libc.stdint cimport int32_t, uint8_t, uint16_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport NodeId, SummaryId
+
 
 cdef struct SubtreeSummary:
     # A subtree whose root ends a whole character, and under which only whole characters follow. The last
@@ -15,11 +17,11 @@ cdef struct SubtreeSummary:
 
 cdef int summarize_subtrees(
     int32_t nodes,
-    const int32_t* parent,
-    const int32_t* end,
+    const NodeId* parent,
+    const NodeId* end,
     const int32_t* token_first,
     const uint8_t* byte,
-    vector[int32_t]& summary_of,
+    vector[SummaryId]& summary_of,
     vector[SubtreeSummary]& summaries,
     vector[uint16_t]& characters,
 ) except -1 nogil

@@ -7,6 +7,7 @@ Where all characters of a subtree belong to one class, its tokens need not be vi
 
 from libc.stdint cimport int8_t
 
+from stackmask.pda.ids cimport NO_SUMMARY
 from stackmask.pda.text.utf8 cimport utf8_step
 
 cdef enum:
@@ -16,24 +17,25 @@ cdef enum:
 
 cdef int summarize_subtrees(
     int32_t nodes,
-    const int32_t* parent,
-    const int32_t* end,
+    const NodeId* parent,
+    const NodeId* end,
     const int32_t* token_first,
     const uint8_t* byte,
-    vector[int32_t]& summary_of,
+    vector[SummaryId]& summary_of,
     vector[SubtreeSummary]& summaries,
     vector[uint16_t]& characters,
 ) except -1 nogil:
     """Summarize the subtrees of a trie. Cost: a few nanoseconds a node.
 
-    ``summary_of``: node -> index in ``summaries``, or -1. ``characters``: of each token, in the order of the
-    trie; an incomplete one counts.
+    ``summary_of``: node -> index in ``summaries``, or NO_SUMMARY. ``characters``: of each token, in the order
+    of the trie; an incomplete one counts.
     """
     cdef vector[SubtreeSummary] found
     cdef vector[int8_t] state
     cdef vector[int8_t] broken      # by node: some path in the subtree is not UTF-8
     cdef SubtreeSummary nothing
-    cdef int32_t i, t, above, needed
+    cdef NodeId i, above
+    cdef int32_t t, needed
     cdef SubtreeSummary* at
     nothing.ascii[0] = nothing.ascii[1] = nothing.leads = 0
     nothing.characters = nothing.height = nothing.nested = 0
@@ -41,7 +43,7 @@ cdef int summarize_subtrees(
     state.resize(nodes, 0)
     broken.resize(nodes, 0)
     characters.resize(token_first[nodes])
-    summary_of.resize(nodes, -1)
+    summary_of.resize(nodes, NO_SUMMARY)
     for i in range(1, nodes):
         above = parent[i]
         state[i] = -1

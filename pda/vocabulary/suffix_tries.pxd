@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport NodeId, PlaceId, TokenId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.memory.hash_tables cimport IdTable
 from stackmask.pda.vocabulary.token_trie cimport Trie
@@ -10,11 +11,11 @@ cdef struct Nodes:
     # the arrays of a trie, in depth-first order; see token_trie.pxd
     const uint8_t* byte
     const int32_t* depth
-    const int32_t* end
+    const NodeId* end
     const int32_t* token_first
-    const int32_t* tokens
+    const TokenId* tokens
     const int32_t* kid_first
-    const int32_t* kid_node
+    const NodeId* kid_node
     const uint8_t* kid_byte
 
 cdef enum:
@@ -22,28 +23,46 @@ cdef enum:
     IN_SUFFIX_TRIE = 1   # the node is in a suffix trie, not in the trie of the vocabulary
     INCLUSIVE = 2   # the suffix begins with the node's own byte; else after it
 
+
+cdef inline NodeId node_at(PlaceId place) noexcept nogil:
+    return <NodeId>(<int32_t>place >> 2)
+
+
+cdef inline PlaceId place_at(NodeId node, int32_t bits) noexcept nogil:
+    return <PlaceId>((<int32_t>node << 2) | bits)
+
+
+cdef inline int32_t trie_of(PlaceId place) noexcept nogil:
+    # IN_SUFFIX_TRIE, or 0: the trie of the vocabulary
+    return <int32_t>place & IN_SUFFIX_TRIE
+
+
+cdef inline bint is_inclusive(PlaceId place) noexcept nogil:
+    return (<int32_t>place & INCLUSIVE) != 0
+
+
 cdef class SuffixTries:
     cdef Trie trie
     cdef Growing[uint8_t] byte
     cdef Growing[int32_t] depth
-    cdef Growing[int32_t] end
+    cdef Growing[NodeId] end
     cdef Growing[int32_t] token_first   # one item more than there are nodes
-    cdef Growing[int32_t] tokens
+    cdef Growing[TokenId] tokens
     cdef Growing[int32_t] kid_first     # one item more than there are nodes
-    cdef Growing[int32_t] kid_node
+    cdef Growing[NodeId] kid_node
     cdef Growing[uint8_t] kid_byte
     cdef int32_t max_depth
     cdef Growing[uint8_t] twice         # node -> whether some token is at several nodes of its trie
-    cdef Growing[int32_t] stamp         # token -> the root of the last trie that has it
+    cdef Growing[NodeId] stamp          # token -> the root of the last trie that has it
     cdef IdTable root_index
 
-    cdef Nodes nodes(self, int32_t place) noexcept
-    cdef int32_t size_of(self, int32_t place) noexcept
-    cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1
-    cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1
-    cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1
-    cdef int link_kids(self, int32_t root) except -1
-    cdef int flag_repeats(self, int32_t root) except -1
-    cdef int32_t intern(self, int32_t root) except -1
-    cdef int copy_subtree(self, int32_t place, int32_t node) except -1
-    cdef int32_t merge(self, vector[int32_t]& places) except -1
+    cdef Nodes nodes(self, PlaceId place) noexcept
+    cdef int32_t size_of(self, PlaceId place) noexcept
+    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except -1
+    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except -1
+    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except -1
+    cdef int link_kids(self, NodeId root) except -1
+    cdef int flag_repeats(self, NodeId root) except -1
+    cdef NodeId intern(self, NodeId root) except -1
+    cdef int copy_subtree(self, PlaceId place, NodeId node) except -1
+    cdef PlaceId merge(self, vector[PlaceId]& places) except -1

@@ -30,10 +30,10 @@ cdef class SuffixTries:
     def __dealloc__(self):
         ids_free(&self.root_index)
 
-    cdef Nodes nodes(self, int32_t place) noexcept:
+    cdef Nodes nodes(self, PlaceId place) noexcept:
         """Return the arrays that hold the node of a place. Those of the suffix tries move as they grow."""
         cdef Nodes n
-        if place & IN_SUFFIX_TRIE:
+        if trie_of(place):
             n.byte = self.byte.data()
             n.depth = self.depth.data()
             n.end = self.end.data()
@@ -53,41 +53,43 @@ cdef class SuffixTries:
             n.kid_byte = self.trie.kid_byte.data()
         return n
 
-    cdef int32_t size_of(self, int32_t place) noexcept:
+    cdef int32_t size_of(self, PlaceId place) noexcept:
         """Return the number of nodes of the subtree at a place."""
-        cdef int32_t node = place >> 2
-        if place & IN_SUFFIX_TRIE:
+        cdef NodeId node = node_at(place)
+        if trie_of(place):
             return self.end[node] - node
         return self.trie.end[node] - node
 
-    cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1:
+    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except -1:
         """Append every child as one number that sorts by byte, then by ``level``; it ends with the place."""
         cdef Nodes n = self.nodes(place)
-        cdef int32_t node = place >> 2, child, i, stop
-        if place & INCLUSIVE:
-            out.push_back(
-                (<uint64_t>n.byte[node] << 56) | (<uint64_t>level << 32) | <uint64_t>(place & ~INCLUSIVE)
-            )
+        cdef NodeId node = node_at(place), i, stop
+        cdef PlaceId child
+        if is_inclusive(place):
+            child = place_at(node, trie_of(place))
+            out.push_back((<uint64_t>n.byte[node] << 56) | (<uint64_t>level << 32) | <uint64_t>child)
             return 0
         i = node + 1
         stop = n.end[node]
         while i < stop:
-            child = (i << 2) | (place & IN_SUFFIX_TRIE)
+            child = place_at(i, trie_of(place))
             out.push_back((<uint64_t>n.byte[i] << 56) | (<uint64_t>level << 32) | <uint64_t>child)
             i = n.end[i]
         return 0
 
-    cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1:
+    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except -1:
         self.byte.push_back(byte)
         self.depth.push_back(depth)
         self.end.push_back(0)
         self.token_first.push_back(<int32_t>self.tokens.size())
         return <int32_t>self.byte.size() - 1
 
-    cdef int copy_subtree(self, int32_t place, int32_t node) except -1:
+    cdef int copy_subtree(self, PlaceId place, NodeId node) except -1:
         """Copy the nodes under a place to under ``node``, which must be the last node so far."""
         cdef Nodes n = self.nodes(place)
-        cdef int32_t source = place >> 2, i, shift, token_shift, deeper
+        cdef NodeId source = node_at(place)
+        cdef NodeId i
+        cdef int32_t shift, token_shift, deeper
         cdef int32_t count = n.end[source] - source - 1
         cdef int32_t first_token = n.token_first[source + 1]
         cdef int32_t last_token = n.token_first[n.end[source]]
@@ -114,18 +116,21 @@ cdef class SuffixTries:
         self.end[node] = node + 1 + count
         return 0
 
-    cdef int32_t merge(self, vector[int32_t]& places) except -1:
+    cdef PlaceId merge(self, vector[PlaceId]& places) except -1:
         """Merge the suffixes at some places into one trie. Return the place of its root.
 
         Cost: linear in the nodes under the places.
         """
         cdef vector[vector[uint64_t]] levels
         cdef vector[size_t] position
-        cdef vector[int32_t] node_at
+        cdef vector[NodeId] on_path
         cdef vector[uint64_t] kids
         cdef Nodes n
         cdef size_t k, j, first
-        cdef int32_t node, root, place, source, i, t
+        cdef NodeId node, root, source
+        cdef PlaceId place
+        cdef TokenId i
+        cdef int32_t t
         cdef uint8_t byte
         root = self.add_node(0, 0)
         for k in range(places.size()):
@@ -133,14 +138,14 @@ cdef class SuffixTries:
         sort(kids.begin(), kids.end())
         levels.push_back(kids)
         position.push_back(0)
-        node_at.push_back(root)
+        on_path.push_back(root)
         while not levels.empty():
             first = position.back()
             if first == levels.back().size():
-                self.end[node_at.back()] = <int32_t>self.byte.size()
+                self.end[on_path.back()] = <int32_t>self.byte.size()
                 levels.pop_back()
                 position.pop_back()
-                node_at.pop_back()
+                on_path.pop_back()
                 continue
             byte = <uint8_t>(levels.back()[first] >> 56)
             j = first
@@ -151,11 +156,11 @@ cdef class SuffixTries:
             for k in range(first, j):
                 place = <int32_t><uint32_t>levels.back()[k]
                 n = self.nodes(place)
-                source = place >> 2
+                source = node_at(place)
                 for t in range(n.token_first[source], n.token_first[source + 1]):
                     i = n.tokens[t]
                     self.tokens.push_back(i)
-                    if place & IN_SUFFIX_TRIE:
+                    if trie_of(place):
                         n = self.nodes(place)
             if j > first + 1:
                 # a token may have the same suffix at several places
@@ -175,17 +180,18 @@ cdef class SuffixTries:
             sort(kids.begin(), kids.end())
             levels.push_back(kids)
             position.push_back(0)
-            node_at.push_back(node)
-        return (self.intern(root) << 2) | IN_SUFFIX_TRIE
+            on_path.push_back(node)
+        return place_at(self.intern(root), IN_SUFFIX_TRIE)
 
-    cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1:
+    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except -1:
         """Return the place of a trie of the tokens at and under some nodes of the vocabulary.
 
         No node may be under another one. Cost: linear in the nodes of the new trie, and sorting.
         """
-        cdef vector[int32_t] open_nodes, sources, path
+        cdef vector[NodeId] open_nodes, sources, path
         cdef Trie trie = self.trie
-        cdef int32_t root, node, i, t
+        cdef NodeId root, node, i
+        cdef int32_t t
         cdef size_t k
         sort(nodes.begin(), nodes.end())
         root = self.add_node(0, 0)
@@ -209,19 +215,21 @@ cdef class SuffixTries:
                     for t in range(trie.token_first[i], trie.token_first[i + 1]):
                         self.tokens.push_back(trie.tokens[t])
                     self.token_first[node + 1] = <int32_t>self.tokens.size()
-                    self.copy_subtree(i << 2, node)
+                    self.copy_subtree(place_at(i, 0), node)
                 else:
                     open_nodes.push_back(node)
                     sources.push_back(i)
         while not open_nodes.empty():
             self.end[open_nodes.back()] = <int32_t>self.byte.size()
             open_nodes.pop_back()
-        return (self.intern(root) << 2) | IN_SUFFIX_TRIE
+        return place_at(self.intern(root), IN_SUFFIX_TRIE)
 
-    cdef int32_t intern(self, int32_t root) except -1:
+    cdef NodeId intern(self, NodeId root) except -1:
         """Return the root of the last trie, or of an older equal trie: then the last one is removed."""
         cdef uint64_t h = 59
-        cdef int32_t i, t, other, shift, count = <int32_t>self.byte.size() - root
+        cdef int32_t i, t, shift
+        cdef NodeId other
+        cdef int32_t count = <int32_t>self.byte.size() - root
         cdef bint equal
         for i in range(root, root + count):
             h = mix(h, (<uint64_t>self.depth[i] << 8) | <uint64_t>self.byte[i])
@@ -259,9 +267,10 @@ cdef class SuffixTries:
         self.flag_repeats(root)
         return root
 
-    cdef int link_kids(self, int32_t root) except -1:
+    cdef int link_kids(self, NodeId root) except -1:
         """List the children of every node of a new trie."""
-        cdef int32_t n, i, k = <int32_t>self.kid_node.size(), count = <int32_t>self.byte.size()
+        cdef NodeId n, i
+        cdef int32_t k = <int32_t>self.kid_node.size(), count = <int32_t>self.byte.size()
         self.kid_first.resize(count + 1)
         self.kid_node.resize(k + count - root - 1)
         self.kid_byte.resize(k + count - root - 1)
@@ -276,12 +285,14 @@ cdef class SuffixTries:
         self.kid_first[count] = k
         return 0
 
-    cdef int flag_repeats(self, int32_t root) except -1:
+    cdef int flag_repeats(self, NodeId root) except -1:
         """Store for the nodes of a new trie whether some token has several suffixes in it.
 
         One suffix does not decide such a token, so runs are not looked up in such a trie.
         """
-        cdef int32_t t, token, count = <int32_t>self.byte.size()
+        cdef int32_t t
+        cdef TokenId token
+        cdef int32_t count = <int32_t>self.byte.size()
         cdef uint8_t found = 0
         for t in range(self.token_first[root], self.token_first[count]):
             token = self.tokens[t]

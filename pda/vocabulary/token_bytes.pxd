@@ -1,6 +1,8 @@
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport TokenId
+
 cdef bytes block_owner(object block, const uint8_t** data, Py_ssize_t* size)
 cdef object block_view(bytes owner, const uint8_t* data, Py_ssize_t size)
 
@@ -18,10 +20,10 @@ cdef class TokenBytes:
     cdef readonly int32_t spelled       # number of ids with at least one byte
     cdef object __weakref__
 
-    cdef inline bint is_absent(self, int32_t i) noexcept nogil:
+    cdef inline bint is_absent(self, TokenId i) noexcept nogil:
         return (self.absent[i >> 3] >> (i & 7)) & 1
 
-    cdef inline uint32_t length(self, int32_t i) noexcept nogil:
+    cdef inline uint32_t length(self, TokenId i) noexcept nogil:
         return self.start[i + 1] - self.start[i]
 
     cdef bytes get(self, int64_t i)

@@ -103,7 +103,7 @@ cdef class TokenBytes:
 
     def __iter__(self):
         """Go through the ids in order."""
-        cdef int32_t i
+        cdef TokenId i
         for i in range(self.size):
             yield self.get(i)
 
@@ -161,7 +161,8 @@ cdef class TokenBytes:
 
     def same_texts(self, TokenBytes other not None):
         """Tell whether every id has the same bytes in both; ids at the end that are not text are ignored."""
-        cdef int32_t mine = self.size, others = other.size, i
+        cdef int32_t mine = self.size, others = other.size
+        cdef TokenId i
         while mine and self.is_absent(mine - 1):
             mine -= 1
         while others and other.is_absent(others - 1):
@@ -181,7 +182,7 @@ cdef class TokenBytes:
         """
         cdef const uint8_t[::1] hidden = without_text
         cdef uint32_t no_text = 0xFFFFFFFF, length
-        cdef int32_t i
+        cdef TokenId i
         cdef size_t size = 0
         cdef uint8_t* out
         for i in range(self.size):
@@ -205,7 +206,7 @@ cdef class TokenBytes:
 
     def single_bytes(self):
         """Return the bytes that are tokens of their own, as an integer with one bit per byte."""
-        cdef int32_t i
+        cdef TokenId i
         cdef uint8_t[256] seen
         memset(seen, 0, 256)
         for i in range(self.size):
@@ -268,7 +269,7 @@ cdef class TokenBytesBuilder:
 
     def copy_from(self, TokenBytes source not None, int32_t first, int32_t last):
         """Add the ids from ``first`` to before ``last`` of another sequence."""
-        cdef int32_t i
+        cdef TokenId i
         cdef uint32_t shift
         first, last = max(first, 0), min(last, source.size)
         if first >= last:

@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, uint8_t, uint16_t
 
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport NodeId, SummaryId, TokenId
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
@@ -14,17 +15,17 @@ cdef class Trie:
     cdef readonly Py_ssize_t nbytes     # bytes of the block
     cdef const uint8_t* byte            # the last byte of the path to the node
     cdef const int32_t* depth           # bytes of the path
-    cdef const int32_t* parent
-    cdef const int32_t* end             # one past the last node of the subtree
+    cdef const NodeId* parent
+    cdef const NodeId* end              # one past the last node of the subtree
     cdef const int32_t* token_first     # node n has the tokens tokens[token_first[n]:token_first[n + 1]]
-    cdef const int32_t* tokens          # by node, then by ascending id
+    cdef const TokenId* tokens          # by node, then by ascending id
     # The children of node n are kid_node[kid_first[n]:kid_first[n + 1]], by ascending byte; kid_byte has
     # their bytes. Walks read these arrays: most children fail, and then only their byte is loaded.
     cdef vector[int32_t] kid_first
-    cdef vector[int32_t] kid_node
+    cdef vector[NodeId] kid_node
     cdef vector[uint8_t] kid_byte
-    # The summary of the subtree of node n is summaries[summary_of[n]]; -1 where none is kept.
-    cdef vector[int32_t] summary_of
+    # The summary of the subtree of node n is summaries[summary_of[n]]; NO_SUMMARY where none is kept.
+    cdef vector[SummaryId] summary_of
     cdef vector[SubtreeSummary] summaries
     cdef vector[uint16_t] characters    # of each token, in the order of `tokens`; an incomplete one counts
     cdef CharacterGroups character_groups      # the tokens by the sorts of their characters

@@ -12,6 +12,7 @@ from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport NO_TOKEN
 from stackmask.pda.vocabulary.subtree_summary cimport summarize_subtrees
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.token_bytes cimport block_owner, block_view
@@ -24,12 +25,12 @@ cdef enum:
 
 cdef struct Entry:
     uint64_t key        # the first eight bytes, the first one highest; a shorter token is padded with zeros
-    int32_t id
+    TokenId id
 
 cdef struct Tied:       # a token with the same key as its neighbour
     const uint8_t* text
     uint32_t length
-    int32_t id
+    TokenId id
 
 
 cdef bint comes_before(const Tied& a, const Tied& b) noexcept nogil:
@@ -39,7 +40,7 @@ cdef bint comes_before(const Tied& a, const Tied& b) noexcept nogil:
     return a.length < b.length or (a.length == b.length and a.id < b.id)  # mutant: shorter-first
 
 
-cdef int sort_ids(TokenBytes token_bytes, vector[int32_t]& ids) except -1 nogil:
+cdef int sort_ids(TokenBytes token_bytes, vector[TokenId]& ids) except -1 nogil:
     """List the ids with at least one byte, by their bytes, then by id.
 
     This is a radix sort by the first eight bytes, the least significant first. It is stable, so equal keys
@@ -49,7 +50,8 @@ cdef int sort_ids(TokenBytes token_bytes, vector[int32_t]& ids) except -1 nogil:
     cdef vector[Tied] tied
     cdef size_t[8][256] counts
     cdef size_t n = <size_t>token_bytes.spelled, k, first, total, count
-    cdef int32_t i, p
+    cdef TokenId i
+    cdef int32_t p
     cdef uint32_t length, j
     cdef uint64_t key
     cdef Entry entry
@@ -106,7 +108,7 @@ cdef int sort_ids(TokenBytes token_bytes, vector[int32_t]& ids) except -1 nogil:
     return 0
 
 
-cdef inline int32_t shared_length(TokenBytes token_bytes, int32_t a, int32_t b) noexcept nogil:
+cdef inline int32_t shared_length(TokenBytes token_bytes, TokenId a, TokenId b) noexcept nogil:
     cdef const uint8_t* x = token_bytes.blob + token_bytes.start[a]
     cdef const uint8_t* y = token_bytes.blob + token_bytes.start[b]
     cdef uint32_t n = min(token_bytes.length(a), token_bytes.length(b)), i = 0
@@ -165,17 +167,19 @@ cdef class Trie:
         if n < 1 or t < 0 or words[3] or self.nbytes != <Py_ssize_t>block_size(n, t):
             raise VocabularyError("not the trie of this vocabulary")
         self.nodes, self.token_count = <int32_t>n, <int32_t>t
-        self.end = words + HEADER // 4
-        self.parent = self.end + n
-        self.token_first = self.parent + n
-        self.tokens = self.token_first + n + 1
-        self.depth = self.tokens + t
+        words += HEADER // 4
+        self.end = <const NodeId*>words
+        self.parent = <const NodeId*>(words + n)
+        self.token_first = words + 2 * n
+        self.tokens = <const TokenId*>(words + 3 * n + 1)
+        self.depth = words + 3 * n + 1 + t
         self.byte = <const uint8_t*>(self.depth + n)
         return 0
 
     cdef int link_kids(self) except -1 nogil:
         """List the children of every node."""
-        cdef int32_t n, k
+        cdef NodeId n
+        cdef int32_t k
         self.kid_first.resize(<size_t>self.nodes + 1, 0)
         self.kid_node.resize(<size_t>self.nodes - 1)
         self.kid_byte.resize(<size_t>self.nodes - 1)
@@ -201,9 +205,11 @@ cdef class Trie:
         extends the path to its parent, that siblings ascend, that leaves have tokens, and that the path to a
         node spells its tokens.
         """
-        cdef vector[int32_t] path       # the node at each depth
+        cdef vector[NodeId] path        # the node at each depth
         cdef vector[uint8_t] text       # its bytes
-        cdef int32_t n, d, above = 0, t, id, last
+        cdef NodeId n
+        cdef int32_t d, above = 0, t
+        cdef TokenId id, last
         if self.token_count != token_bytes.spelled or self.max_depth != token_bytes.longest:  # mutant: depth
             return False
         if self.byte[0] or self.depth[0] or self.parent[0] or self.token_first[0] or self.token_first[1]:
@@ -228,7 +234,7 @@ cdef class Trie:
                 return False
             if t == self.token_first[n + 1] and (n + 1 == self.nodes or self.depth[n + 1] <= d):
                 return False
-            last = -1
+            last = NO_TOKEN
             while t < self.token_first[n + 1]:
                 id = self.tokens[t]
                 if id <= last or id >= token_bytes.size or token_bytes.length(id) != <uint32_t>d:
@@ -260,7 +266,7 @@ cdef inline size_t block_size(int64_t nodes, int64_t tokens) noexcept nogil:
 cdef bytes trie_block(TokenBytes token_bytes):
     """Build the arrays with one pass over the sorted tokens."""
     cdef int32_t* words
-    cdef vector[int32_t] ids
+    cdef vector[TokenId] ids
     cdef vector[int32_t] shared
     cdef int64_t nodes = 1
     cdef size_t k, n
@@ -281,17 +287,19 @@ cdef bytes trie_block(TokenBytes token_bytes):
 
 
 cdef int fill_block(
-    int32_t* words, int32_t nodes, TokenBytes token_bytes, vector[int32_t]& ids, vector[int32_t]& shared
+    int32_t* words, int32_t nodes, TokenBytes token_bytes, vector[TokenId]& ids, vector[int32_t]& shared
 ) except -1 nogil:
-    cdef int32_t* end = words + HEADER // 4
-    cdef int32_t* parent = end + nodes
-    cdef int32_t* token_first = parent + nodes
-    cdef int32_t* tokens = token_first + nodes + 1
-    cdef int32_t* depth = tokens + ids.size()
+    cdef int32_t* arrays = words + HEADER // 4
+    cdef NodeId* end = <NodeId*>arrays
+    cdef NodeId* parent = <NodeId*>(arrays + nodes)
+    cdef int32_t* token_first = arrays + 2 * <size_t>nodes
+    cdef TokenId* tokens = <TokenId*>(arrays + 3 * <size_t>nodes + 1)
+    cdef int32_t* depth = arrays + 3 * <size_t>nodes + 1 + ids.size()
     cdef uint8_t* byte = <uint8_t*>(depth + nodes)
     cdef const uint8_t* text
-    cdef int32_t node = 1, above = 0, length
-    cdef vector[int32_t] path
+    cdef NodeId node = 1
+    cdef int32_t above = 0, length
+    cdef vector[NodeId] path
     cdef size_t k
     path.resize(<size_t>token_bytes.longest + 1, 0)
     words[0], words[1], words[2] = nodes, <int32_t>ids.size(), token_bytes.longest

@@ -10,7 +10,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
-from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN
+from stackmask.pda.stack.configuration_table cimport DEAD, NEVER_A_ROW, UNKNOWN
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.stack.frames cimport BOTTOM
@@ -87,7 +87,7 @@ cdef class Exploration:
             config = self.configs[done]
             self.row.push_back(self.targets.size())
             self.space.step(config, 0)
-            if self.space.configs[config].row == NO_ROW:
+            if self.space.configs[config].row == NEVER_A_ROW:
                 raise FsmError("a text that is captured must be kept, which no finite automaton does")
             map = self.space.configs[config].map
             count = self.space.terms.maps[map].count

@@ -6,6 +6,7 @@ that were tried on the real configuration, and stop tokens. The difference is ta
 what is named is the mask, bit for bit.
 """
 
+from stackmask.pda.ids cimport RowId
 from stackmask.pda.masks.shared.mask_ref cimport MASK_OPERANDS, MASK_PATCHED, MASK_ROW, MaskBits, MaskRef
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 
@@ -106,7 +107,8 @@ cdef object name_union(
     cdef uint32_t left
     cdef const uint32_t* words
     cdef vector[uint32_t] joined
-    cdef vector[int32_t] candidates, sizes
+    cdef vector[RowId] candidates
+    cdef vector[int32_t] sizes
     cdef list tokens = []
     cdef list rows = []
     store.operand_rows(mask, candidates)

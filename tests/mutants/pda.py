@@ -148,6 +148,14 @@ ROWS = (
         ("tests/pda/stack/test_token_steps.py",),
     ),
     Mutant(
+        "first-capture",
+        "pda/ids",
+        ">= 0",
+        "> 0",
+        "A return that ends a capture runs the action of the capture.",
+        ("tests/pda/context/test_keys.py", "tests/pda/masks/assembly/test_unsure.py"),
+    ),
+    Mutant(
         "lone-token",
         "pda/forced",
         "found or ",

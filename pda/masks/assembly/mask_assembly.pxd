@@ -2,6 +2,21 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport (
+    ActionId,
+    AlternativeId,
+    ConfigId,
+    FilterId,
+    FrameId,
+    KeysId,
+    MaskId,
+    NodeId,
+    PendingId,
+    RepeatId,
+    SemId,
+    SuffixesId,
+    TermId,
+)
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.slices cimport Slices
@@ -20,9 +35,9 @@ from stackmask.pda.masks.assembly.worklist cimport Visit, Worklist
 
 cdef struct Operand:
     # one operand of the union: the tokens that a mask allows whatever the stack is, or tokens under a guard
-    int32_t mask            # NO_TOKENS if they are tokens under a guard
-    int32_t pending         # number of such tokens in `arena.pendings`, or NO_PENDING
-    int32_t filter          # only tokens that pass this filter count
+    MaskId mask             # NO_TOKENS if they are tokens under a guard
+    PendingId pending       # number of such tokens in `arena.pendings`, or NO_PENDING
+    FilterId filter         # only tokens that pass this filter count
 
 
 cdef inline bint same_operand(const Operand* a, const Operand* b) noexcept:
@@ -55,34 +70,32 @@ cdef class MaskAssembler(MaskPart):
     cdef int64_t operand_count(self) noexcept
     cdef int visit(
         self,
-        int32_t mask,
-        int32_t frame,
-        int32_t continuation,
-        int32_t filter,
-        int32_t keys,
+        MaskId mask,
+        FrameId frame,
+        TermId continuation,
+        FilterId filter,
+        KeysId keys,
         bint unsure=*,
-        int32_t origin=*,
-        int32_t action=*,
+        SuffixesId origin=*,
+        ActionId action=*,
     ) except -3
     cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept
-    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept
-    cdef int32_t visit_prefixes(
-        self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
+    cdef TermId visit_prefixes(
+        self, ConfigSpace family, TermId state, SuffixesId group, FrameId frame, Visit at
     ) except -3
     cdef int expand(self, ConfigSpace family, Visit at) except -3
-    cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3
-    cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1
+    cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except -3
+    cdef bint is_strict(self, ConfigSpace family, FrameId frame) except -1
     cdef bint visit_whitespace(
-        self, ConfigSpace family, Alternative alternative, int32_t group, int32_t frame, Visit at
+        self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at
     ) except -1
-    cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1
+    cdef int add_operand(self, MaskId mask, FilterId filter, bint unsure) except -1
     cdef int visit_unsplit(
-        self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
+        self, ConfigSpace family, SuffixesId group, TermId state, SemId sem, FrameId frame, Visit at
     ) except -3
-    cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1
-    cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3
-    cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3
-    cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3
-    cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3
-    cdef int collect(self, ConfigSpace family, int32_t config) except -3
-    cdef int collect_under(self, ConfigSpace family, int32_t config, int32_t above) except -3
+    cdef bint can_continue(self, ConfigSpace family, AlternativeId alternative, FrameId frame) except -1
+    cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except -3
+    cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except -3
+    cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except -3
+    cdef int collect(self, ConfigSpace family, ConfigId config) except -3
+    cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except -3

@@ -10,7 +10,11 @@ single tokens are queued; they are tried later on the real configuration.
 cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 
-from stackmask.pda.masks.assembly.return_checks cimport is_alive, may_forbid
+from stackmask.pda.ids cimport (
+    ACTION_BACK, ACTION_NONE, NO_NODE, NO_PENDING, NO_REPEAT, NO_ROW, NO_SUFFIXES, CodeId, LiteralId,
+    PlaceId, RunId, SplitId, TailId, is_capture, restores_caller,
+)
+from stackmask.pda.masks.assembly.return_checks cimport edge_of, is_alive, may_forbid
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport share_byte
 from stackmask.pda.stack.configuration_table cimport Member
@@ -18,23 +22,17 @@ from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
 from stackmask.pda.masks.prefixes.prefix_splitting cimport (
     NO_TEST, NO_WHITESPACE, Alternative, PrefixSplitter, Split
 )
-from stackmask.pda.terms.term_table cimport ACTION_NONE, ACTION_SCOPE, ANY_BYTE, EMPTY, EPS, F_KEYS, Term
-from stackmask.pda.context.key_needs cimport TEST_SLOT
+from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, EPS, F_KEYS, Term
+from stackmask.pda.context.key_needs cimport is_slot, slot_of
 from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN, ANY_AND_ONE
-from stackmask.pda.masks.shared.arena cimport (
-    NO_FILTER,
-    NO_PENDING,
-    NO_TOKENS,
-    Group,
-    Include,
-    Mask,
-    leads_nowhere,
-)
-from stackmask.pda.terms.ids cimport ACTION_BACK
+from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_TOKENS, Group, Include, Mask, leads_nowhere
 from stackmask.pda.masks.walk.known_stack_walks cimport NOT_REPEATED
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 from stackmask.pda.context.callables cimport FORBIDDEN, NEEDS_STATE
 from stackmask.pda.context.semantic_states cimport NO_KEYS, SEM_SYMBOL, UNOPENED_KEYS
+from stackmask.pda.vocabulary.suffix_tries cimport place_at
+from stackmask.pda.masks.prefixes.literal_table cimport as_literal, as_term
+from stackmask.pda.masks.runs.run_splitting cimport ANYTHING
 
 cdef enum:
     FEW_VISITS = 32      # so many of the last operands are searched for an equal one
@@ -116,14 +114,14 @@ cdef class MaskAssembler(MaskPart):
 
     cdef int visit(
         self,
-        int32_t mask,
-        int32_t frame,
-        int32_t continuation,
-        int32_t filter,
-        int32_t keys,
+        MaskId mask,
+        FrameId frame,
+        TermId continuation,
+        FilterId filter,
+        KeysId keys,
         bint unsure=False,
-        int32_t origin=-1,
-        int32_t action=ACTION_NONE,
+        SuffixesId origin=NO_SUFFIXES,
+        ActionId action=ACTION_NONE,
     ) except -3:
         """Add a mask over a frame to the worklist. A mask without returns becomes an operand at once.
 
@@ -146,13 +144,14 @@ cdef class MaskAssembler(MaskPart):
                 # in a long list they count as visits too: too many visits end in trials of all tokens
                 return self.add_operand(mask, filter, unsure)
             # the stack does not matter
-            v.frame = v.keys = 0
+            v.frame = 0
+            v.keys = 0
             v.continuation = EPS
             v.action = ACTION_NONE
-            v.origin = -1
+            v.origin = NO_SUFFIXES
         return self.work.add(v)
 
-    cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1:
+    cdef bint is_strict(self, ConfigSpace family, FrameId frame) except -1:
         """Tell whether keys or an action may forbid a return from a frame, or from one further down."""
         if family.frames[frame].keys_forbid:
             return True
@@ -164,30 +163,22 @@ cdef class MaskAssembler(MaskPart):
         self.entered += count
         return 0 if 0 < self.most_entered < self.entered else count
 
-    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept:
-        """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
-        cdef Edge edge
-        if at.continuation == EPS:
-            return family.edges[family.frames[at.frame].first + number]
-        edge.continuation = at.continuation
-        edge.parent = at.frame
-        edge.action = at.action
-        edge.saved = 0
-        return edge
-
-    cdef int32_t visit_prefixes(
-        self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
+    cdef TermId visit_prefixes(
+        self, ConfigSpace family, TermId state, SuffixesId group, FrameId frame, Visit at
     ) except -3:
         """Visit the masks of a state's prefixes over a frame; return the state that is left to visit.
 
         That is EMPTY if the prefixes were all of it, and the state itself if it is not split.
         ``group``: the suffixes to walk; WHOLE: all tokens. ``at``: filter, keys and trials of the visits.
         """
-        cdef int32_t number
+        cdef SplitId number
+        cdef LiteralId literal
         cdef Split split
         cdef Alternative alternative
         cdef Visit on = at
-        cdef int32_t i, found, sem
+        cdef AlternativeId i
+        cdef MaskId found
+        cdef SemId sem
         cdef bint strict
         cdef const uint64_t* first = NULL
         cdef uint8_t quote = self.context.key_text.quote
@@ -205,8 +196,9 @@ cdef class MaskAssembler(MaskPart):
         for i in range(split.first, split.first + split.count):
             alternative = self.prefixes.alternatives[i]
             if first != NULL:
-                if alternative.is_literal:
-                    if not share_byte(first, self.literals.table.literals[alternative.prefix].begins):
+                if alternative.prefix.is_literal:
+                    literal = as_literal(alternative.prefix)
+                    if not share_byte(first, self.literals.table.literals[literal].begins):
                         continue
                 elif alternative.action != ACTION_NONE and not (first[quote >> 6] >> (quote & 63)) & 1:
                     continue
@@ -214,8 +206,8 @@ cdef class MaskAssembler(MaskPart):
             if alternative.test != NO_TEST:
                 if not self.semantics.keys.holds(at.keys, alternative.test):
                     continue
-                if alternative.test >= TEST_SLOT:
-                    on.keys = self.semantics.keys.take(at.keys, alternative.test - TEST_SLOT)
+                if is_slot(alternative.test):
+                    on.keys = self.semantics.keys.take(at.keys, slot_of(alternative.test))
             if alternative.live != EPS and not self.semantics.keys.lives(on.keys, alternative.needs):
                 continue
             if not alternative.unconditional and not self.can_continue(family, i, frame):
@@ -236,14 +228,12 @@ cdef class MaskAssembler(MaskPart):
                     continue
             strict = alternative.nullable and self.is_strict(family, frame)
             if group == WHOLE:
-                found = self.local.root(alternative.prefix, strict, alternative.is_literal)
+                found = self.local.of_prefix(alternative.prefix, strict)
             else:
-                found = self.local.child(
-                    group, alternative.prefix, SEM_SYMBOL, strict, alternative.is_literal
-                )
+                found = self.local.child_of_prefix(group, alternative.prefix, strict)
             if found == NO_TOKENS:
                 continue
-            if not alternative.is_literal and not self.local.is_worth_splitting(found):
+            if not alternative.prefix.is_literal and not self.local.is_worth_splitting(found):
                 # from now on the state is not split
                 self.prefixes.leave_whole(number)
                 return state
@@ -264,7 +254,7 @@ cdef class MaskAssembler(MaskPart):
                 )
         return split.other
 
-    cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1:
+    cdef int add_operand(self, MaskId mask, FilterId filter, bint unsure) except -1:
         """Use the tokens that a mask allows whatever the stack is, unless a recent operand is equal."""
         cdef vector[Operand]* operands = &self.unsure_operands if unsure else &self.operands
         cdef Operand operand
@@ -279,26 +269,30 @@ cdef class MaskAssembler(MaskPart):
         return 0
 
     cdef bint visit_whitespace(
-        self, ConfigSpace family, Alternative alternative, int32_t group, int32_t frame, Visit at
+        self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at
     ) except -1:
         """Visit what optional whitespace and its continuation allow. Return False if they are not split.
 
         For the whole vocabulary the run table of whitespace tells it; such a table is made once enough states
         have used it. In suffixes whitespace is walked, once for all continuations.
         """
-        cdef int32_t run, tail, found, code
-        cdef Term blanks = self.terms.terms[alternative.prefix]
-        cdef vector[int32_t] nowhere
+        cdef RunId run
+        cdef TailId tail
+        cdef MaskId found
+        cdef CodeId code
+        cdef SplitId number
+        cdef Term blanks = self.terms.terms[as_term(alternative.prefix)]
+        cdef vector[PlaceId] nowhere
         cdef Edge edge
         if group != WHOLE:
-            code = self.prefixes.split(alternative.continuation)
+            number = self.prefixes.split(alternative.continuation)
             if (
-                self.prefixes.splits[code].count > FEW_ALTERNATIVES
+                self.prefixes.splits[number].count > FEW_ALTERNATIVES
                 and not self.terms.terms[alternative.continuation].flags & F_KEYS
             ):
                 # one walk of all alternatives is faster
                 return False
-            found = self.local.child(group, alternative.prefix, SEM_SYMBOL, False)
+            found = self.local.child_of_prefix(group, alternative.prefix, False)
             if not self.local.is_worth_splitting(found):
                 return False
             self.visit(found, frame, alternative.continuation, at.filter, at.keys, at.unsure, at.origin)
@@ -310,7 +304,7 @@ cdef class MaskAssembler(MaskPart):
         found = self.slices.slice(run, blanks.c)
         if found != NO_TOKENS:
             self.add_operand(found, at.filter, at.unsure)
-        tail = self.splitter.tail_of(run, -1)
+        tail = self.splitter.tail_of(run, ANYTHING)
         if blanks.b <= self.slices.tails[tail].most_before:
             at.filter = self.slices.filter_both(at.filter, self.slices.filter_of(tail, blanks.b, blanks.c))
             edge.continuation = alternative.continuation
@@ -320,7 +314,7 @@ cdef class MaskAssembler(MaskPart):
             self.enter(family, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
         return True
 
-    cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1:
+    cdef bint can_continue(self, ConfigSpace family, AlternativeId alternative, FrameId frame) except -1:
         """Tell whether the continuation of an alternative can reach the end of the text over a frame.
 
         Follow restrictions further down may forbid it, while another alternative keeps the state alive.
@@ -337,21 +331,24 @@ cdef class MaskAssembler(MaskPart):
         stack known; and places where an undeclared key begins.
         """
         cdef Mask mask = self.arena.masks[at.mask]
-        cdef int32_t i, j, k, e, origin
+        cdef PendingId pending
+        cdef int32_t i, e
+        cdef FilterId j
+        cdef SuffixesId k, origin
         cdef Visit back
         cdef Edge edge
         cdef Include included
         cdef Operand operand
         operand.filter = at.filter
         cdef vector[Operand]* found = &self.unsure_operands if at.unsure else &self.operands
-        if mask.dense >= 0 or mask.sparse_count:
+        if mask.dense != NO_ROW or mask.sparse_count:
             operand.mask = at.mask
             operand.pending = NO_PENDING
             found.push_back(operand)
-        for i in range(mask.pending_first, mask.pending_first + mask.pending_count):
-            if is_alive(self.terms, family, at, self.arena.pendings[i].ends):
+        for pending in range(mask.pending_first, mask.pending_first + mask.pending_count):
+            if is_alive(self.terms, family, at, self.arena.pendings[pending].ends):
                 operand.mask = NO_TOKENS
-                operand.pending = i
+                operand.pending = pending
                 found.push_back(operand)
         for i in range(mask.reader_first, mask.reader_first + mask.reader_count):
             self.trials.note_place(self.arena.readers[i])
@@ -367,19 +364,19 @@ cdef class MaskAssembler(MaskPart):
         for i in range(mask.group_first, mask.group_first + mask.group_count):
             k = self.arena.mask_groups[i]
             origin = at.origin
-            if origin < 0 and self.arena.is_few(k):
+            if origin == NO_SUFFIXES and self.arena.is_few(k):
                 origin = k
             for e in range(self.count_entered(family, at)):
-                edge = self.edge_of(family, at, e)
+                edge = edge_of(family, at, e)
                 if edge.continuation == BOTTOM_CONTINUATION:
                     continue
                 back = at
                 back.origin = origin
                 back.unsure = at.unsure or (
-                    not self.sure and edge.action >= 0 and self.semantics.may_forbid(edge.action)
+                    not self.sure and is_capture(edge.action) and self.semantics.may_forbid(edge.action)
                 )
                 self.enter(family, k, edge, back)
-        if mask.repeat >= 0:
+        if mask.repeat != NO_REPEAT:
             self.repeat(family, at, mask.repeat)
         if mask.key_count and at.keys > KEYS_UNKNOWN and self.semantics.keys.states[at.keys].used > 0:
             self.keys_used.spell_keys(at.keys)
@@ -387,15 +384,17 @@ cdef class MaskAssembler(MaskPart):
                 self.keys_used.doubt(self.arena.key_starts[i], self.keys_used.spelled)
         return 0
 
-    cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3:
+    cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except -3:
         """Visit, for every edge, the mask of a walk that is repeated with its return state known.
 
         Where no such walk helps, its suffixes are grouped after all, or all tokens are tried.
         """
         cdef Edge edge
-        cdef int32_t e, j, keys = at.keys
+        cdef int32_t e
+        cdef MaskId j
+        cdef KeysId keys = at.keys
         for e in range(self.count_entered(family, at)):
-            edge = self.edge_of(family, at, e)
+            edge = edge_of(family, at, e)
             if edge.continuation == BOTTOM_CONTINUATION:
                 continue
             if edge.action == ACTION_BACK:
@@ -426,23 +425,25 @@ cdef class MaskAssembler(MaskPart):
             self.visit(j, edge.parent, EPS, at.filter, at.keys, at.unsure, at.origin)
         return 0
 
-    cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3:
+    cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except -3:
         """Visit the masks of a group's suffixes in the return state of an edge.
 
         First the semantic state after the return is found, from the action of the edge. Then the return state
         is split, where that can be. ``at``: the filter, keys and trials of the visits.
         """
-        cdef int32_t sem = self.arena.groups[group].sem, state = edge.continuation, found
-        cdef int32_t left, known = self.semantics.keys_at(sem)
+        cdef SemId sem = self.arena.groups[group].sem
+        cdef TermId state = edge.continuation, left
+        cdef MaskId found
+        cdef KeysId known = self.semantics.keys_at(sem)
         cdef bint strict = self.is_strict(family, edge.parent)
         cdef Visit on
         if edge.action == ACTION_BACK:
             at.keys = self.semantics.keys_at(edge.saved)
-        elif edge.action <= ACTION_SCOPE:
+        elif restores_caller(edge.action):
             at.keys = self.semantics.keys_at(edge.saved)
             known = KEYS_UNKNOWN
             sem = SEM_SYMBOL
-        elif edge.action >= 0:
+        elif is_capture(edge.action):
             if self.semantics.is_key(edge.action):
                 sem = self.semantics.symbol_after_key(at.keys if known == KEYS_UNKNOWN else known)
                 if sem < 0:
@@ -451,7 +452,7 @@ cdef class MaskAssembler(MaskPart):
                 known = self.semantics.keys_at(sem)
                 if (
                     self.semantics.keys.states[known].used == ANY_AND_ONE
-                    and not (at.unsure and at.origin >= 0)
+                    and not (at.unsure and at.origin != NO_SUFFIXES)
                 ):
                     # walks know nothing of one more key, so tokens need not be doubted after this one
                     on = at
@@ -470,20 +471,20 @@ cdef class MaskAssembler(MaskPart):
         if known != KEYS_UNKNOWN:
             found = self.local.child(group, state, sem, strict)
             return self.visit_after_return(found, edge.parent, at)
-        if sem == SEM_SYMBOL and not (at.unsure and at.origin >= 0):
+        if sem == SEM_SYMBOL and not (at.unsure and at.origin != NO_SUFFIXES):
             state = self.visit_prefixes(family, state, group, edge.parent, at)
             if state == EMPTY:
                 return 0
         return self.visit_unsplit(family, group, state, sem, edge.parent, at)
 
     cdef int visit_unsplit(
-        self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
+        self, ConfigSpace family, SuffixesId group, TermId state, SemId sem, FrameId frame, Visit at
     ) except -3:
         """Visit the mask of a state, not split: for the suffixes of a group, or for all tokens."""
-        cdef int32_t found = NO_TOKENS
+        cdef MaskId found = NO_TOKENS
         cdef bint strict = self.is_strict(family, frame)
         if group == WHOLE:
-            found = self.mask_of_state(state, at.keys, strict)
+            found = self.local.of_state(state, at.keys, strict)
             return self.visit(found, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
         if at.keys <= KEYS_UNKNOWN or not self.terms.terms[state].flags & F_KEYS:
             found = self.local.child(group, state, sem, strict)
@@ -495,7 +496,7 @@ cdef class MaskAssembler(MaskPart):
             found = self.local.child(group, state, sem, strict)
         return self.visit_after_return(found, frame, at)
 
-    cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3:
+    cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except -3:
         """Visit the mask of suffixes after a return.
 
         If the semantic state decides there, and the suffixes are the subtrees of few places, then these
@@ -503,50 +504,41 @@ cdef class MaskAssembler(MaskPart):
         """
         cdef Group g
         cdef int32_t i
-        if at.origin < 0 or mask == NO_TOKENS or not (at.unsure or self.local.asks_state(mask)):
+        if at.origin == NO_SUFFIXES or mask == NO_TOKENS or not (at.unsure or self.local.asks_state(mask)):
             return self.visit(mask, frame, EPS, at.filter, at.keys, at.unsure, at.origin)
         g = self.arena.groups[at.origin]
         for i in range(g.place_first, g.place_first + g.place_count):
             self.trials.places_to_try.push_back(self.arena.places[i])
         return 0
 
-    cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3:
-        """Return the mask of a local state; it is made for these very keys where they decide."""
-        cdef int32_t found
-        if keys <= KEYS_UNKNOWN:
-            return self.local.root(state, strict)
-        if not self.terms.terms[state].flags & F_KEYS:
-            found = self.local.root(state, strict)
-            if not self.local.asks_state(found):
-                return found
-        return self.local.of_keyed_state(state, self.semantics.symbol_with(keys), strict)
-
-    cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3:
+    cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except -3:
         """Visit the masks of a member: of its prefixes, if it is split. ``keys``: of the object around."""
         cdef Visit at
         at.filter = NO_FILTER
         at.unsure = False
-        at.origin = -1
+        at.origin = NO_SUFFIXES
         at.keys = keys
         m.state = self.visit_prefixes(family, m.state, WHOLE, m.frame, at)
         if m.state != EMPTY:
-            at.mask = self.mask_of_state(m.state, keys, self.is_strict(family, m.frame))
+            at.mask = self.local.of_state(m.state, keys, self.is_strict(family, m.frame))
             self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
         return 0
 
-    cdef int collect(self, ConfigSpace family, int32_t config) except -3:
+    cdef int collect(self, ConfigSpace family, ConfigId config) except -3:
         """Find the operands of a configuration's mask, and what must be tried on the configuration itself."""
         self.trials.begin()
         self.keys_used.begin()
         return self.collect_under(family, config, 0)
 
-    cdef int collect_under(self, ConfigSpace family, int32_t config, int32_t above) except -3:
+    cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except -3:
         """Find the operands of what a configuration allows in the subtree of a node of the vocabulary.
 
         ``above``: that node; 0: the whole vocabulary.
         """
         cdef int where
-        cdef int32_t i, keys, node, first = family.configs[config].first
+        cdef KeysId keys
+        cdef NodeId node
+        cdef int32_t i, first = family.configs[config].first
         cdef size_t roots, k = 0, limit, most = MANY_VISITS
         cdef bint strict
         cdef Member m
@@ -577,8 +569,8 @@ cdef class MaskAssembler(MaskPart):
                     node = self.keys_used.opening()
                 if where == NEEDS_STATE:
                     self.trials.tries_everything = True
-                elif where != NO_KEYS and node >= 0:
-                    self.keys_used.doubt(node << 2, strings)
+                elif where != NO_KEYS and node != NO_NODE:
+                    self.keys_used.doubt(place_at(node, 0), strings)
         roots = self.work.visits.size()
         self.entered, limit = 0, EDGES_PER_VISIT * most
         self.most_entered = limit

@@ -2,12 +2,13 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport NO_ROW, MaskId, OperandsId, PatchedId, RowId
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.masks.assembly.mask_assembly cimport Operand
-from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MaskBits, MaskRef, Patch
+from stackmask.pda.masks.shared.mask_ref cimport MASK_PATCHED, MaskBits, MaskRef, Patch, patched_of, row_of
 from stackmask.pda.memory.hash_tables cimport IdTable
 
 cdef struct OperandList:
@@ -18,7 +19,7 @@ cdef struct OperandList:
 
 
 cdef struct Patched:
-    int32_t base        # a row, or -1: nothing
+    RowId base          # a row, or NO_ROW: nothing
     int32_t first       # patches[first:first + count]: the words that differ from the base
     int32_t count
 
@@ -38,21 +39,21 @@ cdef class MaskCache(MaskPart):
     cdef readonly uint64_t joins            # finished masks that were remembered
 
     cdef int apply(self, const Operand& operand, uint32_t* words) noexcept
-    cdef int apply_row(self, const Operand& operand, int32_t row, uint32_t* words) noexcept
-    cdef int32_t row_for(self, int32_t mask) except? -3
+    cdef int apply_row(self, const Operand& operand, RowId row, uint32_t* words) noexcept
+    cdef RowId row_for(self, MaskId mask) except? -3
     cdef int join(
-        self, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+        self, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
     ) except -1
     cdef int join_list(
-        self, int32_t number, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+        self, OperandsId number, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
     ) except -1
-    cdef int operands_of(self, int32_t number, vector[Operand]& operands) except -1
-    cdef int32_t list_of(self, vector[Operand]& operands) except -1
-    cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1
-    cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1
-    cdef int32_t intern_row(self, const uint32_t* words) except -1
-    cdef int32_t intern_patched(self, int32_t base) except -1
-    cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1
+    cdef int operands_of(self, OperandsId number, vector[Operand]& operands) except -1
+    cdef OperandsId list_of(self, vector[Operand]& operands) except -1
+    cdef bint find_changes(self, const uint32_t* words, RowId base) except -1
+    cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except -1
+    cdef RowId intern_row(self, const uint32_t* words) except -1
+    cdef PatchedId intern_patched(self, RowId base) except -1
+    cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except -1
 
     cdef inline MaskBits bits(self, MaskRef mask) noexcept:
         # where a mask of kind MASK_ROW or MASK_PATCHED lies
@@ -60,13 +61,14 @@ cdef class MaskCache(MaskPart):
         cdef Patched patched
         bits.patches = NULL
         bits.patch_count = 0
-        bits.row_number = mask.index
         if mask.kind == MASK_PATCHED:
-            patched = self.patched[mask.index]
+            patched = self.patched[patched_of(mask)]
             bits.row_number = patched.base
             bits.patches = self.patches.data() + patched.first
             bits.patch_count = patched.count
+        else:
+            bits.row_number = row_of(mask)
         bits.row = NULL
-        if bits.row_number >= 0:
+        if bits.row_number != NO_ROW:
             bits.row = self.arena.rows[bits.row_number]
         return bits

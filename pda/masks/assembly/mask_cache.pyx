@@ -14,6 +14,7 @@ memory. A patched mask takes hundreds of bytes, not a row of fresh memory. Both 
 cimport cython
 from libc.string cimport memcmp
 
+from stackmask.pda.ids cimport NO_PENDING, TokenId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     Probe,
@@ -27,7 +28,7 @@ from stackmask.pda.memory.hash_tables cimport (
     mix,
 )
 from stackmask.pda.masks.runs.slices cimport Filter
-from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_PENDING, NO_ROW, Mask
+from stackmask.pda.masks.shared.arena cimport NO_FILTER, Mask
 from stackmask.pda.masks.assembly.mask_assembly cimport same_operand
 from stackmask.pda.masks.shared.mask_ref cimport (
     MASK_NONE,
@@ -97,7 +98,8 @@ cdef class MaskCache(MaskPart):
     cdef int apply(self, const Operand& operand, uint32_t* words) noexcept:
         """Add the tokens of one operand to the words."""
         cdef Filter passing = self.slices.filters[operand.filter]
-        cdef int32_t i, n
+        cdef int32_t i
+        cdef TokenId n
         for i in range(passing.count):
             n = self.slices.excluded_tokens[passing.first + i]
             self.slices.spared[i] = (words[n >> 5] >> (n & 31)) & 1
@@ -108,11 +110,12 @@ cdef class MaskCache(MaskPart):
                 words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
         return 0
 
-    cdef int apply_row(self, const Operand& operand, int32_t row, uint32_t* words) noexcept:
+    cdef int apply_row(self, const Operand& operand, RowId row, uint32_t* words) noexcept:
         """Add the tokens of an operand that are in a row to the words; all of them if it is NO_ROW."""
-        cdef int32_t n, first, count
-        cdef const int32_t* token
-        cdef const int32_t* stop
+        cdef TokenId n
+        cdef int32_t first, count
+        cdef const TokenId* token
+        cdef const TokenId* stop
         cdef const Mask* mask
         cdef const uint32_t* filter = NULL
         if row != NO_ROW:
@@ -124,7 +127,7 @@ cdef class MaskCache(MaskPart):
             mask = &self.arena.masks[operand.mask]
             first = mask.sparse_first
             count = mask.sparse_count
-            if mask.dense >= 0:
+            if mask.dense != NO_ROW:
                 or_words(words, self.arena.rows[mask.dense], filter, self.width)
                 return 0
             if count >= MANY_TOKENS and mask.sparse_row != NO_ROW:
@@ -142,13 +145,13 @@ cdef class MaskCache(MaskPart):
             words[n >> 5] |= filter[n >> 5] & <uint32_t>1 << (n & 31)
         return 0
 
-    cdef int32_t row_for(self, int32_t mask) except? -3:
+    cdef RowId row_for(self, MaskId mask) except? -3:
         """Return a row with the tokens of a sparse mask, or NO_ROW while the mask is not worth one.
 
         A few masks are in most lists, such as what may follow the quote of a name.
         """
         cdef Mask* at = &self.arena.masks[mask]
-        cdef int32_t row = at.sparse_row
+        cdef RowId row = at.sparse_row
         cdef Operand operand
         if row != NO_ROW or not self.layers.sparse_rows:
             return row
@@ -164,7 +167,7 @@ cdef class MaskCache(MaskPart):
         return row
 
     cdef int join(
-        self, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+        self, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
     ) except -1:
         """Write the union of some operands. ``made``: gets the reference to remember."""
         cdef size_t i
@@ -175,7 +178,7 @@ cdef class MaskCache(MaskPart):
             self.apply(operands[i], words)
         return self.keep(words, NO_ROW, made)
 
-    cdef int32_t list_of(self, vector[Operand]& operands) except -1:
+    cdef OperandsId list_of(self, vector[Operand]& operands) except -1:
         """Return the number of a list of operands; equal lists have one number."""
         cdef size_t i, n = operands.size()
         cdef OperandList entry
@@ -183,7 +186,7 @@ cdef class MaskCache(MaskPart):
         cdef const OperandList* found
         cdef const Operand* operand
         cdef const Operand* other
-        cdef int32_t id
+        cdef OperandsId id
         cdef uint64_t h = 53
         for i in range(n):
             operand = &operands[i]
@@ -214,7 +217,7 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.list_index, &probe, id)
         return id
 
-    cdef int operands_of(self, int32_t number, vector[Operand]& operands) except -1:
+    cdef int operands_of(self, OperandsId number, vector[Operand]& operands) except -1:
         """Copy the operands of a list into ``operands``."""
         cdef OperandList entry = self.lists[number]
         cdef Operand* first = self.list_operands.data() + entry.first
@@ -222,7 +225,7 @@ cdef class MaskCache(MaskPart):
         return 0
 
     cdef int join_list(
-        self, int32_t number, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
+        self, OperandsId number, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
     ) except -1:
         """Write the union of the operands of a list.
 
@@ -230,7 +233,9 @@ cdef class MaskCache(MaskPart):
         similar to the mask, or NO_ROW.
         """
         cdef size_t i, begun, n = operands.size()
-        cdef int32_t rows = 2, light = 0, base = NO_ROW, most = BULKY, count, row
+        cdef int32_t rows = 2, light = 0, count
+        cdef RowId base = NO_ROW, row
+        cdef int32_t most = BULKY
         cdef MaskBits bits
         cdef Operand operand
         self.terms.meter.spend(self.width // 8 * (1 + n // 4))
@@ -245,7 +250,7 @@ cdef class MaskCache(MaskPart):
             operand = operands[i]
             if operand.pending != NO_PENDING:
                 light += self.arena.pendings[operand.pending].count
-            elif self.arena.masks[operand.mask].dense >= 0:
+            elif self.arena.masks[operand.mask].dense != NO_ROW:
                 rows += 1
                 if most < MOST and operand.filter == NO_FILTER:
                     base = self.arena.masks[operand.mask].dense
@@ -256,13 +261,13 @@ cdef class MaskCache(MaskPart):
                 light += count
                 if count >= most and operand.filter == NO_FILTER:
                     row = self.row_for(operand.mask)
-                    if row >= 0:
+                    if row != NO_ROW:
                         base = row
                         begun = i
                         most = count
         likely_base[0] = base
-        copy_words(words, self.arena.rows[base] if base >= 0 else NULL, self.width)
-        if n == 1 and base >= 0:
+        copy_words(words, self.arena.rows[base] if base != NO_ROW else NULL, self.width)
+        if n == 1 and base != NO_ROW:
             made[0] = self.lists[number].mask = mask_ref(MASK_ROW, base)
             return 0
         for i in range(n):
@@ -278,11 +283,11 @@ cdef class MaskCache(MaskPart):
 
     # -- masks by content ------------------------------------------------------------------------------
 
-    cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1:
+    cdef bint find_changes(self, const uint32_t* words, RowId base) except -1:
         """Find the words that differ from a row, or from nothing. Return False if they are too many."""
         cdef int32_t where[FEW_WORDS + BLOCK]
-        cdef size_t i, most = FEW_CHANGES if base >= 0 else FEW_WORDS
-        cdef const uint32_t* row = self.arena.rows[base] if base >= 0 else NULL
+        cdef size_t i, most = FEW_CHANGES if base != NO_ROW else FEW_WORDS
+        cdef const uint32_t* row = self.arena.rows[base] if base != NO_ROW else NULL
         cdef size_t found = differences(words, row, self.width, where, most)
         if found > most or not self.layers.patched:
             return False
@@ -292,29 +297,29 @@ cdef class MaskCache(MaskPart):
             self.changes[i].bits = words[where[i]]
         return True
 
-    cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1:
+    cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except -1:
         """Remember a mask. ``base``: a row that it may be similar to, or NO_ROW.
 
         Cost: one or two passes over the words; a row of fresh memory only if the mask is not similar.
         """
         self.joins += 1
         if self.find_changes(words, base):
-            if self.changes.empty() and base >= 0:
+            if self.changes.empty() and base != NO_ROW:
                 made[0] = mask_ref(MASK_ROW, base)
             else:
                 made[0] = mask_ref(MASK_PATCHED, self.intern_patched(base))
-        elif base >= 0 and self.find_changes(words, NO_ROW):
+        elif base != NO_ROW and self.find_changes(words, NO_ROW):
             made[0] = mask_ref(MASK_PATCHED, self.intern_patched(NO_ROW))
         else:
             made[0] = mask_ref(MASK_ROW, self.intern_row(words))
         return 0
 
-    cdef int32_t intern_row(self, const uint32_t* words) except -1:
+    cdef RowId intern_row(self, const uint32_t* words) except -1:
         """Return the number of the row with these words."""
         cdef size_t size = 4 * <size_t>self.width
         cdef uint64_t h = hash_words(words, self.width)
         cdef Probe probe = ids_probe(&self.row_index, h)
-        cdef int32_t row = ids_next(&self.row_index, &probe)
+        cdef RowId row = ids_next(&self.row_index, &probe)
         while row >= 0:
             if not memcmp(self.arena.rows[row], words, size):
                 return row
@@ -324,10 +329,10 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.row_index, &probe, row)
         return row
 
-    cdef int32_t intern_patched(self, int32_t base) except -1:
+    cdef PatchedId intern_patched(self, RowId base) except -1:
         """Return the number of the patched mask that differs by ``changes`` from a row, or from nothing."""
         cdef size_t n = self.changes.size()
-        cdef int32_t id
+        cdef PatchedId id
         cdef Patched entry
         cdef uint64_t h = mix(71, <uint32_t>base)
         if n:
@@ -350,13 +355,14 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.patched_index, &probe, id)
         return id
 
-    cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1:
+    cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except -1:
         """List the rows among the operands of a list, each once, in their order.
 
         Operands without a row, and those with a filter, are left out.
         """
         cdef Operand* operand
-        cdef int32_t k, row
+        cdef int32_t k
+        cdef RowId row
         cdef size_t i
         cdef bint is_new
         out.clear()
@@ -365,7 +371,7 @@ cdef class MaskCache(MaskPart):
             if operand.pending != NO_PENDING or operand.filter != NO_FILTER:
                 continue
             row = self.arena.masks[operand.mask].dense
-            is_new = row >= 0
+            is_new = row != NO_ROW
             for i in range(out.size()):
                 is_new = is_new and out[i] != row
             if is_new:

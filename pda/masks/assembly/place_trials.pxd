@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ConfigId, NodeId, PlaceId
 from stackmask.pda.masks.assembly.mask_assembly cimport MaskAssembler
 from stackmask.pda.masks.assembly.mask_cache cimport MaskCache
 from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
@@ -19,8 +20,8 @@ cdef class PlaceTrials(MaskPart):
     cdef readonly uint64_t allowed_runs          # places that were tried
 
     cdef int try_unsure(self, uint32_t* words) except -3
-    cdef int try_places(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
-    cdef bint outermost_places(self, int32_t above, vector[int32_t]& out) except -1
+    cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3
+    cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except -1
     cdef int try_place(
-        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
+        self, ConfigSpace family, ConfigId config, NodeId node, bint inclusive, uint32_t* words
     ) except -3

@@ -8,10 +8,11 @@ state is known, and the tokens of the node's subtree come from masks of local st
 cimport cython
 from libcpp.algorithm cimport sort
 
+from stackmask.pda.ids cimport TokenId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.stack.configuration_table cimport DEAD
-from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE
+from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, is_inclusive, node_at, place_at
 
 cdef enum:
     MANY_BELOW = 4       # so many places in the subtree of one child are replaced by the child
@@ -36,13 +37,13 @@ cdef class PlaceTrials(MaskPart):
         self.cache = cache
         self.allowed_runs = 0
 
-    cdef int try_places(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+    cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3:
         """Add the tokens that may follow at the noted places.
 
         A place can lead to further places in its subtree, which are tried in the next round.
         """
-        cdef vector[int32_t] places, next_places
-        cdef int32_t node
+        cdef vector[PlaceId] places, next_places
+        cdef NodeId node
         cdef size_t k
         if not self.outermost_places(0, next_places):
             return self.trials.try_subtree(family, config, 0, words)
@@ -50,51 +51,53 @@ cdef class PlaceTrials(MaskPart):
             places.swap(next_places)
             next_places.clear()
             for k in range(places.size()):
-                node = places[k] >> 2
-                self.try_place(family, config, node, (places[k] & INCLUSIVE) != 0, words)
+                node = node_at(places[k])
+                self.try_place(family, config, node, is_inclusive(places[k]), words)
                 if not self.outermost_places(node, next_places):
                     self.trials.try_subtree(family, self.trials.step_to(family, config, node), node, words)
         return 0
 
-    cdef bint outermost_places(self, int32_t above, vector[int32_t]& out) except -1:
+    cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except -1:
         """Move the noted places in the subtree of a node to a list, without places inside of other places.
 
         Many places under one child of the node are replaced by the child. Return False if the node itself is
         noted: then the caller tries the whole subtree.
         """
         cdef size_t k = 0, first, n = self.trials.places_to_try.size()
-        cdef int32_t node, child, bits, done = 0
+        cdef NodeId node, child
+        cdef NodeId done = 0
         sort(self.trials.places_to_try.begin(), self.trials.places_to_try.end())
-        if n and self.trials.places_to_try[0] >> 2 <= above:
+        if n and node_at(self.trials.places_to_try[0]) <= above:
             self.trials.places_to_try.clear()
             return False
         while k < n:
-            node = self.trials.places_to_try[k] >> 2
+            node = node_at(self.trials.places_to_try[k])
             child = node
             while self.trie.depth[child] > self.trie.depth[above] + 1:
                 child = self.trie.parent[child]
             first = out.size()
-            while k < n and self.trials.places_to_try[k] >> 2 < self.trie.end[child]:
-                node = self.trials.places_to_try[k] >> 2
-                bits = self.trials.places_to_try[k] & INCLUSIVE
+            while k < n and node_at(self.trials.places_to_try[k]) < self.trie.end[child]:
+                node = node_at(self.trials.places_to_try[k])
                 if node >= done:
-                    out.push_back((node << 2) | bits)
+                    out.push_back(self.trials.places_to_try[k])
                     done = self.trie.end[node]
-                elif out.back() >> 2 == node:
-                    out[out.size() - 1] |= bits
+                elif node_at(out.back()) == node:
+                    # sorted: if one of them is inclusive, it comes last
+                    out[out.size() - 1] = self.trials.places_to_try[k]
                 k += 1
             if out.size() - first >= MANY_BELOW:
                 out.resize(first)
-                out.push_back((child << 2) | INCLUSIVE)
+                out.push_back(place_at(child, INCLUSIVE))
         self.trials.places_to_try.clear()
         return True
 
     cdef int try_place(
-        self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
+        self, ConfigSpace family, ConfigId config, NodeId node, bint inclusive, uint32_t* words
     ) except -3:
         """Add the tokens under a node that may follow, and the node's own tokens if ``inclusive``."""
         cdef size_t i
-        cdef int32_t c, t
+        cdef ConfigId c
+        cdef int32_t t
         self.allowed_runs += 1
         if self.trials.all_set(node, inclusive, words):
             return 0
@@ -123,7 +126,8 @@ cdef class PlaceTrials(MaskPart):
     cdef int try_unsure(self, uint32_t* words) except -3:
         """Queue the tokens that an action may forbid, and that no other operand allows."""
         cdef size_t k
-        cdef int32_t i, n
+        cdef int32_t i
+        cdef TokenId n
         cdef uint32_t left
         refill(self.unsure, self.width, 0)
         for k in range(self.assembler.unsure_operands.size()):

@@ -1,12 +1,25 @@
 # distutils: language = c++
 """What can still happen after a return: whether an action may forbid it, and whether the text can end."""
 
-from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION, Edge
+from stackmask.pda.ids cimport GuardId, is_capture
+from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION
 from stackmask.pda.terms.term_table cimport EPS, F_LOCAL, Ends, Term
 
 
+cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept:
+    """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
+    cdef Edge edge
+    if at.continuation == EPS:
+        return family.edges[family.frames[at.frame].first + number]
+    edge.continuation = at.continuation
+    edge.parent = at.frame
+    edge.action = at.action
+    edge.saved = 0
+    return edge
+
+
 cdef bint may_forbid(
-    TermStore terms, Semantics semantics, ConfigSpace family, int32_t frame, int32_t returns
+    TermStore terms, Semantics semantics, ConfigSpace family, FrameId frame, int32_t returns
 ) except -1:
     """Tell whether an action may forbid one of the next returns, before a byte must be read.
 
@@ -22,7 +35,7 @@ cdef bint may_forbid(
         edge = family.edges[e]
         if edge.continuation == BOTTOM_CONTINUATION:
             continue
-        if edge.action >= 0 and semantics.may_forbid(edge.action):
+        if is_capture(edge.action) and semantics.may_forbid(edge.action):
             return True
         state = terms.terms[edge.continuation]
         if state.nu < 0 and state.flags & F_LOCAL:
@@ -37,7 +50,7 @@ cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_
     """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
     cdef Ends found
     cdef uint64_t pending = 0
-    cdef int32_t g
+    cdef GuardId g
     if ends & 1:
         return True
     if at.continuation != EPS:

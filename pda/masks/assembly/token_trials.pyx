@@ -9,11 +9,12 @@ cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 from libcpp.algorithm cimport sort
 
+from stackmask.pda.ids cimport TokenClassId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.stack.configuration_table cimport DEAD
-from stackmask.pda.terms.term_table cimport TOKENS
+from stackmask.pda.terms.term_table cimport token_symbol
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
-from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes, is_inclusive, node_at, trie_of
 from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 cdef enum:
@@ -49,23 +50,25 @@ cdef class TokenTrials(MaskPart):
             or not self.tokens_to_try.empty()
         )
 
-    cdef int note_place(self, int32_t place) except -3:
+    cdef int note_place(self, PlaceId place) except -3:
         """Queue the tokens of a place for a trial on the real configuration."""
         cdef Nodes n
-        cdef int32_t node = place >> 2, t, first
-        if not place & IN_SUFFIX_TRIE:
+        cdef NodeId node = node_at(place)
+        cdef int32_t t, first
+        if not trie_of(place):
             self.places_to_try.push_back(place)
             return 0
         # a suffix trie does not have the bytes before its suffixes, so the tokens are queued one by one
         n = self.tries.nodes(place)
-        first = n.token_first[node] if place & INCLUSIVE else n.token_first[node + 1]
+        first = n.token_first[node] if is_inclusive(place) else n.token_first[node + 1]
         for t in range(first, n.token_first[n.end[node]]):
             self.tokens_to_try.push_back(n.tokens[t])
         return 0
 
-    cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept:
+    cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept:
         """Tell whether all tokens under a node, and the node's own if ``inclusive``, are allowed already."""
-        cdef int32_t t, token
+        cdef int32_t t
+        cdef TokenId token
         for t in range(
             self.trie.token_first[node if inclusive else node + 1], self.trie.token_first[self.trie.end[node]]
         ):
@@ -74,9 +77,9 @@ cdef class TokenTrials(MaskPart):
                 return False
         return True
 
-    cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3:
+    cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except -3:
         """Return the configuration after the bytes of a node of the vocabulary, or DEAD."""
-        cdef vector[int32_t] path
+        cdef vector[NodeId] path
         while node:
             path.push_back(node)
             node = self.trie.parent[node]
@@ -85,34 +88,37 @@ cdef class TokenTrials(MaskPart):
             path.pop_back()
         return config
 
-    cdef int32_t spelled_at(self, int32_t token) noexcept:
+    cdef NodeId spelled_at(self, TokenId token) noexcept:
         """Return the node of a token, found by its bytes."""
         cdef TokenBytes token_bytes = self.trie.character_groups.token_bytes
         cdef Nodes n = self.tries.nodes(0)
         cdef const uint8_t* text = token_bytes.blob + token_bytes.start[token]
         cdef uint32_t k
-        cdef int32_t node = 0
+        cdef NodeId node = 0
         for k in range(token_bytes.length(token)):
             node = child_of(n, node, text[k])
         return node
 
-    cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+    cdef int try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3:
         """Add the tokens of ``tokens_to_try`` that the real configuration allows."""
         cdef size_t k
-        cdef int32_t i, t
-        cdef vector[int32_t] nodes, path
-        cdef vector[int32_t] at, configs    # the path to the node that is tried, and the configurations on it
+        cdef TokenId token
+        cdef NodeId node
+        cdef int32_t t
+        cdef vector[NodeId] nodes, path
+        cdef vector[NodeId] at          # the path to the node that is tried,
+        cdef vector[ConfigId] configs   # ... and the configurations on it
         self.terms.meter.spend(4 * self.tokens_to_try.size())
         self.tried += self.tokens_to_try.size()
         if self.tokens_to_try.size() > FEW_TRIED and self.node_of.empty():
             self.node_of.resize(32 * <size_t>self.width, 0)
-            for i in range(self.trie.nodes):
-                for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
-                    self.node_of[self.trie.tokens[t]] = i
+            for node in range(self.trie.nodes):
+                for t in range(self.trie.token_first[node], self.trie.token_first[node + 1]):
+                    self.node_of[self.trie.tokens[t]] = node
         for k in range(self.tokens_to_try.size()):
-            i = self.tokens_to_try[k]
-            if not (words[i >> 5] >> (i & 31)) & 1:
-                nodes.push_back(self.spelled_at(i) if self.node_of.empty() else self.node_of[i])
+            token = self.tokens_to_try[k]
+            if not (words[token >> 5] >> (token & 31)) & 1:
+                nodes.push_back(self.spelled_at(token) if self.node_of.empty() else self.node_of[token])
         # in the order of the trie, so that a common beginning of tokens is stepped once
         sort(nodes.begin(), nodes.end())
         at.push_back(0)
@@ -121,10 +127,10 @@ cdef class TokenTrials(MaskPart):
             while nodes[k] >= self.trie.end[at.back()]:
                 at.pop_back()
                 configs.pop_back()
-            i = nodes[k]
-            while i != at.back() and configs.back() != DEAD:
-                path.push_back(i)
-                i = self.trie.parent[i]
+            node = nodes[k]
+            while node != at.back() and configs.back() != DEAD:
+                path.push_back(node)
+                node = self.trie.parent[node]
             while not path.empty():
                 if configs.back() != DEAD:
                     configs.push_back(family.step(configs.back(), self.trie.byte[path.back()]))
@@ -132,15 +138,18 @@ cdef class TokenTrials(MaskPart):
                 path.pop_back()
             if configs.back() != DEAD:
                 for t in range(self.trie.token_first[nodes[k]], self.trie.token_first[nodes[k] + 1]):
-                    i = self.trie.tokens[t]
-                    words[i >> 5] |= <uint32_t>1 << (i & 31)
+                    token = self.trie.tokens[t]
+                    words[token >> 5] |= <uint32_t>1 << (token & 31)
         return 0
 
     cdef int try_subtree(
-        self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
+        self, ConfigSpace family, ConfigId config, NodeId node, uint32_t* words
     ) except -3:
         """Add the tokens under a node that may follow ``config``, the configuration at the node."""
-        cdef int32_t i = node + 1, c, k, t, last, stop = self.trie.end[node]
+        cdef NodeId i = node + 1
+        cdef ConfigId c
+        cdef int32_t k, t, last
+        cdef NodeId stop = self.trie.end[node]
         self.stack[self.trie.depth[node]] = config
         t = self.trie.token_first[i] if i < stop else 0
         while i < stop:
@@ -163,12 +172,13 @@ cdef class TokenTrials(MaskPart):
             i += 1
         return 0
 
-    cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+    cdef int try_special_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3:
         """Add the special tokens that may follow."""
-        cdef int32_t symbol, n
+        cdef TokenClassId symbol
+        cdef TokenId n
         cdef size_t k
         for symbol in range(self.terms.token_classes):
-            if family.step(config, TOKENS + symbol) != DEAD:
+            if family.step(config, token_symbol(symbol)) != DEAD:
                 for k in range(self.context.class_tokens[symbol].size()):
                     n = self.context.class_tokens[symbol][k]
                     words[n >> 5] |= <uint32_t>1 << (n & 31)

@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ConfigId, KeysId, NodeId, PlaceId, SuffixesId
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
 from stackmask.pda.masks.shared.part cimport MaskPart
@@ -15,18 +16,18 @@ cdef class UndeclaredKeys(MaskPart):
     cdef MaskArena arena
     cdef TokenTrials trials
     # scratch of one fill
-    cdef vector[int32_t] doubtful           # places of tokens that may repeat a key
+    cdef vector[PlaceId] doubtful           # places of tokens that may repeat a key
     # the undeclared keys of one key state, which many fills in a row ask for
     cdef vector[vector[uint8_t]] spelled
-    cdef int32_t spelled_keys               # that key state, or KEYS_NONE
+    cdef KeysId spelled_keys                # that key state, or KEYS_NONE
     cdef uint64_t spellings                 # lists of keys spelled so far
     cdef uint64_t rechecked                 # distinct places so far
 
     cdef int begin(self) noexcept
     cdef bint any_doubtful(self) noexcept
-    cdef int32_t opening(self) noexcept
-    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& strings) except -3
-    cdef int spell_keys(self, int32_t keys) except -3
-    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3
+    cdef NodeId opening(self) noexcept
+    cdef int doubt(self, PlaceId place, vector[vector[uint8_t]]& strings) except -3
+    cdef int spell_keys(self, KeysId keys) except -3
+    cdef int doubt_keys(self, SuffixesId group, KeysId keys) except -3
     cdef int recheck(self, uint32_t* words) except -3
-    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept
+    cdef bint any_keys(self, ConfigSpace family, ConfigId config) noexcept

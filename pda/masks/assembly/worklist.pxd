@@ -2,18 +2,19 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ActionId, FilterId, FrameId, KeysId, MaskId, SuffixesId, TermId
 from stackmask.pda.memory.hash_tables cimport KeyMap
 
 
 cdef struct Visit:
-    int32_t mask
-    int32_t frame
-    int32_t continuation        # the state that follows the mask, before the frame; EPS: none
-    int32_t action      # the action between mask and continuation: that of an undeclared key, or ACTION_NONE
-    int32_t filter      # or NO_FILTER
-    int32_t keys        # key state of the object around, KEYS_NONE outside every object
+    MaskId mask
+    FrameId frame
+    TermId continuation         # the state that follows the mask, before the frame; EPS: none
+    ActionId action     # the action between mask and continuation: that of an undeclared key, or ACTION_NONE
+    FilterId filter     # or NO_FILTER
+    KeysId keys         # key state of the object around, KEYS_NONE outside every object
     bint unsure         # an action before the mask may forbid
-    int32_t origin      # the group of places in whose subtrees its tokens are, or -1
+    SuffixesId origin   # the group of places in whose subtrees its tokens are, or NO_SUFFIXES
 
 
 cdef class Worklist:

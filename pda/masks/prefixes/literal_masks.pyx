@@ -9,6 +9,7 @@ cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memchr
 
+from stackmask.pda.ids cimport NO_MASK, NO_ROW, NO_RUN
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -21,8 +22,8 @@ from stackmask.pda.memory.hash_tables cimport (
 )
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EPS, K_ALT, K_LIT, K_SEQ, Term
-from stackmask.pda.masks.shared.arena cimport NO_RUN, NO_TOKENS, Group, Mask, is_nothing, nothing
-from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
+from stackmask.pda.masks.shared.arena cimport NO_TOKENS, Group, Mask, is_nothing, nothing
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes, is_inclusive, node_at, place_at, trie_of
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.prefixes.literal_table cimport Literal
 
@@ -54,21 +55,21 @@ cdef class LiteralMasks(MaskPart):
         cdef size_t held = map_nbytes(&self.group_masks)
         return held
 
-    cdef int32_t of_vocabulary(self, int32_t literal) except -3:
+    cdef MaskId of_vocabulary(self, LiteralId literal) except -3:
         """Return the mask of a literal for the whole vocabulary."""
-        cdef vector[int32_t] whole
-        cdef int32_t found = self.table.literals[literal].mask
-        if found < 0:
+        cdef vector[PlaceId] whole
+        cdef MaskId found = self.table.literals[literal].mask
+        if found == NO_MASK:
             whole.push_back(0)
             found = self.spell(literal, whole)
             self.table.literals[literal].mask = found
         return found
 
-    cdef int32_t of_group(self, int32_t group, int32_t literal) except -3:
+    cdef MaskId of_group(self, SuffixesId group, LiteralId literal) except -3:
         """Return the mask of a literal for the suffixes of a group, after which no guard is pending."""
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal  # mutant: literal-key
-        cdef int32_t found = map_get(&self.group_masks, key)
-        cdef vector[int32_t] places
+        cdef MaskId found = map_get(&self.group_masks, key)
+        cdef vector[PlaceId] places
         cdef int32_t i
         cdef Group g
         cdef Literal w
@@ -85,7 +86,7 @@ cdef class LiteralMasks(MaskPart):
         map_put(&self.group_masks, key, found)
         return found
 
-    cdef int32_t spell(self, int32_t literal, vector[int32_t]& places) except -3:
+    cdef MaskId spell(self, LiteralId literal, vector[PlaceId]& places) except -3:
         """Spell a literal from some places and return the mask.
 
         Cost: linear in the nodes that spell a prefix of it. No term or configuration is made.
@@ -94,25 +95,26 @@ cdef class LiteralMasks(MaskPart):
         cdef Literal w = self.table.literals[literal]
         cdef Spot at
         cdef size_t r
-        cdef int32_t in_suffix_trie, group
+        cdef int32_t in_suffix_trie
+        cdef SuffixesId group
         self.spelled_masks += 1
-        self.last_item = w.first + w.count - 1
+        self.last_position = w.first + w.count - 1
         self.tokens.clear()
         self.return_places.clear()
         for r in range(places.size()):
-            in_suffix_trie = places[r] & IN_SUFFIX_TRIE
-            at.node = places[r] >> 2
-            at.place = w.first
+            in_suffix_trie = trie_of(places[r])
+            at.node = node_at(places[r])
+            at.position = w.first
             at.item = EPS
             at.offset = 0
-            at.itself = (places[r] & INCLUSIVE) != 0
+            at.itself = is_inclusive(places[r])
             self.spots.clear()
             self.spots.push_back(at)
             while not self.spots.empty():
                 at = self.spots.back()
                 self.spots.pop_back()
                 self.spell_next(at, in_suffix_trie)
-        self.arena.keep_tokens(self.tokens, -1, &mask)
+        self.arena.keep_tokens(self.tokens, NO_ROW, &mask)
         if self.return_places.size():
             group = self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, NO_RUN, self.return_places)
             mask.group_first = <int32_t>self.arena.mask_groups.size()
@@ -124,7 +126,7 @@ cdef class LiteralMasks(MaskPart):
 
     cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1:
         """Continue at the children of a node that have the next byte of the literal."""
-        cdef Nodes nodes = self.tries.nodes((at.node << 2) | in_suffix_trie)
+        cdef Nodes nodes = self.tries.nodes(place_at(at.node, in_suffix_trie))
         cdef Term t
         cdef int32_t k, first, count, byte
         cdef uint64_t word
@@ -132,7 +134,7 @@ cdef class LiteralMasks(MaskPart):
         cdef const uint8_t* bytes_of
         cdef const uint8_t* found
         if at.item == EPS:
-            at.item = self.table.items[at.place]
+            at.item = self.table.items[at.position]
             t = self.terms.terms[at.item]
             if t.kind == K_ALT:
                 for k in range(t.a, t.a + t.b):
@@ -173,9 +175,9 @@ cdef class LiteralMasks(MaskPart):
                     word &= word - 1
         return 0
 
-    cdef int take_node(self, Spot at, int32_t kid, int32_t in_suffix_trie) except -1:
+    cdef int take_node(self, Spot at, NodeId kid, int32_t in_suffix_trie) except -1:
         """Take the tokens of a node that the next byte leads to, and store how to continue from it."""
-        cdef Nodes nodes = self.tries.nodes((kid << 2) | in_suffix_trie)
+        cdef Nodes nodes = self.tries.nodes(place_at(kid, in_suffix_trie))
         cdef Term t = self.terms.terms[at.item]
         cdef Term u
         cdef int32_t k
@@ -190,9 +192,9 @@ cdef class LiteralMasks(MaskPart):
             at.offset = 0
             at.item = t.b if t.kind == K_SEQ else EPS
             if at.item == EPS:
-                if at.place == self.last_item:
-                    self.return_places.push_back((kid << 2) | in_suffix_trie)
+                if at.position == self.last_position:
+                    self.return_places.push_back(place_at(kid, in_suffix_trie))
                     return 0
-                at.place += 1
+                at.position += 1
         self.spots.push_back(at)
         return 0

@@ -9,6 +9,7 @@ cimport cython
 
 from libc.stdint cimport uint32_t
 
+from stackmask.pda.ids cimport NO_MASK, NO_TERM
 from stackmask.pda.masks.prefixes.prefix_cost cimport first_bytes_of_literal
 from stackmask.pda.terms.term_table cimport EPS
 from stackmask.pda.memory.hash_tables cimport (
@@ -21,9 +22,6 @@ from stackmask.pda.memory.hash_tables cimport (
     ids_put,
     mix,
 )
-
-cdef enum:
-    UNSEEN = -1
 
 
 @cython.final
@@ -41,12 +39,12 @@ cdef class LiteralTable:
         """Return the bytes held here."""
         return sizeof(Literal) * self.literals.size() + 4 * self.items.size() + ids_nbytes(&self.index)
 
-    cdef int32_t number_of(self, const vector[int32_t]& path) except -1:
+    cdef LiteralId number_of(self, const vector[TermId]& path) except -1:
         """Return the number of the literal with these items, at least one. Cost: linear in the items."""
         cdef Literal literal
         cdef const Literal* other
         cdef Probe probe
-        cdef int32_t id
+        cdef LiteralId id
         cdef size_t k, n = path.size()
         cdef uint64_t h = 83
         for k in range(n):
@@ -64,7 +62,8 @@ cdef class LiteralTable:
             id = ids_next(&self.index, &probe)
         literal.first = <int32_t>self.items.size()
         literal.count = <int32_t>n
-        literal.term = literal.mask = UNSEEN
+        literal.term = NO_TERM
+        literal.mask = NO_MASK
         literal.begins[0] = literal.begins[1] = literal.begins[2] = literal.begins[3] = 0
         first_bytes_of_literal(self.terms, path[0], literal.begins)
         for k in range(n):
@@ -74,11 +73,16 @@ cdef class LiteralTable:
         ids_put(&self.index, &probe, id)
         return id
 
-    cdef int32_t term_of(self, int32_t literal) except -1:
-        """Return a literal as one term. Remembered."""
-        cdef Literal w = self.literals[literal]
+    cdef TermId term_of(self, Prefix prefix) except -1:
+        """Return a prefix as one term. Remembered."""
+        cdef LiteralId literal
+        cdef Literal w
         cdef int32_t k
-        if w.term == UNSEEN:
+        if not prefix.is_literal:
+            return as_term(prefix)
+        literal = as_literal(prefix)
+        w = self.literals[literal]
+        if w.term == NO_TERM:
             w.term = EPS
             for k in range(w.first + w.count - 1, w.first - 1, -1):
                 w.term = self.terms.mk_seq(self.items[k], w.term)
@@ -89,5 +93,5 @@ cdef class LiteralTable:
         """Forget the masks of literals, since the store drops them."""
         cdef size_t k
         for k in range(self.literals.size()):
-            self.literals[k].mask = UNSEEN
+            self.literals[k].mask = NO_MASK
         return 0

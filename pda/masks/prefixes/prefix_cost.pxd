@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport NodeId, TermId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_trie cimport Trie
@@ -17,18 +18,18 @@ cdef class PrefixCost:
     cdef int32_t[256] nodes_after       # byte -> nodes of the trie whose path begins with it
     cdef Growing[uint8_t] literal_of    # by term: 0 unknown, 1 no literal, 2 a literal
     # scratch
-    cdef vector[int32_t] path           # the items of a prefix
-    cdef vector[int32_t] spots          # nodes of the trie
-    cdef vector[int32_t] next_spots
+    cdef vector[TermId] path            # the items of a prefix
+    cdef vector[NodeId] spots           # nodes of the trie
+    cdef vector[NodeId] next_spots
 
-    cdef bint is_literal(self, int32_t term) except -1
-    cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1
+    cdef bint is_literal(self, TermId term) except -1
+    cdef bint add_first(self, TermId state, uint64_t* words, int32_t* left) except -1
     cdef bint begins_few(self) except -1
     cdef bint few_begin(self, const uint64_t* words) noexcept
     cdef bint ends_wide(self, bint words) noexcept
     cdef bint few_follow(self) except -1
-    cdef int spell_byte(self, int32_t node, int32_t byte) except -1
-    cdef int spell(self, int32_t string) except -1
+    cdef int spell_byte(self, NodeId node, int32_t byte) except -1
+    cdef int spell(self, TermId string) except -1
 
 
-cdef int first_bytes_of_literal(TermStore terms, int32_t term, uint64_t* words) noexcept
+cdef int first_bytes_of_literal(TermStore terms, TermId term, uint64_t* words) noexcept

@@ -7,6 +7,7 @@ A prefix pays off if few tokens continue after it, or if few tokens begin like i
 from libc.stdint cimport int64_t, uint8_t
 from libc.string cimport memchr
 
+from stackmask.pda.ids cimport MapId, RuleId
 from stackmask.pda.memory.byte_sets cimport count_bits, lowest_bit
 from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.terms.term_table cimport (
@@ -47,7 +48,8 @@ cdef class PrefixCost:
     """Estimates about the terms of one store and one vocabulary; ``path`` is the prefix in question."""
 
     def __cinit__(self, TermStore terms not None, semantics, Trie trie not None, words):
-        cdef int32_t k, kid
+        cdef int32_t k
+        cdef NodeId kid
         self.terms = terms
         self.trie = trie
         for k in range(256):
@@ -56,7 +58,7 @@ cdef class PrefixCost:
             kid = trie.kid_node[k]
             self.nodes_after[trie.kid_byte[k]] = trie.end[kid] - kid
 
-    cdef bint is_literal(self, int32_t term) except -1:
+    cdef bint is_literal(self, TermId term) except -1:
         """Tell whether a term is a fixed string, or one of a few. Cost: one load, once known."""
         cdef Term u = self.terms.terms[term]
         cdef Term kid
@@ -82,13 +84,15 @@ cdef class PrefixCost:
                 self.literal_of[term] = YES
         return self.literal_of[term] == YES
 
-    cdef bint add_first(self, int32_t state, uint64_t* words, int32_t* left) except -1:
+    cdef bint add_first(self, TermId state, uint64_t* words, int32_t* left) except -1:
         """Add the bytes that a state can begin with; all, if unknown. Return whether it may be empty.
 
         ``left``: how many more terms may be visited.
         """
         cdef Term u, v
-        cdef int32_t k, item, rule
+        cdef int32_t k
+        cdef TermId item
+        cdef RuleId rule
         cdef bint on
         while True:
             left[0] -= 1
@@ -137,7 +141,9 @@ cdef class PrefixCost:
 
     cdef bint begins_few(self) except -1:
         """Tell whether few nodes of the vocabulary begin like ``path``, as with numbers."""
-        cdef int32_t prefix = EPS, map, b, left = MOST_LOOKS
+        cdef TermId prefix = EPS
+        cdef MapId map
+        cdef int32_t b, left = MOST_LOOKS
         cdef int32_t k = <int32_t>self.path.size()
         cdef size_t i
         cdef uint64_t words[4]
@@ -176,11 +182,12 @@ cdef class PrefixCost:
 
         Cost: the bytes of the literals, as far as the vocabulary has them.
         """
-        cdef int32_t k, n, following = 0
+        cdef int32_t k, following = 0
+        cdef NodeId n
         cdef size_t i
         cdef Term u
-        cdef vector[int32_t] before
-        cdef vector[int32_t] after_run
+        cdef vector[NodeId] before
+        cdef vector[NodeId] after_run
         refill(self.spots, 1, 0)
         for i in range(self.path.size()):
             u = self.terms.terms[self.path[i]]
@@ -202,7 +209,7 @@ cdef class PrefixCost:
             following += self.trie.end[n] - n - 1
         return following <= FEW_FOLLOWING
 
-    cdef int spell_byte(self, int32_t node, int32_t byte) except -1:
+    cdef int spell_byte(self, NodeId node, int32_t byte) except -1:
         """Append the child of a node with a byte, if there is one."""
         cdef int32_t first = self.trie.kid_first[node]
         cdef const uint8_t* bytes_of = self.trie.kid_byte.data() + first
@@ -213,11 +220,13 @@ cdef class PrefixCost:
             self.next_spots.push_back(self.trie.kid_node[first + (found - bytes_of)])
         return 0
 
-    cdef int spell(self, int32_t string) except -1:
+    cdef int spell(self, TermId string) except -1:
         """Continue from the nodes in ``spots`` along one string of a literal."""
         cdef Term u = self.terms.terms[string]
         cdef Term v
-        cdef int32_t k, b, node, offset = 0
+        cdef int32_t k, b
+        cdef NodeId node
+        cdef int32_t offset = 0
         cdef size_t i
         cdef uint64_t left
         while not self.spots.empty():
@@ -247,7 +256,7 @@ cdef class PrefixCost:
         return 0
 
 
-cdef int first_bytes_of_literal(TermStore terms, int32_t term, uint64_t* words) noexcept:
+cdef int first_bytes_of_literal(TermStore terms, TermId term, uint64_t* words) noexcept:
     """Add the bytes that a literal, or a sequence of literals, can begin with."""
     cdef Term u = terms.terms[term]
     cdef int32_t k, byte

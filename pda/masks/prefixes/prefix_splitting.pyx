@@ -23,11 +23,11 @@ cimport cython
 
 from libc.stdint cimport uint32_t
 
+from stackmask.pda.ids cimport ACTION_NONE, NO_TERM, RuleId, is_capture
 from stackmask.pda.memory.byte_sets cimport count_bits
 from stackmask.pda.memory.checked_vectors cimport refill
 from stackmask.pda.masks.prefixes.prefix_cost cimport MOST_LOOKS, first_bytes_of_literal
 from stackmask.pda.terms.term_table cimport (
-    ACTION_NONE,
     ANY_BYTE,
     CALL_RULE,
     CALL_TEST,
@@ -48,9 +48,9 @@ from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_init, map_nbytes, map_put
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.vocabulary.token_trie cimport Trie
+from stackmask.pda.masks.prefixes.literal_table cimport literal_prefix, term_prefix
 
 cdef enum:
-    UNSEEN = -1
     MAX_ALTERNATIVES = 128    # alternatives of one state
     MAX_STEPS = 1024   # terms that are visited for one state
     FEW_BLANKS = 8      # sets of blanks, and first bytes of loops, have at most so many
@@ -80,15 +80,15 @@ cdef class PrefixSplitter(PrefixCost):
         cdef size_t held = sizeof(Split) * self.splits.size() + sizeof(Alternative) * self.alternatives.size()
         return held + self.literal_of.size() + map_nbytes(&self.split_index)
 
-    cdef int leave_whole(self, int32_t number) noexcept:
+    cdef int leave_whole(self, SplitId number) noexcept:
         """Do not split this state any more."""
         self.splits[number].count = 0
         return 0
 
-    cdef int32_t split(self, int32_t state) except -1:
+    cdef SplitId split(self, TermId state) except -1:
         """Return the index in ``splits`` for a state. Remembered."""
         cdef Split found
-        cdef int32_t at = map_get(&self.split_index, <uint32_t>state)
+        cdef SplitId at = map_get(&self.split_index, <uint32_t>state)
         if at == NO_VALUE:
             self.find(state, &found)
             at = <int32_t>self.splits.size()
@@ -96,7 +96,7 @@ cdef class PrefixSplitter(PrefixCost):
             map_put(&self.split_index, <uint32_t>state, at)
         return at
 
-    cdef int find(self, int32_t state, Split* found) except -1:
+    cdef int find(self, TermId state, Split* found) except -1:
         cdef PartialSplit at
         cdef Term u
         cdef size_t i, count = 0
@@ -108,8 +108,7 @@ cdef class PrefixSplitter(PrefixCost):
         self.same_prefix.clear()
         at.term = state
         at.after = at.test = at.key = EPS
-        at.first = 0
-        at.depth = 0
+        at.first = at.depth = at.joins = 0
         at.nullable = at.is_literal = True
         at.ends = False
         self.todo.push_back(at)
@@ -143,7 +142,7 @@ cdef class PrefixSplitter(PrefixCost):
             self.find_whitespace(state, found)
         return 0
 
-    cdef int find_whitespace(self, int32_t state, Split* found) except -1:
+    cdef int find_whitespace(self, TermId state, Split* found) except -1:
         """Split a state into blanks, perhaps none, and what follows them, if that can be split in turn.
 
         What follows must not begin with a blank. Then the run of blanks tells where it begins.
@@ -177,12 +176,12 @@ cdef class PrefixSplitter(PrefixCost):
                 return 0
         if not self.splits[self.split(u.b)].count:
             return 0
-        alternative.prefix = u.a
+        alternative.prefix = term_prefix(u.a)
         alternative.tail = alternative.continuation = u.b
         alternative.after = alternative.call = EPS
         alternative.action = ACTION_NONE
         alternative.run = self.terms.terms[u.a].a
-        alternative.is_literal = alternative.nullable = alternative.unconditional = False
+        alternative.nullable = alternative.unconditional = False
         alternative.live = EPS
         if self.terms.terms[u.b].flags & F_KEYS and not self.keys.needs.always_lives(u.b):
             alternative.live = u.b
@@ -196,7 +195,8 @@ cdef class PrefixSplitter(PrefixCost):
         """Take items of a state into its prefix as far as possible; alternatives are queued one by one."""
         cdef Term u, v
         cdef PartialSplit queued
-        cdef int32_t item, next, k, keyed
+        cdef TermId item, next
+        cdef int32_t k, keyed
         cdef bint inside = True     # still in ``term``, not yet in ``after``
         while True:
             if at.term == EPS:
@@ -295,11 +295,11 @@ cdef class PrefixSplitter(PrefixCost):
             return False
         return loop.flags & F_IMPURE or not self.few_begin(words)
 
-    cdef int unfold(self, PartialSplit at, Term loop, int32_t next) except -1:
+    cdef int unfold(self, PartialSplit at, Term loop, TermId next) except -1:
         """Take a loop as an item and the loop again, or as what follows the loop."""
         cdef PartialSplit queued = at
-        cdef int32_t continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
-        cdef int32_t more = self.terms.mk_rep(loop.a, max(loop.b - 1, 0), max(loop.c - 1, -1))
+        cdef TermId continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
+        cdef TermId more = self.terms.mk_rep(loop.a, max(loop.b - 1, 0), max(loop.c - 1, -1))
         queued.depth = 0
         queued.term = loop.a
         queued.after = self.terms.mk_seq(more, continuation)
@@ -311,14 +311,16 @@ cdef class PrefixSplitter(PrefixCost):
             self.todo.push_back(queued)
         return 0
 
-    cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1:
+    cdef bint is_key(self, Term call, TermId next, TermId after) except -1:
         """Tell whether a call is an undeclared key, in quotes, with something after it."""
-        cdef int32_t rule = self.terms.call_table[call.a].target
-        cdef int32_t action = self.terms.call_table[call.a].action
+        cdef RuleId rule = self.terms.call_table[call.a].target
+        cdef ActionId action = self.terms.call_table[call.a].action
         cdef uint8_t quote
         cdef uint64_t words[4]
         cdef Term body
-        if self.terms.call_table[call.a].kind != CALL_RULE or action < 0 or not self.semantics.is_key(action):
+        if self.terms.call_table[call.a].kind != CALL_RULE:
+            return False
+        if not is_capture(action) or not self.semantics.is_key(action):
             return False
         if self.terms.terms[next].nu >= 0 and self.terms.terms[after].nu >= 0:
             return False
@@ -343,7 +345,7 @@ cdef class PrefixSplitter(PrefixCost):
             while k < n and self.prefix_items[other.first + k] == self.path[k]:
                 k += 1
             if k == n:
-                at.depth = <int32_t>i
+                at.joins = <int32_t>i
                 self.same_prefix.push_back(at)
                 return 0
         at.depth = <int32_t>n
@@ -354,14 +356,14 @@ cdef class PrefixSplitter(PrefixCost):
 
     cdef int join_continuations(self) except -1:
         """Make one continuation for the alternatives with the same prefix."""
-        cdef vector[int32_t] return_states
+        cdef vector[TermId] return_states
         cdef PartialSplit* at
         cdef size_t i, k
         for i in range(self.ready.size()):
             return_states.clear()
             for k in range(self.same_prefix.size()):
                 at = &self.same_prefix[k]
-                if at.depth == <int32_t>i:
+                if at.joins == <int32_t>i:
                     return_states.push_back(self.terms.mk_seq(at.term, at.after))
             if return_states.size():
                 at = &self.ready[i]
@@ -376,7 +378,8 @@ cdef class PrefixSplitter(PrefixCost):
         All items may be empty. It pays if few nodes of the vocabulary begin like them, as after the first
         digit of a number.
         """
-        cdef int32_t found = EMPTY, first, k
+        cdef TermId first, found = EMPTY
+        cdef int32_t k
         cdef bint few
         if self.path.empty():
             return False
@@ -398,11 +401,12 @@ cdef class PrefixSplitter(PrefixCost):
             refill(self.path, 1, found)
         return few
 
-    cdef int32_t filled(self, int32_t item) except -1:
+    cdef TermId filled(self, TermId item) except -1:
         """Return an item without the empty string; EMPTY if its structure does not show it."""
         cdef Term u = self.terms.terms[item]
-        cdef vector[int32_t] kids
-        cdef int32_t k, kid
+        cdef vector[TermId] kids
+        cdef int32_t k
+        cdef TermId kid
         if u.flags & F_IMPURE:
             return EMPTY
         if u.nu == NEVER:
@@ -424,12 +428,11 @@ cdef class PrefixSplitter(PrefixCost):
     cdef int add_alternative(self, PartialSplit at) except -1:
         """Add the alternative with the prefix ``path``."""
         cdef Alternative alternative
-        cdef int32_t prefix = EPS
+        cdef TermId prefix = EPS
         cdef int32_t k = <int32_t>self.path.size()
         alternative.tail = at.term
         alternative.after = at.after
-        alternative.continuation = at.term if at.after == EPS else UNSEEN
-        alternative.is_literal = at.is_literal
+        alternative.continuation = at.term if at.after == EPS else NO_TERM
         alternative.run = NO_WHITESPACE
         alternative.test = NO_TEST
         if at.test != EPS:
@@ -443,12 +446,12 @@ cdef class PrefixSplitter(PrefixCost):
         )
         alternative.nullable = self.terms.terms[at.term].nu >= 0 and self.terms.terms[at.after].nu >= 0
         if at.is_literal:
-            alternative.prefix = self.literals.number_of(self.path)
+            alternative.prefix = literal_prefix(self.literals.number_of(self.path))
         else:
             while k:
                 k -= 1
                 prefix = self.terms.mk_seq(self.path[k], prefix)
-            alternative.prefix = prefix
+            alternative.prefix = term_prefix(prefix)
         self.alternatives.push_back(alternative)
         k = <int32_t>self.alternatives.size() - 1
         alternative.live = EPS
@@ -462,20 +465,20 @@ cdef class PrefixSplitter(PrefixCost):
         self.alternatives[k].needs = self.keys.needs.needs_at(alternative.live)
         return 0
 
-    cdef int32_t continuation_of(self, int32_t alternative) except -1:
+    cdef TermId continuation_of(self, AlternativeId alternative) except -1:
         """Return the continuation of a prefix, as one state."""
         cdef Alternative* at = &self.alternatives[alternative]
-        cdef int32_t continuation = at.continuation
-        if continuation == UNSEEN:
+        cdef TermId continuation = at.continuation
+        if continuation == NO_TERM:
             continuation = self.terms.mk_seq(at.tail, at.after)
             self.alternatives[alternative].continuation = continuation
         return continuation
 
-    cdef int32_t key_of(self, int32_t alternative) except -1:
+    cdef TermId key_of(self, AlternativeId alternative) except -1:
         """Return an undeclared key and its continuation, as one state."""
         return self.terms.mk_seq(self.alternatives[alternative].call, self.continuation_of(alternative))
 
-    cdef bint is_unconditional(self, int32_t alternative) except -1:
+    cdef bint is_unconditional(self, AlternativeId alternative) except -1:
         """Tell whether a continuation can end with no guard pending, so that every frame allows it."""
         cdef Alternative at
         cdef Ends first, after_run

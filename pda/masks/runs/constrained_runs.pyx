@@ -12,6 +12,7 @@ from libc.stdint cimport int16_t, uint32_t
 from libc.string cimport memset
 from libcpp.pair cimport pair
 
+from stackmask.pda.ids cimport NO_NODE, NO_ROW, CodeId, RowId, RunMemberId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -23,7 +24,7 @@ from stackmask.pda.memory.hash_tables cimport (
     map_reset,
     mix,
 )
-from stackmask.pda.stack.configuration_table cimport DEAD, Config, Member
+from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config, Member, leads_on
 from stackmask.pda.terms.term_table cimport (
     EPS,
     F_IMPURE,
@@ -36,11 +37,11 @@ from stackmask.pda.terms.term_table cimport (
     K_SET,
     Term,
 )
-from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_ROW
+from stackmask.pda.masks.shared.arena cimport NO_FILTER
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
-from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, node_at, place_at, trie_of
 from stackmask.pda.masks.runs.run_splitting cimport DeferredRun, RunMember
-from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, UNBOUNDED
 
 cdef enum:
     FEW_NODES = 512         # in smaller subtrees, only a configuration that is a single run uses tables
@@ -50,9 +51,10 @@ cdef enum:
     MOST_EXCLUDED = 1024    # tokens that a constraint may exclude
 
 
-cdef int append_tokens(Nodes n, int32_t node, const uint64_t* first, vector[int32_t]& tokens) except -1:
+cdef int append_tokens(Nodes n, NodeId node, const uint64_t* first, vector[TokenId]& tokens) except -1:
     """Append the tokens that continue after a node with one of the bytes, given as 4 words."""
-    cdef int32_t k, t, kid, b
+    cdef int32_t k, t, b
+    cdef NodeId kid
     for k in range(n.kid_first[node], n.kid_first[node + 1]):
         b = n.kid_byte[k]
         if (first[b >> 6] >> (b & 63)) & 1:
@@ -97,7 +99,7 @@ cdef class ConstrainedRuns(MaskPart):
         held += map_nbytes(&self.byte_filter_index)
         return held
 
-    cdef int32_t unconstrained_state(self, int32_t state) except -3:
+    cdef TermId unconstrained_state(self, TermId state) except -3:
         """Return a state X{m,n} & … continuation without its constraint; other states as they are.
 
         A state [bytes] X{m,n} continuation, as of names, is X{m+1,n+1} continuation with a constraint on its
@@ -105,7 +107,8 @@ cdef class ConstrainedRuns(MaskPart):
         """
         cdef Term t = self.terms.terms[state]
         cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
-        cdef int32_t k, kid
+        cdef int32_t k
+        cdef TermId kid
         if t.kind == K_SEQ and both.kind == K_SET:
             return self.whole_run(state)
         if both.kind != K_AND:
@@ -118,7 +121,7 @@ cdef class ConstrainedRuns(MaskPart):
                 return self.terms.mk_seq(kid, t.b) if t.kind == K_SEQ else kid
         return state
 
-    cdef int32_t whole_run(self, int32_t state) except -3:
+    cdef TermId whole_run(self, TermId state) except -3:
         """Return X{m+1,n+1} continuation for [bytes] X{m,n} continuation if some of the bytes begin X.
 
         Return other states as they are.
@@ -126,7 +129,9 @@ cdef class ConstrainedRuns(MaskPart):
         cdef Term t = self.terms.terms[state]
         cdef Term next = self.terms.terms[t.b]
         cdef Term run = self.terms.terms[next.a] if next.kind == K_SEQ else next
-        cdef int32_t k, code
+        cdef int32_t k
+        cdef CodeId code
+        cdef TermId whole
         cdef bint shared = False
         if run.kind != K_REP:
             return state
@@ -138,10 +143,10 @@ cdef class ConstrainedRuns(MaskPart):
                 shared = True
         if not shared:
             return state
-        k = self.terms.mk_rep(run.a, run.b + 1, run.c + 1 if run.c >= 0 else run.c)
-        return self.terms.mk_seq(k, next.b if next.kind == K_SEQ else EPS)
+        whole = self.terms.mk_rep(run.a, run.b + 1, run.c + 1 if run.c >= 0 else run.c)
+        return self.terms.mk_seq(whole, next.b if next.kind == K_SEQ else EPS)
 
-    cdef int32_t unconstrained(self, int32_t config) except -3:
+    cdef ConfigId unconstrained(self, ConfigId config) except -3:
         """Return the configuration without its constraints if it consists of runs only then; else itself.
 
         An unconstrained run may be empty where the constrained one is not. Then calls and returns leave it at
@@ -151,11 +156,13 @@ cdef class ConstrainedRuns(MaskPart):
         cdef Config c
         cdef Member m
         cdef vector[Member] members
-        cdef vector[int32_t] others
-        cdef int32_t i, state, found = config
+        cdef vector[ConfigId] others
+        cdef int32_t i
+        cdef TermId state
+        cdef ConfigId whole, found = config
         if <size_t>config >= self.unconstrained_of.size():
-            self.unconstrained_of.resize(self.space.configs.size(), -1)
-        if self.unconstrained_of[config] >= 0:
+            self.unconstrained_of.resize(self.space.configs.size(), UNKNOWN)
+        if self.unconstrained_of[config] != UNKNOWN:
             return self.unconstrained_of[config]
         c = self.space.configs[config]
         for i in range(c.first, c.first + c.count):
@@ -167,29 +174,35 @@ cdef class ConstrainedRuns(MaskPart):
                 members.push_back(m)
                 continue
             others.push_back(self.space.closed(state, m.frame, m.sem))
-            if others.back() <= DEAD:
+            if not leads_on(others.back()):
                 self.unconstrained_of[config] = config
                 return config
         if others.size():
-            state = DEAD if members.empty() else self.space.of_members(members)
+            whole = DEAD if members.empty() else self.space.of_members(members)
             for i in range(<int32_t>others.size()):
-                state = self.space.union_of(state, others[i])
-            self.splitter.split(state)
-            if self.splitter.split_of[state] == DEAD and self.splitter.split_count[state]:
-                found = state
+                whole = self.space.union_of(whole, others[i])
+            self.splitter.split(whole)
+            if self.splitter.split_of[whole] == DEAD and self.splitter.split_count[whole]:
+                found = whole
         self.unconstrained_of[config] = found
         return found
 
     cdef int32_t defer_by_first_byte(
-        self, int32_t config, int32_t place, vector[DeferredRun]& deferred, vector[int32_t]& left
+        self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred, vector[NodeId]& left
     ) except -3:
         """Leave the tokens under a place to run tables by their first byte, where the constraint allows that.
 
         A child of the place is left to the tables if its byte begins a run and leads both configurations to
         the same state. ``left`` gets the other children. Return whether tables apply.
         """
-        cdef int32_t unconstrained = self.unconstrained(config), first
-        cdef int32_t i, stop, row, t, node = place >> 2, served = 0
+        cdef ConfigId unconstrained = self.unconstrained(config)
+        cdef int32_t first
+        cdef NodeId i, stop
+        cdef CodeId code
+        cdef ConfigId after
+        cdef int32_t t
+        cdef NodeId node = node_at(place)
+        cdef int32_t served = 0
         cdef Nodes n
         cdef DeferredRun deferred_run
         cdef bint runs
@@ -199,8 +212,8 @@ cdef class ConstrainedRuns(MaskPart):
         # with only one run, all tokens left to its table begin with a character of it
         deferred_run.least = self.splitter.split_count[unconstrained] == 1
         for t in range(self.splitter.split_count[unconstrained]):
-            row = self.splitter.run_members[self.splitter.split_members[first + t]].continuation
-            if not deferred_run.least and self.space.configs[row].pop_count:
+            after = self.splitter.run_members[self.splitter.split_members[first + t]].continuation
+            if not deferred_run.least and self.space.configs[after].pop_count:
                 # one run would return while the next byte begins another run
                 return 0
         if <size_t>config >= self.few_served.size():
@@ -213,8 +226,8 @@ cdef class ConstrainedRuns(MaskPart):
         while i < stop:
             runs = False
             for t in range(self.splitter.split_count[unconstrained]):
-                row = self.splitter.run_members[self.splitter.split_members[first + t]].code
-                if (self.runs.codes[row].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
+                code = self.splitter.run_members[self.splitter.split_members[first + t]].code
+                if (self.runs.codes[code].first[n.byte[i] >> 6] >> (n.byte[i] & 63)) & 1:
                     runs = True
             if not runs or self.space.step(config, n.byte[i]) != self.space.step(unconstrained, n.byte[i]):
                 left.push_back(i)
@@ -234,7 +247,7 @@ cdef class ConstrainedRuns(MaskPart):
         return 1
 
     cdef bint exclude_side_by_side(
-        self, int32_t config, int32_t place, vector[DeferredRun]& deferred
+        self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
     ) except -1:
         """Leave the tokens under a place to run tables, but for the tokens that only the constraint forbids.
 
@@ -242,18 +255,21 @@ cdef class ConstrainedRuns(MaskPart):
         walking the configurations with and without the constraint side by side, as long as they differ.
         Return whether tables apply, and few nodes and tokens differ.
         """
-        cdef int32_t unconstrained = self.unconstrained(config), k, t, kid, c, p
+        cdef ConfigId unconstrained = self.unconstrained(config), c, p
+        cdef int32_t k, t
+        cdef NodeId kid
+        cdef RunMemberId member
         cdef size_t done = 0
         cdef Nodes n
         cdef StatePair at
-        cdef vector[int32_t] tokens
+        cdef vector[TokenId] tokens
         cdef Config* x
         cdef Config* y
         if unconstrained == config:
             return False
         for k in range(self.splitter.split_count[unconstrained]):
-            t = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
-            if self.space.configs[self.splitter.run_members[t].continuation].pop_count:
+            member = self.splitter.split_members[self.splitter.split_first[unconstrained] + k]
+            if self.space.configs[self.splitter.run_members[member].continuation].pop_count:
                 return False
         if self.exclude_strings(config, place, deferred):
             return True
@@ -266,7 +282,7 @@ cdef class ConstrainedRuns(MaskPart):
         # undone below if it succeeds
         self.fails[config] += 1
         n = self.tries.nodes(place)
-        at.node = place >> 2
+        at.node = node_at(place)
         at.config = config
         at.unconstrained = unconstrained
         self.pairs.clear()
@@ -280,13 +296,13 @@ cdef class ConstrainedRuns(MaskPart):
                 if c == p:
                     continue
                 kid = n.kid_node[k]
-                if c == DEAD and p > DEAD:
+                if c == DEAD and leads_on(p):
                     for t in range(n.token_first[kid], n.token_first[n.end[kid]]):
                         tokens.push_back(n.tokens[t])
                     if tokens.size() > MOST_EXCLUDED:
                         return False
                     continue
-                if c <= DEAD or p <= DEAD:
+                if not leads_on(c) or not leads_on(p):
                     return False
                 x = &self.space.configs[c]
                 y = &self.space.configs[p]
@@ -305,7 +321,7 @@ cdef class ConstrainedRuns(MaskPart):
         return True
 
     cdef int defer_without(
-        self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& deferred
+        self, ConfigId unconstrained, PlaceId place, vector[TokenId]& tokens, vector[DeferredRun]& deferred
     ) except -1:
         """Leave all tokens but some to the run tables of a configuration that consists of runs only."""
         cdef DeferredRun deferred_run
@@ -318,7 +334,7 @@ cdef class ConstrainedRuns(MaskPart):
             deferred.push_back(deferred_run)
         return 0
 
-    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1:
+    cdef bint exclude_strings(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1:
         """Do the same for X{m,} & !strings … continuation, by spelling the strings down the trie.
 
         A token is forbidden only if it spells one of the strings and goes into the continuation after it.
@@ -326,7 +342,8 @@ cdef class ConstrainedRuns(MaskPart):
         from its continuation. Cost: the nodes that spell prefixes of the strings. Return whether the
         configuration is such a one.
         """
-        cdef int32_t unconstrained = self.unconstrained(config), k, strings = 0
+        cdef ConfigId unconstrained = self.unconstrained(config)
+        cdef int32_t k, strings = 0
         cdef Config c = self.space.configs[config]
         cdef Nodes n = self.tries.nodes(place)
         cdef RunMember member
@@ -334,21 +351,21 @@ cdef class ConstrainedRuns(MaskPart):
         cdef SpelledString at, on
         cdef uint64_t after_run[4]
         cdef const int16_t* table
-        cdef vector[int32_t] tokens
+        cdef vector[TokenId] tokens
         if c.count != 1 or self.splitter.split_count[unconstrained] != 1:
             return False
         k = self.splitter.split_first[unconstrained]
         member = self.splitter.run_members[self.splitter.split_members[k]]
         u = self.terms.terms[self.space.members[c.first].state]
-        if member.high >= 0 or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
+        if member.high != UNBOUNDED or (u.flags & F_IMPURE and self.terms.guard_sets.size() > 1):
             return False
         both = self.terms.terms[u.a] if u.kind == K_SEQ else u
         if both.kind != K_AND:
             return False
         self.spelled.clear()
         self.spelled_continuations.clear()
-        at.node = place >> 2
-        at.continuation = -1
+        at.node = node_at(place)
+        at.continuation = NOTHING_MORE
         at.state = 0
         for k in range(both.a, both.a + both.b):
             u = self.terms.terms[self.terms.kids[k]]
@@ -360,7 +377,7 @@ cdef class ConstrainedRuns(MaskPart):
             return False
         self.splitter.first_of(member.continuation, after_run)
         n = self.tries.nodes(place)
-        table = &self.runs.table[self.runs.codes[member.code].first_row]
+        table = &self.runs.table[self.runs.codes[member.code].table_first]
         strings = 0
         while not self.spelled.empty():
             at = self.spelled.back()
@@ -369,7 +386,7 @@ cdef class ConstrainedRuns(MaskPart):
             if strings > MOST_SPELLED or tokens.size() > MOST_EXCLUDED:
                 return False
             if at.term == EPS:
-                if at.continuation >= 0:
+                if at.continuation != NOTHING_MORE:
                     at.term = self.spelled_continuations[at.continuation].first
                     at.continuation = self.spelled_continuations[at.continuation].second
                     self.spelled.push_back(at)
@@ -383,7 +400,7 @@ cdef class ConstrainedRuns(MaskPart):
                     on.term = self.terms.kids[k]
                     self.spelled.push_back(on)
             elif u.kind == K_SEQ:
-                self.spelled_continuations.push_back(pair[int32_t, int32_t](u.b, at.continuation))
+                self.spelled_continuations.push_back(pair[TermId, int32_t](u.b, at.continuation))
                 at.term = u.a
                 at.continuation = <int32_t>self.spelled_continuations.size() - 1
                 self.spelled.push_back(at)
@@ -391,9 +408,9 @@ cdef class ConstrainedRuns(MaskPart):
                 for k in range(u.b):
                     at.node = child_of(n, at.node, self.terms.pool[u.a + k])
                     at.state = table[256 * at.state + self.terms.pool[u.a + k]]
-                    if at.node < 0 or at.state < 0:
+                    if at.node == NO_NODE or at.state < 0:
                         break
-                if at.node >= 0 and at.state >= 0:
+                if at.node != NO_NODE and at.state >= 0:
                     at.term = EPS
                     self.spelled.push_back(at)
             elif u.kind == K_SET:
@@ -412,30 +429,30 @@ cdef class ConstrainedRuns(MaskPart):
         self.defer_without(unconstrained, place, tokens, deferred)
         return True
 
-    cdef int32_t defer_runs(
+    cdef ConfigId defer_runs(
         self,
-        int32_t config,
-        int32_t place,
+        ConfigId config,
+        PlaceId place,
         vector[DeferredRun]& deferred,
-        vector[int32_t]& jobs,
-        vector[int32_t]& job_configs,
+        vector[PlaceId]& jobs,
+        vector[ConfigId]& job_configs,
     ) except -3:
         """Leave the tokens under a place to run tables as far as possible.
 
         Return the configuration to walk with, or DEAD. Single children that must be walked become jobs.
         """
         cdef DeferredRun deferred_run
-        cdef vector[int32_t] left
-        cdef int32_t continuation
+        cdef vector[NodeId] left
+        cdef ConfigId continuation
         cdef size_t k
         cdef Nodes n = self.tries.nodes(place)
         if not self.layers.runs:
             return config
         if self.space.configs[config].sure != self.space.configs[config].count:
             return config
-        if not self.space.configs[config].count or (place & IN_SUFFIX_TRIE and self.tries.twice[place >> 2]):
+        if not self.space.configs[config].count or (trie_of(place) and self.tries.twice[node_at(place)]):
             return config
-        if n.end[place >> 2] - (place >> 2) <= FEW_NODES:
+        if n.end[node_at(place)] - node_at(place) <= FEW_NODES:
             return DEAD if self.defer_one_run(config, place, deferred) else config
         self.splitter.split(config)
         continuation = self.splitter.split_of[config]
@@ -454,11 +471,11 @@ cdef class ConstrainedRuns(MaskPart):
         if not self.defer_by_first_byte(continuation, place, deferred, left):
             return continuation
         for k in range(left.size()):
-            jobs.push_back((left[k] << 2) | (place & IN_SUFFIX_TRIE) | INCLUSIVE)
+            jobs.push_back(place_at(left[k], trie_of(place) | INCLUSIVE))
             job_configs.push_back(continuation)
         return DEAD
 
-    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1:
+    cdef bint defer_one_run(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1:
         """Leave all tokens of a small subtree to run tables. Return whether the tables apply.
 
         They apply to a single run with excluded strings, as after the quote of an undeclared key, which would
@@ -475,7 +492,7 @@ cdef class ConstrainedRuns(MaskPart):
             t = self.terms.terms[t.a]
         if t.kind == K_AND and self.layers.constrained:
             return self.unconstrained(config) != config and self.exclude_strings(config, place, deferred)
-        if t.kind != K_REP or not place & IN_SUFFIX_TRIE:
+        if t.kind != K_REP or not trie_of(place):
             return False
         self.splitter.split(config)
         if self.splitter.split_of[config] != DEAD:
@@ -487,13 +504,15 @@ cdef class ConstrainedRuns(MaskPart):
         deferred.push_back(deferred_run)
         return True
 
-    cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1:
+    cdef FilterId filter_without(self, PlaceId place, vector[NodeId]& nodes) except -1:
         """Return the filter that removes the tokens of some children of a place. Remembered."""
         cdef Nodes n = self.tries.nodes(place)
         cdef ByteFilter entry
         cdef uint64_t h = mix(61, <uint32_t>place)
-        cdef vector[int32_t] nothing_else
-        cdef int32_t known, made, t, i, b
+        cdef vector[TokenId] nothing_else
+        cdef int32_t known, t, b
+        cdef RowId made
+        cdef NodeId i
         cdef size_t k
         cdef uint32_t* row
         entry.place = place

@@ -12,6 +12,7 @@ with a constraint.
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t
 
+from stackmask.pda.ids cimport NO_MEMBER, MapId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -23,11 +24,11 @@ from stackmask.pda.memory.hash_tables cimport (
     map_reset,
 )
 from stackmask.pda.memory.byte_sets cimport count_bits
-from stackmask.pda.stack.configuration_table cimport DEAD, Config, Member
+from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config, Member, has_row, leads_on
 from stackmask.pda.masks.runs.slices cimport Tail
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport EPS, K_ALT, K_REP, K_SEQ, Term
-from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Span
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, UNBOUNDED, Span
 from stackmask.pda.context.capture_texts cimport KEY_OF_NONE
 
 cdef enum:
@@ -85,16 +86,17 @@ cdef class RunSplitter(MaskPart):
 
     # -- configurations ------------------------------------------------------------------------------
 
-    cdef int first_of(self, int32_t config, uint64_t* words) except -1:
+    cdef int first_of(self, ConfigId config, uint64_t* words) except -1:
         """Give the bytes that a configuration can continue with."""
-        cdef int32_t k, map, b
+        cdef int32_t k, b
+        cdef MapId map
         cdef ByteSet found
         if <size_t>config >= self.first_bytes_at.size():
             self.first_bytes_at.resize(self.space.configs.size())
         if not self.first_bytes_at[config]:
             for k in range(4):
                 found.words[k] = 0
-            if self.space.configs[config].row < 0:
+            if not has_row(self.space.configs[config]):
                 self.space.make_row(config)
             map = self.space.configs[config].map
             for k in range(self.terms.maps[map].count):
@@ -109,7 +111,7 @@ cdef class RunSplitter(MaskPart):
             words[k] = found.words[k]
         return 0
 
-    cdef int32_t queries(self, int32_t code) except -1:
+    cdef int32_t queries(self, CodeId code) except -1:
         """Return how many states have used the runs of X, with this one. ALWAYS if a table exists.
 
         A trie of other tokens pays off if many states use it, or if the run table exists. The same holds for
@@ -122,19 +124,21 @@ cdef class RunSplitter(MaskPart):
         map_put(&self.met_codes, code, met)
         return met
 
-    cdef bint is_narrow(self, int32_t code) noexcept:
+    cdef bint is_narrow(self, CodeId code) noexcept:
         """Tell whether characters of a class begin with few different bytes."""
         return count_bits(self.runs.codes[code].first, 4) < FEW_BYTES
 
-    cdef int32_t member_of(self, int32_t state, int32_t frame, int32_t sem) except -3:
-        """Return the index of the RunMember of a member, or -1 if the tables do not apply to it.
+    cdef RunMemberId member_of(self, TermId state, FrameId frame, SemId sem) except -3:
+        """Return the RunMember of a member, or NO_MEMBER if the tables do not apply to it.
 
         They apply if the next byte tells where the run ends: X is a prefix code, and neither the continuation
         nor what follows a return can begin like X. In a rule that the walk itself has called, such as a key,
         the continuation must not return before it reads a byte.
         """
         cdef uint64_t key = <uint64_t>sem
+        cdef RunMemberId known
         cdef int32_t found, p, k
+        cdef bint applies = False
         cdef Term t = self.terms.terms[state]
         cdef Term r
         cdef RunMember member
@@ -150,18 +154,17 @@ cdef class RunSplitter(MaskPart):
                 map_put(&self.inside_index, key, found)
             key = INSIDE | <uint64_t>found
         key = (key << 32) | <uint64_t>state
-        found = map_get(&self.member_index, key)
-        if found != NO_VALUE:
-            return found
-        found = -1
+        known = map_get(&self.member_index, key)
+        if known != NO_VALUE:
+            return known
         r = self.terms.terms[t.a] if t.kind == K_SEQ else t
         if r.kind == K_REP and (r.c < 0 or r.c > 1):
             member.code = self.runs.code_of(r.a)
             member.low = r.b
-            member.high = r.c
+            member.high = r.c if r.c >= 0 else UNBOUNDED
             if member.code != NOT_A_CODE:
                 if self.is_narrow(member.code) and self.queries(member.code) < NARROW_PAYS_OFF:
-                    return -1
+                    return NO_MEMBER
                 member.ends = 1
                 if self.terms.guard_sets.size() > 1:
                     member.ends = self.space.member_ends(state, frame)
@@ -169,44 +172,47 @@ cdef class RunSplitter(MaskPart):
                 member.frame = frame
                 member.sem = sem
                 member.continuation = self.space.closed(member.state, frame, sem)
-                if member.continuation > DEAD and member.ends and self.is_known(member.continuation):
+                if leads_on(member.continuation) and member.ends and self.is_known(member.continuation):
                     continuation = self.space.configs[member.continuation]
-                    found = 0 if frame == BOTTOM or not continuation.pop_count else -1
+                    applies = frame == BOTTOM or not continuation.pop_count
                     begin = &self.runs.codes[member.code].first[0]
                     for p in range(continuation.pop_first, continuation.pop_first + continuation.pop_count):
-                        k = self.space.pops[p].guard
-                        guard = &self.terms.sets[4 * self.terms.guard_sets[k]]
+                        guard = &self.terms.sets[4 * self.terms.guard_sets[self.space.pops[p].guard]]
                         for k in range(4):
                             if guard[k] & begin[k]:
-                                found = -1
+                                applies = False
                         if self.space.pops[p].sem != sem:
-                            found = -1
-                    if found == 0:
+                            applies = False
+                    if applies:
                         self.first_of(member.continuation, after)
                         for k in range(4):
                             if after[k] & self.runs.codes[member.code].first[k]:
-                                found = -1
-        if found == 0:
-            found = <int32_t>self.run_members.size()
+                                applies = False
+        known = NO_MEMBER
+        if applies:
+            known = <int32_t>self.run_members.size()
             self.run_members.push_back(member)
-        map_put(&self.member_index, key, found)
-        return found
+        map_put(&self.member_index, key, known)
+        return known
 
-    cdef int split(self, int32_t config) except -3:
+    cdef int split(self, ConfigId config) except -3:
         """Find the runs in a configuration, and the configuration without them. Remembered."""
         cdef Config c
         cdef Member m
         cdef Term t
-        cdef int32_t i, k, member, sem, continuation = config
+        cdef int32_t i, k
+        cdef RunMemberId member
+        cdef SemId sem
+        cdef ConfigId continuation = config
         cdef size_t old = self.split_of.size()
-        cdef vector[int32_t] found
-        cdef vector[int32_t] others
+        cdef vector[RunMemberId] found
+        cdef vector[TermId] others
         cdef vector[Member] left
         if <size_t>config >= old:
-            self.split_of.resize(self.space.configs.size(), -1)
+            self.split_of.resize(self.space.configs.size(), UNKNOWN)
             self.split_first.resize(self.space.configs.size(), 0)
             self.split_count.resize(self.space.configs.size(), 0)
-        if self.split_of[config] >= 0:
+        if self.split_of[config] != UNKNOWN:
             return 0
         c = self.space.configs[config]
         for i in range(c.first, c.first + c.count):
@@ -221,7 +227,7 @@ cdef class RunSplitter(MaskPart):
                 others.clear()
                 for k in range(t.b):
                     member = self.member_of(self.terms.kids[t.a + k], m.frame, sem)
-                    if member >= 0:
+                    if member != NO_MEMBER:
                         found.push_back(member)
                     else:
                         others.push_back(self.terms.kids[t.a + k])
@@ -232,7 +238,7 @@ cdef class RunSplitter(MaskPart):
                 left.push_back(m)
             else:
                 member = self.member_of(m.state, m.frame, sem)
-                if member >= 0:
+                if member != NO_MEMBER:
                     found.push_back(member)
                 else:
                     left.push_back(m)
@@ -245,19 +251,20 @@ cdef class RunSplitter(MaskPart):
         self.split_of[config] = continuation
         return 0
 
-    cdef bint is_steady(self, int32_t sem) noexcept:
+    cdef bint is_steady(self, SemId sem) noexcept:
         """Tell whether a semantic state of a walk stays the same after the next byte, whatever it is."""
         return not self.semantics.keeps_bytes(sem) and self.semantics.sems[sem].text != KEY_OF_NONE
 
-    cdef bint is_known(self, int32_t config) noexcept:
+    cdef bint is_known(self, ConfigId config) noexcept:
         """Tell whether no member of a configuration depends on the semantic state."""
         cdef Config c = self.space.configs[config]
         return not c.reads and c.sure == c.count
 
-    cdef bint passes(self, int32_t run, RunMember member, int32_t* filter) except -3:
+    cdef bint passes(self, RunId run, RunMember member, FilterId* filter) except -3:
         """Narrow a filter to the tokens with a run of the right length. Return False if there are none."""
-        cdef int32_t tail, fitting
-        if member.low or member.high >= 0:
+        cdef TailId tail
+        cdef FilterId fitting
+        if member.low or member.high != UNBOUNDED:
             tail = self.tail_of(run, member.continuation)
             if member.low > self.slices.tails[tail].most_before:
                 return False
@@ -265,13 +272,14 @@ cdef class RunSplitter(MaskPart):
             filter[0] = self.slices.filter_both(filter[0], fitting)
         return True
 
-    cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3:
+    cdef TailId tail_of(self, RunId run, ConfigId continuation) except -3:
         """Return the tail of a run table: the exits after which a configuration may continue.
 
-        Its returns may continue too. ``continuation`` -1: any byte may follow. Remembered.
+        Its returns may continue too. ``continuation``: may be ANYTHING. Remembered.
         """
         cdef uint64_t key = (<uint64_t>run << 32) | <uint32_t>continuation
-        cdef int32_t found = map_get(&self.tail_index, key), b, k
+        cdef TailId found = map_get(&self.tail_index, key)
+        cdef int32_t b, k
         cdef uint64_t words[4]
         cdef Tail tail
         cdef Span span
@@ -280,7 +288,7 @@ cdef class RunSplitter(MaskPart):
         tail.run = run
         tail.first = <int32_t>self.slices.tail_exits.size()
         tail.most_before = 0
-        if continuation < 0 or self.space.configs[continuation].pop_count:
+        if continuation == ANYTHING or self.space.configs[continuation].pop_count:
             # any byte may follow the return
             self.runs.find_exits(run)
             words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0

@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport FilterId, MaskId, RowId, RunId, TailId, TokenId
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.shared.run_tables cimport Exit
@@ -10,14 +11,14 @@ from stackmask.pda.memory.hash_tables cimport KeyMap
 
 cdef struct Filter:
     # The tokens that pass: those of a row (NO_ROW: all) without excluded_tokens[first:][:count].
-    int32_t row
+    RowId row
     int32_t first
     int32_t count
 
 
 cdef struct Tail:
     # the exits of a run table after which a continuation is alive: tail_exits[first:][:count]
-    int32_t run
+    RunId run
     int32_t first
     int32_t count
     int32_t most_before     # the most characters before one of these exits
@@ -32,15 +33,15 @@ cdef class Slices(MaskPart):
     cdef KeyMap both_index          # filter << 32 | filter -> filter
     cdef KeyMap row_index           # row << 32 | row -> row
     cdef vector[Filter] filters     # the first is NO_FILTER
-    cdef vector[int32_t] excluded_tokens
+    cdef vector[TokenId] excluded_tokens
     cdef vector[uint8_t] spared     # scratch: which excluded tokens a mask had before
 
-    cdef int32_t slice(self, int32_t run, int32_t high) except -3
-    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3
-    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3
-    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except -1
-    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except -1
-    cdef int32_t filter_both(self, int32_t a, int32_t b) except -1
-    cdef int32_t both_rows(self, int32_t a, int32_t b) except? -1
-    cdef int32_t add_filter(self, int32_t row, vector[int32_t]& excluded) except -1
+    cdef MaskId slice(self, RunId run, int32_t high) except -3
+    cdef MaskId mask_of(self, const TokenId* tokens, int32_t count) except -3
+    cdef MaskId slice_of_groups(self, RunId run, int32_t high) except -3
+    cdef FilterId filter_of(self, TailId tail, int32_t low, int32_t high) except -1
+    cdef FilterId make_filter(self, Tail at, int32_t low, int32_t high) except -1
+    cdef FilterId filter_both(self, FilterId a, FilterId b) except -1
+    cdef RowId both_rows(self, RowId a, RowId b) except? -1
+    cdef FilterId add_filter(self, RowId row, vector[TokenId]& excluded) except -1
     cdef int add_all(self) except -1

@@ -9,6 +9,7 @@ cimport cython
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy, memset
 
+from stackmask.pda.ids cimport NO_ROW, GroupId, NodeId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -20,23 +21,23 @@ from stackmask.pda.memory.hash_tables cimport (
     map_reset,
 )
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
-from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_ROW, NO_TOKENS, SPARSE, Mask, nothing
-from stackmask.pda.vocabulary.suffix_tries cimport Nodes
-from stackmask.pda.masks.shared.run_tables cimport Run
+from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes, node_at
+from stackmask.pda.masks.shared.run_tables cimport UNBOUNDED, Run, has_groups, is_sorted
 
 cdef enum:
     FEW_OUTSIDE = 256       # tokens in the list of a filter; for more, a row is made
     COUNT_BITS = 20         # bits of a number of characters in keys
 
 
-cdef void enter(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
+cdef void enter(uint32_t* row, const TokenId* tokens, const TokenId* stop) noexcept:
     """Set the bits of tokens in a row."""
     while tokens < stop:
         row[tokens[0] >> 5] |= <uint32_t>1 << (tokens[0] & 31)
         tokens += 1
 
 
-cdef void take_out(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
+cdef void take_out(uint32_t* row, const TokenId* tokens, const TokenId* stop) noexcept:
     """Clear the bits of tokens in a row."""
     while tokens < stop:
         row[tokens[0] >> 5] &= ~(<uint32_t>1 << (tokens[0] & 31))
@@ -84,25 +85,26 @@ cdef class Slices(MaskPart):
         held += map_nbytes(&self.row_index)
         return held
 
-    cdef int32_t slice(self, int32_t run, int32_t high) except -3:
+    cdef MaskId slice(self, RunId run, int32_t high) except -3:
         """Return the mask of the runs of at most ``high`` characters; the last one may be incomplete."""
         cdef Run r = self.runs.runs[run]
         cdef uint64_t key
-        cdef int32_t found, k, low, top, count, whole
-        cdef const int32_t* tokens
+        cdef MaskId found, whole
+        cdef int32_t k, low, top, count
+        cdef const TokenId* tokens
         cdef Mask mask = nothing()
         cdef uint32_t* row
-        if high < 0 or high > r.most_needed:
+        if high == UNBOUNDED or high > r.most_needed:
             high = r.most_needed
         key = (<uint64_t>run << 32) | <uint64_t>high
         found = map_get(&self.slice_index, key)
         if found != NO_VALUE:
             return found
-        if r.group_count >= 0:
+        if has_groups(r):
             found = self.slice_of_groups(run, high)
             map_put(&self.slice_index, key, found)
             return found
-        if high == r.most_needed and r.sorted_first < 0:
+        if high == r.most_needed and not is_sorted(r):
             self.runs.scan(run)
             found = self.mask_of(self.runs.found_tokens.data(), r.token_count)
             map_put(&self.slice_index, key, found)
@@ -121,7 +123,7 @@ cdef class Slices(MaskPart):
         tokens = self.runs.tokens.data() + r.sorted_first
         if SPARSE * count > self.width and 2 * count > r.token_count and count < r.token_count:
             # most of the runs: clear the bits of the others
-            whole = self.slice(run, -1)
+            whole = self.slice(run, UNBOUNDED)
             mask.dense = self.arena.new_row()
             row = self.arena.rows[mask.dense]
             memcpy(row, self.arena.rows[self.arena.masks[whole].dense], 4 * <size_t>self.width)
@@ -133,7 +135,7 @@ cdef class Slices(MaskPart):
         map_put(&self.slice_index, key, found)
         return found
 
-    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3:
+    cdef MaskId mask_of(self, const TokenId* tokens, int32_t count) except -3:
         """Return the mask of a list of tokens, as a list or as a row."""
         cdef Mask mask = nothing()
         if count == 0:
@@ -147,15 +149,18 @@ cdef class Slices(MaskPart):
             self.arena.sparse_tokens.append(tokens, tokens + count)
         return self.arena.add(mask)
 
-    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3:
+    cdef MaskId slice_of_groups(self, RunId run, int32_t high) except -3:
         """Return the mask of the runs of at most ``high`` characters, made from character groups."""
         cdef CharacterGroups grouped = self.trie.character_groups
         cdef Run r = self.runs.runs[run]
         cdef Mask mask = nothing()
-        cdef int32_t k, g, t, whole, next, count = 0, odd = 0
-        cdef const int32_t* tokens = grouped.tokens.data()
+        cdef int32_t k, t, next
+        cdef GroupId g
+        cdef MaskId whole
+        cdef int32_t count = 0, odd = 0
+        cdef const TokenId* tokens = grouped.tokens.data()
         # the tokens of groups that are partly in X
-        cdef const int32_t* others = self.runs.tokens.data() + r.sorted_first
+        cdef const TokenId* others = self.runs.tokens.data() + r.sorted_first
         cdef uint32_t* row = NULL
         for k in range(r.group_first, r.group_first + r.group_count):
             g = self.runs.groups[k]
@@ -178,7 +183,7 @@ cdef class Slices(MaskPart):
         row = self.arena.rows[mask.dense]
         if 2 * count > r.token_count and count < r.token_count:
             # most of the runs: clear the bits of the others
-            whole = self.slice(run, -1)
+            whole = self.slice(run, UNBOUNDED)
             memcpy(row, self.arena.rows[self.arena.masks[whole].dense], 4 * <size_t>self.width)
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
@@ -202,7 +207,7 @@ cdef class Slices(MaskPart):
             enter(row, others, others + odd)
         return self.arena.add(mask)
 
-    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except -1:
+    cdef FilterId filter_of(self, TailId tail, int32_t low, int32_t high) except -1:
         """Return the filter of the tokens that continue after a run of ``low`` to ``high`` characters.
 
         ``tail``: the exits where they continue. NO_FILTER: all tokens that continue pass. Tokens that do not
@@ -210,8 +215,8 @@ cdef class Slices(MaskPart):
         """
         cdef Tail at = self.tails[tail]
         cdef uint64_t key
-        cdef int32_t found
-        if high < 0 or high > at.most_before:
+        cdef FilterId found
+        if high == UNBOUNDED or high > at.most_before:
             high = at.most_before
         if low > at.most_before:
             low = at.most_before + 1
@@ -227,16 +232,19 @@ cdef class Slices(MaskPart):
             map_put(&self.filter_index, key, found)
         return found
 
-    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except -1:
+    cdef FilterId make_filter(self, Tail at, int32_t low, int32_t high) except -1:
         """Make the filter that removes the tokens after longer and shorter runs."""
-        cdef int32_t found, k, t, i, inside = 0, outside = 0
+        cdef RowId found
+        cdef int32_t k, t
+        cdef NodeId i
+        cdef int32_t inside = 0, outside = 0
         cdef bint fits, most
         cdef Nodes n
         cdef uint32_t* row
-        cdef vector[int32_t] left_out
+        cdef vector[TokenId] left_out
         n = self.tries.nodes(self.runs.runs[at.run].place)
         for k in range(at.first, at.first + at.count):
-            i = self.tail_exits[k].place >> 2
+            i = node_at(self.tail_exits[k].place)
             t = n.token_first[n.end[i]] - n.token_first[i]
             if low <= self.tail_exits[k].count <= high:
                 inside += t
@@ -245,7 +253,7 @@ cdef class Slices(MaskPart):
         if outside <= FEW_OUTSIDE:
             for k in range(at.first, at.first + at.count):
                 if not low <= self.tail_exits[k].count <= high:
-                    i = self.tail_exits[k].place >> 2
+                    i = node_at(self.tail_exits[k].place)
                     left_out.insert(
                         left_out.end(), n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]]
                     )
@@ -260,18 +268,19 @@ cdef class Slices(MaskPart):
             fits = low <= self.tail_exits[k].count <= high
             if fits == most:
                 continue
-            i = self.tail_exits[k].place >> 2
+            i = node_at(self.tail_exits[k].place)
             if most:
                 take_out(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
             else:
                 enter(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
         return self.add_filter(found, left_out)
 
-    cdef int32_t filter_both(self, int32_t a, int32_t b) except -1:
+    cdef FilterId filter_both(self, FilterId a, FilterId b) except -1:
         """Return the filter of the tokens that pass both filters. Remembered."""
         cdef uint64_t key
-        cdef int32_t found, i, side
-        cdef vector[int32_t] tokens
+        cdef FilterId found
+        cdef int32_t i, side
+        cdef vector[TokenId] tokens
         cdef Filter one
         if a == NO_FILTER or a == b:
             return b
@@ -288,10 +297,11 @@ cdef class Slices(MaskPart):
             map_put(&self.both_index, key, found)
         return found
 
-    cdef int32_t both_rows(self, int32_t a, int32_t b) except? -1:
+    cdef RowId both_rows(self, RowId a, RowId b) except? -1:
         """Return the row of the tokens in both rows; NO_ROW is all tokens. Remembered."""
         cdef uint64_t key
-        cdef int32_t found, k
+        cdef RowId found
+        cdef int32_t k
         if a == NO_ROW or a == b:
             return b
         if b == NO_ROW:
@@ -305,7 +315,7 @@ cdef class Slices(MaskPart):
             map_put(&self.row_index, key, found)
         return found
 
-    cdef int32_t add_filter(self, int32_t row, vector[int32_t]& excluded) except -1:
+    cdef FilterId add_filter(self, RowId row, vector[TokenId]& excluded) except -1:
         """Return a new filter: the tokens of a row (NO_ROW: all tokens) without the excluded ones."""
         cdef Filter entry
         entry.row = row
@@ -319,6 +329,6 @@ cdef class Slices(MaskPart):
 
     cdef int add_all(self) except -1:
         """Make the first filter: NO_FILTER, which all tokens pass."""
-        cdef vector[int32_t] nothing_else
+        cdef vector[TokenId] nothing_else
         self.add_filter(NO_ROW, nothing_else)
         return 0

@@ -4,22 +4,35 @@ from libc.string cimport memset
 from libcpp.pair cimport pair
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport (
+    NO_REPEAT,
+    NO_ROW,
+    EntryId,
+    FilterId,
+    GuardId,
+    MaskId,
+    PlaceId,
+    RepeatId,
+    RowId,
+    RunId,
+    SemId,
+    SuffixesId,
+    TokenId,
+)
 from stackmask.pda.masks.shared.part cimport MaskContext
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
 from stackmask.pda.memory.hash_tables cimport IdTable
+from stackmask.pda.masks.shared.run_tables cimport NOT_MADE
 
 cdef enum:
     NO_TOKENS = 0       # the mask that allows nothing
-    NO_RUN = -1
-    NO_ROW = -1
     NO_FILTER = 0       # all tokens pass: the first filter
-    NO_PENDING = -1
     SPARSE = 8          # a mask is dense when it has more than width / SPARSE tokens
 
 
 cdef struct Mask:
-    int32_t dense           # number in rows, or -1: then sparse
+    RowId dense             # number in rows, or NO_ROW: then sparse
     int32_t sparse_first    # tokens allowed whatever the stack is
     int32_t sparse_count
     int32_t pending_first   # tokens allowed if the frame is alive under a pending guard
@@ -33,9 +46,9 @@ cdef struct Mask:
     int32_t key_first       # where an undeclared key begins: key_starts[key_first:][:key_count], places
     int32_t key_count
     int32_t cost            # nodes of tries that were visited to make it
-    int32_t reads_tokens    # the semantic state decides on special tokens too
-    int32_t repeat           # the walk to repeat with the frame known, in place of groups; or -1
-    int32_t sparse_row      # the number of a row with the sparse tokens, or NO_ROW
+    bint reads_tokens       # the semantic state decides on special tokens too
+    RepeatId repeat          # the walk to repeat with the frame known, in place of groups; or NO_REPEAT
+    RowId sparse_row        # the number of a row with the sparse tokens, or NO_ROW
     int32_t entered         # how many sparse tokens were written one by one so far: see `MaskCache.row_for`
 
 
@@ -47,28 +60,33 @@ cdef struct Pending:
 
 cdef struct Include:
     uint64_t ends           # as in Pending; bit 0: whatever the stack is
-    int32_t mask
-    int32_t filter          # only tokens that pass this filter count
+    MaskId mask
+    FilterId filter         # only tokens that pass this filter count
 
 
 cdef struct Group:
     # suffixes with one pending guard and semantic state: those at some places, and those after a run
-    int32_t guard
-    int32_t sem
-    int32_t run             # or NO_RUN
+    GuardId guard
+    SemId sem
+    RunId run               # or NO_RUN
     int32_t place_first     # places[place_first:place_first + place_count]
     int32_t place_count
-    int32_t merged_first    # the same, merged: places[merged_first:][:merged_count]; -1 until it is needed
+    int32_t merged_first    # the same, merged: places[merged_first:][:merged_count]; see `is_merged`
     int32_t merged_count
-    int32_t entry           # entry of its suffixes, where the semantic state is unknown; -1 until then
+    EntryId entry           # entry of its suffixes, where the semantic state is unknown; NO_ENTRY until then
+
+
+cdef inline bint is_merged(const Group& group) noexcept nogil:
+    """Tell whether the places of a group have been merged."""
+    return group.merged_first != NOT_MADE
 
 
 cdef inline Mask nothing() noexcept:
     """Return the mask without tokens."""
     cdef Mask mask
     memset(&mask, 0, sizeof(Mask))
-    mask.dense = -1
-    mask.repeat = -1
+    mask.dense = NO_ROW
+    mask.repeat = NO_REPEAT
     mask.sparse_row = NO_ROW
     return mask
 
@@ -82,13 +100,13 @@ cdef inline bint leads_nowhere(const Mask& mask) noexcept:
         and not mask.reader_count
         and not mask.key_count
         and not mask.reads_tokens
-        and mask.repeat < 0
+        and mask.repeat == NO_REPEAT
     )
 
 
 cdef inline bint is_nothing(const Mask& mask) noexcept:
     """Tell whether a mask has no tokens, whatever the stack is."""
-    return mask.dense < 0 and not mask.sparse_count and leads_nowhere(mask)
+    return mask.dense == NO_ROW and not mask.sparse_count and leads_nowhere(mask)
 
 
 ctypedef void* voidp
@@ -104,29 +122,29 @@ cdef class MaskArena:
     cdef size_t block_bytes                 # of all
     cdef char* fresh                        # of the last block: the rows that are not taken yet
     cdef size_t fresh_rows
-    cdef Growing[int32_t] sparse_tokens
+    cdef Growing[TokenId] sparse_tokens
     cdef vector[Pending] pendings
     cdef Growing[Include] includes
     cdef vector[Group] groups               # interned by content: equal suffixes are one id
     cdef IdTable group_index
     cdef vector[uint64_t] group_first       # group -> bytes that its suffixes can begin with, 4 words
-    cdef vector[int32_t] mask_groups
-    cdef Growing[int32_t] places
-    cdef vector[int32_t] readers
-    cdef vector[int32_t] key_starts
+    cdef vector[SuffixesId] mask_groups
+    cdef Growing[PlaceId] places
+    cdef vector[PlaceId] readers
+    cdef vector[PlaceId] key_starts
     cdef readonly uint64_t drops            # how often all masks were dropped
 
     cdef int drop(self) except -1
     cdef size_t nbytes(self) noexcept
     cdef int free_rows(self) noexcept
-    cdef int32_t new_row(self) except -1
-    cdef int32_t row_of(self, vector[int32_t]& tokens) except -1
-    cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1
-    cdef int32_t add(self, const Mask& mask) except -1
-    cdef int32_t intern_group(
-        self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
+    cdef RowId new_row(self) except -1
+    cdef RowId row_of(self, vector[TokenId]& tokens) except -1
+    cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except -1
+    cdef MaskId add(self, const Mask& mask) except -1
+    cdef SuffixesId intern_group(
+        self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
     ) except -1
-    cdef int merge_places(self, vector[int32_t]& places) except -3
-    cdef int merge_group(self, int32_t group) except -3
-    cdef const uint64_t* first_of_group(self, int32_t group) except NULL
-    cdef bint is_few(self, int32_t group) noexcept
+    cdef int merge_places(self, vector[PlaceId]& places) except -3
+    cdef int merge_group(self, SuffixesId group) except -3
+    cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL
+    cdef bint is_few(self, SuffixesId group) noexcept

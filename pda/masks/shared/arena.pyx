@@ -10,8 +10,9 @@ together when they take more than their budget.
 cimport cython
 from libcpp.algorithm cimport sort, unique
 
+from stackmask.pda.ids cimport NO_ENTRY, NO_RUN, NodeId
 from stackmask.pda.memory.growing_array cimport give_back, zeroed
-from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes, is_inclusive, node_at, trie_of
 from stackmask.pda.memory.hash_tables cimport (
     Probe,
     ids_clear,
@@ -90,7 +91,7 @@ cdef class MaskArena:
         held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
         return held + ids_nbytes(&self.group_index)
 
-    cdef int32_t new_row(self) except -1:
+    cdef RowId new_row(self) except -1:
         """Make a row of zeros. Rows never move, so growing never copies them.
 
         They are taken from blocks of fresh memory, which is zero as it comes.
@@ -124,24 +125,24 @@ cdef class MaskArena:
         self.fresh_rows -= 1
         return <int32_t>self.rows.size() - 1
 
-    cdef int32_t row_of(self, vector[int32_t]& tokens) except -1:
+    cdef RowId row_of(self, vector[TokenId]& tokens) except -1:
         """Make a row with these tokens, clear their list, and return the number of the row."""
         cdef size_t k
-        cdef int32_t row = self.new_row()
+        cdef RowId row = self.new_row()
         cdef uint32_t* bits = self.rows[row]
         for k in range(tokens.size()):
             bits[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
         tokens.clear()
         return row
 
-    cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1:
-        """Set the tokens that a mask allows whatever the stack is. ``dense``: a row with more, or -1."""
+    cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except -1:
+        """Set the tokens that a mask allows whatever the stack is. ``dense``: a row with more, or NO_ROW."""
         cdef size_t k
         cdef uint32_t* bits
-        if dense < 0 and tokens.size() > <size_t>(self.width // SPARSE):
+        if dense == NO_ROW and tokens.size() > <size_t>(self.width // SPARSE):
             dense = self.row_of(tokens)
         mask.dense = dense
-        if dense >= 0:
+        if dense != NO_ROW:
             bits = self.rows[dense]
             for k in range(tokens.size()):
                 bits[tokens[k] >> 5] |= <uint32_t>1 << (tokens[k] & 31)
@@ -151,18 +152,18 @@ cdef class MaskArena:
         self.sparse_tokens.append(tokens.begin(), tokens.end())
         return 0
 
-    cdef int32_t add(self, const Mask& mask) except -1:
+    cdef MaskId add(self, const Mask& mask) except -1:
         """Return the number of a new mask."""
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
-    cdef int32_t intern_group(
-        self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
+    cdef SuffixesId intern_group(
+        self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
     ) except -1:
         """Return the number of a group. ``places`` are sorted, and merged if one is in a suffix trie."""
         cdef Group group
         cdef size_t k
-        cdef int32_t id
+        cdef SuffixesId id
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>guard), <uint32_t>sem), <uint32_t>run)
         self.context.terms.meter.spend(4 + 4 * places.size())
         if places.size() > 1:
@@ -170,7 +171,7 @@ cdef class MaskArena:
             sort(places.begin(), places.end())
             places.erase(unique(places.begin(), places.end()), places.end())
         for k in range(places.size()):
-            if places[k] & IN_SUFFIX_TRIE:
+            if trie_of(places[k]):
                 # equal suffixes can be several lists of suffix tries, but they have one merged trie
                 self.merge_places(places)
                 sort(places.begin(), places.end())
@@ -198,9 +199,9 @@ cdef class MaskArena:
         group.run = run
         group.place_first = <int32_t>self.places.size()
         group.place_count = <int32_t>places.size()
-        group.merged_first = -1
+        group.merged_first = NOT_MADE
         group.merged_count = 0
-        group.entry = -1
+        group.entry = NO_ENTRY
         for k in range(places.size()):
             self.places.push_back(places[k])
         id = <int32_t>self.groups.size()
@@ -208,9 +209,9 @@ cdef class MaskArena:
         ids_put(&self.group_index, &probe, id)
         return id
 
-    cdef int merge_places(self, vector[int32_t]& places) except -3:
+    cdef int merge_places(self, vector[PlaceId]& places) except -3:
         """Merge suffixes into one suffix trie, but for large subtrees, which are left as they are."""
-        cdef vector[int32_t] small
+        cdef vector[PlaceId] small
         cdef size_t k, n = 0
         if not self.context.layers.merged:
             return 0
@@ -227,12 +228,12 @@ cdef class MaskArena:
             places.push_back(small[0])
         return 0
 
-    cdef int merge_group(self, int32_t group) except -3:
+    cdef int merge_group(self, SuffixesId group) except -3:
         """Merge the suffixes of a group, for walks."""
         cdef Group g = self.groups[group]
-        cdef vector[int32_t] places
+        cdef vector[PlaceId] places
         cdef int32_t i
-        if g.merged_first >= 0:
+        if is_merged(g):
             return 0
         for i in range(g.place_first, g.place_first + g.place_count):
             places.push_back(self.places[i])
@@ -243,11 +244,12 @@ cdef class MaskArena:
             self.places.push_back(places[i])
         return 0
 
-    cdef const uint64_t* first_of_group(self, int32_t group) except NULL:
+    cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL:
         """Return the bytes that the suffixes of a group can begin with, as 4 words."""
         cdef Group g
         cdef Nodes n
-        cdef int32_t i, k, node
+        cdef int32_t i, k
+        cdef NodeId node
         cdef uint64_t* words
         if <size_t>(4 * group) >= self.group_first.size():
             self.group_first.resize(4 * self.groups.size(), 0)
@@ -259,21 +261,21 @@ cdef class MaskArena:
                 words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
             for i in range(g.merged_first, g.merged_first + g.merged_count):
                 n = self.tries.nodes(self.places[i])
-                node = self.places[i] >> 2
-                if self.places[i] & INCLUSIVE:
+                node = node_at(self.places[i])
+                if is_inclusive(self.places[i]):
                     words[n.byte[node] >> 6] |= <uint64_t>1 << (n.byte[node] & 63)
                     continue
                 for k in range(n.kid_first[node], n.kid_first[node + 1]):
                     words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
         return words
 
-    cdef bint is_few(self, int32_t group) noexcept:
+    cdef bint is_few(self, SuffixesId group) noexcept:
         """Tell whether a group consists of a few places of the vocabulary."""
         cdef Group g = self.groups[group]
         cdef int32_t i
         if g.run != NO_RUN or g.place_count > FEW_PLACES:
             return False
         for i in range(g.place_first, g.place_first + g.place_count):
-            if self.places[i] & IN_SUFFIX_TRIE:
+            if trie_of(self.places[i]):
                 return False
         return True

@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport TokenId
 from stackmask.pda.context.semantic_states cimport Semantics
 from stackmask.pda.context.key_text cimport KeyText
 from stackmask.pda.masks.shared.layers cimport Layers
@@ -19,7 +20,7 @@ cdef class MaskContext:
     cdef int32_t width                  # words of 32 bits in a mask
     cdef uint64_t max_bytes             # all masks are dropped when more is held
     cdef Layers layers
-    cdef vector[vector[int32_t]] class_tokens   # token class -> ids of special tokens
+    cdef vector[vector[TokenId]] class_tokens   # token class -> ids of special tokens
     cdef KeyText key_text               # how keys of objects are written
     # replaced by `renew`
     cdef ConfigSpace space              # configurations of walks

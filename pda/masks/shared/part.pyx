@@ -37,7 +37,7 @@ cdef class MaskContext:
 
     def add_token_class(self, tokens):
         """Add the ids of the next class of special tokens."""
-        cdef vector[int32_t] ids
+        cdef vector[TokenId] ids
         for token in tokens:
             ids.push_back(token)
         self.class_tokens.push_back(ids)

@@ -2,6 +2,7 @@
 from libc.stdint cimport int16_t, int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport CodeId, GroupId, NodeId, PlaceId, RunId, TermId, TokenId
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.vocabulary.character_groups cimport ClassSorts
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
@@ -10,11 +11,13 @@ from stackmask.pda.terms.term_store cimport TermStore
 
 cdef enum:
     NOT_A_CODE = -1     # not a prefix code: where the next item begins needs lookahead
+    UNBOUNDED = -1      # in place of the most characters that a run may have
+    NOT_MADE = -1       # in place of where a list begins
 
 
 cdef struct Code:
-    # The automaton of a prefix code X: table[first_row + 256 * state + byte]. State 0 is between characters.
-    int32_t first_row
+    # The automaton of a prefix code X: table[table_first + 256 * state + byte]. State 0: between characters.
+    int32_t table_first
     int32_t states
     ClassSorts sorts       # the sorts of bytes, by whether they belong to X
     uint64_t first[4]   # the bytes that a character of X can begin with
@@ -26,8 +29,15 @@ cdef struct Code:
 
 cdef struct Exit:
     # where a run of whole characters ends in a trie: a child with a byte that does not continue the run
-    int32_t place
+    PlaceId place
     int32_t count   # whole characters before it
+    uint8_t byte
+
+
+cdef struct NodeExit:
+    # the same in a trie that is known
+    NodeId node
+    int32_t count
     uint8_t byte
 
 
@@ -39,27 +49,39 @@ cdef struct Span:
 
 cdef struct Run:
     # The run table of X at one place: the tokens under the place, by the run of X that they begin with.
-    int32_t code
-    int32_t place
+    CodeId code
+    PlaceId place
     int32_t token_count     # tokens that are runs; the last character may be incomplete
-    # Character groups of such tokens: groups[first:][:count]. count is -1 if one pass over the trie has found
-    # the tokens instead.
+    # Character groups of such tokens: groups[first:][:count]. NOT_MADE if one pass over the trie has found
+    # the tokens instead: see `has_groups`.
     int32_t group_first
     int32_t group_count
     # The other such tokens, by ascending number of characters: tokens[first:][:count]. After a pass over the
-    # trie, first is -1 until a bounded slice needs them.
+    # trie, first is NOT_MADE until a bounded slice needs them: see `is_sorted`.
     int32_t sorted_first
     int32_t sorted_count
-    int32_t exit_first      # exits[first:][:count], sorted by byte; first is -1 until all are needed
+    int32_t exit_first      # exits[first:][:count], sorted by byte; NOT_MADE until all are needed
     int32_t exit_count
     int32_t most_needed     # the most characters that one of the tokens takes
+
+
+cdef inline bint has_groups(const Run& run) noexcept nogil:
+    return run.group_first != NOT_MADE
+
+
+cdef inline bint is_sorted(const Run& run) noexcept nogil:
+    return run.sorted_first != NOT_MADE
+
+
+cdef inline bint has_exits(const Run& run) noexcept nogil:
+    return run.exit_first != NOT_MADE
 
 
 cdef struct Merged:
     # a suffix trie that some places were merged into: merged_places[first:][:count]
     int32_t first
     int32_t count
-    int32_t place
+    PlaceId place
 
 
 cdef struct ScanStep:
@@ -78,39 +100,40 @@ cdef class Runs:
     cdef vector[int16_t] table          # next state, or -1
     cdef KeyMap run_index               # code << 32 | place -> run
     cdef vector[Run] runs
-    cdef Growing[int32_t] tokens
+    cdef Growing[TokenId] tokens
     cdef Growing[int32_t] needed        # characters that tokens[i] takes
-    cdef Growing[int32_t] groups
+    cdef Growing[GroupId] groups
     cdef Growing[Exit] exits
     cdef KeyMap exit_index              # run << 8 | byte -> index in exits_of_byte
     cdef vector[Span] exits_of_byte
     cdef KeyMap merge_index             # hash of places -> index in merged
     cdef vector[Merged] merged
-    cdef Growing[int32_t] merged_places
-    cdef KeyMap suffix_index            # run << 8 | byte -> offset in suffix_lists
-    cdef Growing[int32_t] suffix_lists  # at each offset: a count, then as many places
+    cdef Growing[PlaceId] merged_places
+    cdef KeyMap suffix_index            # run << 8 | byte -> index in suffix_lists
+    cdef vector[Span] suffix_lists      # lists of places, in suffix_places
+    cdef Growing[PlaceId] suffix_places
 
     # the result of the last pass over a trie, and its run table
-    cdef int32_t scanned_run
-    cdef vector[int32_t] found_tokens   # tokens that are runs, in the order of the trie
-    cdef vector[int32_t] found_needs
-    cdef vector[Exit] found_exits       # their places are nodes
-    cdef vector[int32_t] found_others   # nodes with a byte that does not continue a character of X
+    cdef RunId scanned_run
+    cdef vector[TokenId] found_tokens   # tokens that are runs, in the order of the trie
+    cdef vector[int32_t] found_needed
+    cdef vector[NodeExit] found_exits
+    cdef vector[NodeId] found_others    # nodes with a byte that does not continue a character of X
     cdef vector[ScanStep] steps
     cdef vector[uint8_t] path           # scratch: the bytes of the path to a node, the last one first
 
     cdef uint64_t whole_leads(self, const int16_t* table)
-    cdef int32_t code_of(self, int32_t item) except -2
-    cdef bint is_made(self, int32_t code) noexcept
-    cdef int32_t run_of(self, int32_t code, int32_t place) except -1
+    cdef CodeId code_of(self, TermId item) except -2
+    cdef bint is_made(self, CodeId code) noexcept
+    cdef RunId run_of(self, CodeId code, PlaceId place) except -1
     cdef bint take_groups(self, Run* run) except -1
-    cdef int find_exits(self, int32_t run) except -1
-    cdef Span exits_with(self, int32_t run, uint8_t byte) except *
-    cdef int climb(self, int32_t run, int32_t node) except -1
-    cdef int32_t merge(self, vector[int32_t]& places) except -1
-    cdef int scan(self, int32_t run) except -1
-    cdef int sort_tokens(self, int32_t run) except -1
-    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1
-    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1
+    cdef int find_exits(self, RunId run) except -1
+    cdef Span exits_with(self, RunId run, uint8_t byte) except *
+    cdef int climb(self, RunId run, NodeId node) except -1
+    cdef PlaceId merge(self, vector[PlaceId]& places) except -1
+    cdef int scan(self, RunId run) except -1
+    cdef int sort_tokens(self, RunId run) except -1
+    cdef Span suffixes_of(self, RunId run, uint8_t byte) except *
+    cdef int append_suffixes(self, RunId run, const uint64_t* first, vector[PlaceId]& places) except -1
     cdef size_t nbytes(self) noexcept
     cdef size_t index_nbytes(self) noexcept

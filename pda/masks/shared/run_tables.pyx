@@ -19,20 +19,14 @@ from libc.stdint cimport int8_t, uint8_t, uint16_t, uint32_t
 from libc.string cimport memcmp, memset
 from libcpp.algorithm cimport sort
 
+from stackmask.pda.ids cimport NO_RUN, NO_SUMMARY, SummaryId
 from stackmask.pda.text.utf8 cimport UTF8_STATES, utf8_steps
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
 from stackmask.pda.terms.term_table cimport EMPTY, EPS, F_BOOL, F_IMPURE, ClassMap
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups, may_be_run
-from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, node_at, place_at, trie_of
 from stackmask.pda.memory.hash_tables cimport (
-    NO_VALUE,
-    ids_nbytes,
-    map_free,
-    map_get,
-    map_init,
-    map_nbytes,
-    map_put,
-    mix,
+    NO_VALUE, ids_nbytes, map_free, map_get, map_init, map_nbytes, map_put, mix
 )
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.vocabulary.token_trie cimport Trie
@@ -50,7 +44,7 @@ cdef class Runs:
     def __cinit__(self, TermStore terms, SuffixTries tries):
         self.terms = terms
         self.tries = tries
-        self.scanned_run = -1
+        self.scanned_run = NO_RUN
         map_init(&self.code_index)
         map_init(&self.run_index)
         map_init(&self.suffix_index)
@@ -64,13 +58,14 @@ cdef class Runs:
         map_free(&self.exit_index)
         map_free(&self.merge_index)
 
-    cdef int32_t code_of(self, int32_t item) except -2:
+    cdef CodeId code_of(self, TermId item) except -2:
         """Return the number of the automaton of an item, NOT_A_CODE if it is no prefix code. Remembered."""
-        cdef int32_t found = map_get(&self.code_index, item)
-        cdef vector[int32_t] states
+        cdef CodeId found = map_get(&self.code_index, item)
+        cdef vector[TermId] states
         cdef Code code
         cdef size_t head = 0, k
-        cdef int32_t d, b, c, base = <int32_t>self.table.size()
+        cdef TermId d
+        cdef int32_t b, c, base = <int32_t>self.table.size()
         cdef ClassMap map
         cdef int16_t[256] targets
         cdef int16_t* row
@@ -110,7 +105,7 @@ cdef class Runs:
                 for k in range(4):
                     code.first[k] = code.used[k]
             head += 1
-        code.first_row = base
+        code.table_first = base
         code.states = <int32_t>states.size()
         code.single[0] = code.single[1] = 0
         for b in range(128):
@@ -147,11 +142,11 @@ cdef class Runs:
                 found |= <uint64_t>1 << (lead - 0xC0)
         return found
 
-    cdef bint is_made(self, int32_t code) noexcept:
+    cdef bint is_made(self, CodeId code) noexcept:
         """Tell whether the run table of the whole vocabulary exists."""
         return map_get(&self.run_index, <uint64_t>code << 32) != NO_VALUE
 
-    cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
+    cdef RunId run_of(self, CodeId code, PlaceId place) except -1:
         """Return the run table of the tokens strictly under a place. Remembered.
 
         Cost: for the whole vocabulary, nanoseconds a group, and tens of nanoseconds a token of a group that
@@ -159,25 +154,25 @@ cdef class Runs:
         taken whole.
         """
         cdef uint64_t key = (<uint64_t>code << 32) | <uint64_t>place
-        cdef int32_t found = map_get(&self.run_index, key)
+        cdef RunId found = map_get(&self.run_index, key)
         cdef Run run
         cdef int32_t i
         if found != NO_VALUE:
             return found
         run.code = code
         run.place = place
-        run.group_count = run.sorted_first = run.exit_first = -1
-        run.group_first = run.sorted_count = run.exit_count = run.token_count = 0
+        run.group_first = run.sorted_first = run.exit_first = NOT_MADE
+        run.group_count = run.sorted_count = run.exit_count = run.token_count = 0
         run.most_needed = 0
         if place == 0:
             self.take_groups(&run)
         self.runs.push_back(run)
         found = <int32_t>self.runs.size() - 1
-        if run.group_count < 0:
+        if not has_groups(run):
             self.scan(found)
             self.runs[found].token_count = <int32_t>self.found_tokens.size()
-            for i in range(<int32_t>self.found_needs.size()):
-                self.runs[found].most_needed = max(self.runs[found].most_needed, self.found_needs[i])
+            for i in range(<int32_t>self.found_needed.size()):
+                self.runs[found].most_needed = max(self.runs[found].most_needed, self.found_needed[i])
             self.find_exits(found)
         map_put(&self.run_index, key, found)
         return found
@@ -186,10 +181,11 @@ cdef class Runs:
         """Make a run table from character groups; return False if that is too costly."""
         cdef CharacterGroups grouped = self.tries.trie.character_groups
         cdef Code code = self.codes[run.code]
-        cdef const int16_t* table = &self.table[code.first_row]
-        cdef vector[int32_t] mixed
+        cdef const int16_t* table = &self.table[code.table_first]
+        cdef vector[GroupId] mixed
         cdef vector[uint64_t] sorted_
-        cdef int32_t g, t, needed, count = 0, old = <int32_t>self.groups.size()
+        cdef GroupId g
+        cdef int32_t t, needed, count = 0, old = <int32_t>self.groups.size()
         cdef size_t k
         for g in range(<int32_t>grouped.sorts_of.size()):
             if not grouped.sorts_of[g] & ~code.sorts.inside:
@@ -215,18 +211,19 @@ cdef class Runs:
         run.sorted_count = <int32_t>sorted_.size()
         run.token_count += run.sorted_count
         for k in range(sorted_.size()):
-            self.tokens.push_back(<int32_t><uint32_t>sorted_[k])
+            self.tokens.push_back(<TokenId><int32_t><uint32_t>sorted_[k])
             self.needed.push_back(<int32_t>(sorted_[k] >> 32))
             run.most_needed = max(run.most_needed, <int32_t>(sorted_[k] >> 32))
         return True
 
-    cdef int find_exits(self, int32_t run) except -1:
+    cdef int find_exits(self, RunId run) except -1:
         """Store all exits of a run table, by byte; exits with the same byte are in the order of the trie."""
         cdef Run r
         cdef int32_t i
         cdef int32_t offset[257]
+        cdef NodeExit at
         cdef Exit exit
-        if self.runs[run].exit_first >= 0:
+        if has_exits(self.runs[run]):
             return 0
         self.scan(run)
         r = self.runs[run]
@@ -239,14 +236,16 @@ cdef class Runs:
             offset[i + 1] += offset[i]
         self.exits.resize(r.exit_first + r.exit_count)
         for i in range(r.exit_count):
-            exit = self.found_exits[i]
-            exit.place = (exit.place << 2) | (r.place & IN_SUFFIX_TRIE) | INCLUSIVE
+            at = self.found_exits[i]
+            exit.place = place_at(at.node, trie_of(r.place) | INCLUSIVE)
+            exit.count = at.count
+            exit.byte = at.byte
             self.exits[r.exit_first + offset[exit.byte]] = exit
             offset[exit.byte] += 1
         self.runs[run] = r
         return 0
 
-    cdef Span exits_with(self, int32_t run, uint8_t byte) except *:
+    cdef Span exits_with(self, RunId run, uint8_t byte) except *:
         """Return the exits of a run table with a byte. Remembered.
 
         If not all exits are known yet and the byte is rare, they are found from the nodes with this byte.
@@ -261,7 +260,7 @@ cdef class Runs:
             return found
         # for a table of few tokens, a pass over the trie is faster than looking at so many nodes
         nodes = grouped.node_first[byte + 1] - grouped.node_first[byte]
-        if r.exit_first < 0 and not grouped.is_frequent(byte) and nodes <= r.token_count:
+        if not has_exits(r[0]) and not grouped.is_frequent(byte) and nodes <= r.token_count:
             known = map_get(&self.exit_index, key)
             if known != NO_VALUE:
                 return self.exits_of_byte[known]
@@ -288,12 +287,13 @@ cdef class Runs:
         found.count = low - found.first
         return found
 
-    cdef int climb(self, int32_t run, int32_t node) except -1:
+    cdef int climb(self, RunId run, NodeId node) except -1:
         """Add a node of the vocabulary to ``exits`` if the path before it is whole characters of X only."""
         cdef Trie trie = self.tries.trie
-        cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].first_row]
+        cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].table_first]
         cdef Code* code = &self.codes[self.runs[run].code]
-        cdef int32_t at = trie.parent[node], state = 0
+        cdef NodeId at = trie.parent[node]
+        cdef int32_t state = 0
         cdef uint8_t byte = trie.byte[at]
         cdef Exit exit
         if at and not (code.last[byte >> 6] >> (byte & 63)) & 1:
@@ -313,37 +313,40 @@ cdef class Runs:
                 return 0
             exit.count += state == 0  # mutant: count-bytes
         if state == 0:
-            exit.place = (node << 2) | INCLUSIVE
+            exit.place = place_at(node, INCLUSIVE)
             exit.byte = trie.byte[node]
             self.exits.push_back(exit)
         return 0
 
-    cdef int scan(self, int32_t run) except -1:
+    cdef int scan(self, RunId run) except -1:
         """Find the tokens and exits of a run table, unless the last pass found them."""
-        cdef int32_t place = self.runs[run].place, code = self.runs[run].code, node = place >> 2, t
+        cdef PlaceId place = self.runs[run].place
+        cdef CodeId code = self.runs[run].code
+        cdef NodeId node = node_at(place)
+        cdef SummaryId t
         cdef Trie trie = self.tries.trie
-        cdef const int32_t* summary_of = NULL
+        cdef const SummaryId* summary_of = NULL
         cdef int32_t before = 0     # characters before the place
         if run == self.scanned_run:
             return 0
-        self.scanned_run = -1
+        self.scanned_run = NO_RUN
         self.found_tokens.clear()
-        self.found_needs.clear()
+        self.found_needed.clear()
         self.found_exits.clear()
         self.found_others.clear()
         self.terms.meter.spend(self.tries.size_of(place))
-        if not place & IN_SUFFIX_TRIE:
+        if not trie_of(place):
             t = trie.summary_of[node]
-            if node == 0 or t >= 0:
+            if node == 0 or t != NO_SUMMARY:
                 summary_of = trie.summary_of.data()
-                before = trie.summaries[t].characters if t >= 0 else 0
+                before = trie.summaries[t].characters if t != NO_SUMMARY else 0
         scan_runs(
             self.tries.nodes(place),
             node,
-            &self.table[self.codes[code].first_row],
+            &self.table[self.codes[code].table_first],
             self.steps,
             self.found_tokens,
-            self.found_needs,
+            self.found_needed,
             self.found_exits,
             self.found_others,
             summary_of,
@@ -351,49 +354,46 @@ cdef class Runs:
             trie.characters.data(),
             before,
             self.codes[code],
-            self.runs[run].group_count < 0,
+            not has_groups(self.runs[run]),
         )
         self.scanned_run = run
         return 0
 
-    cdef int sort_tokens(self, int32_t run) except -1:
+    cdef int sort_tokens(self, RunId run) except -1:
         """Store the tokens of a run table by their number of characters."""
         cdef vector[int32_t] offset
         cdef int32_t i, t, first, count = self.runs[run].token_count
         cdef size_t k
-        if self.runs[run].sorted_first >= 0:
+        if is_sorted(self.runs[run]):
             return 0
         self.scan(run)
         first = <int32_t>self.tokens.size()
         offset.resize(self.runs[run].most_needed + 2, 0)
         for i in range(count):
-            offset[self.found_needs[i] + 1] += 1
+            offset[self.found_needed[i] + 1] += 1
         for k in range(1, offset.size()):
             offset[k] += offset[k - 1]
         self.tokens.resize(first + count)
         self.needed.resize(first + count)
         for i in range(count):
-            t = first + offset[self.found_needs[i]]
-            offset[self.found_needs[i]] += 1
+            t = first + offset[self.found_needed[i]]
+            offset[self.found_needed[i]] += 1
             self.tokens[t] = self.found_tokens[i]
-            self.needed[t] = self.found_needs[i]
+            self.needed[t] = self.found_needed[i]
         self.runs[run].sorted_first = first
         self.runs[run].sorted_count = count
         return 0
 
-    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1:
-        """Return the offset in ``suffix_lists`` of the suffixes after runs that begin with a byte.
-
-        The item at the offset is the number of places that follow it.
-        """
+    cdef Span suffixes_of(self, RunId run, uint8_t byte) except *:
+        """Return the suffixes after runs that begin with a byte, in ``suffix_places``. Remembered."""
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
-        cdef int32_t found = map_get(&self.suffix_index, key)
-        cdef vector[int32_t] large
-        cdef vector[int32_t] small
-        cdef Span at
+        cdef int32_t known = map_get(&self.suffix_index, key)
+        cdef vector[PlaceId] large, small
+        cdef Span at, found
+        cdef PlaceId merged
         cdef int32_t k
-        if found != NO_VALUE:
-            return found
+        if known != NO_VALUE:
+            return self.suffix_lists[known]
         at = self.exits_with(run, byte)
         for k in range(at.first, at.first + at.count):
             if self.tries.size_of(self.exits[k].place) > LARGE:
@@ -401,19 +401,18 @@ cdef class Runs:
             else:
                 small.push_back(self.exits[k].place)
         if small.size() > 1:
-            k = self.merge(small)
+            merged = self.merge(small)
             small.clear()
-            small.push_back(k)
-        found = <int32_t>self.suffix_lists.size()
-        self.suffix_lists.push_back(<int32_t>(large.size() + small.size()))
-        for k in range(<int32_t>large.size()):
-            self.suffix_lists.push_back(large[k])
-        for k in range(<int32_t>small.size()):
-            self.suffix_lists.push_back(small[k])
-        map_put(&self.suffix_index, key, found)
+            small.push_back(merged)
+        found.first = <int32_t>self.suffix_places.size()
+        found.count = <int32_t>(large.size() + small.size())
+        self.suffix_places.append(large.begin(), large.end())
+        self.suffix_places.append(small.begin(), small.end())
+        map_put(&self.suffix_index, key, <int32_t>self.suffix_lists.size())
+        self.suffix_lists.push_back(found)
         return found
 
-    cdef int32_t merge(self, vector[int32_t]& places) except -1:
+    cdef PlaceId merge(self, vector[PlaceId]& places) except -1:
         """Return the place of the suffix trie that some places are merged into.
 
         Remembered: classes that differ in few characters have the same places after their runs.
@@ -442,16 +441,17 @@ cdef class Runs:
         self.merged.push_back(entry)
         return entry.place
 
-    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1:
+    cdef int append_suffixes(self, RunId run, const uint64_t* first, vector[PlaceId]& places) except -1:
         """Append the places of the suffixes after runs that begin with some bytes (4 words)."""
-        cdef int32_t b, k, at
+        cdef int32_t b, k
+        cdef Span at
         cdef uint64_t left
         for b in range(4):
             left = first[b]
             while left:
                 at = self.suffixes_of(run, <uint8_t>(64 * b + lowest_bit(left)))
-                for k in range(self.suffix_lists[at]):
-                    places.push_back(self.suffix_lists[at + 1 + k])
+                for k in range(at.first, at.first + at.count):
+                    places.push_back(self.suffix_places[k])
                 left &= left - 1
         return 0
 
@@ -459,7 +459,7 @@ cdef class Runs:
         """Return the bytes held, with those of the suffix tries."""
         cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
         held += sizeof(Exit) * self.exits.size() + sizeof(Run) * self.runs.size()
-        held += 4 * self.suffix_lists.size()
+        held += sizeof(Span) * self.suffix_lists.size() + 4 * self.suffix_places.size()
         held += 4 * (self.groups.size() + self.merged_places.size())
         held += sizeof(Span) * self.exits_of_byte.size() + sizeof(Merged) * self.merged.size()
         held += 13 * self.tries.byte.size() + 4 * self.tries.tokens.size()
@@ -514,14 +514,14 @@ cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int3
 
 cdef int scan_runs(
     Nodes n,
-    int32_t node,
+    NodeId node,
     const int16_t* table,
     vector[ScanStep]& steps,
-    vector[int32_t]& tokens,
+    vector[TokenId]& tokens,
     vector[int32_t]& needs,
-    vector[Exit]& exits,
-    vector[int32_t]& others,
-    const int32_t* summary_of,
+    vector[NodeExit]& exits,
+    vector[NodeId]& others,
+    const SummaryId* summary_of,
     const SubtreeSummary* summaries,
     const uint16_t* characters,
     int32_t before,
@@ -535,10 +535,12 @@ cdef int scan_runs(
     subtrees, or NULL. The tokens of a subtree with characters of X only are taken as a whole, with their
     ``characters`` less those ``before`` the first node. ``with_tokens``: False if only nodes are needed.
     """
-    cdef int32_t i, t, first, last, state
+    cdef NodeId i
+    cdef int32_t t, first, last, state
     cdef uint8_t byte
     cdef ScanStep at
-    cdef Exit exit
+    cdef NodeExit exit
+    cdef SummaryId summary
     at.kid = n.kid_first[node]
     at.kid_end = n.kid_first[node + 1]
     at.count = at.state = 0
@@ -558,7 +560,7 @@ cdef int scan_runs(
             if at.state:
                 others.push_back(i)
             else:
-                exit.place = i
+                exit.node = i
                 exit.count = at.count
                 exit.byte = byte
                 exits.push_back(exit)
@@ -571,8 +573,8 @@ cdef int scan_runs(
                     needs.push_back(at.count + 1)
             continue
         if state == 0 and summary_of != NULL:
-            t = summary_of[i]
-            if t >= 0 and is_inside(summaries[t], code, before + at.count + 1):
+            summary = summary_of[i]
+            if summary != NO_SUMMARY and is_inside(summaries[summary], code, before + at.count + 1):
                 if not with_tokens:
                     continue
                 first = n.token_first[i]

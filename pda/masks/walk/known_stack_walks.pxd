@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport MaskId, RepeatId, TermId
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.walk.local_masks cimport LocalMasks
@@ -18,6 +19,6 @@ cdef class KnownStackWalks(MaskPart):
     cdef KeyMap repeat_index    # (walk << 32 | return state) << 1 | strict -> mask
     cdef KeyMap grouped_index   # walk << 1 | strict -> mask
 
-    cdef int32_t with_return_state(self, int32_t number, int32_t continuation, bint strict) except -3
-    cdef int32_t with_groups(self, int32_t number, bint strict) except -3
-    cdef int32_t walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3
+    cdef MaskId with_return_state(self, RepeatId number, TermId continuation, bint strict) except -3
+    cdef MaskId with_groups(self, RepeatId number, bint strict) except -3
+    cdef MaskId walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3

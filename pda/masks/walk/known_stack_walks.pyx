@@ -9,6 +9,7 @@ repeated for every return state in use.
 cimport cython
 from libc.stdint cimport uint64_t
 
+from stackmask.pda.ids cimport ACTION_NONE, NO_RUN, FrameId, PlaceId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE,
@@ -20,8 +21,7 @@ from stackmask.pda.memory.hash_tables cimport (
     map_reset,
 )
 from stackmask.pda.stack.frames cimport BOTTOM, Edge
-from stackmask.pda.terms.term_table cimport ACTION_NONE
-from stackmask.pda.masks.shared.arena cimport NO_RUN, Include
+from stackmask.pda.masks.shared.arena cimport Include
 from stackmask.pda.masks.walk.walk_result cimport RepeatableWalk, WalkQuery
 
 cdef enum:
@@ -54,13 +54,14 @@ cdef class KnownStackWalks(MaskPart):
         held += map_nbytes(&self.grouped_index)
         return held
 
-    cdef int32_t with_return_state(self, int32_t number, int32_t continuation, bint strict) except -3:
+    cdef MaskId with_return_state(self, RepeatId number, TermId continuation, bint strict) except -3:
         """Return the mask of a walk repeated with one more known frame, which has one return state.
 
         NOT_REPEATED if the walk has too many known frames already.
         """
         cdef uint64_t key = (<uint64_t>number << 33) | (<uint64_t>continuation << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.repeat_index, key), k, first
+        cdef MaskId found = map_get(&self.repeat_index, key)
+        cdef int32_t k, first
         cdef RepeatableWalk again = self.local.repeatables[number]
         if found != NO_VALUE:
             return found
@@ -76,20 +77,21 @@ cdef class KnownStackWalks(MaskPart):
         map_put(&self.repeat_index, key, found)
         return found
 
-    cdef int32_t with_groups(self, int32_t number, bint strict) except -3:
+    cdef MaskId with_groups(self, RepeatId number, bint strict) except -3:
         """Return the mask of a repeatable walk with its suffixes merged into groups instead."""
         cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.grouped_index, key)
+        cdef MaskId found = map_get(&self.grouped_index, key)
         if found == NO_VALUE:
             found = self.walk_again(self.local.repeatables[number], strict, False)
             map_put(&self.grouped_index, key, found)
         return found
 
-    cdef int32_t walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3:
+    cdef MaskId walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3:
         """Walk over the known frames. ``repeatable``: this walk may be repeated with one more frame."""
-        cdef int32_t k, frame = BOTTOM
+        cdef int32_t k
+        cdef FrameId frame = BOTTOM
         cdef WalkQuery query
-        cdef vector[int32_t] places
+        cdef vector[PlaceId] places
         cdef vector[Include] nothing_else
         cdef vector[Edge] edges
         cdef Edge edge

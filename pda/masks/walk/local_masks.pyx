@@ -13,10 +13,11 @@ tokens depend on the stack. Three things keep walks short:
 
 cimport cython
 
+from stackmask.pda.ids cimport NO_ENTRY, NO_REPEAT, NO_RUN
+from stackmask.pda.context.object_keys cimport KEYS_UNKNOWN
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
 from stackmask.pda.masks.shared.arena cimport (
     NO_FILTER,
-    NO_RUN,
     NO_TOKENS,
     Group,
     Include,
@@ -39,6 +40,9 @@ from stackmask.pda.memory.hash_tables cimport (
 from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE
 from stackmask.pda.stack.frames cimport BOTTOM
 from stackmask.pda.terms.term_table cimport ANY_BYTE, EMPTY, F_CALL, F_KEYS, F_TOKEN
+from stackmask.pda.vocabulary.suffix_tries cimport place_at
+from stackmask.pda.masks.shared.run_tables cimport UNBOUNDED
+from stackmask.pda.masks.prefixes.literal_table cimport as_literal
 
 
 @cython.final
@@ -98,8 +102,8 @@ cdef class LocalMasks(MaskPart):
 
     # -- a new mask ------------------------------------------------------------------------------------
 
-    cdef int32_t make(
-        self, WalkQuery query, vector[int32_t]& places, vector[int32_t]& origin, vector[Include]& includes
+    cdef MaskId make(
+        self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
     ) except -3:
         """Walk some places and return the mask. ``includes``: masks that it includes besides."""
         cdef WalkResult found, again
@@ -112,7 +116,7 @@ cdef class LocalMasks(MaskPart):
         again.visited = <int32_t>(self.walker.visited_nodes - before)
         return self.keep(query, again, includes)
 
-    cdef int32_t keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3:
+    cdef MaskId keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3:
         """Make a mask of the result of a walk, and include what run tables add."""
         cdef Mask mask = nothing()
         cdef size_t r
@@ -151,7 +155,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1:
         """Store the places where the walk returns, and where undeclared keys begin."""
-        cdef vector[int32_t] groups
+        cdef vector[SuffixesId] groups
         cdef size_t g
         mask.reads_tokens = found.reads_tokens
         mask.key_first = <int32_t>self.arena.key_starts.size()
@@ -179,9 +183,9 @@ cdef class LocalMasks(MaskPart):
     cdef int may_repeat(
         self,
         WalkQuery* query,
-        int32_t state,
-        int32_t sem,
-        vector[int32_t]& places,
+        TermId state,
+        SemId sem,
+        vector[PlaceId]& places,
         bint closed,
         bint with_tokens,
     ) except -1:
@@ -200,7 +204,7 @@ cdef class LocalMasks(MaskPart):
     # -- runs of one character class -------------------------------------------------------------------
 
     cdef int include_run(
-        self, DeferredRun deferred, bint strict, vector[Include]& out, vector[int32_t]& readers
+        self, DeferredRun deferred, bint strict, vector[Include]& out, vector[PlaceId]& readers
     ) except -3:
         """Include the slice of a run from its table, and the mask of what follows runs of the right length.
 
@@ -209,9 +213,10 @@ cdef class LocalMasks(MaskPart):
         """
         cdef RunMember member = self.splitter.run_members[deferred.member]
         cdef Include included
-        cdef int32_t run = self.runs.run_of(member.code, deferred.place), high = member.high
+        cdef RunId run = self.runs.run_of(member.code, deferred.place)
+        cdef int32_t high = member.high
         cdef bint returns = not self.space.configs[member.continuation].count
-        if strict and returns and 0 <= high <= self.runs.runs[run].most_needed:
+        if strict and returns and high != UNBOUNDED and high <= self.runs.runs[run].most_needed:
             high -= 1
             readers.push_back(deferred.place)
         included.ends = member.ends
@@ -227,11 +232,11 @@ cdef class LocalMasks(MaskPart):
             out.push_back(included)
         return 0
 
-    cdef int32_t after_run(self, int32_t run, RunMember member, bint strict) except -3:
+    cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except -3:
         """Return the mask of what follows the runs of a run table, over the suffixes after these runs."""
         cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>member.continuation) << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.after_run_index, key)
-        cdef vector[int32_t] places, nowhere
+        cdef MaskId found = map_get(&self.after_run_index, key)
+        cdef vector[PlaceId] places, nowhere
         cdef vector[Include] nothing_else
         cdef WalkQuery query
         cdef uint64_t words[4]
@@ -253,41 +258,53 @@ cdef class LocalMasks(MaskPart):
 
     # -- masks, remembered -----------------------------------------------------------------------------
 
-    cdef bint asks_state(self, int32_t mask) noexcept:
+    cdef bint asks_state(self, MaskId mask) noexcept:
         """Tell whether the semantic state decides about some tokens of a mask."""
         return self.arena.masks[mask].reader_count > 0 or self.arena.masks[mask].reads_tokens != 0
 
-    cdef bint is_worth_splitting(self, int32_t mask) noexcept:
+    cdef bint is_worth_splitting(self, MaskId mask) noexcept:
         """Tell whether a prefix with this mask may be split off.
 
         It may if the semantic state decides about no token, and no walk must be repeated with the frame
         known.
         """
-        cdef int32_t i, included, first = self.arena.masks[mask].include_first
-        if self.asks_state(mask) or self.arena.masks[mask].repeat >= 0:
+        cdef int32_t i
+        cdef MaskId included
+        cdef int32_t first = self.arena.masks[mask].include_first
+        if self.asks_state(mask) or self.arena.masks[mask].repeat != NO_REPEAT:
             return False
         for i in range(first, first + self.arena.masks[mask].include_count):
             included = self.arena.includes[i].mask
-            if self.asks_state(included) or self.arena.masks[included].repeat >= 0:
+            if self.asks_state(included) or self.arena.masks[included].repeat != NO_REPEAT:
                 return False
         return True
 
-    cdef int32_t root(self, int32_t state, bint strict, bint is_literal=False) except -3:
-        """Return the mask of a local state, with the frame and the semantic state not known.
-
-        ``is_literal``: ``state`` is the number of a literal.
-        """
-        if is_literal and not strict and self.layers.literals:
-            return self.literals.of_vocabulary(state)
-        if is_literal:
-            state = self.literals.table.term_of(state)
+    cdef MaskId root(self, TermId state, bint strict) except -3:
+        """Return the mask of a local state, with the frame and the semantic state not known."""
         return self.of_keyed_state(state, SEM_SYMBOL, strict)
 
-    cdef int32_t of_keyed_state(self, int32_t state, int32_t sem, bint strict) except -3:
+    cdef MaskId of_prefix(self, Prefix prefix, bint strict) except -3:
+        """Return the mask of a prefix for the whole vocabulary."""
+        if prefix.is_literal and not strict and self.layers.literals:
+            return self.literals.of_vocabulary(as_literal(prefix))
+        return self.root(self.literals.table.term_of(prefix), strict)
+
+    cdef MaskId of_state(self, TermId state, KeysId keys, bint strict) except -3:
+        """Return the mask of a local state; it is made for these very keys where they decide."""
+        cdef MaskId found
+        if keys <= KEYS_UNKNOWN:
+            return self.root(state, strict)
+        if not self.terms.terms[state].flags & F_KEYS:
+            found = self.root(state, strict)
+            if not self.asks_state(found):
+                return found
+        return self.of_keyed_state(state, self.semantics.symbol_with(keys), strict)
+
+    cdef MaskId of_keyed_state(self, TermId state, SemId sem, bint strict) except -3:
         """Return the mask of a local state in an object. ``sem``: its keys, as far as walks know them."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.state_masks, key)
-        cdef vector[int32_t] whole
+        cdef MaskId found = map_get(&self.state_masks, key)
+        cdef vector[PlaceId] whole
         cdef vector[Include] includes
         cdef WalkQuery query
         if found != NO_VALUE:
@@ -302,13 +319,14 @@ cdef class LocalMasks(MaskPart):
         map_put(&self.state_masks, key, found)
         return found
 
-    cdef int32_t partition_of(
-        self, int32_t state, int32_t sem, bint strict, int32_t start, vector[Include]& includes
+    cdef PlaceId partition_of(
+        self, TermId state, SemId sem, bint strict, ConfigId start, vector[Include]& includes
     ) except -3:
         """Return the place of the tokens that must be walked. ``includes`` gets masks of the others."""
         cdef Uncounted loose
         cdef Include included
-        cdef int32_t run, place = 0
+        cdef RunId run
+        cdef PlaceId place = 0
         included.ends = 1
         included.filter = NO_FILTER
         if self.layers.short_tokens and not self.terms.terms[state].flags & (F_TOKEN | F_CALL | F_KEYS):
@@ -321,23 +339,23 @@ cdef class LocalMasks(MaskPart):
         self.splitter.split(start)
         if self.layers.accepted and not place and self.splitter.split_of[start] != DEAD:
             run = self.partition.allowed_run_table(state)
-            if run >= 0:
-                included.mask = self.slices.slice(run, -1)
+            if run != NO_RUN:
+                included.mask = self.slices.slice(run, UNBOUNDED)
                 includes.push_back(included)
                 place = self.partition.other_tokens_place(run)
         if place:
             self.shortened += 1
         return place
 
-    cdef int32_t of_state_under(self, int32_t state, int32_t node, bint strict) except -3:
+    cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except -3:
         """Return the mask of a local state, outside of objects, for the tokens of one subtree only."""
         cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
-        cdef int32_t found = map_get(&self.subtree_masks, key)
-        cdef vector[int32_t] whole
+        cdef MaskId found = map_get(&self.subtree_masks, key)
+        cdef vector[PlaceId] whole
         cdef vector[Include] nothing_else
         cdef WalkQuery query
         if found == NO_VALUE:
-            whole.push_back(node << 2)
+            whole.push_back(place_at(node, 0))
             self.may_repeat(&query, state, SEM_SYMBOL, whole, False, False)
             query.start = self.space.raw(state, BOTTOM, SEM_SYMBOL)
             query.run = NO_RUN
@@ -347,28 +365,31 @@ cdef class LocalMasks(MaskPart):
             map_put(&self.subtree_masks, key, found)
         return found
 
-    cdef int32_t child(
-        self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint is_literal=False
-    ) except -3:
+    cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except -3:
+        """Return the mask of a prefix for the suffixes of a group."""
+        if prefix.is_literal and self.layers.literals and not strict:
+            if self.arena.groups[group].guard == ANY_BYTE:
+                return self.literals.of_group(group, as_literal(prefix))
+        return self.child(group, self.literals.table.term_of(prefix), SEM_SYMBOL, strict)
+
+    cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except -3:
         """Return the mask of a return state for the suffixes of a group, with the frame not known.
 
         ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in
-        ``WalkQuery``. ``is_literal``: the return state is the number of a literal.
+        ``WalkQuery``.
         """
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>sem
         cdef Group g
-        cdef vector[int32_t] places, origin
+        cdef vector[PlaceId] places, origin
         cdef vector[Include] nothing_else
         cdef WalkQuery query
-        cdef int32_t i, entry, found
+        cdef int32_t i
+        cdef EntryId entry
+        cdef MaskId found
         cdef uint64_t first[4]
-        if is_literal:
-            if self.layers.literals and not strict and self.arena.groups[group].guard == ANY_BYTE:
-                return self.literals.of_group(group, continuation)
-            continuation = self.literals.table.term_of(continuation)
         # nearly always nothing is known about the semantic state
         entry = self.arena.groups[group].entry if sem == SEM_SYMBOL else map_get(&self.entry_index, key)
-        if entry < 0:
+        if entry == NO_ENTRY or entry == NO_VALUE:
             entry = self.entries
             self.entries += 1
             if sem == SEM_SYMBOL:

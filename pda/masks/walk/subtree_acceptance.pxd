@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport ConfigId, GuardId, NodeId, PlaceId, SummaryId
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.walk.token_partition cimport TokenPartition
 from stackmask.pda.memory.growing_array cimport Growing
@@ -17,7 +18,7 @@ cdef struct SelfLoop:
     # The loop of a configuration: characters that lead back to it, or to one that differs only in a count.
     bint closed             # `length` is final; otherwise a longer search may find more
     Characters all          # the characters that lead to `next`
-    int32_t next            # a configuration, perhaps the same one; DEAD: there is no loop
+    ConfigId next           # a configuration, perhaps the same one; DEAD: there is no loop
     int32_t length          # so many of these characters surely lead back to it, but for a count
     Characters accepted     # characters of which some member accepts every run of up to `high`
     int32_t high            # ... characters
@@ -35,16 +36,16 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef Growing[uint8_t] queries   # configuration -> queries before its loop is computed
     cdef Growing[SelfLoop] loops    # the loops computed so far
 
-    cdef int classify(self, int32_t config, int32_t summary) except -1
-    cdef SelfLoop* loop_of(self, int32_t config) noexcept
-    cdef int find_accepting_member(self, int32_t config) except -1
-    cdef int find_loop(self, int32_t config) except -1
-    cdef int32_t find_length(self, int32_t config, int32_t want) except -1
+    cdef int classify(self, ConfigId config, SummaryId summary) except -1
+    cdef SelfLoop* loop_of(self, ConfigId config) noexcept
+    cdef int find_accepting_member(self, ConfigId config) except -1
+    cdef int find_loop(self, ConfigId config) except -1
+    cdef int32_t find_length(self, ConfigId config, int32_t want) except -1
     cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept
-    cdef bint are_alike(self, int32_t a, int32_t b) noexcept
-    cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1
-    cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept
+    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept
+    cdef bint leads_to(self, ConfigId next, ConfigId config, int32_t state, ConfigId target) except -1
+    cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept
-    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1
-    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept
-    cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1
+    cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except -1
+    cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept
+    cdef int append_return_places(self, NodeId node, GuardId guard, vector[PlaceId]& places) except -1

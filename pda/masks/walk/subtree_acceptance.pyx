@@ -12,12 +12,13 @@ cimport cython
 from libc.stdint cimport uint8_t, uint64_t
 from libc.string cimport memset
 
+from stackmask.pda.ids cimport MapId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.text.utf8 cimport utf8_step
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
-from stackmask.pda.stack.configuration_table cimport DEAD, NO_ROW, UNKNOWN, Config, Member
+from stackmask.pda.stack.configuration_table cimport DEAD, NEVER_A_ROW, NO_ROW_YET, Config, Member, leads_on
 from stackmask.pda.terms.term_table cimport ANY_BYTE
-from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusive, node_at, place_at, trie_of
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, Code
 from stackmask.pda.masks.walk.token_partition cimport NO_END, AllowedRuns
 from stackmask.pda.masks.walk.walk_inlines cimport is_within
@@ -47,7 +48,7 @@ cdef class SubtreeAcceptance(MaskPart):
         cdef size_t held = 5 * self.loop_at.size() + sizeof(SelfLoop) * self.loops.size()
         return held
 
-    cdef int classify(self, int32_t config, int32_t summary) except -1:
+    cdef int classify(self, ConfigId config, SummaryId summary) except -1:
         """Classify a subtree, given by the index of its summary, for a configuration.
 
         SAME_STATE: every string of the subtree leads back to this configuration, or to one that differs only
@@ -77,7 +78,7 @@ cdef class SubtreeAcceptance(MaskPart):
             return SAME_STATE
         return DESCEND
 
-    cdef int find_accepting_member(self, int32_t config) except -1:
+    cdef int find_accepting_member(self, ConfigId config) except -1:
         """Find a member of a configuration that accepts all runs of some class of characters."""
         cdef SelfLoop* loop_of = self.loop_of(config)
         cdef AllowedRuns found
@@ -101,20 +102,23 @@ cdef class SubtreeAcceptance(MaskPart):
                 break
         return 0
 
-    cdef int find_loop(self, int32_t config) except -1:
+    cdef int find_loop(self, ConfigId config) except -1:
         """Find the configuration that most characters lead to, preferably itself, and these characters."""
         cdef SelfLoop found
-        cdef int32_t b, k, j, map, target, state, most = 0
+        cdef int32_t b, k, j, state
+        cdef MapId map
+        cdef ConfigId target
+        cdef int32_t most = 0
         cdef int32_t sizes[256]     # by class of bytes: its ASCII characters
-        cdef int32_t targets[256]   # by class of bytes: the next configuration
-        cdef int32_t met[8]         # by state of UTF-8: the configuration compared last
+        cdef ConfigId targets[256]  # by class of bytes: the next configuration
+        cdef ConfigId met[8]        # by state of UTF-8: the configuration compared last
         cdef bint leads[8]
         memset(&found, 0, sizeof(SelfLoop))
         found.closed = True
         found.next = DEAD
-        if self.space.configs[config].row == UNKNOWN:
+        if self.space.configs[config].row == NO_ROW_YET:
             self.space.make_row(config)
-        if self.space.configs[config].row != NO_ROW and not self.space.configs[config].capturing:
+        if self.space.configs[config].row != NEVER_A_ROW and not self.space.configs[config].capturing:
             map = self.space.configs[config].map
             memset(sizes, 0, sizeof(sizes))
             for b in range(128):
@@ -127,7 +131,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 if targets[k] == config:
                     most = NO_END
                     found.next = config
-                elif targets[k] > DEAD and most < NO_END:
+                elif leads_on(targets[k]) and most < NO_END:
                     state = 0
                     for j in range(self.terms.maps[map].count):
                         if targets[j] == targets[k]:
@@ -148,7 +152,7 @@ cdef class SubtreeAcceptance(MaskPart):
             for b in range(0xC0, 0x100):
                 state = utf8_step(0, <uint8_t>b)
                 target = self.space.step(config, b) if state > 0 else DEAD
-                if target <= DEAD:
+                if not leads_on(target):
                     continue
                 if met[state] != target:
                     met[state] = target
@@ -162,13 +166,13 @@ cdef class SubtreeAcceptance(MaskPart):
         self.loop_at[config] = <int32_t>self.loops.size()
         return 0
 
-    cdef SelfLoop* loop_of(self, int32_t config) noexcept:
+    cdef SelfLoop* loop_of(self, ConfigId config) noexcept:
         """Return the loop of a configuration, NULL if not computed. Pointers are invalid after a new loop."""
         if <size_t>config >= self.loop_at.size() or not self.loop_at[config]:
             return NULL
         return &self.loops[self.loop_at[config] - 1]
 
-    cdef int32_t find_length(self, int32_t config, int32_t want) except -1:
+    cdef int32_t find_length(self, ConfigId config, int32_t want) except -1:
         """Return after how many characters a configuration is surely the same, but for a count.
 
         Search up to ``want`` characters, and a bit further for the next query.
@@ -204,7 +208,7 @@ cdef class SubtreeAcceptance(MaskPart):
             or loop_of.all.leads & ~other.all.leads != 0
         )
 
-    cdef bint are_alike(self, int32_t a, int32_t b) noexcept:
+    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept:
         """Tell whether tokens end in two configurations alike, and both return alike."""
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
@@ -223,15 +227,16 @@ cdef class SubtreeAcceptance(MaskPart):
                 return False
         return True
 
-    cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1:
+    cdef bint leads_to(self, ConfigId next, ConfigId config, int32_t state, ConfigId target) except -1:
         """Tell whether a character that was begun in ``config`` leads to ``next``, however it is completed.
 
         ``state``: the state of UTF-8 after its first byte. ``target``: the configuration there. Tokens that
         end inside of the character must be allowed like those that end before it.
         """
-        cdef int32_t partner[8]
+        cdef ConfigId partner[8]
         cdef int32_t queue[8]
-        cdef int32_t head = 0, count = 1, b, s, t
+        cdef int32_t head = 0, count = 1, b, s
+        cdef ConfigId t
         for s in range(8):
             partner[s] = DEAD
         partner[0] = next
@@ -255,7 +260,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 if s < 0:
                     continue
                 t = self.space.step(target, b)
-                if t <= DEAD:
+                if not leads_on(t):
                     return False
                 if partner[s] == DEAD:
                     partner[s] = t
@@ -265,7 +270,7 @@ cdef class SubtreeAcceptance(MaskPart):
                     return False
         return True
 
-    cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept:
+    cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept:
         """Tell whether a guard allows some byte that comes after a node."""
         cdef int32_t k
         if guard == ANY_BYTE:
@@ -277,7 +282,7 @@ cdef class SubtreeAcceptance(MaskPart):
 
     cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept:
         """Tell whether some guard of a set, given as bits, allows a byte."""
-        cdef int32_t g = 0
+        cdef GuardId g = 0
         while guards:
             if guards & 1 and self.terms.guard_has(g, byte):
                 return True
@@ -285,24 +290,25 @@ cdef class SubtreeAcceptance(MaskPart):
             g += 1
         return False
 
-    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1:
+    cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except -1:
         """Store where omitted members continue under some guards: at a place, or at children of it."""
         cdef Nodes n = self.tries.nodes(place)
-        cdef int32_t k, node = place >> 2
+        cdef int32_t k
+        cdef NodeId node = node_at(place)
         if not guards:
             return 0
         if guards & 1:
             readers.push_back(place)
-        elif place & INCLUSIVE:
+        elif is_inclusive(place):
             if self.allows(guards, n.byte[node]):
                 readers.push_back(place)
         else:
             for k in range(n.kid_first[node], n.kid_first[node + 1]):
                 if self.allows(guards, n.kid_byte[k]):
-                    readers.push_back((n.kid_node[k] << 2) | (place & IN_SUFFIX_TRIE) | INCLUSIVE)
+                    readers.push_back(place_at(n.kid_node[k], trie_of(place) | INCLUSIVE))
         return 0
 
-    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept:
+    cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept:
         """Tell whether some of the guards may allow a byte of the characters in a subtree."""
         cdef SubtreeSummary* at = &self.trie.summaries[summary]
         cdef int32_t b
@@ -315,15 +321,16 @@ cdef class SubtreeAcceptance(MaskPart):
                     return True
         return False
 
-    cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1:
+    cdef int append_return_places(self, NodeId node, GuardId guard, vector[PlaceId]& places) except -1:
         """Append the nodes of a subtree where a whole character ends and the guard allows the next byte."""
-        cdef int32_t i, k, j
+        cdef NodeId i
+        cdef int32_t k, j
         for i in range(node + 1, self.trie.end[node]):
             k = self.trie.kid_first[i]
             # these bytes come only inside of a character
             if k < self.trie.kid_first[i + 1] and not 0x80 <= self.trie.kid_byte[k] < 0xC0:
                 for j in range(k, self.trie.kid_first[i + 1]):
                     if self.terms.guard_has(guard, self.trie.kid_byte[j]):
-                        places.push_back(i << 2)
+                        places.push_back(place_at(i, 0))
                         break
         return 0

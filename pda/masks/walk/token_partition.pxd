@@ -2,6 +2,7 @@
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport CodeId, FilterId, FrameId, PlaceId, RunId, TermId
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
@@ -18,12 +19,12 @@ cdef struct Length:
 
 cdef struct Uncounted:
     # a state without the bounds of its counts, which short tokens cannot reach
-    int32_t state
+    TermId state
     int32_t bytes   # it replaces the state for tokens of up to so many bytes; 0: for none
 
 
 cdef struct AllowedRuns:
-    int32_t code    # code of a class X, or NOT_A_CODE
+    CodeId code     # code of a class X, or NOT_A_CODE
     int32_t high    # runs of X of up to so many characters are allowed
     int32_t bytes   # how many bytes X can begin with
 
@@ -46,25 +47,25 @@ cdef class TokenPartition(MaskPart):
     cdef KeyMap long_places         # bytes -> place of the trie of the longer tokens
     cdef KeyMap other_tokens        # run table -> place of the trie of the tokens that are no runs, or -1
     # scratch of `find_allowed_runs`
-    cdef vector[int32_t] todo
+    cdef vector[TermId] todo
     cdef KeyMap visited             # alternatives
     cdef uint64_t visits            # terms visited so far
 
     cdef size_t nbytes_of_terms(self) noexcept
-    cdef Length length(self, int32_t term, int depth) except *
+    cdef Length length(self, TermId term, int depth) except *
     cdef uint64_t follow(
-        self, int32_t term, uint64_t states, int32_t code, int depth, int32_t* left
+        self, TermId term, uint64_t states, CodeId code, int depth, int32_t* left
     ) except? 0x5555555555555555
-    cdef uint64_t follow_bytes(self, Term t, uint64_t states, int32_t code, int32_t* left) noexcept
-    cdef Uncounted without_upper_bound(self, int32_t state) except *
-    cdef Uncounted uncounted(self, int32_t state) except *
-    cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2
-    cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1
+    cdef uint64_t follow_bytes(self, Term t, uint64_t states, CodeId code, int32_t* left) noexcept
+    cdef Uncounted without_upper_bound(self, TermId state) except *
+    cdef Uncounted uncounted(self, TermId state) except *
+    cdef int32_t bytes_to_a_count(self, TermId term, int32_t* left) except -2
+    cdef TermId without_counts(self, TermId term, int32_t bytes) except -1
     cdef int32_t count_longer(self, int32_t bytes) except -1
-    cdef int32_t short_filter(self, int32_t bytes) except -1
-    cdef int32_t long_place(self, int32_t bytes) except -1
-    cdef int32_t allowed_run_table(self, int32_t state) except -2
-    cdef AllowedRuns allowed_runs(self, int32_t state, int32_t frame) except *
-    cdef int find_allowed_runs(self, int32_t state, bint alternatives, AllowedRuns* found) except -1
+    cdef FilterId short_filter(self, int32_t bytes) except -1
+    cdef PlaceId long_place(self, int32_t bytes) except -1
+    cdef RunId allowed_run_table(self, TermId state) except -2
+    cdef AllowedRuns allowed_runs(self, TermId state, FrameId frame) except *
+    cdef int find_allowed_runs(self, TermId state, bint alternatives, AllowedRuns* found) except -1
     cdef int use_runs(self, Term loop, AllowedRuns* found) except -1
-    cdef int32_t other_tokens_place(self, int32_t run) except -2
+    cdef PlaceId other_tokens_place(self, RunId run) except -2

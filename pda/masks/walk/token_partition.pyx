@@ -14,6 +14,7 @@ cimport cython
 from libc.stdint cimport int16_t, int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from stackmask.pda.ids cimport NO_RUN, NodeId, RowId, TokenId
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.memory.byte_sets cimport lowest_bit
 from stackmask.pda.memory.hash_tables cimport (
@@ -43,7 +44,7 @@ from stackmask.pda.terms.term_table cimport (
     Term,
 )
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
-from stackmask.pda.vocabulary.suffix_tries cimport Nodes
+from stackmask.pda.vocabulary.suffix_tries cimport Nodes, node_at
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 
 cdef uint64_t DEAD_END = <uint64_t>1 << 63
@@ -117,7 +118,7 @@ cdef class TokenPartition(MaskPart):
 
     # -- short tokens ----------------------------------------------------------------------------------
 
-    cdef Length length(self, int32_t term, int depth) except *:
+    cdef Length length(self, TermId term, int depth) except *:
         """Return the lengths of a term; TOO_LONG where its structure does not tell them. Remembered."""
         cdef Term t = self.terms.terms[term]
         cdef Length found, a, b
@@ -156,7 +157,7 @@ cdef class TokenPartition(MaskPart):
         return found
 
     cdef uint64_t follow(
-        self, int32_t term, uint64_t states, int32_t code, int depth, int32_t* left
+        self, TermId term, uint64_t states, CodeId code, int depth, int32_t* left
     ) except? 0x5555555555555555:
         """Return the states of the automaton of X after the strings of a term; DEAD_END if one leaves it.
 
@@ -207,9 +208,9 @@ cdef class TokenPartition(MaskPart):
             self.followed.push_back(out)
         return out
 
-    cdef uint64_t follow_bytes(self, Term t, uint64_t states, int32_t code, int32_t* left) noexcept:
+    cdef uint64_t follow_bytes(self, Term t, uint64_t states, CodeId code, int32_t* left) noexcept:
         """Return the states after a set of bytes or a literal; DEAD_END if a byte leaves the automaton."""
-        cdef const int16_t* table = &self.runs.table[self.runs.codes[code].first_row]
+        cdef const int16_t* table = &self.runs.table[self.runs.codes[code].table_first]
         cdef uint64_t from_here, more
         cdef int32_t k, b, last, next
         for k in range(1 if t.kind == K_SET else t.b):
@@ -229,7 +230,7 @@ cdef class TokenPartition(MaskPart):
             states = more
         return states
 
-    cdef Uncounted without_upper_bound(self, int32_t state) except *:
+    cdef Uncounted without_upper_bound(self, TermId state) except *:
         """Return a state without its count, and up to which length of tokens it serves.
 
         In pattern & X{0,n}, let all strings of the pattern be runs of X. After k characters, any continuation
@@ -242,7 +243,9 @@ cdef class TokenPartition(MaskPart):
         cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
         cdef Term count
         cdef Uncounted found
-        cdef int32_t k, pattern, left, code, looks
+        cdef int32_t k, left, looks
+        cdef TermId pattern
+        cdef CodeId code
         found.state = found.bytes = 0
         if both.kind != K_AND or both.b != 2:
             return self.uncounted(state) if self.layers.uncounted else found
@@ -270,7 +273,7 @@ cdef class TokenPartition(MaskPart):
             return found
         return found
 
-    cdef Uncounted uncounted(self, int32_t state) except *:
+    cdef Uncounted uncounted(self, TermId state) except *:
         """Return a state without the bounds of its counters, and up to which length of tokens it serves.
 
         Let Y{m,n} be in a sequence, as (\\S+\\s+){0,48}. A token that takes at most n - 1 of Y cannot tell it
@@ -279,7 +282,8 @@ cdef class TokenPartition(MaskPart):
         tokens are longer. Runs of characters are left out, since they have tables of their own.
         """
         cdef Uncounted found
-        cdef int32_t left = MAX_VISITED, most = self.bytes_to_a_count(state, &left), met
+        cdef int32_t left = MAX_VISITED, most = self.bytes_to_a_count(state, &left)
+        cdef TermId met
         found.state = found.bytes = 0
         if most < LEAST_BYTES:
             return found
@@ -300,13 +304,13 @@ cdef class TokenPartition(MaskPart):
             found.bytes = 0
         return found
 
-    cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2:
+    cdef int32_t bytes_to_a_count(self, TermId term, int32_t* left) except -2:
         """Return the least number of bytes that may reach a count in a term; 0: it has none, -1: unknown.
 
         ``left``: how many more terms may be visited.
         """
         cdef Term t = self.terms.terms[term]
-        cdef int32_t k, least, found = 0, kid
+        cdef int32_t k, least, found = 0, of_kid
         left[0] -= 1
         if left[0] < 0:
             return -1
@@ -321,25 +325,26 @@ cdef class TokenPartition(MaskPart):
             return <int32_t>min(<int64_t>(t.c - 1) * least, TOO_LONG) if 0 < least < TOO_LONG else 0
         if t.kind == K_SEQ:
             found = self.bytes_to_a_count(t.a, left)
-            kid = self.bytes_to_a_count(t.b, left) if found >= 0 else -1
-            return max(found, kid) if kid >= 0 else -1
+            of_kid = self.bytes_to_a_count(t.b, left) if found >= 0 else -1
+            return max(found, of_kid) if of_kid >= 0 else -1
         if t.kind != K_ALT:
             return -1
         for k in range(t.a, t.a + t.b):
-            kid = self.bytes_to_a_count(self.terms.kids[k], left)
-            if kid < 0:
+            of_kid = self.bytes_to_a_count(self.terms.kids[k], left)
+            if of_kid < 0:
                 return -1
-            found = max(found, kid)
+            found = max(found, of_kid)
         return found
 
-    cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1:
+    cdef TermId without_counts(self, TermId term, int32_t bytes) except -1:
         """Return a term without the bounds of counts that tokens of so many bytes cannot reach."""
         cdef Term t = self.terms.terms[term]
-        cdef vector[int32_t] kids
+        cdef vector[TermId] kids
+        cdef TermId more
         cdef int32_t k, left = MAX_VISITED
         if t.kind == K_SEQ:
-            k = self.without_counts(t.b, bytes)
-            return self.terms.mk_seq(self.without_counts(t.a, bytes), k)
+            more = self.without_counts(t.b, bytes)
+            return self.terms.mk_seq(self.without_counts(t.a, bytes), more)
         if t.kind == K_ALT:
             for k in range(t.b):
                 kids.push_back(self.without_counts(self.terms.kids[t.a + k], bytes))
@@ -360,13 +365,17 @@ cdef class TokenPartition(MaskPart):
                 self.longer[k - 1] += self.longer[k]
         return self.longer[bytes + 1] if <size_t>bytes + 1 < self.longer.size() else 0
 
-    cdef int32_t short_filter(self, int32_t bytes) except -1:
+    cdef FilterId short_filter(self, int32_t bytes) except -1:
         """Return the filter of the tokens with at most so many bytes."""
         cdef CharacterGroups grouped = self.trie.character_groups
-        cdef int32_t found = map_get(&self.short_filters, bytes), place, made, t
+        cdef FilterId found = map_get(&self.short_filters, bytes)
+        cdef PlaceId place
+        cdef NodeId node
+        cdef RowId made
+        cdef int32_t t
         cdef uint32_t* row
         cdef Nodes n
-        cdef vector[int32_t] nothing_else
+        cdef vector[TokenId] nothing_else
         if found != NO_VALUE:
             return found
         place = self.long_place(bytes)
@@ -374,19 +383,20 @@ cdef class TokenPartition(MaskPart):
         row = self.arena.rows[made]
         memcpy(row, grouped.row.data(), 4 * grouped.row.size())
         n = self.tries.nodes(place)
-        place >>= 2
-        for t in range(n.token_first[place], n.token_first[n.end[place]]):
+        node = node_at(place)
+        for t in range(n.token_first[node], n.token_first[n.end[node]]):
             row[n.tokens[t] >> 5] &= ~(<uint32_t>1 << (n.tokens[t] & 31))
         found = self.slices.add_filter(made, nothing_else)
         map_put(&self.short_filters, bytes, found)
         return found
 
-    cdef int32_t long_place(self, int32_t bytes) except -1:
+    cdef PlaceId long_place(self, int32_t bytes) except -1:
         """Return the place of the trie of the tokens with more than so many bytes."""
-        cdef int32_t found = map_get(&self.long_places, bytes), i = 1
+        cdef PlaceId found = map_get(&self.long_places, bytes)
+        cdef NodeId i = 1
         cdef int32_t nodes = self.trie.nodes if bytes < self.trie.max_depth else 0
         cdef const int32_t* depth = self.trie.depth
-        cdef vector[int32_t] left
+        cdef vector[NodeId] left
         if found != NO_VALUE:
             return found
         while i < nodes:
@@ -401,21 +411,21 @@ cdef class TokenPartition(MaskPart):
 
     # -- allowed runs ----------------------------------------------------------------------------------
 
-    cdef int32_t allowed_run_table(self, int32_t state) except -2:
-        """Return a run table whose runs are all allowed in a state, with any stack; or -1."""
+    cdef RunId allowed_run_table(self, TermId state) except -2:
+        """Return a run table whose runs are all allowed in a state, with any stack; or NO_RUN."""
         cdef AllowedRuns found = self.allowed_runs(state, BOTTOM)
-        cdef int32_t run
+        cdef RunId run
         if found.bytes < MANY_BYTES or self.splitter.queries(found.code) < PAYS_OFF:
-            return -1
+            return NO_RUN
         run = self.runs.run_of(found.code, 0)
         if found.high < self.runs.runs[run].most_needed:
-            return -1
+            return NO_RUN
         # the trie of the other tokens has no summaries of subtrees, so it must be small
         if MOST * (self.trie.token_count - self.runs.runs[run].token_count) > self.trie.token_count:
-            return -1
+            return NO_RUN
         return run
 
-    cdef AllowedRuns allowed_runs(self, int32_t state, int32_t frame) except *:
+    cdef AllowedRuns allowed_runs(self, TermId state, FrameId frame) except *:
         """Return X{0,high} such that a state allows all its runs, whatever the stack under the frame is.
 
         More of X may follow the runs. This is so if the state, or an alternative of it, begins with X* or
@@ -436,13 +446,14 @@ cdef class TokenPartition(MaskPart):
             self.find_allowed_runs(state, False, &found)
         return found
 
-    cdef int find_allowed_runs(self, int32_t state, bint alternatives, AllowedRuns* found) except -1:
+    cdef int find_allowed_runs(self, TermId state, bint alternatives, AllowedRuns* found) except -1:
         """Find X{m,n} at the beginning of a state; of its alternatives, too, if ``alternatives``.
 
         Cost: each term once. Alternatives may share terms, so there can be many more ways to a term.
         """
         cdef Term t
-        cdef int32_t k, term
+        cdef int32_t k
+        cdef TermId term
         self.todo.clear()
         self.todo.push_back(state)
         if self.visited.count:
@@ -469,7 +480,8 @@ cdef class TokenPartition(MaskPart):
 
     cdef int use_runs(self, Term loop, AllowedRuns* found) except -1:
         """Take X{m,n} if more bytes begin X than begin the one found before."""
-        cdef int32_t code = self.runs.code_of(loop.a), k, bytes = 0
+        cdef CodeId code = self.runs.code_of(loop.a)
+        cdef int32_t k, bytes = 0
         if code == NOT_A_CODE:
             return 0
         for k in range(256):
@@ -481,17 +493,17 @@ cdef class TokenPartition(MaskPart):
             found.high = NO_END if loop.c < 0 else loop.c - 1
         return 0
 
-    cdef int32_t other_tokens_place(self, int32_t run) except -2:
+    cdef PlaceId other_tokens_place(self, RunId run) except -2:
         """Return the place of the trie of the tokens that are not runs of a run table."""
-        cdef int32_t found = map_get(&self.other_tokens, run)
-        cdef vector[int32_t] left
+        cdef PlaceId found = map_get(&self.other_tokens, run)
+        cdef vector[NodeId] left
         cdef size_t k
         if found != NO_VALUE:
             return found
         self.runs.scan(run)
         left.insert(left.end(), self.runs.found_others.begin(), self.runs.found_others.end())
         for k in range(self.runs.found_exits.size()):
-            left.push_back(self.runs.found_exits[k].place)
+            left.push_back(self.runs.found_exits[k].node)
         found = self.tries.subtrees(left)
         map_put(&self.other_tokens, run, found)
         return found

@@ -17,16 +17,26 @@ is taken as a whole (``subtree_acceptance``). Runs of one character class are le
 cimport cython
 from libc.string cimport memset
 
+from stackmask.pda.ids cimport (
+    NO_ROW,
+    NO_RUN,
+    NO_SUMMARY,
+    GuardId,
+    TokenClassId,
+    TokenId,
+    WalkGroupId,
+    WalkPendingId,
+)
 from stackmask.pda.context.capture_texts cimport KEY_OF_ONE
-from stackmask.pda.masks.shared.arena cimport NO_RUN, SPARSE
+from stackmask.pda.masks.shared.arena cimport SPARSE
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.masks.walk.subtree_acceptance cimport DESCEND, ALL_ALLOWED, SAME_STATE
 from stackmask.pda.masks.walk.token_partition cimport NO_END
 from stackmask.pda.masks.walk.walk_inlines cimport allow, is_unconditional, next_alive, classify_loop
-from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, UNKNOWN, Config
+from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, UNKNOWN, Config, leads_on
 from stackmask.pda.stack.configurations cimport ConfigSpace
-from stackmask.pda.terms.term_table cimport TOKENS
-from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
+from stackmask.pda.terms.term_table cimport token_symbol
+from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusive, node_at, place_at, trie_of
 
 cdef enum:
     RUN_NODES = 64      # a smaller subtree is walked; its runs are not looked up
@@ -40,7 +50,7 @@ cdef enum:
     BEGIN_AGAIN = 3     # the walk turned out not to be repeatable: begin again without that
 
 
-cdef inline int take(TrieWalk walk, int32_t node, int32_t stop_node, WalkState* s, WalkResult& out) except -1:
+cdef inline int take(TrieWalk walk, NodeId node, NodeId stop_node, WalkState* s, WalkResult& out) except -1:
     """Allow the tokens of the nodes from ``node`` to before ``stop_node``, with any stack."""
     cdef int32_t t = s.nodes.token_first[node], stop = s.nodes.token_first[stop_node]
     if out.bits != NULL:
@@ -75,7 +85,7 @@ cdef class TrieWalk(MaskPart):
         self.taken = 0
 
     cdef bint walk(
-        self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
+        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
     ) except -1:
         """Walk the subtrees at some places. Put the result into ``out``, which must be new.
 
@@ -85,7 +95,7 @@ cdef class TrieWalk(MaskPart):
         cdef WalkState s
         cdef size_t r
         out.bits = NULL
-        out.dense = -1
+        out.dense = NO_ROW
         out.merged = 0
         out.repeats = out.reads_tokens = False
         self.walks += 1
@@ -113,11 +123,12 @@ cdef class TrieWalk(MaskPart):
         return True
 
     cdef int begin(
-        self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
+        self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
     ) except -1:
         """Note what the start does before the first byte, and queue the places."""
         cdef Config first = self.space.configs[query.start]
-        cdef int32_t p, g
+        cdef int32_t p
+        cdef WalkGroupId g
         cdef size_t r
         self.jobs.clear()
         self.job_configs.clear()
@@ -135,20 +146,22 @@ cdef class TrieWalk(MaskPart):
         return 0
 
     cdef bint walk_place(
-        self, const WalkQuery& query, int32_t place, int32_t c, WalkState* s, WalkResult& out
+        self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out
     ) except -1:
         """Walk the subtree at one place from a configuration. Return False if the walk must begin again."""
         cdef ConfigSpace space = self.space
-        cdef int32_t* stack = self.stack.data()
-        cdef const int32_t* summary_of = self.trie.summary_of.data()
+        cdef ConfigId* stack = self.stack.data()
+        cdef const SummaryId* summary_of = self.trie.summary_of.data()
         cdef Nodes nodes = self.tries.nodes(place)
-        cdef int32_t i = place >> 2, above, k = 0, kid_end = 0, depth = 0
-        cdef int32_t own_byte = place & INCLUSIVE
+        cdef NodeId i = node_at(place)
+        cdef ConfigId above
+        cdef int32_t k = 0, kid_end = 0, depth = 0
+        cdef bint own_byte = is_inclusive(place)
         cdef uint64_t visited = 0
         cdef int verdict, then
         cdef bint subtrees = self.layers.subtrees
         s.nodes = nodes
-        s.in_suffix_trie = place & IN_SUFFIX_TRIE
+        s.in_suffix_trie = trie_of(place)
         s.covered = 0
         if not own_byte:
             if nodes.end[i] - i > RUN_NODES and not space.configs[query.start].reads & ~<uint64_t>1:
@@ -160,7 +173,7 @@ cdef class TrieWalk(MaskPart):
         above = c
         while True:
             if own_byte:
-                own_byte = 0
+                own_byte = False
                 c = space.step(above, nodes.byte[i])
             elif k < kid_end:
                 k = next_alive(space, above, nodes, k, kid_end, &c)
@@ -178,9 +191,9 @@ cdef class TrieWalk(MaskPart):
                 continue
             else:
                 break
-            if c <= DEAD:
+            if not leads_on(c):
                 if c == READS_STATE:
-                    out.readers.push_back((i << 2) | s.in_suffix_trie | INCLUSIVE)
+                    out.readers.push_back(place_at(i, s.in_suffix_trie | INCLUSIVE))
                 continue
             visited += 1
             if not visited & 0xFFF:
@@ -188,7 +201,7 @@ cdef class TrieWalk(MaskPart):
             if c != s.unconditional and is_unconditional(&space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
-            if subtrees and not s.in_suffix_trie and summary_of[i] >= 0:
+            if subtrees and not s.in_suffix_trie and summary_of[i] != NO_SUMMARY:
                 verdict = self.classify(c, summary_of[i], s)
             if c == s.unconditional and out.merged <= s.most_merged:
                 # most nodes are like this: their tokens are allowed, and nothing else happens
@@ -204,7 +217,7 @@ cdef class TrieWalk(MaskPart):
                     return False
             if nodes.end[i] - i > RUN_NODES and then == WALK_BELOW:
                 c = self.constrained.defer_runs(
-                    c, (i << 2) | s.in_suffix_trie, out.deferred, self.jobs, self.job_configs
+                    c, place_at(i, s.in_suffix_trie), out.deferred, self.jobs, self.job_configs
                 )
                 if c == DEAD:
                     continue
@@ -218,7 +231,7 @@ cdef class TrieWalk(MaskPart):
         self.visited_nodes += visited
         return self.terms.meter.spend(visited & 0xFFF) == 0
 
-    cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1:
+    cdef int classify(self, ConfigId c, SummaryId summary, WalkState* s) except -1:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""
         cdef const Config* config
         cdef SelfLoop* loop
@@ -237,20 +250,21 @@ cdef class TrieWalk(MaskPart):
         return verdict
 
     cdef int emit(
-        self, const WalkQuery& query, int32_t c, int32_t node, int verdict, WalkState* s, WalkResult& out
+        self, const WalkQuery& query, ConfigId c, NodeId node, int verdict, WalkState* s, WalkResult& out
     ) except -1:
         """Note the tokens and the returns of a configuration at a node. Return how the walk continues."""
         cdef const Config* config = &self.space.configs[c]
         # most configurations have no such members: not even a call, for nodes are many
         cdef uint64_t reads = self.emit_readers(config, node, &verdict, s, out) if config.reads else 0
-        cdef int32_t place = (node << 2) | s.in_suffix_trie
+        cdef PlaceId place = place_at(node, s.in_suffix_trie)
         cdef int32_t t = s.nodes.token_first[node]
-        cdef int32_t stop_node = node + 1 if verdict == DESCEND else s.nodes.end[node]
-        cdef int32_t stop = s.nodes.token_first[stop_node], g
+        cdef NodeId stop_node = node + 1 if verdict == DESCEND else s.nodes.end[node]
+        cdef int32_t stop = s.nodes.token_first[stop_node]
+        cdef WalkPendingId g
         if t < stop:
             if query.strict and not config.sure:  # mutant: strict-walk
                 # only a return keeps these tokens alive, and an action may forbid it
-                out.readers.push_back(place | INCLUSIVE)
+                out.readers.push_back(place_at(node, s.in_suffix_trie | INCLUSIVE))
                 return SKIP
             if not config.ends & 1:  # mutant: pending-end
                 g = out.pendings.at(config.ends)
@@ -277,7 +291,7 @@ cdef class TrieWalk(MaskPart):
         return WALK_READING if reads else WALK_BELOW
 
     cdef uint64_t emit_readers(
-        self, const Config* config, int32_t node, int* verdict, WalkState* s, WalkResult& out
+        self, const Config* config, NodeId node, int* verdict, WalkState* s, WalkResult& out
     ) except? 0x5555555555555555:
         """Note the places where omitted members of a configuration continue.
 
@@ -289,20 +303,20 @@ cdef class TrieWalk(MaskPart):
         if not reads:
             return 0
         if reads & 1 or not config.sure or not config.ends & 1:
-            out.readers.push_back((node << 2) | s.in_suffix_trie | INCLUSIVE)
+            out.readers.push_back(place_at(node, s.in_suffix_trie | INCLUSIVE))
             s.covered = s.nodes.end[node]
             return 0
         if verdict[0] == SAME_STATE and not self.acceptance.meets(self.trie.summary_of[node], reads):
             return 0
         verdict[0] = DESCEND
-        self.acceptance.note_readers((node << 2) | s.in_suffix_trie, reads, out.readers)
+        self.acceptance.note_readers(place_at(node, s.in_suffix_trie), reads, out.readers)
         return reads
 
     cdef bint emit_returns(
         self,
         const WalkQuery& query,
         const Config* config,
-        int32_t node,
+        NodeId node,
         int verdict,
         WalkState* s,
         WalkResult& out,
@@ -313,7 +327,10 @@ cdef class TrieWalk(MaskPart):
         return.
         """
         cdef ConfigSpace space = self.space
-        cdef int32_t p, g, guard, summary = self.trie.summary_of[node] if verdict == SAME_STATE else -1
+        cdef int32_t p
+        cdef WalkGroupId g
+        cdef GuardId guard
+        cdef SummaryId summary = self.trie.summary_of[node] if verdict == SAME_STATE else NO_SUMMARY
         for p in range(config.pop_first, config.pop_first + config.pop_count):
             guard = space.pops[p].guard
             if verdict == SAME_STATE:
@@ -327,7 +344,7 @@ cdef class TrieWalk(MaskPart):
                 return False
             g = out.groups.at(guard, space.pops[p].sem)
             out.merged += s.nodes.end[node] - node
-            out.groups.places[g].push_back((node << 2) | s.in_suffix_trie)
+            out.groups.places[g].push_back(place_at(node, s.in_suffix_trie))
             if verdict == SAME_STATE:
                 out.merged += self.trie.summaries[summary].nested
                 out.subtrees.push_back(node)
@@ -337,10 +354,12 @@ cdef class TrieWalk(MaskPart):
     cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1:
         """Note the special tokens that the start allows."""
         cdef const Config* config
-        cdef const vector[int32_t]* tokens
-        cdef int32_t symbol, c, g
+        cdef const vector[TokenId]* tokens
+        cdef TokenClassId symbol
+        cdef ConfigId c
+        cdef WalkPendingId g
         for symbol in range(self.terms.token_classes):
-            c = self.space.step(query.start, TOKENS + symbol)
+            c = self.space.step(query.start, token_symbol(symbol))
             if c == DEAD:
                 continue
             if c == READS_STATE or (query.strict and not self.space.configs[c].sure):

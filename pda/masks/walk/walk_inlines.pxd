@@ -1,8 +1,9 @@
 # What a walk does at every node. The functions are inline, since the loop of the walk is hot.
 from libc.stdint cimport int32_t, uint8_t, uint32_t, uint64_t
 
+from stackmask.pda.ids cimport ConfigId, TokenId
 from stackmask.pda.vocabulary.subtree_summary cimport SubtreeSummary
-from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config
+from stackmask.pda.stack.configuration_table cimport DEAD, UNKNOWN, Config, has_row
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 from stackmask.pda.masks.walk.subtree_acceptance cimport (
@@ -45,15 +46,15 @@ cdef inline bint is_unconditional(const Config* c) noexcept:
 
 
 cdef inline int32_t next_alive(
-    ConfigSpace space, int32_t config, const Nodes& n, int32_t k, int32_t stop, int32_t* next
+    ConfigSpace space, ConfigId config, const Nodes& n, int32_t k, int32_t stop, ConfigId* next
 ) noexcept:
     # Return the first child from k on that may be alive, or stop. ``next`` gets its configuration, or UNKNOWN
     # if a step must find it. Most children fail, at two loads each.
     cdef const Config* c = &space.configs[config]
-    cdef const int32_t* row
+    cdef const ConfigId* row
     cdef const uint8_t* of
     next[0] = UNKNOWN
-    if c.row >= 0:
+    if has_row(c[0]):
         row = space.rows.data() + c.row
         of = space.terms.maps[c.map].of
         while k < stop:
@@ -64,7 +65,7 @@ cdef inline int32_t next_alive(
     return k
 
 
-cdef inline void allow(uint32_t* bits, const int32_t* tokens, int32_t t, int32_t stop) noexcept:
+cdef inline void allow(uint32_t* bits, const TokenId* tokens, int32_t t, int32_t stop) noexcept:
     # Set the bits of tokens[t:stop].
     cdef uint32_t n
     while t < stop:

@@ -2,14 +2,27 @@
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
 from libcpp.vector cimport vector
 
+from stackmask.pda.ids cimport (
+    ConfigId,
+    GuardId,
+    NodeId,
+    PlaceId,
+    RowId,
+    RunId,
+    SemId,
+    TermId,
+    TokenId,
+    WalkGroupId,
+    WalkPendingId,
+)
 from stackmask.pda.masks.runs.run_splitting cimport DeferredRun
 
 
 cdef struct RepeatableWalk:
     # A walk that can be repeated with known frames. Merging suffixes costs more than walking again where
     # there are more of them than nodes in the vocabulary.
-    int32_t state
-    int32_t sem
+    TermId state
+    SemId sem
     bint closed             # the start is a return state and the closure of its calls
     bint with_tokens
     int32_t return_first    # known return states, in order: return_states[return_first:][:return_count]
@@ -19,8 +32,8 @@ cdef struct RepeatableWalk:
 
 
 cdef struct WalkQuery:
-    int32_t start           # the first configuration; its frame is not known
-    int32_t run             # names, with `origin`, the same places in a group if the start returns at once
+    ConfigId start          # the first configuration; its frame is not known
+    RunId run               # names, with `origin`, the same places in a group if the start returns at once
     bint with_tokens        # special tokens may come first
     bint strict             # an action may forbid the returns that come after the start
     bint repeatable         # the walk may be repeated with the frame known
@@ -34,9 +47,9 @@ cdef extern from *:
     #include <vector>
     struct WalkGroups {     // places where the walk returns with bytes left over, by guard and semantic state
         std::vector<uint64_t> keys;     // guard << 32 | semantic state
-        std::vector<std::vector<int32_t>> places;
+        std::vector<std::vector<PlaceId>> places;
         std::vector<int32_t> has_run;
-        int32_t at(int32_t guard, int32_t sem) {
+        WalkGroupId at(GuardId guard, SemId sem) {
             uint64_t key = (static_cast<uint64_t>(guard) << 32) | static_cast<uint64_t>(sem);
             for (size_t g = 0; g < keys.size(); g++)
                 if (keys[g] == key) return static_cast<int32_t>(g);
@@ -45,11 +58,11 @@ cdef extern from *:
             has_run.push_back(0);
             return static_cast<int32_t>(keys.size() - 1);
         }
-        int32_t guard(size_t g) const { return static_cast<int32_t>(keys[g] >> 32); }
-        int32_t sem(size_t g) const { return static_cast<int32_t>(static_cast<uint32_t>(keys[g])); }
+        GuardId guard(size_t g) const { return static_cast<int32_t>(keys[g] >> 32); }
+        SemId sem(size_t g) const { return static_cast<int32_t>(static_cast<uint32_t>(keys[g])); }
         size_t size() const { return keys.size(); }
         // whether a repeated walk would make all these returns: by no run, to this semantic state
-        bool can_repeat(int32_t with) const {
+        bool can_repeat(SemId with) const {
             for (size_t g = 0; g < keys.size(); g++)
                 if (has_run[g] || sem(g) != with) return false;
             return true;
@@ -58,8 +71,8 @@ cdef extern from *:
     };
     struct WalkPendings {   // tokens that only some guards allow
         std::vector<uint64_t> ends;
-        std::vector<std::vector<int32_t>> tokens;
-        int32_t at(uint64_t guards) {
+        std::vector<std::vector<TokenId>> tokens;
+        WalkPendingId at(uint64_t guards) {
             for (size_t g = 0; g < ends.size(); g++)
                 if (ends[g] == guards) return static_cast<int32_t>(g);
             ends.push_back(guards);
@@ -72,32 +85,32 @@ cdef extern from *:
     """
     cdef cppclass WalkGroups:
         vector[uint64_t] keys
-        vector[vector[int32_t]] places
+        vector[vector[PlaceId]] places
         vector[int32_t] has_run
-        int32_t at(int32_t guard, int32_t sem) except +
-        int32_t guard(size_t g)
-        int32_t sem(size_t g)
+        WalkGroupId at(GuardId guard, SemId sem) except +
+        GuardId guard(size_t g)
+        SemId sem(size_t g)
         size_t size()
-        bint can_repeat(int32_t sem)
+        bint can_repeat(SemId sem)
         void clear()
 
     cdef cppclass WalkPendings:
         vector[uint64_t] ends
-        vector[vector[int32_t]] tokens
-        int32_t at(uint64_t guards) except +
+        vector[vector[TokenId]] tokens
+        WalkPendingId at(uint64_t guards) except +
         size_t size()
 
 
 cdef cppclass WalkResult:
     uint32_t* bits                  # the row of the tokens allowed with any stack; NULL while `few` has them
-    int32_t dense                   # number of this row, or -1
-    vector[int32_t] few             # these tokens as a list, besides those of the row
+    RowId dense                     # number of this row, or NO_ROW
+    vector[TokenId] few             # these tokens as a list, besides those of the row
     WalkPendings pendings
     WalkGroups groups
-    vector[int32_t] subtrees        # nodes with a return at every place in their subtrees
-    vector[int32_t] subtree_groups  # groups of these returns
-    vector[int32_t] readers         # places where the semantic state decides: their tokens are tried
-    vector[int32_t] key_starts      # places where an undeclared key begins
+    vector[NodeId] subtrees         # nodes with a return at every place in their subtrees
+    vector[WalkGroupId] subtree_groups  # groups of these returns
+    vector[PlaceId] readers         # places where the semantic state decides: their tokens are tried
+    vector[PlaceId] key_starts      # places where an undeclared key begins
     vector[DeferredRun] deferred    # runs whose tokens come from run tables
     int64_t merged                  # nodes that would be merged for the groups; if too many, the walk repeats
     bint repeats                    # the walk must be repeated with the frame known; it has no groups

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from repository.tree import REPO
 
-HEADER = REPO / "pda" / "terms" / "ids.h"
+HEADER = REPO / "pda" / "ids.h"
 COMPILER = shlex.split(os.environ.get("CXX") or sysconfig.get_config_var("CXX") or "c++")
 
 # what the generated code does with ids of one name

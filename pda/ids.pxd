@@ -1,0 +1,102 @@
+# Types of ids. An id is an index of one table, and is never used as an index of another one.
+#
+# A debug build checks this (see ids.h): there each name is a separate type, and mixing two does not compile.
+# Where a number really is both, write `<TermId><int32_t>number`. Vectors are of one id: `vector[TermId]`.
+from libc.stdint cimport int32_t
+
+cdef extern from "ids.h" nogil:
+    # terms
+    ctypedef int32_t TermId         # a term: a local state of the automaton
+    ctypedef int32_t SetId          # a set of bytes
+    ctypedef int32_t GuardId        # a set of allowed next bytes
+    ctypedef int32_t MapId          # a partition of the bytes
+    ctypedef int32_t CallId         # an entry of the call table
+    ctypedef int32_t SitesId        # the calls in first position of a term
+    ctypedef int32_t RuleId         # a rule
+    ctypedef int32_t TestId         # a test of the keys of an object
+    ctypedef int32_t TokenClassId   # a class of special tokens
+    ctypedef int32_t SymbolId       # what a step reads: a byte, or TOKENS + a class of special tokens
+    # context
+    ctypedef int32_t SemId          # a semantic state
+    ctypedef int32_t ValueId        # the value of a semantic state: a Python object, or a link of a stack
+    ctypedef int32_t TextId         # a captured text
+    ctypedef int32_t ActionId       # what a capture does when it ends
+    ctypedef int32_t ResolverId     # the callable that gives the body of a dynamic rule
+    ctypedef int32_t TextNodeId     # a set of captured texts, which is a node of a tree
+    ctypedef int32_t SlotId         # a declared key of an object
+    ctypedef int32_t KeysId         # a key state: which keys an object has so far
+    ctypedef int32_t SpecId         # what the keys of an object must satisfy
+    ctypedef int32_t NeedsId        # what the keys of an object must satisfy for a term to go on
+    # stack
+    ctypedef int32_t FrameId        # a frame of the graph-structured stack
+    ctypedef int32_t ConfigId       # a configuration, or what a step leads to instead (see DEAD)
+    ctypedef int32_t StepRowId      # where the transition row of a configuration begins
+    ctypedef int32_t CallNodeId     # the callers of one rule in a closure
+    ctypedef int32_t LinkId         # one of these callers
+    # vocabulary
+    ctypedef int32_t TokenId        # a token
+    ctypedef int32_t NodeId         # a node of the trie of tokens, or of a suffix trie
+    ctypedef int32_t PlaceId        # a place in a trie: a node and how suffixes begin there, see `place_at`
+    ctypedef int32_t SummaryId      # what is known of the subtree of a node
+    ctypedef int32_t GroupId        # a group of characters
+    # masks
+    ctypedef int32_t MaskId         # the tokens that a local state allows
+    ctypedef int32_t RowId          # a bitmask over the vocabulary
+    ctypedef int32_t SuffixesId     # a group of suffixes: those of tokens that return with bytes left over
+    ctypedef int32_t EntryId        # a group of suffixes, and what walks know of the semantic state there
+    ctypedef int32_t PendingId      # tokens under a guard
+    ctypedef int32_t WalkGroupId    # returns of one walk with one guard and semantic state
+    ctypedef int32_t WalkPendingId  # tokens of one walk under a guard
+    ctypedef int32_t RepeatId       # a walk that can be repeated with frames known
+    ctypedef int32_t CodeId         # a prefix code: a class of characters
+    ctypedef int32_t RunId          # a run table
+    ctypedef int32_t RunMemberId    # a member whose tokens come from run tables
+    ctypedef int32_t TailId         # the exits of a run table after which something is alive
+    ctypedef int32_t FilterId       # which tokens pass after a run
+    ctypedef int32_t LiteralId      # a literal that masks are made for
+    ctypedef int32_t SplitId        # a state that was split into prefixes and continuations
+    ctypedef int32_t AlternativeId  # a prefix and its continuation
+    ctypedef int32_t OperandsId     # a list of operands
+    ctypedef int32_t PatchedId      # a mask kept as its difference from a row
+    # forced
+    ctypedef int32_t ForcedRunId    # a run of forced symbols
+    ctypedef int32_t ForcedPlaceId  # where a configuration is in a run
+    # ahead
+    ctypedef int32_t FrameStateId   # a semantic state above a frame
+
+
+cdef enum:
+    # in place of an id where there is none
+    NO_TERM = -1
+    NO_RULE = -1
+    NO_FRAME = -1
+    NO_TOKEN = -1
+    NO_NODE = -1
+    NO_SUMMARY = -1
+    NO_MASK = -1
+    NO_ROW = -1
+    NO_SUFFIXES = -1
+    NO_ENTRY = -1
+    NO_PENDING = -1
+    NO_REPEAT = -1
+    NO_RUN = -1
+    NO_MEMBER = -1
+    NO_LINK = -1
+
+
+cdef enum:
+    # what happens when a call returns, where it is not an action of a capture
+    ACTION_NONE = -1            # nothing
+    ACTION_SCOPE = -2           # the semantic state of the caller comes back
+    ACTION_KEYED = -3           # the same; the call is an object with keys
+    ACTION_BACK = -2147483647   # only the keys of the caller come back; in summary frames
+
+
+cdef inline bint is_capture(ActionId action) noexcept nogil:
+    # whether a capture ends at the return
+    return action >= 0  # mutant: first-capture
+
+
+cdef inline bint restores_caller(ActionId action) noexcept nogil:
+    # whether the semantic state of the caller comes back at the return, or its keys
+    return action <= ACTION_SCOPE
