@@ -10,7 +10,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD
 cdef class Crossings:
     """The trie of a vocabulary, read along places of a grammar. ``follow`` gives the next place."""
 
-    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
+    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1 nogil:
         """Return the place after a byte, or DEAD. The base class allows no byte."""
         return DEAD
 
@@ -45,7 +45,7 @@ cdef class Crossings:
                     break
         return found
 
-    cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept:
+    cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept nogil:
         """Return the child of a trie node for a byte, or -1."""
         cdef int32_t child = node + 1
         if node == 0:
@@ -56,25 +56,24 @@ cdef class Crossings:
             return child
         return -1
 
-    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1:
+    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1 nogil:
         """Find the allowed tokens under a node, at a place that its own bytes lead to.
 
         ``found`` gets one token for each node, at most ``most`` + 1 of them.
         """
-        cdef Trie trie = self.trie
         cdef vector[int32_t] path
-        cdef int32_t i = node + 1, c, depth, base = trie.depth[node]
+        cdef int32_t i = node + 1, c, depth, base = self.trie.depth[node]
         self.found.clear()
         path.push_back(config)
-        while i < trie.end[node] and self.found.size() <= most:
-            depth = trie.depth[i] - base
+        while i < self.trie.end[node] and self.found.size() <= most:
+            depth = self.trie.depth[i] - base
             path.resize(depth)
-            c = self.follow(path[depth - 1], trie.byte[i])
+            c = self.follow(path[depth - 1], self.trie.byte[i])
             if c == DEAD:
-                i = trie.end[i]
+                i = self.trie.end[i]
                 continue
-            if trie.token_first[i] < trie.token_first[i + 1]:
-                self.found.push_back(trie.tokens[trie.token_first[i]])
+            if self.trie.token_first[i] < self.trie.token_first[i + 1]:
+                self.found.push_back(self.trie.tokens[self.trie.token_first[i]])
             path.push_back(c)
             i += 1
         return 0

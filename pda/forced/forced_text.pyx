@@ -40,31 +40,30 @@ cdef class ForcedRuns(Crossings):
     def __dealloc__(self):
         map_free(&self.place_of)
 
-    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
+    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1 nogil:
         return self.family.step(config, byte)
 
     def belongs_to(self, ConfigSpace family):
         """Tell whether the runs are those of this family."""
         return self.family is family
 
-    cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1:
+    cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1 nogil:
         """Find the only symbol that may come. Return NOTHING, ONE or SEVERAL; stop at the second symbol."""
-        cdef ConfigSpace family = self.family
         cdef int32_t k, c, m, after, first, found = NOTHING
         cdef int32_t map_id
         cdef bint tokens = False, is_row
         # a step gives the configuration its row
-        family.step(config, 0)
-        is_row = family.configs[config].row != NO_ROW and family.configs[config].row != UNKNOWN
-        first = family.configs[config].first
-        for m in range(first, first + family.configs[config].count):
-            if family.terms.terms[family.members[m].state].flags & F_TOKEN:
+        self.family.step(config, 0)
+        is_row = self.family.configs[config].row != NO_ROW and self.family.configs[config].row != UNKNOWN
+        first = self.family.configs[config].first
+        for m in range(first, first + self.family.configs[config].count):
+            if self.family.terms.terms[self.family.members[m].state].flags & F_TOKEN:
                 tokens = True
         if is_row:
-            map_id = family.configs[config].map
-            for k in range(family.terms.maps[map_id].count):
-                c = family.terms.maps[map_id].byte_of[k]
-                after = family.step(config, c)
+            map_id = self.family.configs[config].map
+            for k in range(self.family.terms.maps[map_id].count):
+                c = self.family.terms.maps[map_id].byte_of[k]
+                after = self.family.step(config, c)
                 if after == DEAD:
                     continue
                 if found:
@@ -73,15 +72,15 @@ cdef class ForcedRuns(Crossings):
                 symbol[0] = c
                 next[0] = after
                 for m in range(c + 1, 256):
-                    if family.terms.maps[map_id].of[m] == k:
+                    if self.family.terms.maps[map_id].of[m] == k:
                         return SEVERAL
         else:
             for c in range(256):
                 after = DEAD
-                for m in range(first, first + family.configs[config].count):
+                for m in range(first, first + self.family.configs[config].count):
                     # steps of terms are remembered for all configurations, steps of this one are not
-                    if family.terms.step(family.members[m].state, c) != EMPTY:
-                        after = family.step(config, c)
+                    if self.family.terms.step(self.family.members[m].state, c) != EMPTY:
+                        after = self.family.step(config, c)
                         break
                 if after == DEAD:
                     continue
@@ -92,7 +91,7 @@ cdef class ForcedRuns(Crossings):
                 next[0] = after
         if tokens:
             for m in range(<int32_t>self.class_numbers.size()):
-                after = family.step(config, TOKENS + self.class_numbers[m])
+                after = self.family.step(config, TOKENS + self.class_numbers[m])
                 if after == DEAD:
                     continue
                 if found or self.class_token[m] < 0:  # mutant: lone-token
@@ -102,7 +101,7 @@ cdef class ForcedRuns(Crossings):
                 next[0] = after
         return found
 
-    cdef int32_t find(self, int32_t config) except -1:
+    cdef int32_t find(self, int32_t config) except -1 nogil:
         """Return the place of a configuration: its run and its offset there."""
         cdef int32_t known = map_get(&self.place_of, config)
         cdef int32_t here = config, next = DEAD, symbol = 0, number, joined = NO_VALUE
@@ -172,7 +171,7 @@ cdef class ForcedRuns(Crossings):
             self.places.push_back(place)
         return map_get(&self.place_of, config)
 
-    cdef bint inside_character(self, int32_t config) except -1:
+    cdef bint inside_character(self, int32_t config) except -1 nogil:
         """Tell whether the next byte may continue a character."""
         cdef int32_t c
         for c in range(0x80, 0xC0):

@@ -2,11 +2,22 @@
 from libc.stdint cimport int64_t
 
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #define STACKMASK_ENDLESS_WORK ((int64_t)1 << 60)
+    #define STACKMASK_READ(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+    #define STACKMASK_WRITE(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
+
+    #include <chrono>
+    #include <thread>
+    static inline void stackmask_sleep() {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
     """
     const int64_t ENDLESS "STACKMASK_ENDLESS_WORK"
+    int atomic_read "STACKMASK_READ"(int place) noexcept
+    void atomic_write "STACKMASK_WRITE"(int place, int value) noexcept
+    void sleep_a_moment "stackmask_sleep"() noexcept
 
 cdef enum:
     CHECK_EVERY = 100_000       # units, about a millisecond
@@ -15,7 +26,7 @@ cdef enum:
 cdef class WorkAccount:
     cdef readonly int64_t allowance     # units that the request may have at most
     cdef readonly int64_t left          # units that it may still do; below 0: it did a little more
-    cdef readonly bint cancelled
+    cdef int is_cancelled               # written by other threads
     cdef int64_t most_per_call          # units that one call may use, where more were granted than usual
 
 
@@ -26,12 +37,16 @@ cdef class WorkMeter:
     cdef int64_t max_call       # of one call
     cdef double max_seconds     # of one call
     cdef double since           # when the first check of the call was
-    cdef double yielded         # when the interpreter's lock was last released
+    cdef double looked          # when signals were last looked at
     cdef bint timed             # the call had a check
+    cdef int readers            # threads that wait until what the store guards may be read
+    cdef int resting            # 1: it may be read, by threads that hold the interpreter's lock
     cdef WorkAccount account    # whom the work is charged to, or None
     cdef readonly int64_t done  # units of all calls
 
-    cdef int check(self) except -1
+    cdef int check(self) except -1 nogil
+    cdef int look(self) except -1 nogil
+    cdef int rest(self) except -1 nogil
 
     cdef inline void open(self, WorkAccount account) noexcept:
         # begin a call; without an account, its work is not limited
@@ -52,7 +67,7 @@ cdef class WorkMeter:
         self.granted = self.credit = CHECK_EVERY
         self.call_left = ENDLESS
 
-    cdef inline int spend(self, int64_t units) except -1:
+    cdef inline int spend(self, int64_t units) except -1 nogil:
         """Count some work. Every loop whose length a request decides calls it."""
         self.credit -= units
         if self.credit < 0:

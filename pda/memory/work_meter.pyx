@@ -4,17 +4,33 @@
 One unit is a step of about ten nanoseconds: a term looked up, a node of the vocabulary visited, a few words
 of a mask. Loops whose length a request decides count their units. Every 100,000 units (about a millisecond)
 there is a check: the request has units left, nobody cancelled it, no signal came, the call is not too long on
-the clock. The check also lets other threads of the interpreter run.
+the clock. The check also lets other threads run: those that wait for the interpreter's lock, if the call
+holds it, and those that wait until they may read what the call changes.
 """
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
-from time import monotonic
-
 from stackmask.pda.errors import BudgetError, CancelledError
 
+cdef extern from *:
+    """
+    #include <chrono>
+
+    static double stackmask_seconds() {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+    """
+    double seconds "stackmask_seconds"() noexcept nogil
+
+cdef extern from "Python.h":
+    int PyGILState_Check() noexcept nogil
+
+cdef enum:
+    REST_TURNS = 100                # moments that a call rests at most
+
 cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter
+cdef double SIGNAL_SECONDS = 0.05   # until a signal is seen by a call that has released the interpreter's lock
 
 
 @cython.final
@@ -25,7 +41,12 @@ cdef class WorkAccount:
         self.allowance = min(allowance, ENDLESS)
         self.left = self.allowance - min(spent, self.allowance)
         self.most_per_call = 0
-        self.cancelled = False
+        self.is_cancelled = False
+
+    @property
+    def cancelled(self):
+        """Whether it was cancelled."""
+        return bool(self.is_cancelled)
 
     def grant(self, units):
         """Allow some more units, and one call to use all of these."""
@@ -34,7 +55,7 @@ cdef class WorkAccount:
 
     def cancel(self):
         """End the call that works for this request at its next check, and later ones that need work."""
-        self.cancelled = True
+        atomic_write(self.is_cancelled, True)
 
 
 @cython.final
@@ -50,14 +71,15 @@ cdef class WorkMeter:
         self.max_seconds = max_seconds
         self.done = 0
         self.credit = self.granted = 0
-        self.yielded = 0.0
+        self.looked = 0.0
+        self.readers = self.resting = 0
         self.open(None)
 
     def charge(self, int64_t units):
         """Count some work that was done in Python."""
         self.spend(units)
 
-    cdef int check(self) except -1:
+    cdef int check(self) except -1 nogil:
         """Settle what was done, and look whether the call may go on."""
         cdef int64_t used = self.granted - self.credit
         cdef double now
@@ -67,20 +89,40 @@ cdef class WorkMeter:
         self.granted = self.credit = 0
         if self.account is not None:
             self.account.left -= used
-            if self.account.cancelled:
+            if atomic_read(self.account.is_cancelled):
                 raise CancelledError()
             if self.call_left <= 0:
                 raise BudgetError("max_work", self.account.allowance, "units of work of one request")
-        PyErr_CheckSignals()
-        now = monotonic()
+        now = seconds()
         if not self.timed:
             self.timed = True
             self.since = now
         elif now - self.since > self.max_seconds:
             raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
-        if now - self.yielded > YIELD_SECONDS:
+        if now - self.looked > (YIELD_SECONDS if PyGILState_Check() else SIGNAL_SECONDS):
+            self.look()
+        if atomic_read(self.readers):
+            self.rest()
+        self.granted = self.credit = min(<int64_t>CHECK_EVERY, self.call_left)
+        return 0
+
+    cdef int look(self) except -1 nogil:
+        """Let signal handlers run, and other threads of the interpreter."""
+        with gil:
+            PyErr_CheckSignals()
             with nogil:
                 pass
-            self.yielded = monotonic()
-        self.granted = self.credit = min(<int64_t>CHECK_EVERY, self.call_left)
+        self.looked = seconds()
+        return 0
+
+    cdef int rest(self) except -1 nogil:
+        """Let other threads read what the call changes: nothing is half changed where it counts its work."""
+        cdef int turns = 0
+        with gil:
+            self.resting = True
+            while self.readers and turns < REST_TURNS:
+                turns += 1
+                with nogil:
+                    sleep_a_moment()
+            self.resting = False
         return 0

@@ -226,7 +226,7 @@ cdef class Matcher(JumpCalls):
         """
         cdef int32_t id = as_id(token, self.size), next
         cdef bint accepted, done = False
-        if self.lock.is_held():
+        if self.lock.may_read():
             next = known_after(self, id)
             if next != UNKNOWN:
                 take_step(self, next, id)
@@ -392,7 +392,7 @@ cdef class Matcher(JumpCalls):
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.masks.width)
-            if self.lock.is_held() and write_ready(self, words):
+            if self.lock.may_read() and write_ready(self, words):
                 return not every_allowed(words, self.size)
             self.lock.take(self.account)
             try:

@@ -25,22 +25,23 @@ cdef class TokenTrials(MaskPart):
     """What one fill must try on its configuration, and how it is tried."""
 
     def __cinit__(self, MaskContext context not None):
+        self.vocabulary = self.trie.character_groups.token_bytes
         self.simulations = 0
         self.tried = 0
         self.stack.resize(self.trie.max_depth + 2, 0)
 
-    cdef size_t nbytes_of_vocabulary(self) noexcept:
+    cdef size_t nbytes_of_vocabulary(self) noexcept nogil:
         """Return the bytes of the table of nodes, which holds for all masks and is kept."""
         return 4 * self.node_of.size()
 
-    cdef int begin(self) noexcept:
+    cdef int begin(self) noexcept nogil:
         """Start a new fill, with nothing to try."""
         self.places_to_try.clear()
         self.tokens_to_try.clear()
         self.tries_special_tokens = self.tries_everything = False
         return 0
 
-    cdef bint is_needed(self) noexcept:
+    cdef bint is_needed(self) noexcept nogil:
         """Tell whether there is something to try on the real configuration."""
         return (
             self.tries_everything
@@ -49,7 +50,7 @@ cdef class TokenTrials(MaskPart):
             or not self.tokens_to_try.empty()
         )
 
-    cdef int note_place(self, int32_t place) except -3:
+    cdef int note_place(self, int32_t place) except -3 nogil:
         """Queue the tokens of a place for a trial on the real configuration."""
         cdef Nodes n
         cdef int32_t node = place >> 2, t, first
@@ -63,7 +64,7 @@ cdef class TokenTrials(MaskPart):
             self.tokens_to_try.push_back(n.tokens[t])
         return 0
 
-    cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept:
+    cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept nogil:
         """Tell whether all tokens under a node, and the node's own if ``inclusive``, are allowed already."""
         cdef int32_t t, token
         for t in range(
@@ -74,7 +75,7 @@ cdef class TokenTrials(MaskPart):
                 return False
         return True
 
-    cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3:
+    cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3 nogil:
         """Return the configuration after the bytes of a node of the vocabulary, or DEAD."""
         cdef vector[int32_t] path
         while node:
@@ -85,18 +86,17 @@ cdef class TokenTrials(MaskPart):
             path.pop_back()
         return config
 
-    cdef int32_t spelled_at(self, int32_t token) noexcept:
+    cdef int32_t spelled_at(self, int32_t token) noexcept nogil:
         """Return the node of a token, found by its bytes."""
-        cdef TokenBytes token_bytes = self.trie.character_groups.token_bytes
         cdef Nodes n = self.tries.nodes(0)
-        cdef const uint8_t* text = token_bytes.blob + token_bytes.start[token]
+        cdef const uint8_t* text = self.vocabulary.blob + self.vocabulary.start[token]
         cdef uint32_t k
         cdef int32_t node = 0
-        for k in range(token_bytes.length(token)):
+        for k in range(self.vocabulary.length(token)):
             node = child_of(n, node, text[k])
         return node
 
-    cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+    cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3 nogil:
         """Add the tokens of ``tokens_to_try`` that the real configuration allows."""
         cdef size_t k
         cdef int32_t i, t
@@ -138,7 +138,7 @@ cdef class TokenTrials(MaskPart):
 
     cdef int try_subtree(
         self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
-    ) except -3:
+    ) except -3 nogil:
         """Add the tokens under a node that may follow ``config``, the configuration at the node."""
         cdef int32_t i = node + 1, c, k, t, last, stop = self.trie.end[node]
         self.stack[self.trie.depth[node]] = config
@@ -163,7 +163,7 @@ cdef class TokenTrials(MaskPart):
             i += 1
         return 0
 
-    cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
+    cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3 nogil:
         """Add the special tokens that may follow."""
         cdef int32_t symbol, n
         cdef size_t k

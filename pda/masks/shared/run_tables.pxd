@@ -3,8 +3,9 @@ from libc.stdint cimport int16_t, int32_t, uint8_t, uint64_t
 from libcpp.vector cimport vector
 
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.vocabulary.character_groups cimport ClassSorts
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups, ClassSorts
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
+from stackmask.pda.vocabulary.token_trie cimport Trie
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
 
@@ -73,6 +74,8 @@ cdef struct ScanStep:
 cdef class Runs:
     cdef TermStore terms
     cdef SuffixTries tries
+    cdef Trie trie
+    cdef CharacterGroups grouped
     cdef KeyMap code_index              # term -> code or NOT_A_CODE
     cdef vector[Code] codes
     cdef vector[int16_t] table          # next state, or -1
@@ -99,18 +102,18 @@ cdef class Runs:
     cdef vector[ScanStep] steps
     cdef vector[uint8_t] path           # scratch: the bytes of the path to a node, the last one first
 
-    cdef uint64_t whole_leads(self, const int16_t* table)
-    cdef int32_t code_of(self, int32_t item) except -2
-    cdef bint is_made(self, int32_t code) noexcept
-    cdef int32_t run_of(self, int32_t code, int32_t place) except -1
-    cdef bint take_groups(self, Run* run) except -1
-    cdef int find_exits(self, int32_t run) except -1
-    cdef Span exits_with(self, int32_t run, uint8_t byte) except *
-    cdef int climb(self, int32_t run, int32_t node) except -1
-    cdef int32_t merge(self, vector[int32_t]& places) except -1
-    cdef int scan(self, int32_t run) except -1
-    cdef int sort_tokens(self, int32_t run) except -1
-    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1
-    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1
-    cdef size_t nbytes(self) noexcept
-    cdef size_t index_nbytes(self) noexcept
+    cdef uint64_t whole_leads(self, const int16_t* table) noexcept nogil
+    cdef int32_t code_of(self, int32_t item) except -2 nogil
+    cdef bint is_made(self, int32_t code) noexcept nogil
+    cdef int32_t run_of(self, int32_t code, int32_t place) except -1 nogil
+    cdef bint take_groups(self, Run* run) except -1 nogil
+    cdef int find_exits(self, int32_t run) except -1 nogil
+    cdef int exits_with(self, int32_t run, uint8_t byte, Span* found) except -1 nogil
+    cdef int climb(self, int32_t run, int32_t node) except -1 nogil
+    cdef int32_t merge(self, vector[int32_t]& places) except -1 nogil
+    cdef int scan(self, int32_t run) except -1 nogil
+    cdef int sort_tokens(self, int32_t run) except -1 nogil
+    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1 nogil
+    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
+    cdef size_t index_nbytes(self) noexcept nogil

@@ -50,6 +50,8 @@ cdef class Runs:
     def __cinit__(self, TermStore terms, SuffixTries tries):
         self.terms = terms
         self.tries = tries
+        self.trie = tries.trie
+        self.grouped = tries.trie.character_groups
         self.scanned_run = -1
         map_init(&self.code_index)
         map_init(&self.run_index)
@@ -64,7 +66,7 @@ cdef class Runs:
         map_free(&self.exit_index)
         map_free(&self.merge_index)
 
-    cdef int32_t code_of(self, int32_t item) except -2:
+    cdef int32_t code_of(self, int32_t item) except -2 nogil:
         """Return the number of the automaton of an item, NOT_A_CODE if it is no prefix code. Remembered."""
         cdef int32_t found = map_get(&self.code_index, item)
         cdef vector[int32_t] states
@@ -117,15 +119,13 @@ cdef class Runs:
             if self.table[base + b] == 0:
                 code.single[b >> 6] |= <uint64_t>1 << (b & 63)
         code.leads = self.whole_leads(&self.table[base])
-        code.sorts = self.tries.trie.character_groups.compare_sorts(
-            &self.table[base], code.states, code.single, code.leads
-        )
+        self.grouped.compare_sorts(&self.table[base], code.states, code.single, code.leads, &code.sorts)
         self.codes.push_back(code)
         found = <int32_t>self.codes.size() - 1
         map_put(&self.code_index, item, found)
         return found
 
-    cdef uint64_t whole_leads(self, const int16_t* table):
+    cdef uint64_t whole_leads(self, const int16_t* table) noexcept nogil:
         """Return the bytes from 0xC0 such that X has all characters of UTF-8 that begin with them."""
         cdef const int8_t* steps = utf8_steps()
         cdef int32_t lead, s
@@ -147,11 +147,11 @@ cdef class Runs:
                 found |= <uint64_t>1 << (lead - 0xC0)
         return found
 
-    cdef bint is_made(self, int32_t code) noexcept:
+    cdef bint is_made(self, int32_t code) noexcept nogil:
         """Tell whether the run table of the whole vocabulary exists."""
         return map_get(&self.run_index, <uint64_t>code << 32) != NO_VALUE
 
-    cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
+    cdef int32_t run_of(self, int32_t code, int32_t place) except -1 nogil:
         """Return the run table of the tokens strictly under a place. Remembered.
 
         Cost: for the whole vocabulary, nanoseconds a group, and tens of nanoseconds a token of a group that
@@ -182,32 +182,31 @@ cdef class Runs:
         map_put(&self.run_index, key, found)
         return found
 
-    cdef bint take_groups(self, Run* run) except -1:
+    cdef bint take_groups(self, Run* run) except -1 nogil:
         """Make a run table from character groups; return False if that is too costly."""
-        cdef CharacterGroups grouped = self.tries.trie.character_groups
         cdef Code code = self.codes[run.code]
         cdef const int16_t* table = &self.table[code.first_row]
         cdef vector[int32_t] mixed
         cdef vector[uint64_t] sorted_
         cdef int32_t g, t, needed, count = 0, old = <int32_t>self.groups.size()
         cdef size_t k
-        for g in range(<int32_t>grouped.sorts_of.size()):
-            if not grouped.sorts_of[g] & ~code.sorts.inside:
+        for g in range(<int32_t>self.grouped.sorts_of.size()):
+            if not self.grouped.sorts_of[g] & ~code.sorts.inside:
                 self.groups.push_back(g)
-                run.token_count += grouped.first[g + 1] - grouped.first[g]
-                run.most_needed = max(run.most_needed, <int32_t>grouped.characters[grouped.first[g + 1] - 1])
-            elif may_be_run(code.sorts, grouped.sorts_of[g]):
+                run.token_count += self.grouped.first[g + 1] - self.grouped.first[g]
+                run.most_needed = max(run.most_needed, <int32_t>self.grouped.characters[self.grouped.first[g + 1] - 1])
+            elif may_be_run(code.sorts, self.grouped.sorts_of[g]):
                 mixed.push_back(g)
-                count += grouped.first[g + 1] - grouped.first[g]
+                count += self.grouped.first[g + 1] - self.grouped.first[g]
         if count > MOST_MIXED:
             self.groups.resize(old)
             run.token_count = run.most_needed = 0
             return False
         for k in range(mixed.size()):
-            for t in range(grouped.first[mixed[k]], grouped.first[mixed[k] + 1]):
-                needed = grouped.needed(grouped.tokens[t], table)
+            for t in range(self.grouped.first[mixed[k]], self.grouped.first[mixed[k] + 1]):
+                needed = self.grouped.needed(self.grouped.tokens[t], table)
                 if needed >= 0:
-                    sorted_.push_back((<uint64_t>needed << 32) | <uint64_t>grouped.tokens[t])
+                    sorted_.push_back((<uint64_t>needed << 32) | <uint64_t>self.grouped.tokens[t])
         sort(sorted_.begin(), sorted_.end())
         run.group_first = old
         run.group_count = <int32_t>self.groups.size() - old
@@ -220,7 +219,7 @@ cdef class Runs:
             run.most_needed = max(run.most_needed, <int32_t>(sorted_[k] >> 32))
         return True
 
-    cdef int find_exits(self, int32_t run) except -1:
+    cdef int find_exits(self, int32_t run) except -1 nogil:
         """Store all exits of a run table, by byte; exits with the same byte are in the order of the trie."""
         cdef Run r
         cdef int32_t i
@@ -246,32 +245,31 @@ cdef class Runs:
         self.runs[run] = r
         return 0
 
-    cdef Span exits_with(self, int32_t run, uint8_t byte) except *:
-        """Return the exits of a run table with a byte. Remembered.
+    cdef int exits_with(self, int32_t run, uint8_t byte, Span* found) except -1 nogil:
+        """Find the exits of a run table with a byte. Remembered.
 
         If not all exits are known yet and the byte is rare, they are found from the nodes with this byte.
         """
-        cdef CharacterGroups grouped = self.tries.trie.character_groups
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef Run* r = &self.runs[run]
-        cdef Span found
         cdef int32_t low, high, middle, known, nodes
         found.first = found.count = 0
         if (self.codes[r.code].first[byte >> 6] >> (byte & 63)) & 1:
-            return found
+            return 0
         # for a table of few tokens, a pass over the trie is faster than looking at so many nodes
-        nodes = grouped.node_first[byte + 1] - grouped.node_first[byte]
-        if r.exit_first < 0 and not grouped.is_frequent(byte) and nodes <= r.token_count:
+        nodes = self.grouped.node_first[byte + 1] - self.grouped.node_first[byte]
+        if r.exit_first < 0 and not self.grouped.is_frequent(byte) and nodes <= r.token_count:
             known = map_get(&self.exit_index, key)
             if known != NO_VALUE:
-                return self.exits_of_byte[known]
+                found[0] = self.exits_of_byte[known]
+                return 0
             found.first = <int32_t>self.exits.size()
-            for middle in range(grouped.node_first[byte], grouped.node_first[byte + 1]):
-                self.climb(run, grouped.nodes[middle])
+            for middle in range(self.grouped.node_first[byte], self.grouped.node_first[byte + 1]):
+                self.climb(run, self.grouped.nodes[middle])
             found.count = <int32_t>self.exits.size() - found.first
             map_put(&self.exit_index, key, <int32_t>self.exits_of_byte.size())
-            self.exits_of_byte.push_back(found)
-            return found
+            self.exits_of_byte.push_back(found[0])
+            return 0
         self.find_exits(run)
         r = &self.runs[run]
         low = r.exit_first
@@ -286,25 +284,24 @@ cdef class Runs:
         while low < r.exit_first + r.exit_count and self.exits[low].byte == byte:
             low += 1
         found.count = low - found.first
-        return found
+        return 0
 
-    cdef int climb(self, int32_t run, int32_t node) except -1:
+    cdef int climb(self, int32_t run, int32_t node) except -1 nogil:
         """Add a node of the vocabulary to ``exits`` if the path before it is whole characters of X only."""
-        cdef Trie trie = self.tries.trie
         cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].first_row]
         cdef Code* code = &self.codes[self.runs[run].code]
-        cdef int32_t at = trie.parent[node], state = 0
-        cdef uint8_t byte = trie.byte[at]
+        cdef int32_t at = self.trie.parent[node], state = 0
+        cdef uint8_t byte = self.trie.byte[at]
         cdef Exit exit
         if at and not (code.last[byte >> 6] >> (byte & 63)) & 1:
             return 0
         self.path.clear()
         while at:
-            byte = trie.byte[at]
+            byte = self.trie.byte[at]
             if not (code.used[byte >> 6] >> (byte & 63)) & 1:
                 return 0
             self.path.push_back(byte)
-            at = trie.parent[at]
+            at = self.trie.parent[at]
         exit.count = 0
         while not self.path.empty():
             state = table[256 * state + self.path.back()]
@@ -314,14 +311,13 @@ cdef class Runs:
             exit.count += state == 0  # mutant: count-bytes
         if state == 0:
             exit.place = (node << 2) | INCLUSIVE
-            exit.byte = trie.byte[node]
+            exit.byte = self.trie.byte[node]
             self.exits.push_back(exit)
         return 0
 
-    cdef int scan(self, int32_t run) except -1:
+    cdef int scan(self, int32_t run) except -1 nogil:
         """Find the tokens and exits of a run table, unless the last pass found them."""
         cdef int32_t place = self.runs[run].place, code = self.runs[run].code, node = place >> 2, t
-        cdef Trie trie = self.tries.trie
         cdef const int32_t* summary_of = NULL
         cdef int32_t before = 0     # characters before the place
         if run == self.scanned_run:
@@ -333,10 +329,10 @@ cdef class Runs:
         self.found_others.clear()
         self.terms.meter.spend(self.tries.size_of(place))
         if not place & IN_SUFFIX_TRIE:
-            t = trie.summary_of[node]
+            t = self.trie.summary_of[node]
             if node == 0 or t >= 0:
-                summary_of = trie.summary_of.data()
-                before = trie.summaries[t].characters if t >= 0 else 0
+                summary_of = self.trie.summary_of.data()
+                before = self.trie.summaries[t].characters if t >= 0 else 0
         scan_runs(
             self.tries.nodes(place),
             node,
@@ -347,8 +343,8 @@ cdef class Runs:
             self.found_exits,
             self.found_others,
             summary_of,
-            trie.summaries.data(),
-            trie.characters.data(),
+            self.trie.summaries.data(),
+            self.trie.characters.data(),
             before,
             self.codes[code],
             self.runs[run].group_count < 0,
@@ -356,7 +352,7 @@ cdef class Runs:
         self.scanned_run = run
         return 0
 
-    cdef int sort_tokens(self, int32_t run) except -1:
+    cdef int sort_tokens(self, int32_t run) except -1 nogil:
         """Store the tokens of a run table by their number of characters."""
         cdef vector[int32_t] offset
         cdef int32_t i, t, first, count = self.runs[run].token_count
@@ -381,7 +377,7 @@ cdef class Runs:
         self.runs[run].sorted_count = count
         return 0
 
-    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1:
+    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1 nogil:
         """Return the offset in ``suffix_lists`` of the suffixes after runs that begin with a byte.
 
         The item at the offset is the number of places that follow it.
@@ -394,7 +390,7 @@ cdef class Runs:
         cdef int32_t k
         if found != NO_VALUE:
             return found
-        at = self.exits_with(run, byte)
+        self.exits_with(run, byte, &at)
         for k in range(at.first, at.first + at.count):
             if self.tries.size_of(self.exits[k].place) > LARGE:
                 large.push_back(self.exits[k].place)
@@ -413,7 +409,7 @@ cdef class Runs:
         map_put(&self.suffix_index, key, found)
         return found
 
-    cdef int32_t merge(self, vector[int32_t]& places) except -1:
+    cdef int32_t merge(self, vector[int32_t]& places) except -1 nogil:
         """Return the place of the suffix trie that some places are merged into.
 
         Remembered: classes that differ in few characters have the same places after their runs.
@@ -442,7 +438,7 @@ cdef class Runs:
         self.merged.push_back(entry)
         return entry.place
 
-    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1:
+    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1 nogil:
         """Append the places of the suffixes after runs that begin with some bytes (4 words)."""
         cdef int32_t b, k, at
         cdef uint64_t left
@@ -455,7 +451,7 @@ cdef class Runs:
                 left &= left - 1
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held, with those of the suffix tries."""
         cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
         held += sizeof(Exit) * self.exits.size() + sizeof(Run) * self.runs.size()
@@ -465,7 +461,7 @@ cdef class Runs:
         held += 13 * self.tries.byte.size() + 4 * self.tries.tokens.size()
         return held
 
-    cdef size_t index_nbytes(self) noexcept:
+    cdef size_t index_nbytes(self) noexcept nogil:
         """Return the bytes held by the indexes of run tables and suffix tries."""
         cdef size_t held = 4 * (self.tries.kid_first.size() + self.tries.kid_node.size())
         held += self.tries.kid_byte.size() + self.tries.twice.size() + ids_nbytes(&self.tries.root_index)
@@ -474,7 +470,7 @@ cdef class Runs:
         return held
 
 
-cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept:
+cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept nogil:
     """Tell whether X continues from ``state`` exactly as UTF-8 continues from ``utf8``."""
     cdef int32_t[UTF8_STATES] partner   # state of UTF-8 -> state of X
     cdef int32_t[UTF8_STATES] queue
@@ -502,7 +498,7 @@ cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int3
     return True
 
 
-cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept:
+cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept nogil:
     """Tell whether a subtree has characters of X only, and ``count`` of them come before it, as in UTF-8."""
     return (
         not summary.ascii[0] & ~code.single[0]
@@ -527,7 +523,7 @@ cdef int scan_runs(
     int32_t before,
     const Code& code,
     bint with_tokens,
-) except -1:
+) except -1 nogil:
     """Run the automaton of X over the nodes under one node.
 
     Append the tokens that are runs, with their numbers of characters, and the nodes where the run ends:

@@ -40,7 +40,7 @@ cdef enum:
     BEGIN_AGAIN = 3     # the walk turned out not to be repeatable: begin again without that
 
 
-cdef inline int take(TrieWalk walk, int32_t node, int32_t stop_node, WalkState* s, WalkResult& out) except -1:
+cdef inline int take(TrieWalk walk, int32_t node, int32_t stop_node, WalkState* s, WalkResult& out) except -1 nogil:
     """Allow the tokens of the nodes from ``node`` to before ``stop_node``, with any stack."""
     cdef int32_t t = s.nodes.token_first[node], stop = s.nodes.token_first[stop_node]
     if out.bits != NULL:
@@ -76,7 +76,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef bint walk(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
-    ) except -1:
+    ) except -1 nogil:
         """Walk the subtrees at some places. Put the result into ``out``, which must be new.
 
         Return False if the query allows to repeat the walk with the frame known, and the walk found a return
@@ -114,7 +114,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef int begin(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
-    ) except -1:
+    ) except -1 nogil:
         """Note what the start does before the first byte, and queue the places."""
         cdef Config first = self.space.configs[query.start]
         cdef int32_t p, g
@@ -136,9 +136,8 @@ cdef class TrieWalk(MaskPart):
 
     cdef bint walk_place(
         self, const WalkQuery& query, int32_t place, int32_t c, WalkState* s, WalkResult& out
-    ) except -1:
+    ) except -1 nogil:
         """Walk the subtree at one place from a configuration. Return False if the walk must begin again."""
-        cdef ConfigSpace space = self.space
         cdef int32_t* stack = self.stack.data()
         cdef const int32_t* summary_of = self.trie.summary_of.data()
         cdef Nodes nodes = self.tries.nodes(place)
@@ -151,7 +150,7 @@ cdef class TrieWalk(MaskPart):
         s.in_suffix_trie = place & IN_SUFFIX_TRIE
         s.covered = 0
         if not own_byte:
-            if nodes.end[i] - i > RUN_NODES and not space.configs[query.start].reads & ~<uint64_t>1:
+            if nodes.end[i] - i > RUN_NODES and not self.space.configs[query.start].reads & ~<uint64_t>1:
                 c = self.constrained.defer_runs(c, place, out.deferred, self.jobs, self.job_configs)
                 if c == DEAD:
                     return True
@@ -161,13 +160,13 @@ cdef class TrieWalk(MaskPart):
         while True:
             if own_byte:
                 own_byte = 0
-                c = space.step(above, nodes.byte[i])
+                c = self.space.step(above, nodes.byte[i])
             elif k < kid_end:
-                k = next_alive(space, above, nodes, k, kid_end, &c)
+                k = next_alive(self.space, above, nodes, k, kid_end, &c)
                 if k == kid_end:
                     continue
                 if c == UNKNOWN:
-                    c = space.step(above, nodes.kid_byte[k])
+                    c = self.space.step(above, nodes.kid_byte[k])
                 i = nodes.kid_node[k]
                 k += 1
             elif depth:
@@ -185,7 +184,7 @@ cdef class TrieWalk(MaskPart):
             visited += 1
             if not visited & 0xFFF:
                 self.terms.meter.spend(0x1000)
-            if c != s.unconditional and is_unconditional(&space.configs[c]):
+            if c != s.unconditional and is_unconditional(&self.space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
             if subtrees and not s.in_suffix_trie and summary_of[i] >= 0:
@@ -218,7 +217,7 @@ cdef class TrieWalk(MaskPart):
         self.visited_nodes += visited
         return self.terms.meter.spend(visited & 0xFFF) == 0
 
-    cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1:
+    cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1 nogil:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""
         cdef const Config* config
         cdef SelfLoop* loop
@@ -238,7 +237,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef int emit(
         self, const WalkQuery& query, int32_t c, int32_t node, int verdict, WalkState* s, WalkResult& out
-    ) except -1:
+    ) except -1 nogil:
         """Note the tokens and the returns of a configuration at a node. Return how the walk continues."""
         cdef const Config* config = &self.space.configs[c]
         # most configurations have no such members: not even a call, for nodes are many
@@ -278,7 +277,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef uint64_t emit_readers(
         self, const Config* config, int32_t node, int* verdict, WalkState* s, WalkResult& out
-    ) except? 0x5555555555555555:
+    ) except? 0x5555555555555555 nogil:
         """Note the places where omitted members of a configuration continue.
 
         The semantic state decides about these members, so their tokens are tried on the real configuration.
@@ -306,26 +305,25 @@ cdef class TrieWalk(MaskPart):
         int verdict,
         WalkState* s,
         WalkResult& out,
-    ) except -1:
+    ) except -1 nogil:
         """Note the returns of a configuration at a node, for the suffixes of the tokens there.
 
         Return False if the walk must be repeated with the frame known, and a repeated walk would lack this
         return.
         """
-        cdef ConfigSpace space = self.space
         cdef int32_t p, g, guard, summary = self.trie.summary_of[node] if verdict == SAME_STATE else -1
         for p in range(config.pop_first, config.pop_first + config.pop_count):
-            guard = space.pops[p].guard
+            guard = self.space.pops[p].guard
             if verdict == SAME_STATE:
                 if not self.acceptance.meets(summary, <uint64_t>1 << guard):
                     continue
             elif not self.acceptance.may_follow(s.nodes, node, guard):
                 continue
             if out.repeats:
-                if space.pops[p].sem == query.again.sem:
+                if self.space.pops[p].sem == query.again.sem:
                     continue
                 return False
-            g = out.groups.at(guard, space.pops[p].sem)
+            g = out.groups.at(guard, self.space.pops[p].sem)
             out.merged += s.nodes.end[node] - node
             out.groups.places[g].push_back((node << 2) | s.in_suffix_trie)
             if verdict == SAME_STATE:
@@ -334,7 +332,7 @@ cdef class TrieWalk(MaskPart):
                 out.subtree_groups.push_back(g)
         return True
 
-    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1:
+    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1 nogil:
         """Note the special tokens that the start allows."""
         cdef const Config* config
         cdef const vector[int32_t]* tokens
@@ -357,7 +355,7 @@ cdef class TrieWalk(MaskPart):
                 out.pendings.tokens[g].insert(out.pendings.tokens[g].end(), tokens.begin(), tokens.end())
         return 0
 
-    cdef bint opens_key(self, const Config* config) noexcept:
+    cdef bint opens_key(self, const Config* config) noexcept nogil:
         """Tell whether some member has just begun to capture a key."""
         cdef int32_t i
         for i in range(config.first, config.first + config.count):
