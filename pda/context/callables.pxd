@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.context.capture_texts cimport CaptureTexts
 from stackmask.pda.context.semantic_values cimport SemanticValues
 from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.terms.term_table cimport TermTable
 from stackmask.pda.terms.ids cimport ActionId, ResolverId, TermId, TextId, ValueId
 
 cdef enum:
@@ -17,6 +18,7 @@ cdef enum:
 
 
 cdef class Callables:
+    cdef TermTable terms
     cdef CaptureTexts texts
     cdef SemanticValues values
     cdef list actions

@@ -10,6 +10,7 @@ from libc.stdint cimport uint64_t
 
 from stackmask.pda.context.capture_texts cimport FIRST_TEXT
 from stackmask.pda.context.semantic_values cimport VALUE_LINK, VALUE_SYMBOL
+from stackmask.pda.memory.work_meter cimport Pause
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 from stackmask.pda.errors import ResolverError
@@ -19,11 +20,14 @@ from stackmask.pda.errors import ResolverError
 cdef class Callables:
     """The actions and resolvers of one store, by number. ``resolve_term`` turns an answer into a term."""
 
-    def __cinit__(self, CaptureTexts texts not None, SemanticValues values not None, resolve_term):
+    def __cinit__(
+        self, TermTable terms not None, CaptureTexts texts not None, SemanticValues values not None, resolve_term
+    ):
         map_init(&self.resolved)
         map_init(&self.pairs)
         map_init(&self.ended)
         map_init(&self.known_sure)
+        self.terms = terms
         self.texts = texts
         self.values = values
         self.resolve_term = resolve_term
@@ -93,9 +97,14 @@ cdef class Callables:
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except -3 with gil:
         """Call an action, and return the value after it, or FORBIDDEN."""
+        cdef Pause pause
         if text.empty() and text_id >= FIRST_TEXT:
             self.texts.spell(text_id, text)
-        answer = self.actions[action](self.values.objects[value], self.first_of(text, action))
+        self.terms.meter.pause(&pause)
+        try:
+            answer = self.actions[action](self.values.objects[value], self.first_of(text, action))
+        finally:
+            self.terms.meter.resume(&pause)
         if answer is not None:
             return self.values.value_of(answer)
         if self.kinds[action] == ACT_UPDATE:
@@ -122,18 +131,23 @@ cdef class Callables:
 
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except -3 with gil:
         """Call a resolver, and return the term of its answer, or NEEDS_STATE."""
+        cdef Pause pause
         rule = self.resolvers[resolver]
+        answer = None
         if rule == "top":
             if self.values.kind[value] == VALUE_SYMBOL:
                 return NEEDS_STATE
-            answer = None
             if self.values.kind[value] == VALUE_LINK:
                 answer = self.texts.text_of(self.values.text[value])
-        else:
-            if self.values.symbolic[value]:
-                return NEEDS_STATE
-            answer = rule(self.values.objects[value])
-        return self.resolve_term(answer)
+        elif self.values.symbolic[value]:
+            return NEEDS_STATE
+        self.terms.meter.pause(&pause)
+        try:
+            if rule != "top":
+                answer = rule(self.values.objects[value])
+            return self.resolve_term(answer)
+        finally:
+            self.terms.meter.resume(&pause)
 
     cdef int is_sure(self, ValueId value, TextId text) except -1 nogil:
         """Tell whether no action forbids the end of a capture, whatever is still read after the text."""
@@ -148,13 +162,18 @@ cdef class Callables:
 
     cdef int ask_all(self, ValueId value, TextId text) except -1 with gil:
         """Ask all actions whether they may forbid the end of a capture."""
-        for number, action in enumerate(self.actions):
-            if self.kinds[number] != ACT_CALL:
-                continue
-            test = getattr(action, "may_forbid", None)
-            if test is None or test(self.values.objects[value], self.texts.text_of(text)):
-                return False
-        return True
+        cdef Pause pause
+        self.terms.meter.pause(&pause)
+        try:
+            for number, action in enumerate(self.actions):
+                if self.kinds[number] != ACT_CALL:
+                    continue
+                test = getattr(action, "may_forbid", None)
+                if test is None or test(self.values.objects[value], self.texts.text_of(text)):
+                    return False
+            return True
+        finally:
+            self.terms.meter.resume(&pause)
 
     cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the kept answers take."""

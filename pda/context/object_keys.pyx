@@ -264,4 +264,5 @@ cdef class KeyStates:
 
     def counts(self):
         """Return sizes: key states, sets of tests that terms need."""
+        self.needs.terms.meter.settle()
         return {"key_states": self.states.size() - 2, "key_needs": self.needs.sets.size()}

@@ -57,7 +57,7 @@ cdef class Semantics:
         self.key_text = key_text(key_syntax)
         self.texts = CaptureTexts()
         self.values = SemanticValues()
-        self.callables = Callables(self.texts, self.values, resolve_term)
+        self.callables = Callables(keys.needs.terms, self.texts, self.values, resolve_term)
         self.max_states = max_states
         self.intern(-1, self.values.value_of(()), KEYS_NONE, 0)
         self.intern(-1, self.values.add(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
@@ -79,10 +79,12 @@ cdef class Semantics:
 
     def size(self):
         """Return the number of semantic states."""
+        self.keys.needs.terms.meter.settle()
         return self.sems.size()
 
     def nbytes_held(self):
         """Return about how many bytes the states take; those of Python's values are guessed."""
+        self.keys.needs.terms.meter.settle()
         cdef size_t held = sizeof(Sem) * self.sems.size() + 8 * self.sem_index.mask
         held += self.texts.nbytes() + self.values.nbytes() + self.callables.nbytes()
         return held + self.keys.nbytes()

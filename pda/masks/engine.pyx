@@ -289,6 +289,7 @@ cdef class MaskEngine:
 
     def counts(self):
         """Return sizes: masks, walks, hits, bytes held by masks."""
+        self.context.terms.meter.settle()
         return {
             "masks": self.arena.masks.size(),
             "walks": self.walker.walks,
@@ -317,6 +318,7 @@ cdef class MaskEngine:
 
     def nbytes_held(self):
         """Return about how many bytes a drop of masks keeps: facts about terms and tokens."""
+        self.context.terms.meter.settle()
         return (
             self.assembler.prefixes.nbytes()
             + self.literals.table.nbytes()

@@ -13,8 +13,6 @@ from cpython.pythread cimport (
     PyThread_release_lock,
 )
 
-from stackmask.pda.memory.work_meter cimport atomic_write, sleep_a_moment
-
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.errors import SpoiledError
 
@@ -104,12 +102,7 @@ cdef class StoreLock:
         """
         if self.owner == 0 or self.owner == <unsigned long>PyThread_get_thread_ident():
             return False
-        if not self.meter.resting:
-            atomic_write(self.meter.readers, self.meter.readers + 1)
-            while self.owner and not self.meter.resting:
-                with nogil:
-                    sleep_a_moment()
-            atomic_write(self.meter.readers, self.meter.readers - 1)
+        self.meter.settle()
         return self.owner != 0
 
     cdef void wake(self) noexcept:

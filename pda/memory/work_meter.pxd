@@ -19,8 +19,18 @@ cdef extern from * nogil:
     void atomic_write "STACKMASK_WRITE"(int place, int value) noexcept
     void sleep_a_moment "stackmask_sleep"() noexcept
 
+cdef extern from "Python.h" nogil:
+    ctypedef struct PyThreadState
+
 cdef enum:
     CHECK_EVERY = 100_000       # units, about a millisecond
+    FIRST_CHECK = 2_000         # a call that takes longer lets go of the interpreter's lock, if it may
+
+
+cdef struct Pause:
+    # what the call was allowed before Python was called in it
+    bint may_release
+    bint running
 
 
 cdef class WorkAccount:
@@ -39,14 +49,20 @@ cdef class WorkMeter:
     cdef double since           # when the first check of the call was
     cdef double looked          # when signals were last looked at
     cdef bint timed             # the call had a check
-    cdef int readers            # threads that wait until what the store guards may be read
-    cdef int resting            # 1: it may be read, by threads that hold the interpreter's lock
+    cdef bint may_release       # the call may let go of the interpreter's lock
+    cdef bint running           # it has: what it changes must not be read. Written with that lock only
+    cdef PyThreadState* released    # the state of its thread then
+    cdef int readers            # threads that wait until they may read
     cdef WorkAccount account    # whom the work is charged to, or None
     cdef readonly int64_t done  # units of all calls
 
     cdef int check(self) except -1 nogil
     cdef int look(self) except -1 nogil
     cdef int rest(self) except -1 nogil
+    cdef void reclaim(self) noexcept nogil
+    cdef void pause(self, Pause* before) noexcept
+    cdef void resume(self, Pause* before) noexcept
+    cdef int settle(self) except -1
 
     cdef inline void open(self, WorkAccount account) noexcept:
         # begin a call; without an account, its work is not limited
@@ -55,7 +71,7 @@ cdef class WorkMeter:
         if account is not None:
             self.call_left = min(max(self.max_call, account.most_per_call), account.left)
         self.timed = False
-        self.granted = self.credit = min(<int64_t>CHECK_EVERY, max(self.call_left, <int64_t>0))
+        self.granted = self.credit = min(<int64_t>FIRST_CHECK, max(self.call_left, <int64_t>0))
 
     cdef inline void close(self) noexcept:
         # end a call; allocates no memory
@@ -66,6 +82,10 @@ cdef class WorkMeter:
             self.account = None
         self.granted = self.credit = CHECK_EVERY
         self.call_left = ENDLESS
+
+    cdef inline void let_release(self) noexcept nogil:
+        # what follows runs without the interpreter's lock, if it takes long; until `reclaim`
+        self.may_release = True
 
     cdef inline int spend(self, int64_t units) except -1 nogil:
         """Count some work. Every loop whose length a request decides calls it."""

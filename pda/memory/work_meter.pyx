@@ -4,8 +4,9 @@
 One unit is a step of about ten nanoseconds: a term looked up, a node of the vocabulary visited, a few words
 of a mask. Loops whose length a request decides count their units. Every 100,000 units (about a millisecond)
 there is a check: the request has units left, nobody cancelled it, no signal came, the call is not too long on
-the clock. The check also lets other threads run: those that wait for the interpreter's lock, if the call
-holds it, and those that wait until they may read what the call changes.
+the clock. The first check of a call that computes only (``let_release``) lets go of the interpreter's lock,
+after about 20 microseconds; other calls release it for a moment every few milliseconds. A check also lets
+threads read what the call changes, if some wait for that.
 """
 
 cimport cython
@@ -25,6 +26,8 @@ cdef extern from *:
 
 cdef extern from "Python.h":
     int PyGILState_Check() noexcept nogil
+    PyThreadState* PyEval_SaveThread() noexcept nogil
+    void PyEval_RestoreThread(PyThreadState* state) noexcept nogil
 
 cdef enum:
     REST_TURNS = 100                # moments that a call rests at most
@@ -72,7 +75,8 @@ cdef class WorkMeter:
         self.done = 0
         self.credit = self.granted = 0
         self.looked = 0.0
-        self.readers = self.resting = 0
+        self.readers = 0
+        self.may_release = self.running = False
         self.open(None)
 
     def charge(self, int64_t units):
@@ -99,9 +103,12 @@ cdef class WorkMeter:
             self.since = now
         elif now - self.since > self.max_seconds:
             raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
+        if self.may_release and not self.running:
+            self.running = True
+            self.released = PyEval_SaveThread()
         if now - self.looked > (YIELD_SECONDS if PyGILState_Check() else SIGNAL_SECONDS):
             self.look()
-        if atomic_read(self.readers):
+        if self.running and atomic_read(self.readers):
             self.rest()
         self.granted = self.credit = min(<int64_t>CHECK_EVERY, self.call_left)
         return 0
@@ -119,10 +126,38 @@ cdef class WorkMeter:
         """Let other threads read what the call changes: nothing is half changed where it counts its work."""
         cdef int turns = 0
         with gil:
-            self.resting = True
+            self.running = False
             while self.readers and turns < REST_TURNS:
                 turns += 1
                 with nogil:
                     sleep_a_moment()
-            self.resting = False
+            self.running = True
         return 0
+
+    cdef void reclaim(self) noexcept nogil:
+        """Take the interpreter's lock again, if the call has let go of it."""
+        self.may_release = False
+        if self.running:
+            PyEval_RestoreThread(self.released)
+            self.running = False
+
+    cdef int settle(self) except -1:
+        """Wait until what the store guards may be read, until this thread lets others run: a millisecond."""
+        if self.running:
+            atomic_write(self.readers, self.readers + 1)
+            while self.running:
+                with nogil:
+                    sleep_a_moment()
+            atomic_write(self.readers, self.readers - 1)
+        return 0
+
+    cdef void pause(self, Pause* before) noexcept:
+        """Begin to run Python in the middle of a call, with the interpreter's lock."""
+        before.may_release = self.may_release
+        before.running = self.running
+        self.may_release = self.running = False
+
+    cdef void resume(self, Pause* before) noexcept:
+        """Go on after ``pause``."""
+        self.may_release = before.may_release
+        self.running = before.running

@@ -56,10 +56,12 @@ cdef class ConfigSpace:
 
     def nbytes_held(self):
         """Return about how many bytes frames and configurations take."""
+        self.terms.meter.settle()
         return self.nbytes()
 
     def counts(self):
         """Return sizes: configurations, members, frames, edges; steps computed, and returns followed."""
+        self.terms.meter.settle()
         return {
             "configurations": self.configs.size(),
             "members": self.members.size(),

@@ -177,14 +177,17 @@ cdef class TermStore(TermTable):
 
     def size(self):
         """Return the number of terms."""
+        self.meter.settle()
         return self.terms.size()
 
     def nbytes_held(self):
         """Return about how many bytes the terms take."""
+        self.meter.settle()
         return self.nbytes()
 
     def counts(self):
         """Return sizes: terms, transition rows, byte classes, guards, rules."""
+        self.meter.settle()
         return {
             "terms": self.terms.size(),
             "byte_maps": self.maps.size(),

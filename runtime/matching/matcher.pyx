@@ -19,6 +19,13 @@ from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_of
 from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
+from stackmask.runtime.matching.released cimport (
+    start_released,
+    step_bytes_released,
+    step_released,
+    step_token_released,
+    union_released,
+)
 
 from operator import index
 
@@ -112,11 +119,11 @@ cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except 
         length = matcher.texts.length(token)
     if length:
         text = matcher.texts.blob + matcher.texts.start[token]
-        next = matcher.family.step_token(config, token, text, length)
+        next = step_token_released(matcher.family, config, token, text, length)
     if matcher.has_classes:
         for k in matcher.classes_of_token.get(token, ()):
-            other = matcher.family.step(config, TOKENS + <int32_t>k)
-            next = matcher.family.union_of(next, other)
+            other = step_released(matcher.family, config, TOKENS + <int32_t>k)
+            next = union_released(matcher.family, next, other)
     return next
 
 
@@ -205,7 +212,7 @@ cdef class Matcher(JumpCalls):
                 )
                 if self.compiled.automaton is self.automaton:
                     self.compiled.family = family
-            first = family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
+            first = start_released(family, self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
             refill(self.history, 1, first)
             self.family = family
             done = True
@@ -277,17 +284,14 @@ cdef class Matcher(JumpCalls):
 
     cdef bint advance_text(self, bytes data) except -1:
         cdef int32_t config = self.history.back()
-        cdef int32_t next
-        cdef Py_ssize_t i
+        cdef Py_ssize_t taken
         if self.terminated:
             self.refused = (config, 0, data)
             return False
-        for i in range(len(data)):
-            next = self.family.step(config, <unsigned char>data[i])
-            if next == DEAD:
-                self.refused = (config, i, data)
-                return False
-            config = next
+        taken = step_bytes_released(self.family, &config, <const uint8_t*><char*>data, len(data))
+        if taken < len(data):
+            self.refused = (config, taken, data)
+            return False
         self.history.push_back(config)
         self.tokens.push_text()
         self.refused = None
@@ -311,6 +315,7 @@ cdef class Matcher(JumpCalls):
     def reset(self):
         """Go back to the start. A matcher whose family has met half of its budget starts a new family."""
         self.refused = None
+        self.family.terms.meter.settle()
         if 2 * self.family.configs.size() > self.store.limits.max_configurations:
             self.start()
             return
@@ -324,6 +329,7 @@ cdef class Matcher(JumpCalls):
 
     def is_accepting(self):
         """Tell whether the text so far is complete: the grammar may end here."""
+        self.family.terms.meter.settle()
         return bool(self.family.configs[self.history.back()].accepting)
 
     def is_terminated(self):
@@ -369,7 +375,9 @@ cdef class Matcher(JumpCalls):
 
     def describe(self):
         """Return the local states of the current configuration as text, for debugging."""
-        cdef int32_t i, config = self.history.back(), first = self.family.configs[config].first
+        cdef int32_t i, config = self.history.back(), first
+        self.family.terms.meter.settle()
+        first = self.family.configs[config].first
         return [
             self.family.terms.dump(self.family.members[i].state)
             for i in range(first, first + self.family.configs[config].count)
@@ -524,10 +532,10 @@ cdef tuple expected_at(Matcher matcher, int32_t config):
     tokens = set()
     if not matcher.terminated:
         for byte in range(TOKENS):
-            if matcher.family.step(config, byte) != DEAD:
+            if step_released(matcher.family, config, byte) != DEAD:
                 allowed.add(byte)
         for ids, k in matcher.automaton.lowered.token_classes.items():
-            if matcher.family.step(config, TOKENS + k) != DEAD:
+            if step_released(matcher.family, config, TOKENS + k) != DEAD:
                 tokens.update(ids)
     return allowed, tokens, bool(matcher.family.configs[config].accepting)
 
