@@ -316,6 +316,11 @@ cdef class MaskEngine:
             "run_looks": self.partition.visits,
         }
 
+    def set_budget(self, max_bytes):
+        """Change how many bytes masks may take. It is looked at with the next mask."""
+        self.context.terms.meter.settle()
+        self.context.max_bytes = max_bytes
+
     def nbytes_held(self):
         """Return about how many bytes a drop of masks keeps: facts about terms and tokens."""
         self.context.terms.meter.settle()

@@ -95,12 +95,16 @@ cdef class StoreLock:
         self.meter.close()
         self.meter.open(account)
 
+    cdef bint is_held(self) noexcept:
+        """Tell whether another thread is inside."""
+        return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
+
     cdef bint may_read(self) except -1:
         """Tell whether another thread is inside, and what it changes may be read until this one lets threads run.
 
         Waits until this is so, or nobody is inside: about a millisecond.
         """
-        if self.owner == 0 or self.owner == <unsigned long>PyThread_get_thread_ident():
+        if not self.is_held():
             return False
         self.meter.settle()
         return self.owner != 0
@@ -110,6 +114,10 @@ cdef class StoreLock:
             # one of them checks again; another thread may have been faster
             self.woken = True
             PyThread_release_lock(self.lock)
+
+    def is_taken(self):
+        """Tell whether another thread is inside."""
+        return self.is_held()
 
     def enter(self, WorkAccount account):
         """Enter from Python; ``leave`` in a ``finally``."""

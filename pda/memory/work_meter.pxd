@@ -10,6 +10,9 @@ cdef extern from * nogil:
 
     #include <chrono>
     #include <thread>
+    static inline double stackmask_seconds() {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
     static inline void stackmask_sleep() {
         std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
@@ -18,6 +21,7 @@ cdef extern from * nogil:
     int atomic_read "STACKMASK_READ"(int place) noexcept
     void atomic_write "STACKMASK_WRITE"(int place, int value) noexcept
     void sleep_a_moment "stackmask_sleep"() noexcept
+    double seconds "stackmask_seconds"() noexcept
 
 cdef extern from "Python.h" nogil:
     ctypedef struct PyThreadState

@@ -14,16 +14,6 @@ from cpython.exc cimport PyErr_CheckSignals
 
 from stackmask.pda.errors import BudgetError, CancelledError
 
-cdef extern from *:
-    """
-    #include <chrono>
-
-    static double stackmask_seconds() {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    }
-    """
-    double seconds "stackmask_seconds"() noexcept nogil
-
 cdef extern from "Python.h":
     int PyGILState_Check() noexcept nogil
     PyThreadState* PyEval_SaveThread() noexcept nogil
@@ -55,6 +45,10 @@ cdef class WorkAccount:
         """Allow some more units, and one call to use all of these."""
         self.left = min(max(self.left, 0) + units, ENDLESS)
         self.most_per_call = max(self.most_per_call, units)
+
+    def restart(self, spent):
+        """Give back all but the units of compiling: the request begins anew elsewhere."""
+        self.left = self.allowance - min(spent, self.allowance)
 
     def cancel(self):
         """End the call that works for this request at its next check, and later ones that need work."""

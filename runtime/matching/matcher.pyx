@@ -13,6 +13,7 @@ from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.masks.shared.mask_ref cimport MaskRef, is_whole
 from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.pda.memory.work_meter cimport seconds, sleep_a_moment
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
@@ -29,6 +30,7 @@ from stackmask.runtime.matching.released cimport (
 
 from operator import index
 
+from stackmask.pda.errors import BudgetError
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.matching.mask_buffer import MatcherError
 from stackmask.runtime.matching.refusal import describe_refusal
@@ -37,7 +39,12 @@ from stackmask.runtime.matching.row_references import MaskRows
 cdef enum:
     NO_CONFIG = -1
     SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
+    MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
+
+
+cdef double PATIENCE = 0.002    # seconds that a matcher waits for its store, all in all, before it moves
+cdef double ENDLESS_PATIENCE = 1e9
 
 
 cdef int32_t as_id(object token, int32_t size) except -2:
@@ -178,11 +185,13 @@ cdef class Matcher(JumpCalls):
         self.has_classes = bool(self.classes_of_token)
         for token in self.store.info.stop_ids:
             self.stops.push_back(token)
+        self.patience = PATIENCE
         if origin is None:
             self.account = WorkAccount(self.store.limits.max_work, compiled._work)
             self.start()
         else:
             self.account = origin.account
+            self.patience = origin.patience
             self.family = origin.family
             copy_items(self.history, origin.history)
             self.tokens = origin.tokens.copy()
@@ -223,6 +232,58 @@ cdef class Matcher(JumpCalls):
         self.terminated = False
         return 0
 
+    # -- the store -------------------------------------------------------------------------------------
+
+    cdef int enter(self) except -1:
+        """Take the lock of the store, of another one if this one lets the matcher wait too long."""
+        if self.lock.is_held():
+            self.wait_or_move()
+        self.lock.take(self.account)
+        return 0
+
+    cdef int wait_or_move(self) except -1:
+        """Wait until the store is free. If its waits come to PATIENCE, move to a store that is not at work."""
+        cdef double begin = seconds()
+        while self.lock.is_held():
+            if self.patience + begin - seconds() < 0 and self.tokens.size() <= MOST_REPEATED:
+                self.patience = PATIENCE
+                self.move()
+                return 0
+            with nogil:
+                sleep_a_moment()
+        self.patience += begin - seconds()
+        return 0
+
+    cdef bint move(self) except -1:
+        """Begin anew in another store of the compiler, and accept the same tokens. Return False if none is free.
+
+        Cost: compiling the grammar, and a step for each token.
+        """
+        cdef Matcher other
+        if self.refused is not None or self.tokens.has_text():
+            return False  # these cannot be repeated
+        try:
+            compiled = self.compiled._compiler.aside(self.compiled, self.store)
+        except BudgetError:
+            return False  # where its grammar is, it has what it needs
+        if compiled is None:
+            return False
+        other = Matcher.__new__(Matcher, compiled)
+        other.patience = ENDLESS_PATIENCE
+        for token in self.tokens.tokens():
+            if not other.accept_token(token):
+                return False
+        self.account.restart(compiled._work)
+        self.compiled = compiled
+        self.automaton = other.automaton
+        self.store = other.store
+        self.masks = other.masks
+        self.lock = other.lock
+        self.family = other.family
+        self.history.swap(other.history)
+        self.planner = None
+        return True
+
     # -- following ---------------------------------------------------------------------------------
 
     def accept_token(self, token):
@@ -238,7 +299,7 @@ cdef class Matcher(JumpCalls):
             if next != UNKNOWN:
                 take_step(self, next, id)
                 return True
-        self.lock.take(self.account)
+        self.enter()
         try:
             accepted = self.advance(id, token)
             done = True
@@ -274,7 +335,7 @@ cdef class Matcher(JumpCalls):
             data = bytes(text)
         else:
             raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
-        self.lock.take(self.account)
+        self.enter()
         try:
             accepted = self.advance_text(data)
             done = True
@@ -402,7 +463,7 @@ cdef class Matcher(JumpCalls):
             words = row_of(&rows, row, self.masks.width)
             if self.lock.may_read() and write_ready(self, words):
                 return not every_allowed(words, self.size)
-            self.lock.take(self.account)
+            self.enter()
             try:
                 fill_row(self, self.history.back(), self.terminated, words)
                 done = True
