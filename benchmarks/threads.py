@@ -18,11 +18,11 @@ import statistics
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
-import stackmask as sm
 from json_grammar import load_tokenizer
 from record import write_result
+
+import stackmask as sm
 
 Request = tuple[sm.Grammar, list[list[int]]]
 Compiled = tuple[sm.CompiledGrammar, list[list[int]]]
@@ -31,7 +31,8 @@ Compiled = tuple[sm.CompiledGrammar, list[list[int]]]
 def load(data: Path, count: int) -> tuple[sm.Vocabulary, list[Request]]:
     """Return the vocabulary, and so many schemas with the tokens of their tests."""
     tokenizer = load_tokenizer(data / "tokenizers" / "llama3-128k")
-    rows = [json.loads(line) for line in lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8")]
+    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
     random.Random(7).shuffle(rows)
     requests = []
     for row in rows[:count]:
@@ -69,8 +70,7 @@ def in_threads(vocabulary: sm.Vocabulary, requests: list[Request], count: int) -
     """Return the seconds that so many threads take for all requests, with one fresh compiler."""
     compiled = compile_all(vocabulary, requests)
     threads = [
-        threading.Thread(target=work, args=(compiled[k::count],), name=f"requests {k}")
-        for k in range(count)
+        threading.Thread(target=work, args=(compiled[k::count],), name=f"requests {k}") for k in range(count)
     ]
     begin = time.perf_counter()
     for thread in threads:
@@ -107,7 +107,9 @@ def main() -> None:
         seconds["one"].append(in_threads(vocabulary, requests, 1))
         seconds["two"].append(in_threads(vocabulary, requests, 2))
         seconds["processes"].append(in_processes(vocabulary, requests, 2))
-        print(f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:.2f} s" for k, v in seconds.items()), flush=True)
+        print(
+            f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:.2f} s" for k, v in seconds.items()), flush=True
+        )
     median = {name: statistics.median(values) for name, values in seconds.items()}
     gains = {name: round(median["one"] / median[name], 2) for name in ("two", "processes")}
     print(f"two threads are {gains['two']} times one; two processes {gains['processes']} times")

@@ -33,8 +33,12 @@ cdef class Callables:
     cdef KeyMap known_sure              # value << 32 | text of a capture -> no action can forbid its end
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
 
-    cdef ValueId call(self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action) except -3 nogil
-    cdef ValueId ask(self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action) except -3 with gil
+    cdef ValueId call(
+        self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
+    ) except -3 nogil
+    cdef ValueId ask(
+        self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
+    ) except -3 with gil
     cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3 nogil
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except -3 with gil
     cdef int is_sure(self, ValueId value, TextId text) except -1 nogil

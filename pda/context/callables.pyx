@@ -21,7 +21,11 @@ cdef class Callables:
     """The actions and resolvers of one store, by number. ``resolve_term`` turns an answer into a term."""
 
     def __cinit__(
-        self, TermTable terms not None, CaptureTexts texts not None, SemanticValues values not None, resolve_term
+        self,
+        TermTable terms not None,
+        CaptureTexts texts not None,
+        SemanticValues values not None,
+        resolve_term,
     ):
         map_init(&self.resolved)
         map_init(&self.pairs)

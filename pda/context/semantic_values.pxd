@@ -22,7 +22,9 @@ cdef class SemanticValues:
     cdef vector[uint8_t] symbolic   # rests on the unknown state
     cdef vector[uint8_t] unsure     # and comes after an action that may have forbidden it
 
-    cdef ValueId add(self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic) except -1 nogil
+    cdef ValueId add(
+        self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
+    ) except -1 nogil
     cdef ValueId link(self, ValueId parent, TextId text) except -1 nogil
     cdef ValueId value_of(self, object value) except -1
     cdef size_t nbytes(self) noexcept nogil

@@ -100,9 +100,9 @@ cdef class StoreLock:
         return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
 
     cdef bint may_read(self) except -1:
-        """Tell whether another thread is inside, and what it changes may be read until this one lets threads run.
+        """Tell whether another thread is inside, and what it changes may be read now.
 
-        Waits until this is so, or nobody is inside: about a millisecond.
+        This holds until this thread lets others run. Waits until it is so, or nobody is inside.
         """
         if not self.is_held():
             return False

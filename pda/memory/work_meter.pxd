@@ -5,6 +5,7 @@ from libc.stdint cimport int64_t
 cdef extern from * nogil:
     """
     #define STACKMASK_ENDLESS_WORK ((int64_t)1 << 60)
+    #define STACKMASK_PATIENCE 0.002
     #define STACKMASK_READ(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
     #define STACKMASK_WRITE(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
 
@@ -17,6 +18,7 @@ cdef extern from * nogil:
         std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
     """
+    const double PATIENCE "STACKMASK_PATIENCE"  # seconds that a request waits for a store before it moves
     const int64_t ENDLESS "STACKMASK_ENDLESS_WORK"
     int atomic_read "STACKMASK_READ"(int place) noexcept
     void atomic_write "STACKMASK_WRITE"(int place, int value) noexcept
@@ -41,6 +43,7 @@ cdef class WorkAccount:
     cdef readonly int64_t allowance     # units that the request may have at most
     cdef readonly int64_t left          # units that it may still do; below 0: it did a little more
     cdef int is_cancelled               # written by other threads
+    cdef double patience                # seconds that it still waits for other requests
     cdef int64_t most_per_call          # units that one call may use, where more were granted than usual
 
 

@@ -23,7 +23,7 @@ cdef enum:
     REST_TURNS = 100                # moments that a call rests at most
 
 cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter
-cdef double SIGNAL_SECONDS = 0.05   # until a signal is seen by a call that has released the interpreter's lock
+cdef double SIGNAL_SECONDS = 0.05   # between looks at signals, where that lock was released
 
 
 @cython.final
@@ -35,6 +35,7 @@ cdef class WorkAccount:
         self.left = self.allowance - min(spent, self.allowance)
         self.most_per_call = 0
         self.is_cancelled = False
+        self.patience = PATIENCE
 
     @property
     def cancelled(self):

@@ -133,7 +133,9 @@ cdef class TermTable:
     cdef TermId intern(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
     ) except -1 nogil
-    cdef TermId intern_list(self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags) except -1 nogil
+    cdef TermId intern_list(
+        self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags
+    ) except -1 nogil
     cdef SetId intern_set(self, uint64_t* words) except -1 nogil
     cdef MapId intern_map(self, uint8_t* classes) except -1 nogil
     cdef MapId map_of_set(self, SetId set_id) except -1 nogil

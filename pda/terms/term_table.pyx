@@ -131,7 +131,9 @@ cdef class TermTable:
         ids_put(&self.term_index, probe, id)
         return id
 
-    cdef TermId intern_list(self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags) except -1 nogil:
+    cdef TermId intern_list(
+        self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags
+    ) except -1 nogil:
         cdef uint64_t h = mix(23, kind)
         cdef size_t i, n = items.size()
         cdef int32_t id

@@ -84,7 +84,11 @@ class Lanes:
                 share = self._cache_bytes // len(self._lanes)
                 self._lanes[k] = Lane(self._make(share), share)
                 self.generation += 1
-        used = [lane for k, lane in enumerate(self._lanes) if k == 0 or lane.grammars or lane.store.lock.is_taken()]
+        used = [
+            lane
+            for k, lane in enumerate(self._lanes)
+            if k == 0 or lane.grammars or lane.store.lock.is_taken()
+        ]
         if len(used) < len(self._lanes):
             self._lanes = used
             self._share_out()

@@ -31,11 +31,7 @@ cdef class Matcher(JumpCalls):
     cdef readonly WorkAccount account   # what the request may still do; forks share it
     cdef dict classes_of_token          # special token -> the classes that hold it
     cdef object planner                 # of the family, with its forced runs; None until asked
-    cdef double patience                # seconds that it still waits for its store
 
-    cdef int enter(self) except -1
-    cdef int wait_or_move(self) except -1
-    cdef bint move(self) except -1
     cdef int start(self) except -1
     cdef bint advance(self, int32_t id, object token) except -1
     cdef bint advance_text(self, bytes data) except -1

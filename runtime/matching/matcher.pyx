@@ -13,7 +13,7 @@ from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.masks.shared.mask_ref cimport MaskRef, is_whole
 from stackmask.pda.stack.frames cimport BOTTOM
-from stackmask.pda.memory.work_meter cimport seconds, sleep_a_moment
+from stackmask.pda.memory.work_meter cimport PATIENCE, seconds, sleep_a_moment
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
@@ -41,10 +41,6 @@ cdef enum:
     SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
     MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
-
-
-cdef double PATIENCE = 0.002    # seconds that a matcher waits for its store, all in all, before it moves
-cdef double ENDLESS_PATIENCE = 1e9
 
 
 cdef int32_t as_id(object token, int32_t size) except -2:
@@ -185,13 +181,11 @@ cdef class Matcher(JumpCalls):
         self.has_classes = bool(self.classes_of_token)
         for token in self.store.info.stop_ids:
             self.stops.push_back(token)
-        self.patience = PATIENCE
         if origin is None:
             self.account = WorkAccount(self.store.limits.max_work, compiled._work)
             self.start()
         else:
             self.account = origin.account
-            self.patience = origin.patience
             self.family = origin.family
             copy_items(self.history, origin.history)
             self.tokens = origin.tokens.copy()
@@ -232,58 +226,6 @@ cdef class Matcher(JumpCalls):
         self.terminated = False
         return 0
 
-    # -- the store -------------------------------------------------------------------------------------
-
-    cdef int enter(self) except -1:
-        """Take the lock of the store, of another one if this one lets the matcher wait too long."""
-        if self.lock.is_held():
-            self.wait_or_move()
-        self.lock.take(self.account)
-        return 0
-
-    cdef int wait_or_move(self) except -1:
-        """Wait until the store is free. If its waits come to PATIENCE, move to a store that is not at work."""
-        cdef double begin = seconds()
-        while self.lock.is_held():
-            if self.patience + begin - seconds() < 0 and self.tokens.size() <= MOST_REPEATED:
-                self.patience = PATIENCE
-                self.move()
-                return 0
-            with nogil:
-                sleep_a_moment()
-        self.patience += begin - seconds()
-        return 0
-
-    cdef bint move(self) except -1:
-        """Begin anew in another store of the compiler, and accept the same tokens. Return False if none is free.
-
-        Cost: compiling the grammar, and a step for each token.
-        """
-        cdef Matcher other
-        if self.refused is not None or self.tokens.has_text():
-            return False  # these cannot be repeated
-        try:
-            compiled = self.compiled._compiler.aside(self.compiled, self.store)
-        except BudgetError:
-            return False  # where its grammar is, it has what it needs
-        if compiled is None:
-            return False
-        other = Matcher.__new__(Matcher, compiled)
-        other.patience = ENDLESS_PATIENCE
-        for token in self.tokens.tokens():
-            if not other.accept_token(token):
-                return False
-        self.account.restart(compiled._work)
-        self.compiled = compiled
-        self.automaton = other.automaton
-        self.store = other.store
-        self.masks = other.masks
-        self.lock = other.lock
-        self.family = other.family
-        self.history.swap(other.history)
-        self.planner = None
-        return True
-
     # -- following ---------------------------------------------------------------------------------
 
     def accept_token(self, token):
@@ -299,7 +241,7 @@ cdef class Matcher(JumpCalls):
             if next != UNKNOWN:
                 take_step(self, next, id)
                 return True
-        self.enter()
+        enter(self)
         try:
             accepted = self.advance(id, token)
             done = True
@@ -335,7 +277,7 @@ cdef class Matcher(JumpCalls):
             data = bytes(text)
         else:
             raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
-        self.enter()
+        enter(self)
         try:
             accepted = self.advance_text(data)
             done = True
@@ -463,7 +405,7 @@ cdef class Matcher(JumpCalls):
             words = row_of(&rows, row, self.masks.width)
             if self.lock.may_read() and write_ready(self, words):
                 return not every_allowed(words, self.size)
-            self.enter()
+            enter(self)
             try:
                 fill_row(self, self.history.back(), self.terminated, words)
                 done = True
@@ -583,6 +525,59 @@ cdef class Matcher(JumpCalls):
         finally:
             self.lock.give(done)
         return plan
+
+
+cdef int enter(Matcher matcher) except -1:
+    """Take the lock of the store, of another one if this one lets the matcher wait too long."""
+    if matcher.lock.is_held():
+        wait_or_move(matcher)
+    matcher.lock.take(matcher.account)
+    return 0
+
+
+cdef int wait_or_move(Matcher matcher) except -1:
+    """Wait until the store is free. If its waits come to PATIENCE, move to a store that is not at work."""
+    cdef double begin = seconds()
+    while matcher.lock.is_held():
+        if matcher.account.patience + begin - seconds() < 0 and matcher.tokens.size() <= MOST_REPEATED:
+            matcher.account.patience = PATIENCE
+            move(matcher)
+            return 0
+        with nogil:
+            sleep_a_moment()
+    matcher.account.patience += begin - seconds()
+    return 0
+
+
+cdef bint move(Matcher matcher) except -1:
+    """Begin anew in another store of the compiler, and accept the same tokens. Return False if none is free.
+
+    Cost: compiling the grammar, and a step for each token.
+    """
+    cdef Matcher other
+    if matcher.refused is not None or matcher.tokens.has_text():
+        return False  # these cannot be repeated
+    try:
+        compiled = matcher.compiled._compiler.aside(matcher.compiled, matcher.store)
+    except BudgetError:
+        return False  # where its grammar is, it has what it needs
+    if compiled is None:
+        return False
+    other = Matcher.__new__(Matcher, compiled)
+    other.account.patience = 1e9
+    for token in matcher.tokens.tokens():
+        if not other.accept_token(token):
+            return False
+    matcher.account.restart(compiled._work)
+    matcher.compiled = compiled
+    matcher.automaton = other.automaton
+    matcher.store = other.store
+    matcher.masks = other.masks
+    matcher.lock = other.lock
+    matcher.family = other.family
+    matcher.history.swap(other.history)
+    matcher.planner = None
+    return True
 
 
 cdef tuple expected_at(Matcher matcher, int32_t config):

@@ -14,7 +14,6 @@ from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
 from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
-from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 cdef enum:
     FEW_TRIED = 256     # with more tokens than this, a table of their nodes is made

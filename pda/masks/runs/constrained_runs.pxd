@@ -60,7 +60,9 @@ cdef class ConstrainedRuns(MaskPart):
     cdef int defer_without(
         self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& deferred
     ) except -1 nogil
-    cdef bint exclude_strings(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1 nogil
+    cdef bint exclude_strings(
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred
+    ) except -1 nogil
     cdef int32_t defer_runs(
         self,
         int32_t config,
@@ -69,5 +71,7 @@ cdef class ConstrainedRuns(MaskPart):
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
     ) except -3 nogil
-    cdef bint defer_one_run(self, int32_t config, int32_t place, vector[DeferredRun]& deferred) except -1 nogil
+    cdef bint defer_one_run(
+        self, int32_t config, int32_t place, vector[DeferredRun]& deferred
+    ) except -1 nogil
     cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1 nogil

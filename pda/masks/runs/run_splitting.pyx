@@ -288,7 +288,7 @@ cdef class RunSplitter(MaskPart):
             self.first_of(continuation, words)
         for b in range(256):
             if (words[b >> 6] >> (b & 63)) & 1:
-                self.runs.exits_with(run, <uint8_t>b, &span)
+                self.runs.exits_with(self.trie.character_groups, run, <uint8_t>b, &span)
                 for k in range(span.first, span.first + span.count):
                     self.slices.tail_exits.push_back(self.runs.exits[k])
                     tail.most_before = max(tail.most_before, self.runs.exits[k].count)

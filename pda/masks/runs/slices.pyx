@@ -19,7 +19,6 @@ from stackmask.pda.memory.hash_tables cimport (
     map_put,
     map_reset,
 )
-from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_ROW, NO_TOKENS, SPARSE, Mask, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 from stackmask.pda.masks.shared.run_tables cimport Run

@@ -5,7 +5,6 @@ from libcpp.vector cimport vector
 from stackmask.pda.memory.growing_array cimport Growing
 from stackmask.pda.vocabulary.character_groups cimport CharacterGroups, ClassSorts
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
-from stackmask.pda.vocabulary.token_trie cimport Trie
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
 
@@ -74,8 +73,6 @@ cdef struct ScanStep:
 cdef class Runs:
     cdef TermStore terms
     cdef SuffixTries tries
-    cdef Trie trie
-    cdef CharacterGroups grouped
     cdef KeyMap code_index              # term -> code or NOT_A_CODE
     cdef vector[Code] codes
     cdef vector[int16_t] table          # next state, or -1
@@ -106,14 +103,18 @@ cdef class Runs:
     cdef int32_t code_of(self, int32_t item) except -2 nogil
     cdef bint is_made(self, int32_t code) noexcept nogil
     cdef int32_t run_of(self, int32_t code, int32_t place) except -1 nogil
-    cdef bint take_groups(self, Run* run) except -1 nogil
+    cdef bint take_groups(self, CharacterGroups grouped, Run* run) except -1 nogil
     cdef int find_exits(self, int32_t run) except -1 nogil
-    cdef int exits_with(self, int32_t run, uint8_t byte, Span* found) except -1 nogil
+    cdef int exits_with(
+        self, CharacterGroups grouped, int32_t run, uint8_t byte, Span* found
+    ) except -1 nogil
     cdef int climb(self, int32_t run, int32_t node) except -1 nogil
     cdef int32_t merge(self, vector[int32_t]& places) except -1 nogil
     cdef int scan(self, int32_t run) except -1 nogil
     cdef int sort_tokens(self, int32_t run) except -1 nogil
     cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1 nogil
-    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1 nogil
+    cdef int append_suffixes(
+        self, int32_t run, const uint64_t* first, vector[int32_t]& places
+    ) except -1 nogil
     cdef size_t nbytes(self) noexcept nogil
     cdef size_t index_nbytes(self) noexcept nogil

@@ -35,7 +35,6 @@ from stackmask.pda.memory.hash_tables cimport (
     mix,
 )
 from stackmask.pda.memory.byte_sets cimport lowest_bit
-from stackmask.pda.vocabulary.token_trie cimport Trie
 
 cdef enum:
     MAX_CODE_STATES = 64    # a character needs a few states; longer items are no characters
@@ -50,8 +49,6 @@ cdef class Runs:
     def __cinit__(self, TermStore terms, SuffixTries tries):
         self.terms = terms
         self.tries = tries
-        self.trie = tries.trie
-        self.grouped = tries.trie.character_groups
         self.scanned_run = -1
         map_init(&self.code_index)
         map_init(&self.run_index)
@@ -119,7 +116,9 @@ cdef class Runs:
             if self.table[base + b] == 0:
                 code.single[b >> 6] |= <uint64_t>1 << (b & 63)
         code.leads = self.whole_leads(&self.table[base])
-        self.grouped.compare_sorts(&self.table[base], code.states, code.single, code.leads, &code.sorts)
+        self.tries.trie.character_groups.compare_sorts(
+            &self.table[base], code.states, code.single, code.leads, &code.sorts
+        )
         self.codes.push_back(code)
         found = <int32_t>self.codes.size() - 1
         map_put(&self.code_index, item, found)
@@ -170,7 +169,7 @@ cdef class Runs:
         run.group_first = run.sorted_count = run.exit_count = run.token_count = 0
         run.most_needed = 0
         if place == 0:
-            self.take_groups(&run)
+            self.take_groups(self.tries.trie.character_groups, &run)
         self.runs.push_back(run)
         found = <int32_t>self.runs.size() - 1
         if run.group_count < 0:
@@ -182,7 +181,7 @@ cdef class Runs:
         map_put(&self.run_index, key, found)
         return found
 
-    cdef bint take_groups(self, Run* run) except -1 nogil:
+    cdef bint take_groups(self, CharacterGroups grouped, Run* run) except -1 nogil:
         """Make a run table from character groups; return False if that is too costly."""
         cdef Code code = self.codes[run.code]
         cdef const int16_t* table = &self.table[code.first_row]
@@ -190,23 +189,23 @@ cdef class Runs:
         cdef vector[uint64_t] sorted_
         cdef int32_t g, t, needed, count = 0, old = <int32_t>self.groups.size()
         cdef size_t k
-        for g in range(<int32_t>self.grouped.sorts_of.size()):
-            if not self.grouped.sorts_of[g] & ~code.sorts.inside:
+        for g in range(<int32_t>grouped.sorts_of.size()):
+            if not grouped.sorts_of[g] & ~code.sorts.inside:
                 self.groups.push_back(g)
-                run.token_count += self.grouped.first[g + 1] - self.grouped.first[g]
-                run.most_needed = max(run.most_needed, <int32_t>self.grouped.characters[self.grouped.first[g + 1] - 1])
-            elif may_be_run(code.sorts, self.grouped.sorts_of[g]):
+                run.token_count += grouped.first[g + 1] - grouped.first[g]
+                run.most_needed = max(run.most_needed, <int32_t>grouped.characters[grouped.first[g + 1] - 1])
+            elif may_be_run(code.sorts, grouped.sorts_of[g]):
                 mixed.push_back(g)
-                count += self.grouped.first[g + 1] - self.grouped.first[g]
+                count += grouped.first[g + 1] - grouped.first[g]
         if count > MOST_MIXED:
             self.groups.resize(old)
             run.token_count = run.most_needed = 0
             return False
         for k in range(mixed.size()):
-            for t in range(self.grouped.first[mixed[k]], self.grouped.first[mixed[k] + 1]):
-                needed = self.grouped.needed(self.grouped.tokens[t], table)
+            for t in range(grouped.first[mixed[k]], grouped.first[mixed[k] + 1]):
+                needed = grouped.needed(grouped.tokens[t], table)
                 if needed >= 0:
-                    sorted_.push_back((<uint64_t>needed << 32) | <uint64_t>self.grouped.tokens[t])
+                    sorted_.push_back((<uint64_t>needed << 32) | <uint64_t>grouped.tokens[t])
         sort(sorted_.begin(), sorted_.end())
         run.group_first = old
         run.group_count = <int32_t>self.groups.size() - old
@@ -245,7 +244,9 @@ cdef class Runs:
         self.runs[run] = r
         return 0
 
-    cdef int exits_with(self, int32_t run, uint8_t byte, Span* found) except -1 nogil:
+    cdef int exits_with(
+        self, CharacterGroups grouped, int32_t run, uint8_t byte, Span* found
+    ) except -1 nogil:
         """Find the exits of a run table with a byte. Remembered.
 
         If not all exits are known yet and the byte is rare, they are found from the nodes with this byte.
@@ -257,15 +258,15 @@ cdef class Runs:
         if (self.codes[r.code].first[byte >> 6] >> (byte & 63)) & 1:
             return 0
         # for a table of few tokens, a pass over the trie is faster than looking at so many nodes
-        nodes = self.grouped.node_first[byte + 1] - self.grouped.node_first[byte]
-        if r.exit_first < 0 and not self.grouped.is_frequent(byte) and nodes <= r.token_count:
+        nodes = grouped.node_first[byte + 1] - grouped.node_first[byte]
+        if r.exit_first < 0 and not grouped.is_frequent(byte) and nodes <= r.token_count:
             known = map_get(&self.exit_index, key)
             if known != NO_VALUE:
                 found[0] = self.exits_of_byte[known]
                 return 0
             found.first = <int32_t>self.exits.size()
-            for middle in range(self.grouped.node_first[byte], self.grouped.node_first[byte + 1]):
-                self.climb(run, self.grouped.nodes[middle])
+            for middle in range(grouped.node_first[byte], grouped.node_first[byte + 1]):
+                self.climb(run, grouped.nodes[middle])
             found.count = <int32_t>self.exits.size() - found.first
             map_put(&self.exit_index, key, <int32_t>self.exits_of_byte.size())
             self.exits_of_byte.push_back(found[0])
@@ -290,18 +291,18 @@ cdef class Runs:
         """Add a node of the vocabulary to ``exits`` if the path before it is whole characters of X only."""
         cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].first_row]
         cdef Code* code = &self.codes[self.runs[run].code]
-        cdef int32_t at = self.trie.parent[node], state = 0
-        cdef uint8_t byte = self.trie.byte[at]
+        cdef int32_t at = self.tries.trie.parent[node], state = 0
+        cdef uint8_t byte = self.tries.trie.byte[at]
         cdef Exit exit
         if at and not (code.last[byte >> 6] >> (byte & 63)) & 1:
             return 0
         self.path.clear()
         while at:
-            byte = self.trie.byte[at]
+            byte = self.tries.trie.byte[at]
             if not (code.used[byte >> 6] >> (byte & 63)) & 1:
                 return 0
             self.path.push_back(byte)
-            at = self.trie.parent[at]
+            at = self.tries.trie.parent[at]
         exit.count = 0
         while not self.path.empty():
             state = table[256 * state + self.path.back()]
@@ -311,7 +312,7 @@ cdef class Runs:
             exit.count += state == 0  # mutant: count-bytes
         if state == 0:
             exit.place = (node << 2) | INCLUSIVE
-            exit.byte = self.trie.byte[node]
+            exit.byte = self.tries.trie.byte[node]
             self.exits.push_back(exit)
         return 0
 
@@ -329,10 +330,10 @@ cdef class Runs:
         self.found_others.clear()
         self.terms.meter.spend(self.tries.size_of(place))
         if not place & IN_SUFFIX_TRIE:
-            t = self.trie.summary_of[node]
+            t = self.tries.trie.summary_of[node]
             if node == 0 or t >= 0:
-                summary_of = self.trie.summary_of.data()
-                before = self.trie.summaries[t].characters if t >= 0 else 0
+                summary_of = self.tries.trie.summary_of.data()
+                before = self.tries.trie.summaries[t].characters if t >= 0 else 0
         scan_runs(
             self.tries.nodes(place),
             node,
@@ -343,8 +344,8 @@ cdef class Runs:
             self.found_exits,
             self.found_others,
             summary_of,
-            self.trie.summaries.data(),
-            self.trie.characters.data(),
+            self.tries.trie.summaries.data(),
+            self.tries.trie.characters.data(),
             before,
             self.codes[code],
             self.runs[run].group_count < 0,
@@ -390,7 +391,7 @@ cdef class Runs:
         cdef int32_t k
         if found != NO_VALUE:
             return found
-        self.exits_with(run, byte, &at)
+        self.exits_with(self.tries.trie.character_groups, run, byte, &at)
         for k in range(at.first, at.first + at.count):
             if self.tries.size_of(self.exits[k].place) > LARGE:
                 large.push_back(self.exits[k].place)
@@ -438,7 +439,9 @@ cdef class Runs:
         self.merged.push_back(entry)
         return entry.place
 
-    cdef int append_suffixes(self, int32_t run, const uint64_t* first, vector[int32_t]& places) except -1 nogil:
+    cdef int append_suffixes(
+        self, int32_t run, const uint64_t* first, vector[int32_t]& places
+    ) except -1 nogil:
         """Append the places of the suffixes after runs that begin with some bytes (4 words)."""
         cdef int32_t b, k, at
         cdef uint64_t left

@@ -34,7 +34,9 @@ cdef class LocalMasks(MaskPart):
     cdef int32_t make(
         self, WalkQuery query, vector[int32_t]& places, vector[int32_t]& origin, vector[Include]& includes
     ) except -3 nogil
-    cdef int32_t keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3 nogil
+    cdef int32_t keep(
+        self, const WalkQuery& query, WalkResult& found, vector[Include]& includes
+    ) except -3 nogil
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1 nogil
     cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1 nogil
     cdef int32_t after_run(self, int32_t run, RunMember member, bint strict) except -3 nogil

@@ -42,7 +42,6 @@ from stackmask.pda.terms.term_table cimport (
     NEVER,
     Term,
 )
-from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 

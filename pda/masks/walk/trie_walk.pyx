@@ -24,7 +24,6 @@ from stackmask.pda.masks.walk.subtree_acceptance cimport DESCEND, ALL_ALLOWED, S
 from stackmask.pda.masks.walk.token_partition cimport NO_END
 from stackmask.pda.masks.walk.walk_inlines cimport allow, is_unconditional, next_alive, classify_loop
 from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, UNKNOWN, Config
-from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.pda.vocabulary.suffix_tries cimport IN_SUFFIX_TRIE, INCLUSIVE, Nodes
 
@@ -40,7 +39,9 @@ cdef enum:
     BEGIN_AGAIN = 3     # the walk turned out not to be repeatable: begin again without that
 
 
-cdef inline int take(TrieWalk walk, int32_t node, int32_t stop_node, WalkState* s, WalkResult& out) except -1 nogil:
+cdef inline int take(
+    TrieWalk walk, int32_t node, int32_t stop_node, WalkState* s, WalkResult& out
+) except -1 nogil:
     """Allow the tokens of the nodes from ``node`` to before ``stop_node``, with any stack."""
     cdef int32_t t = s.nodes.token_first[node], stop = s.nodes.token_first[stop_node]
     if out.bits != NULL:
