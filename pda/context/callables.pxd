@@ -39,10 +39,10 @@ cdef class Callables:
     cdef ValueId ask(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
     ) except -3 with gil
-    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3 nogil
+    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3
     cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except -3 with gil
-    cdef int is_sure(self, ValueId value, TextId text) except -1 nogil
+    cdef int is_sure(self, ValueId value, TextId text) except -1
     cdef int ask_all(self, ValueId value, TextId text) except -1 with gil
-    cdef size_t nbytes(self) noexcept nogil
+    cdef size_t nbytes(self) noexcept
     cdef bytes first_of(self, vector[uint8_t]& text, ActionId action)
     cdef int32_t number_of(self, list table, str what, object entry) except -1

@@ -82,7 +82,7 @@ cdef class Callables:
 
     cdef ValueId call(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
-    ) except -3 nogil:
+    ) except -3:
         """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
         cdef int32_t pair = map_get(&self.pairs, key), found
@@ -123,7 +123,7 @@ cdef class Callables:
             size = most
         return (<char*>text.data())[:size]
 
-    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3 nogil:
+    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3:
         """Return the term that a dynamic rule means where this is the value, or NEEDS_STATE."""
         cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
         cdef int32_t term = map_get(&self.resolved, key)
@@ -153,7 +153,7 @@ cdef class Callables:
         finally:
             self.terms.meter.resume(&pause)
 
-    cdef int is_sure(self, ValueId value, TextId text) except -1 nogil:
+    cdef int is_sure(self, ValueId value, TextId text) except -1:
         """Tell whether no action forbids the end of a capture, whatever is still read after the text."""
         cdef int32_t k
         cdef uint64_t key
@@ -179,6 +179,6 @@ cdef class Callables:
         finally:
             self.terms.meter.resume(&pause)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return about how many bytes the kept answers take."""
         return 12 * (self.resolved.mask + self.pairs.mask + self.ended.mask + self.known_sure.mask)

@@ -37,15 +37,15 @@ cdef class KeyNeeds:
     cdef vector[int32_t] met            # scratch: the terms that it visited
     cdef Growing[uint8_t] seen          # by term: whether it is among them
 
-    cdef bint always_lives(self, TermId term) except -1 nogil
-    cdef int32_t needs_at(self, TermId term) except -3 nogil
-    cdef bint passes(self, TermId term) except -1 nogil
-    cdef size_t nbytes(self) noexcept nogil
+    cdef bint always_lives(self, TermId term) except -1
+    cdef int32_t needs_at(self, TermId term) except -3
+    cdef bint passes(self, TermId term) except -1
+    cdef size_t nbytes(self) noexcept
 
-    cdef uint8_t known(self, TermId term) noexcept nogil
-    cdef TermId tested(self, TermId term) except -3 nogil
-    cdef int32_t find_needs(self, TermId term) except -3 nogil
-    cdef int32_t first_tests(self, TermId term) except -3 nogil
-    cdef int meet(self, TermId term) except -1 nogil
-    cdef int add_test(self, int32_t test) except -1 nogil
-    cdef int solve_rules(self) except -1 nogil
+    cdef uint8_t known(self, TermId term) noexcept
+    cdef TermId tested(self, TermId term) except -3
+    cdef int32_t find_needs(self, TermId term) except -3
+    cdef int32_t first_tests(self, TermId term) except -3
+    cdef int meet(self, TermId term) except -1
+    cdef int add_test(self, int32_t test) except -1
+    cdef int solve_rules(self) except -1

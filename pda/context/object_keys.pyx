@@ -83,11 +83,11 @@ cdef class KeyStates:
 
     # -- states --------------------------------------------------------------------------------------
 
-    cdef bint holds(self, KeysId state, int32_t test) noexcept nogil:
+    cdef bint holds(self, KeysId state, int32_t test) noexcept:
         """Tell whether a test holds. Cost: a load."""
         return self.states[state].spec >= 0 and has_bit(&self.words[self.states[state].holds], test)
 
-    cdef KeysId fresh(self, SpecId spec) except -3 nogil:
+    cdef KeysId fresh(self, SpecId spec) except -3:
         """Return the state of an object without keys."""
         cdef KeyState k
         if self.specs[spec].fresh == UNKNOWN:
@@ -99,7 +99,7 @@ cdef class KeyStates:
             self.specs[spec].fresh = self.intern(k)
         return self.specs[spec].fresh
 
-    cdef KeysId take(self, KeysId state, int32_t slot) except -3 nogil:
+    cdef KeysId take(self, KeysId state, int32_t slot) except -3:
         """Return the state with a slot taken, whose test holds. Cost: linear in slots / 64."""
         cdef KeyState k = self.states[state]
         cdef int32_t i, test = slot + TEST_SLOT, size = self.specs[k.spec].words
@@ -116,7 +116,7 @@ cdef class KeyStates:
             self.scratch[test >> 6] |= <uint64_t>1 << (test & 63)
         return self.intern(k)
 
-    cdef KeysId use(self, KeysId state, TextId text) except -3 nogil:
+    cdef KeysId use(self, KeysId state, TextId text) except -3:
         """Return the state with an undeclared key used; NOT_NOW if it has been, or no such key may come.
 
         A view takes the first one to be new, and answers NOT_KNOWN for the second.
@@ -138,7 +138,7 @@ cdef class KeyStates:
             k.past = self.specs[k.spec].slots
         return self.intern(k)
 
-    cdef KeysId view(self, KeysId state) except -3 nogil:
+    cdef KeysId view(self, KeysId state) except -3:
         """Return what walks see of a state: all but the undeclared keys used, which matter to few tokens."""
         cdef KeyState k
         cdef int32_t i
@@ -157,7 +157,7 @@ cdef class KeyStates:
             self.view_of[state] = i
         return self.view_of[state]
 
-    cdef KeysId intern(self, KeyState k) except -3 nogil:
+    cdef KeysId intern(self, KeyState k) except -3:
         """Intern a state whose taken slots are in ``scratch``; the other fields follow from them."""
         cdef size_t i, n = self.specs[k.spec].words
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.used), <uint32_t>k.past)
@@ -197,7 +197,7 @@ cdef class KeyStates:
         ids_put(&self.state_index, &probe, id)
         return id
 
-    cdef int find_holding(self, KeyState* k) except -1 nogil:
+    cdef int find_holding(self, KeyState* k) except -1:
         """Write the set of tests that hold in a state to the end of ``words``."""
         cdef Spec s = self.specs[k.spec]
         cdef int32_t i, last
@@ -237,7 +237,7 @@ cdef class KeyStates:
         self.words[k.holds] |= word
         return 0
 
-    cdef bint lives(self, KeysId state, int32_t needs) noexcept nogil:
+    cdef bint lives(self, KeysId state, int32_t needs) noexcept:
         """Tell whether a term with such needs can continue: it meets no test first, or a test that holds."""
         cdef int32_t i
         cdef Needs n
@@ -256,7 +256,7 @@ cdef class KeyStates:
                 return True
         return False
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return about how many bytes the key states take."""
         cdef size_t held = sizeof(Spec) * self.specs.size() + sizeof(KeyState) * self.states.size()
         held += 8 * (self.words.size() + self.state_index.mask) + 4 * self.view_of.size()

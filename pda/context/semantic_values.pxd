@@ -25,6 +25,6 @@ cdef class SemanticValues:
     cdef ValueId add(
         self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
     ) except -1 nogil
-    cdef ValueId link(self, ValueId parent, TextId text) except -1 nogil
+    cdef ValueId link(self, ValueId parent, TextId text) except -1
     cdef ValueId value_of(self, object value) except -1
-    cdef size_t nbytes(self) noexcept nogil
+    cdef size_t nbytes(self) noexcept

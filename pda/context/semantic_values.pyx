@@ -27,7 +27,7 @@ cdef class SemanticValues:
 
     cdef ValueId add(
         self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
-    ) except -1 nogil:
+    ) except -1:
         with gil:
             self.objects.append(value)
         self.kind.push_back(kind)
@@ -47,7 +47,7 @@ cdef class SemanticValues:
             self.indexed += 1
         return found
 
-    cdef ValueId link(self, ValueId parent, TextId text) except -1 nogil:
+    cdef ValueId link(self, ValueId parent, TextId text) except -1:
         """Return the stack of strings with one more string on it."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
         cdef int32_t found = map_get(&self.links, key)
@@ -56,6 +56,6 @@ cdef class SemanticValues:
             map_put(&self.links, key, found)
         return found
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return about how many bytes the values take; those of Python's objects are guessed."""
         return 12 * self.links.mask + 22 * self.kind.size() + VALUE_BYTES * self.indexed

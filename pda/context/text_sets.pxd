@@ -20,9 +20,9 @@ cdef class TextSets:
     cdef vector[TextNode] nodes         # 0 is the empty set
     cdef IdTable index
 
-    cdef bint has(self, int32_t node, uint32_t text) noexcept nogil
-    cdef int32_t adding(self, int32_t node, uint32_t text) except -1 nogil
-    cdef int list_texts(self, int32_t node, vector[int32_t]& out) except -1 nogil
-    cdef size_t nbytes(self) noexcept nogil
+    cdef bint has(self, int32_t node, uint32_t text) noexcept
+    cdef int32_t adding(self, int32_t node, uint32_t text) except -1
+    cdef int list_texts(self, int32_t node, vector[int32_t]& out) except -1
+    cdef size_t nbytes(self) noexcept
 
-    cdef int32_t node(self, uint32_t prefix, uint32_t bit, int32_t low, int32_t high) except -1 nogil
+    cdef int32_t node(self, uint32_t prefix, uint32_t bit, int32_t low, int32_t high) except -1

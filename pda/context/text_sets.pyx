@@ -31,7 +31,7 @@ cdef class TextSets:
     def __dealloc__(self):
         ids_free(&self.index)
 
-    cdef int32_t node(self, uint32_t prefix, uint32_t bit, int32_t low, int32_t high) except -1 nogil:
+    cdef int32_t node(self, uint32_t prefix, uint32_t bit, int32_t low, int32_t high) except -1:
         cdef uint64_t h = mix(mix(mix(mix(53, prefix), bit), <uint32_t>low), <uint32_t>high)
         cdef Probe probe = ids_probe(&self.index, h)
         cdef int32_t id = ids_next(&self.index, &probe)
@@ -51,7 +51,7 @@ cdef class TextSets:
         ids_put(&self.index, &probe, id)
         return id
 
-    cdef bint has(self, int32_t node, uint32_t text) noexcept nogil:
+    cdef bint has(self, int32_t node, uint32_t text) noexcept:
         cdef TextNode n
         while node != EMPTY_SET:
             n = self.nodes[node]
@@ -60,7 +60,7 @@ cdef class TextSets:
             node = n.high if text & n.bit else n.low
         return False
 
-    cdef int32_t adding(self, int32_t node, uint32_t text) except -1 nogil:
+    cdef int32_t adding(self, int32_t node, uint32_t text) except -1:
         """Return the set with one more text. Cost: the depth of the tree, at most 32."""
         cdef int32_t path[33]
         cdef int32_t root, made, depth = 0
@@ -96,7 +96,7 @@ cdef class TextSets:
                 made = self.node(n.prefix, n.bit, made, n.high)
         return made
 
-    cdef int list_texts(self, int32_t node, vector[int32_t]& out) except -1 nogil:
+    cdef int list_texts(self, int32_t node, vector[int32_t]& out) except -1:
         """Append the texts of a set."""
         cdef vector[int32_t] todo
         cdef TextNode n
@@ -113,6 +113,6 @@ cdef class TextSets:
                 out.push_back(<int32_t>n.prefix)
         return 0
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return about how many bytes the sets take."""
         return sizeof(TextNode) * self.nodes.size() + 8 * self.index.mask

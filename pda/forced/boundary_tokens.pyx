@@ -10,7 +10,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD
 cdef class Crossings:
     """The trie of a vocabulary, read along places of a grammar. ``follow`` gives the next place."""
 
-    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1 nogil:
+    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
         """Return the place after a byte, or DEAD. The base class allows no byte."""
         return DEAD
 
@@ -45,7 +45,7 @@ cdef class Crossings:
                     break
         return found
 
-    cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept nogil:
+    cdef int32_t child_of(self, int32_t node, uint8_t byte) noexcept:
         """Return the child of a trie node for a byte, or -1."""
         cdef int32_t child = node + 1
         if node == 0:
@@ -56,7 +56,7 @@ cdef class Crossings:
             return child
         return -1
 
-    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1 nogil:
+    cdef int collect(self, int32_t node, int32_t config, size_t most) except -1:
         """Find the allowed tokens under a node, at a place that its own bytes lead to.
 
         ``found`` gets one token for each node, at most ``most`` + 1 of them.

@@ -38,6 +38,6 @@ cdef class ForcedRuns(Crossings):
     cdef vector[int32_t] configs
     cdef KeyMap place_of                # configuration -> index in places
 
-    cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1 nogil
-    cdef int32_t find(self, int32_t config) except -1 nogil
-    cdef bint inside_character(self, int32_t config) except -1 nogil
+    cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1
+    cdef int32_t find(self, int32_t config) except -1
+    cdef bint inside_character(self, int32_t config) except -1

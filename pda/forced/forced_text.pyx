@@ -40,14 +40,14 @@ cdef class ForcedRuns(Crossings):
     def __dealloc__(self):
         map_free(&self.place_of)
 
-    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1 nogil:
+    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
         return self.family.step(config, byte)
 
     def belongs_to(self, ConfigSpace family):
         """Tell whether the runs are those of this family."""
         return self.family is family
 
-    cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1 nogil:
+    cdef int only_successor(self, int32_t config, int32_t* symbol, int32_t* next) except -1:
         """Find the only symbol that may come. Return NOTHING, ONE or SEVERAL; stop at the second symbol."""
         cdef int32_t k, c, m, after, first, found = NOTHING
         cdef int32_t map_id
@@ -101,7 +101,7 @@ cdef class ForcedRuns(Crossings):
                 next[0] = after
         return found
 
-    cdef int32_t find(self, int32_t config) except -1 nogil:
+    cdef int32_t find(self, int32_t config) except -1:
         """Return the place of a configuration: its run and its offset there."""
         cdef int32_t known = map_get(&self.place_of, config)
         cdef int32_t here = config, next = DEAD, symbol = 0, number, joined = NO_VALUE
@@ -171,7 +171,7 @@ cdef class ForcedRuns(Crossings):
             self.places.push_back(place)
         return map_get(&self.place_of, config)
 
-    cdef bint inside_character(self, int32_t config) except -1 nogil:
+    cdef bint inside_character(self, int32_t config) except -1:
         """Tell whether the next byte may continue a character."""
         cdef int32_t c
         for c in range(0x80, 0xC0):

@@ -32,9 +32,9 @@ cdef class MaskParts:
     cdef size_t weight                      # bytes held, when there were so many walks:
     cdef uint64_t weighed
 
-    cdef int drop(self) except -1 nogil
-    cdef size_t nbytes(self) noexcept nogil
-    cdef int weigh(self) noexcept nogil
+    cdef int drop(self) except -1
+    cdef size_t nbytes(self) noexcept
+    cdef int weigh(self) noexcept
 
 
 cdef class MaskEngine:
@@ -62,17 +62,17 @@ cdef class MaskEngine:
     cdef int fill_again(
         self, ConfigSpace family, int32_t config, MaskRef mask, uint32_t* words
     ) except -1 nogil
-    cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1 nogil
-    cdef int try_undecided(self, ConfigSpace family, int32_t config, uint32_t* words) except -1 nogil
-    cdef uint64_t changes_made(self) noexcept nogil
-    cdef int weigh(self) except -1 nogil
-    cdef int drop(self) except -1 nogil
-    cdef size_t nbytes(self) noexcept nogil
+    cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1
+    cdef int try_undecided(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
+    cdef uint64_t changes_made(self) noexcept
+    cdef int weigh(self) except -1
+    cdef int drop(self) except -1
+    cdef size_t nbytes(self) noexcept
     # -- the facade that the runtime sees
-    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1 nogil
-    cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept nogil
-    cdef MaskBits bits(self, MaskRef mask) noexcept nogil
-    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1 nogil
+    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1
+    cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept
+    cdef MaskBits bits(self, MaskRef mask) noexcept
+    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1
     cdef MaskRef intern_mask(self, ConfigSpace family, int32_t config, const uint32_t* words) except *
-    cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1 nogil
-    cdef const uint32_t* row_words(self, int32_t number) noexcept nogil
+    cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1
+    cdef const uint32_t* row_words(self, int32_t number) noexcept

@@ -51,19 +51,19 @@ cdef class MaskParts:
             (<MaskPart>part).next_part = after
         self.weight = self.weighed = 0
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Drop all parts. The context has begun again, and the arena is empty."""
         self.first.drop_all()
         self.weigh()
         return 0
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held, those of the cache of masks aside, as of the last few walks."""
         if self.walker.walks - self.weighed >= WEIGHED or self.walker.walks < self.weighed:
             self.weigh()
         return self.weight
 
-    cdef int weigh(self) noexcept nogil:
+    cdef int weigh(self) noexcept:
         """Count the bytes of the parts. They lie far apart, so this is done with every few walks only."""
         # the cache is weighed with every mask, so it is the first part
         self.weight = self.context.runs.index_nbytes() + self.first.next_part.nbytes_of_all()
@@ -163,7 +163,7 @@ cdef class MaskEngine:
 
     # -- one mask --------------------------------------------------------------------------------------
 
-    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1 nogil:
+    cdef int fill(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
         """Write the mask of a configuration to ``words`` (``width`` words of 32 bits).
 
         The steps: take a remembered mask; else collect the operands of the members, join them, try what the
@@ -188,7 +188,7 @@ cdef class MaskEngine:
 
     cdef int fill_again(
         self, ConfigSpace family, int32_t config, MaskRef mask, uint32_t* words
-    ) except -1 nogil:
+    ) except -1:
         """Write the mask of a configuration that remembers its mask or its list of operands."""
         cdef int32_t likely_base
         if is_whole(mask):
@@ -199,7 +199,7 @@ cdef class MaskEngine:
         remember(&family.configs[config], mask, self.epoch)
         return 0
 
-    cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1 nogil:
+    cdef int join(self, uint32_t* words, MaskRef* made, int32_t* likely_base) except -1:
         """Write the union of the operands, and collect the tokens that only a trial can confirm."""
         if self.trials.tries_everything:
             copy_words(words, NULL, self.width)
@@ -211,7 +211,7 @@ cdef class MaskEngine:
             self.keys_used.recheck(words)
         return 0
 
-    cdef int try_undecided(self, ConfigSpace family, int32_t config, uint32_t* words) except -1 nogil:
+    cdef int try_undecided(self, ConfigSpace family, int32_t config, uint32_t* words) except -1:
         """Try tokens on the real configuration, and add those that it allows."""
         self.simulations += 1
         if self.trials.tries_special_tokens or self.trials.tries_everything:
@@ -225,7 +225,7 @@ cdef class MaskEngine:
 
     # -- the facade that the runtime sees, with `fill`, `width` and `epoch` ----------------------------
 
-    cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept nogil:
+    cdef MaskRef reference(self, ConfigSpace family, int32_t config) noexcept:
         """Return what is remembered of the mask of a configuration, stop tokens aside."""
         cdef MaskRef mask = mask_of(family.configs[config], self.epoch)
         if mask.kind == MASK_OPERANDS and self.cache.lists[mask.index].mask.kind != MASK_NONE:
@@ -235,11 +235,11 @@ cdef class MaskEngine:
             self.hits += 1
         return mask
 
-    cdef MaskBits bits(self, MaskRef mask) noexcept nogil:
+    cdef MaskBits bits(self, MaskRef mask) noexcept:
         """Return the memory of a mask of kind MASK_ROW or MASK_PATCHED."""
         return self.cache.bits(mask)
 
-    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1 nogil:
+    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1:
         """Write a mask of kind MASK_ROW or MASK_PATCHED."""
         cdef MaskBits bits = self.cache.bits(mask)
         write_bits(&bits, self.width, words)
@@ -251,31 +251,31 @@ cdef class MaskEngine:
         remember(&family.configs[config], mask, self.epoch)
         return mask
 
-    cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1 nogil:
+    cdef int operand_rows(self, MaskRef mask, vector[int32_t]& out) except -1:
         """List the rows of the operands of a mask of kind MASK_OPERANDS, each once, in their order."""
         return self.cache.operand_rows(mask.index, out)
 
-    cdef const uint32_t* row_words(self, int32_t number) noexcept nogil:
+    cdef const uint32_t* row_words(self, int32_t number) noexcept:
         """Return the words of a row of this epoch."""
         return self.arena.rows[number]
 
     # -- memory ----------------------------------------------------------------------------------------
 
-    cdef uint64_t changes_made(self) noexcept nogil:
+    cdef uint64_t changes_made(self) noexcept:
         """Return a number that changes when masks may take more memory than before.
 
         It leaves out rows of sparse masks: they are rare, and new lists come with them.
         """
         return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
-    cdef int weigh(self) except -1 nogil:
+    cdef int weigh(self) except -1:
         """Drop all masks if they take more than their budget. No caller may hold ids of masks then."""
         self.weighed = self.changes_made()
         if self.nbytes() + self.context.space.nbytes() > self.context.max_bytes:
             self.drop()
         return 0
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget all masks, and all that refers to them; they come back equal."""
         self.context.renew()
         self.arena.drop()
@@ -283,7 +283,7 @@ cdef class MaskEngine:
         self.epoch += 1
         return 0
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held by masks, and by what finds them."""
         return self.arena.nbytes() + self.context.runs.nbytes() + self.cache.nbytes() + self.parts.nbytes()
 

@@ -8,7 +8,7 @@ cdef extern from "<queue>" namespace "std" nogil:
         void pop()
 
 
-cdef extern from * nogil:
+cdef extern from *:
     """
     #ifndef STACKMASK_CONTAINERS
     #define STACKMASK_CONTAINERS

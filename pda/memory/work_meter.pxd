@@ -2,7 +2,7 @@
 from libc.stdint cimport int64_t
 
 
-cdef extern from * nogil:
+cdef extern from *:
     """
     #define STACKMASK_ENDLESS_WORK ((int64_t)1 << 60)
     #define STACKMASK_PATIENCE 0.002
@@ -63,7 +63,7 @@ cdef class WorkMeter:
     cdef WorkAccount account    # whom the work is charged to, or None
     cdef readonly int64_t done  # units of all calls
 
-    cdef int check(self) except -1 nogil
+    cdef int check(self) except -1
     cdef int look(self) except -1 nogil
     cdef int rest(self) except -1 nogil
     cdef void reclaim(self) noexcept nogil
@@ -94,7 +94,7 @@ cdef class WorkMeter:
         # what follows runs without the interpreter's lock, if it takes long; until `reclaim`
         self.may_release = True
 
-    cdef inline int spend(self, int64_t units) except -1 nogil:
+    cdef inline int spend(self, int64_t units) except -1:
         """Count some work. Every loop whose length a request decides calls it."""
         self.credit -= units
         if self.credit < 0:

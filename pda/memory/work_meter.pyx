@@ -78,7 +78,7 @@ cdef class WorkMeter:
         """Count some work that was done in Python."""
         self.spend(units)
 
-    cdef int check(self) except -1 nogil:
+    cdef int check(self) except -1:
         """Settle what was done, and look whether the call may go on."""
         cdef int64_t used = self.granted - self.credit
         cdef double now

@@ -21,10 +21,10 @@ cdef class ByteSteps:
     cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
     cdef uint64_t computed              # steps that were computed
 
-    cdef int32_t make_row(self, int32_t config) except -3 nogil
-    cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3 nogil
-    cdef size_t nbytes(self) noexcept nogil
+    cdef int32_t make_row(self, int32_t config) except -3
+    cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3
+    cdef size_t nbytes(self) noexcept
 
-    cdef inline int count_step(self) except -1 nogil:
+    cdef inline int count_step(self) except -1:
         self.computed += 1
         return self.terms.meter.spend(STEP_WORK)

@@ -30,7 +30,7 @@ cdef class ByteSteps:
     def __dealloc__(self):
         map_free(&self.single_steps)
 
-    cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3 nogil:
+    cdef int32_t compute_step(self, int32_t config, int32_t symbol) except -3:
         """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
         cdef Config c = self.table.configs[config]
         cdef int32_t i, d, next
@@ -59,7 +59,7 @@ cdef class ByteSteps:
             self.table.rows[<size_t>c.row + self.terms.maps[self.table.configs[config].map].of[symbol]] = next
         return next
 
-    cdef int32_t make_row(self, int32_t config) except -3 nogil:
+    cdef int32_t make_row(self, int32_t config) except -3:
         """Find the byte classes of a configuration and make its transition row.
 
         A capture keeps the very byte, so what follows is seldom met twice: then NO_ROW.
@@ -79,6 +79,6 @@ cdef class ByteSteps:
         self.table.rows.resize(self.table.rows.size() + self.terms.maps[map].count, UNKNOWN)
         return c.row
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return about how many bytes the steps outside of rows take."""
         return 12 * self.single_steps.mask

@@ -47,24 +47,24 @@ cdef class Closure:
     cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
     cdef priority_queue[pair[int32_t, int32_t]] queue
 
-    cdef bint returns_again(self, Member m) except -1 nogil
-    cdef int return_from(self, Member m, int32_t guard) except -3 nogil
-    cdef int return_to_bottom(self, Member m, int32_t guard) except -3 nogil
-    cdef int call_from(self, Member m) except -3 nogil
-    cdef int collect_caller(self, Member m, CallSite site) except -3 nogil
-    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3 nogil
-    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3 nogil
-    cdef int returns_alive(self, Member m, CallSite site) except -3 nogil
-    cdef int add_link(self, int32_t node, Edge edge) except -3 nogil
-    cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3 nogil
-    cdef int32_t state_after_call(self, int32_t number, int32_t sem) except -3 nogil
-    cdef int open_calls(self) except -3 nogil
-    cdef int begin(self) except -3 nogil
-    cdef int drop_dead_ends(self) except -3 nogil
-    cdef int call_all(self) except -3 nogil
-    cdef int drop_nonlocal(self) except -3 nogil
-    cdef bint knows_nothing(self) noexcept nogil
-    cdef int complete(self) except -3 nogil
-    cdef int32_t close(self) except -3 nogil
-    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3 nogil
-    cdef size_t nbytes(self) noexcept nogil
+    cdef bint returns_again(self, Member m) except -1
+    cdef int return_from(self, Member m, int32_t guard) except -3
+    cdef int return_to_bottom(self, Member m, int32_t guard) except -3
+    cdef int call_from(self, Member m) except -3
+    cdef int collect_caller(self, Member m, CallSite site) except -3
+    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3
+    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3
+    cdef int returns_alive(self, Member m, CallSite site) except -3
+    cdef int add_link(self, int32_t node, Edge edge) except -3
+    cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3
+    cdef int32_t state_after_call(self, int32_t number, int32_t sem) except -3
+    cdef int open_calls(self) except -3
+    cdef int begin(self) except -3
+    cdef int drop_dead_ends(self) except -3
+    cdef int call_all(self) except -3
+    cdef int drop_nonlocal(self) except -3
+    cdef bint knows_nothing(self) noexcept
+    cdef int complete(self) except -3
+    cdef int32_t close(self) except -3
+    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef size_t nbytes(self) noexcept

@@ -77,7 +77,7 @@ cdef class Closure:
 
     # -- returns -----------------------------------------------------------------------------------
 
-    cdef bint returns_again(self, Member m) except -1 nogil:
+    cdef bint returns_again(self, Member m) except -1:
         """Tell whether another member has returned from the same frame in the same semantic state.
 
         Where a return leads does not depend on the local state that ends.
@@ -88,7 +88,7 @@ cdef class Closure:
         map_put(&self.returned, key, 1)
         return False
 
-    cdef int return_from(self, Member m, int32_t guard) except -3 nogil:
+    cdef int return_from(self, Member m, int32_t guard) except -3:
         """Add the states after the return of a member that may end here.
 
         In a walk, states after an action that needs the semantic state, or that may forbid, are left out.
@@ -126,7 +126,7 @@ cdef class Closure:
             self.draft.add_member(continuation, edge.parent, sem)
         return 0
 
-    cdef int return_to_bottom(self, Member m, int32_t guard) except -3 nogil:
+    cdef int return_to_bottom(self, Member m, int32_t guard) except -3:
         """Record a return to the bottom frame: the grammar's end, or the unknown stack of a walk."""
         cdef Pop pop
         if not self.is_walk:
@@ -141,7 +141,7 @@ cdef class Closure:
 
     # -- calls -------------------------------------------------------------------------------------
 
-    cdef int call_from(self, Member m) except -3 nogil:
+    cdef int call_from(self, Member m) except -3:
         """Enter the calls in first position of a member into the nodes of this position.
 
         Tests of object keys are decided at once. The continuation of a test that holds is added as a member,
@@ -180,7 +180,7 @@ cdef class Closure:
             m = self.draft.members[next]
             next += 1
 
-    cdef int collect_caller(self, Member m, CallSite site) except -3 nogil:
+    cdef int collect_caller(self, Member m, CallSite site) except -3:
         """Enter a member into the node of the rule that it calls; for a tail call, its own callers."""
         cdef Edge edge
         cdef int32_t e, n = self.node_of(site, m.sem)
@@ -198,7 +198,7 @@ cdef class Closure:
                 self.add_link(n, self.graph.edges[self.graph.frames[m.frame].first + e])
         return 0
 
-    cdef int add_link(self, int32_t node, Edge edge) except -3 nogil:
+    cdef int add_link(self, int32_t node, Edge edge) except -3:
         """Enter one more caller into a node. Among many, it is entered once, but for collisions of hashes."""
         cdef Link link
         cdef Link* other
@@ -221,7 +221,7 @@ cdef class Closure:
         self.links.push_back(link)
         return 0
 
-    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3 nogil:
+    cdef int32_t node_of(self, CallSite site, int32_t sem) except -3:
         """Return the node that collects the callers of a rule in a state at this position."""
         cdef CallNode node
         cdef pair[int32_t, int32_t] entry
@@ -245,7 +245,7 @@ cdef class Closure:
             self.queue.push(entry)
         return n
 
-    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3 nogil:
+    cdef int pass_test(self, Member m, CallSite site, int32_t test) except -3:
         """Add the continuation of a key test, if the test holds and the continuation is alive."""
         cdef int alive
         m.sem = self.semantics.test(m.sem, test)
@@ -265,7 +265,7 @@ cdef class Closure:
             self.draft.add_member(m.state, m.frame, m.sem)
         return alive
 
-    cdef int returns_alive(self, Member m, CallSite site) except -3 nogil:
+    cdef int returns_alive(self, Member m, CallSite site) except -3:
         """Tell (1 or 0) whether the continuation of a call is alive, or NEEDS_STATE.
 
         If the rule itself tests keys of this object, its own members are tested instead.
@@ -276,7 +276,7 @@ cdef class Closure:
                 return 1
         return self.semantics.lives(m.sem, site.continuation)
 
-    cdef int open_calls(self) except -3 nogil:
+    cdef int open_calls(self) except -3:
         """Build the frames of the collected calls, callers first, and add the bodies of the rules.
 
         Return NEEDS_STATE if a key must be known for it.
@@ -314,7 +314,7 @@ cdef class Closure:
                 return NEEDS_STATE
         return 0
 
-    cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3 nogil:
+    cdef int32_t body_of(self, CallNode node, int32_t* sem) except -3:
         """Return the body of a called rule, or the term of a resolver; EMPTY if there is none.
 
         Where a walk does not know the answer, it goes by a bound of all answers, and ``sem`` becomes unsure.
@@ -335,7 +335,7 @@ cdef class Closure:
             body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
         return body
 
-    cdef int32_t state_after_call(self, int32_t number, int32_t sem) except -3 nogil:
+    cdef int32_t state_after_call(self, int32_t number, int32_t sem) except -3:
         """Return the semantic state in which the body of a call begins."""
         cdef Call call = self.terms.call_table[number]
         cdef int32_t action = call.action
@@ -351,13 +351,13 @@ cdef class Closure:
 
     # -- both passes -------------------------------------------------------------------------------
 
-    cdef int32_t close(self) except -3 nogil:
+    cdef int32_t close(self) except -3:
         """Close the draft and intern it; READS_STATE if a walk can decide nothing."""
         if self.complete() == READS_STATE:
             return READS_STATE
         return self.table.intern(self.draft, self.ends)
 
-    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3 nogil:
+    cdef int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3:
         """Return the closed configuration of one member."""
         cdef Member m
         m.state = state
@@ -367,7 +367,7 @@ cdef class Closure:
         self.draft.members.push_back(m)
         return self.close()
 
-    cdef int complete(self) except -3 nogil:
+    cdef int complete(self) except -3:
         """Close the members of the draft, and sort them; READS_STATE if a walk can decide nothing, else 0."""
         cdef size_t i = 0
         cdef Member m
@@ -387,7 +387,7 @@ cdef class Closure:
         self.draft.sort_items()
         return READS_STATE if self.is_walk and self.knows_nothing() else 0
 
-    cdef int begin(self) except -3 nogil:
+    cdef int begin(self) except -3:
         """Clear the scratch of the last closure."""
         self.draft.forget_ends()
         self.nodes.clear()
@@ -400,7 +400,7 @@ cdef class Closure:
             self.queue.pop()
         return 0
 
-    cdef int drop_dead_ends(self) except -3 nogil:
+    cdef int drop_dead_ends(self) except -3:
         """Drop members that cannot reach the bottom frame under follow restrictions; find ``ends``."""
         cdef size_t i, n = 0
         cdef Member m
@@ -420,7 +420,7 @@ cdef class Closure:
         self.draft.indexed = 0
         return 0
 
-    cdef int call_all(self) except -3 nogil:
+    cdef int call_all(self) except -3:
         """Add the bodies that members call. Members whose object can have no further key are dropped.
 
         Return NEEDS_STATE if a key must be known for it.
@@ -446,7 +446,7 @@ cdef class Closure:
                 return NEEDS_STATE
         return self.open_calls()
 
-    cdef int drop_nonlocal(self) except -3 nogil:
+    cdef int drop_nonlocal(self) except -3:
         """Drop members that consume nothing themselves: the members that they lead to are there."""
         cdef size_t i, n = 0
         for i in range(self.draft.members.size()):
@@ -457,7 +457,7 @@ cdef class Closure:
         self.draft.indexed = 0
         return 0
 
-    cdef bint knows_nothing(self) noexcept nogil:
+    cdef bint knows_nothing(self) noexcept:
         """Tell whether every reading of a walk depends on the semantic state of the unknown stack."""
         cdef size_t i
         if self.draft.pops.size() or not (self.draft.reads or self.draft.members.size()):
@@ -467,7 +467,7 @@ cdef class Closure:
                 return False
         return True
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes of the scratch, which never shrinks."""
         cdef size_t held = sizeof(CallNode) * self.nodes.capacity() + sizeof(Link) * self.links.capacity()
         held += sizeof(Edge) * self.callers.capacity() + 12 * (self.node_seen.mask + self.tail_seen.mask)

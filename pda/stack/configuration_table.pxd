@@ -19,7 +19,7 @@ cdef enum:
     NO_TOKEN = -1
 
 
-cdef extern from * nogil:
+cdef extern from *:
     """
     #ifndef STACKMASK_CONFIG
     #define STACKMASK_CONFIG
@@ -75,14 +75,14 @@ cdef class ConfigTable:
     cdef uint64_t max_configurations
     cdef ConfigDraft draft              # of raw, of_members and union_of
 
-    cdef int32_t intern(self, ConfigDraft draft, uint64_t ends) except -3 nogil
-    cdef bint is_same(self, int32_t config, ConfigDraft draft, uint64_t ends) noexcept nogil
-    cdef int32_t append(self, ConfigDraft draft, uint64_t ends) except -3 nogil
-    cdef int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3 nogil
-    cdef int32_t of_members(self, vector[Member]& members) except -3 nogil
-    cdef int32_t union_of(self, int32_t a, int32_t b) except -3 nogil
-    cdef int copy_members(self, int32_t config) except -1 nogil
-    cdef size_t nbytes(self) noexcept nogil
+    cdef int32_t intern(self, ConfigDraft draft, uint64_t ends) except -3
+    cdef bint is_same(self, int32_t config, ConfigDraft draft, uint64_t ends) noexcept
+    cdef int32_t append(self, ConfigDraft draft, uint64_t ends) except -3
+    cdef int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef int32_t of_members(self, vector[Member]& members) except -3
+    cdef int32_t union_of(self, int32_t a, int32_t b) except -3
+    cdef int copy_members(self, int32_t config) except -1
+    cdef size_t nbytes(self) noexcept
 
     cdef inline int32_t known_step(self, int32_t config, int32_t symbol) noexcept nogil:
         # the configuration after one more byte, or UNKNOWN; `symbol` may be a token class, which is in no row

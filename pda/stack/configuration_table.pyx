@@ -38,7 +38,7 @@ cdef class ConfigTable:
     def __dealloc__(self):
         ids_free(&self.config_index)
 
-    cdef int32_t intern(self, ConfigDraft draft, uint64_t ends) except -3 nogil:
+    cdef int32_t intern(self, ConfigDraft draft, uint64_t ends) except -3:
         """Return the id of a configuration whose members are sorted and distinct.
 
         Raises: BudgetError if it is new, and one too many.
@@ -67,7 +67,7 @@ cdef class ConfigTable:
         ids_put(&self.config_index, &probe, id)
         return id
 
-    cdef bint is_same(self, int32_t config, ConfigDraft draft, uint64_t ends) noexcept nogil:
+    cdef bint is_same(self, int32_t config, ConfigDraft draft, uint64_t ends) noexcept:
         """Tell whether a configuration has the content of a draft."""
         cdef Config* c = &self.configs[config]
         cdef size_t i, n = draft.members.size(), p = draft.pops.size()
@@ -93,7 +93,7 @@ cdef class ConfigTable:
                 return False
         return True
 
-    cdef int32_t append(self, ConfigDraft draft, uint64_t ends) except -3 nogil:
+    cdef int32_t append(self, ConfigDraft draft, uint64_t ends) except -3:
         """Enter a configuration that is new."""
         cdef Config config
         cdef size_t i, n = draft.members.size()
@@ -126,7 +126,7 @@ cdef class ConfigTable:
         self.configs.push_back(config)
         return <int32_t>self.configs.size() - 1
 
-    cdef int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3 nogil:
+    cdef int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3:
         """Return the configuration of one member alone, without its calls."""
         cdef Member m
         m.state = state
@@ -136,14 +136,14 @@ cdef class ConfigTable:
         self.draft.members.push_back(m)
         return self.intern(self.draft, 1)
 
-    cdef int32_t of_members(self, vector[Member]& members) except -3 nogil:
+    cdef int32_t of_members(self, vector[Member]& members) except -3:
         """Return the configuration of some members alone, distinct, in any order."""
         self.draft.clear()
         copy_items(self.draft.members, members)
         self.draft.sort_items()
         return self.intern(self.draft, 1)
 
-    cdef int32_t union_of(self, int32_t a, int32_t b) except -3 nogil:
+    cdef int32_t union_of(self, int32_t a, int32_t b) except -3:
         """Return the union of two configurations. Both belong to families, so they have no returns."""
         if a == DEAD or a == b:
             return b
@@ -157,13 +157,13 @@ cdef class ConfigTable:
         self.draft.reads = self.configs[a].reads | self.configs[b].reads
         return self.intern(self.draft, 1)
 
-    cdef int copy_members(self, int32_t config) except -1 nogil:
+    cdef int copy_members(self, int32_t config) except -1:
         """Add the members of a configuration to the draft."""
         cdef Member* first = self.members.data() + self.configs[config].first
         self.draft.members.insert(self.draft.members.end(), first, first + self.configs[config].count)
         return 0
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return about how many bytes the configurations take."""
         cdef size_t held = sizeof(Config) * self.configs.size() + sizeof(Member) * self.members.size()
         held += sizeof(Pop) * self.pops.size() + 4 * self.rows.size()

@@ -32,45 +32,45 @@ cdef class ConfigSpace:
     cdef uint64_t max_configurations
     cdef uint64_t max_members
 
-    cdef uint64_t steps_computed(self) noexcept nogil
-    cdef size_t nbytes(self) noexcept nogil
+    cdef uint64_t steps_computed(self) noexcept
+    cdef size_t nbytes(self) noexcept
 
-    cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3 nogil:
+    cdef inline int32_t step(self, int32_t config, int32_t symbol) except -3:
         # the configuration after a byte or a token class: its id, DEAD, or READS_STATE
         cdef int32_t next = self.table.known_step(config, symbol)
         return next if next != UNKNOWN else self.byte_steps.compute_step(config, symbol)
 
-    cdef inline int32_t remembered(self, int32_t config, int32_t token) noexcept nogil:
+    cdef inline int32_t remembered(self, int32_t config, int32_t token) noexcept:
         return self.token_steps.remembered(config, token)
 
     cdef inline int32_t step_token(
         self, int32_t config, int32_t token, const uint8_t* text, size_t length
-    ) except -3 nogil:
+    ) except -3:
         return self.token_steps.step_token(config, token, text, length)
 
-    cdef inline int32_t make_row(self, int32_t config) except -3 nogil:
+    cdef inline int32_t make_row(self, int32_t config) except -3:
         return self.byte_steps.make_row(config)
 
-    cdef inline int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3 nogil:
+    cdef inline int32_t closed(self, int32_t state, int32_t frame, int32_t sem) except -3:
         return self.closure.closed(state, frame, sem)
 
-    cdef inline int returns_alive(self, Member m, CallSite site) except -3 nogil:
+    cdef inline int returns_alive(self, Member m, CallSite site) except -3:
         return self.closure.returns_alive(m, site)
 
-    cdef inline int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3 nogil:
+    cdef inline int32_t raw(self, int32_t state, int32_t frame, int32_t sem) except -3:
         return self.table.raw(state, frame, sem)
 
-    cdef inline int32_t of_members(self, vector[Member]& members) except -3 nogil:
+    cdef inline int32_t of_members(self, vector[Member]& members) except -3:
         return self.table.of_members(members)
 
-    cdef inline int32_t union_of(self, int32_t a, int32_t b) except -3 nogil:
+    cdef inline int32_t union_of(self, int32_t a, int32_t b) except -3:
         return self.table.union_of(a, b)
 
-    cdef inline int32_t intern_frame(self, vector[Edge]& items) except -3 nogil:
+    cdef inline int32_t intern_frame(self, vector[Edge]& items) except -3:
         return self.graph.intern_frame(items)
 
-    cdef inline uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555 nogil:
+    cdef inline uint64_t exits(self, int32_t frame, int32_t guard) except? 0x5555555555555555:
         return self.graph.exits(frame, guard)
 
-    cdef inline uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555 nogil:
+    cdef inline uint64_t member_ends(self, int32_t state, int32_t frame) except? 0x5555555555555555:
         return self.graph.member_ends(state, frame)

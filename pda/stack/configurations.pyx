@@ -45,11 +45,11 @@ cdef class ConfigSpace:
         """Tell whether the text that starts in ``state`` can be completed."""
         return self.closed(state, BOTTOM, sem) != DEAD
 
-    cdef uint64_t steps_computed(self) noexcept nogil:
+    cdef uint64_t steps_computed(self) noexcept:
         """Return the number of steps that were computed, not looked up."""
         return self.byte_steps.computed
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return about how many bytes frames and configurations take."""
         cdef size_t held = self.graph.nbytes() + self.table.nbytes() + self.closure.nbytes()
         return held + self.byte_steps.nbytes() + self.token_steps.nbytes()

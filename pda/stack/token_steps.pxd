@@ -41,20 +41,20 @@ cdef class TokenSteps:
     cdef size_t noted_since             # steps stored since the table grew
     cdef vector[PartialMember] partial  # scratch of `leap`
 
-    cdef int32_t state_of(self, PartialMember at) except -3 nogil
-    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1 nogil
-    cdef int take_members(self, const Member* members, size_t count) except -1 nogil
-    cdef int32_t leap(self, int32_t config, const uint8_t* text, size_t length) except -3 nogil
+    cdef int32_t state_of(self, PartialMember at) except -3
+    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1
+    cdef int take_members(self, const Member* members, size_t count) except -1
+    cdef int32_t leap(self, int32_t config, const uint8_t* text, size_t length) except -3
     cdef int32_t step_token(
         self, int32_t config, int32_t token, const uint8_t* text, size_t length
-    ) except -3 nogil
+    ) except -3
     cdef int32_t step_bytes(
         self, int32_t config, int32_t token, const uint8_t* text, size_t length
-    ) except -3 nogil
-    cdef int note_step(self, int32_t config, int32_t token, int32_t next) except -3 nogil
-    cdef size_t nbytes(self) noexcept nogil
+    ) except -3
+    cdef int note_step(self, int32_t config, int32_t token, int32_t next) except -3
+    cdef size_t nbytes(self) noexcept
 
-    cdef inline int32_t remembered(self, int32_t config, int32_t token) noexcept nogil:
+    cdef inline int32_t remembered(self, int32_t config, int32_t token) noexcept:
         # the configuration after the first token from here, or a stored one; else UNKNOWN
         cdef Config* c = &self.table.configs[config]
         cdef TokenStep* noted

@@ -33,7 +33,7 @@ cdef class TokenSteps:
 
     cdef int32_t step_token(
         self, int32_t config, int32_t token, const uint8_t* text, size_t length
-    ) except -3 nogil:
+    ) except -3:
         """Return the configuration after a token, whose text is given, or DEAD.
 
         A configuration stores the first token from it, and where that led. At the second token it gets a row,
@@ -47,7 +47,7 @@ cdef class TokenSteps:
 
     cdef int32_t step_bytes(
         self, int32_t config, int32_t token, const uint8_t* text, size_t length
-    ) except -3 nogil:
+    ) except -3:
         """Step by bytes as far as there are rows, then leap."""
         cdef size_t i
         cdef int32_t next, row
@@ -79,7 +79,7 @@ cdef class TokenSteps:
             config = next
         return config
 
-    cdef int note_step(self, int32_t config, int32_t token, int32_t next) except -3 nogil:
+    cdef int note_step(self, int32_t config, int32_t token, int32_t next) except -3:
         """Store where a token leads, over an older entry. The table grows with the number of steps."""
         cdef size_t size = self.noted.size()
         cdef TokenStep* step
@@ -98,7 +98,7 @@ cdef class TokenSteps:
 
     # -- many bytes at once ------------------------------------------------------------------------
 
-    cdef int32_t leap(self, int32_t config, const uint8_t* text, size_t length) except -3 nogil:
+    cdef int32_t leap(self, int32_t config, const uint8_t* text, size_t length) except -3:
         """Return the configuration after some bytes, or DEAD. Configurations between are not stored.
 
         If no member calls, returns or may end, the members are not even closed: a closure would drop only
@@ -137,7 +137,7 @@ cdef class TokenSteps:
             self.take_members(self.closure.draft.members.data(), self.closure.draft.members.size())
         return self.table.intern(self.closure.draft, self.closure.ends)
 
-    cdef int take_members(self, const Member* members, size_t count) except -1 nogil:
+    cdef int take_members(self, const Member* members, size_t count) except -1:
         """Begin at some members, with no byte of their literals consumed."""
         cdef size_t i
         cdef PartialMember at
@@ -148,7 +148,7 @@ cdef class TokenSteps:
             self.partial.push_back(at)
         return 0
 
-    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1 nogil:
+    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1:
         """Consume a byte. Return whether the member can; clear ``skips_closure`` if it must be closed."""
         cdef int32_t state
         cdef Term u = self.terms.terms[at.member.state]
@@ -170,7 +170,7 @@ cdef class TokenSteps:
             at.member.sem = self.semantics.append(at.member.sem, byte)
         return True
 
-    cdef int32_t state_of(self, PartialMember at) except -3 nogil:
+    cdef int32_t state_of(self, PartialMember at) except -3:
         """Return the local state of a member after the bytes consumed."""
         cdef Term u = self.terms.terms[at.member.state], literal
         if not at.consumed:
@@ -182,6 +182,6 @@ cdef class TokenSteps:
             self.terms.mk_literal(literal.a + at.consumed, literal.b - at.consumed), u.b
         )
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes of the steps noted, and of the scratch."""
         return sizeof(TokenStep) * self.noted.size() + sizeof(PartialMember) * self.partial.capacity()

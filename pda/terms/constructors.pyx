@@ -47,7 +47,7 @@ cdef enum:
 cdef int32_t FACTS = F_BOOL | F_IMPURE | F_KEYS
 
 
-cdef int sort_distinct(vector[TermId]& items) except -1 nogil:
+cdef int sort_distinct(vector[TermId]& items) except -1:
     """Sort terms and remove duplicates."""
     cdef size_t i, n = 1
     if items.size() < 2:
@@ -61,13 +61,13 @@ cdef int sort_distinct(vector[TermId]& items) except -1 nogil:
     return 0
 
 
-cdef TermId mk_group(TermTable table, TermId item) except -1 nogil:
+cdef TermId mk_group(TermTable table, TermId item) except -1:
     """Return a sequence as one item: a repetition of exactly one."""
     cdef Term t = table.terms[item]
     return table.intern(K_REP, item, 1, 1, t.nu, t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN))
 
 
-cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept nogil:
+cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept:
     """Tell whether the alternatives ``u`` are the empty string and those of ``item``. Cost: their number."""
     cdef Term t = table.terms[item]
     cdef int32_t k
@@ -98,24 +98,24 @@ cdef class Constructors:
         self.literals = {}
         self.literal_count = 0
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return about how many bytes this holds; the table is not counted."""
         return LITERAL_BYTES * self.literal_count
 
-    cdef TermId mk_guard(self, TermTable table, GuardId g) except -1 nogil:
+    cdef TermId mk_guard(self, TermTable table, GuardId g) except -1:
         """Return the empty string where the next byte is in a guard."""
         if g == ANY_BYTE:
             return EPS
         return table.intern(K_GUARD, g, 0, 0, g, F_IMPURE)
 
-    cdef TermId mk_set(self, TermTable table, SetId set_id) except -1 nogil:
+    cdef TermId mk_set(self, TermTable table, SetId set_id) except -1:
         """Return one byte of a set."""
         cdef uint64_t* w = &table.sets[4 * set_id]
         if not (w[0] | w[1] | w[2] | w[3]):
             return EMPTY
         return table.intern(K_SET, set_id, 0, 0, NEVER, F_LOCAL)
 
-    cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except -1 nogil:
+    cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except -1:
         """Return some bytes of the pool as one term."""
         cdef uint64_t words[4]
         cdef int byte
@@ -139,7 +139,7 @@ cdef class Constructors:
             self.literal_count += 1
         return self.mk_literal(table, offset, len(data))
 
-    cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except -3 nogil:
+    cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except -3:
         """Return guard g and then t, which is no sequence, as one term; UNDECIDED if that needs two terms.
 
         If t has a first byte, it decides the guard.
@@ -166,7 +166,7 @@ cdef class Constructors:
             return t
         return UNDECIDED
 
-    cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except -1 nogil:
+    cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except -1:
         """Return a and then b. Sequences lean to the right; guards are decided as far as b allows."""
         cdef TermId[FEW_ITEMS] few
         cdef vector[TermId] spine       # the items after those
@@ -223,7 +223,7 @@ cdef class Constructors:
             b = self.intern_seq(table, a, b)
         return b
 
-    cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except -1 nogil:
+    cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except -1:
         """Return a and then b, where a is no sequence and no guard that b decides, and neither is EMPTY."""
         cdef Term t = table.terms[a]
         cdef Term u = table.terms[b]
@@ -243,7 +243,7 @@ cdef class Constructors:
                 nu = table.guard_and(t.nu, u.nu)  # mutant: guard-and
         return table.intern(K_SEQ, a, b, 0, nu, flags)
 
-    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2 nogil:
+    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2:
         """Return two neighbours of a sequence as one repetition: x{1,3} x{2,5} is x{3,8}; else NO_TERM.
 
         So n optional items that are equal are one counter, and not n states with n alternatives each.
@@ -273,7 +273,7 @@ cdef class Constructors:
         high = -1 if t.c < 0 or u.c < 0 else t.c + u.c
         return self.mk_rep(table, t.a, low, high)
 
-    cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1 nogil:
+    cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1:
         """Return a or b."""
         cdef vector[TermId] items
         if a == EMPTY or a == b:
@@ -284,7 +284,7 @@ cdef class Constructors:
         items.push_back(b)
         return self.mk_alt(table, items, 0)
 
-    cdef TermId mk_alt(self, TermTable table, vector[TermId]& given, int depth) except -1 nogil:
+    cdef TermId mk_alt(self, TermTable table, vector[TermId]& given, int depth) except -1:
         """Return any of the terms. ``depth``: how many alternatives are being factored around this one."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
@@ -339,7 +339,7 @@ cdef class Constructors:
             return items[0]
         return table.intern_list(K_ALT, items, nu, flags)
 
-    cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except -1 nogil:
+    cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except -1:
         """Join the alternatives that begin with the same term: a b | a c becomes a (b | c)."""
         cdef vector[uint64_t] keyed
         cdef vector[TermId] tails
@@ -391,7 +391,7 @@ cdef class Constructors:
         items.swap(out)
         return 0
 
-    cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1 nogil:
+    cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1:
         """Join repetitions of one item before one tail: x{1,3} y | x{2,5} y becomes x{1,5} y.
 
         Without this, the derivatives of counted repetitions of ambiguous items grow with every step.
@@ -451,7 +451,7 @@ cdef class Constructors:
         sort_distinct(items)
         return 0
 
-    cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except -1 nogil:
+    cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except -1:
         """Return a term, ``low`` to ``high`` times; ``high`` is -1 without bound."""
         cdef Term t = table.terms[item]
         cdef vector[TermId] others
@@ -477,7 +477,7 @@ cdef class Constructors:
         flags = t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN)
         return table.intern(K_REP, item, low, high, ANY_BYTE if low == 0 else t.nu, flags)
 
-    cdef TermId mk_and(self, TermTable table, vector[TermId]& given) except -1 nogil:
+    cdef TermId mk_and(self, TermTable table, vector[TermId]& given) except -1:
         """Return what regular terms have in common."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
@@ -529,7 +529,7 @@ cdef class Constructors:
         sort(items.begin(), items.end())
         return table.intern_list(K_AND, items, nu, F_BOOL | F_LOCAL)
 
-    cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except -1 nogil:
+    cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except -1:
         """Remove "any well-formed text", which complements add, if another operand implies it."""
         cdef size_t i, j
         if self.any_text == NO_TERM or self.rules.simplifier == NULL:
@@ -543,7 +543,7 @@ cdef class Constructors:
                 return 0
         return 0
 
-    cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except -1 nogil:
+    cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except -1:
         """Join repetitions whose intersection is one term; False if that is the empty language."""
         cdef size_t i = 0, j
         cdef TermId joined
@@ -563,7 +563,7 @@ cdef class Constructors:
             i += 1
         return True
 
-    cdef TermId mk_not(self, TermTable table, TermId item) except -1 nogil:
+    cdef TermId mk_not(self, TermTable table, TermId item) except -1:
         """Return every byte string that a regular term does not hold."""
         cdef Term t = table.terms[item]
         if t.kind == K_NOT:

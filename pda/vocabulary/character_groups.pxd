@@ -18,7 +18,7 @@ cdef struct ClassSorts:
     uint64_t opens      # ... but not every character that they begin is in X
 
 
-cdef inline bint may_be_run(ClassSorts sorts, uint64_t group) noexcept nogil:
+cdef inline bint may_be_run(ClassSorts sorts, uint64_t group) noexcept:
     # Tell whether tokens of these sorts may be runs of X. Bytes that occur only inside of characters of X
     # need a sort that begins one.
     return not group & sorts.outside and (group & sorts.opens or not group & ~sorts.begins)
@@ -59,9 +59,9 @@ cdef class CharacterGroups:
         uint64_t leads,
         ClassSorts* found,
     ) except -1 nogil
-    cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1 nogil
-    cdef int32_t needed(self, int32_t token, const int16_t* table) noexcept nogil
-    cdef int32_t up_to(self, int32_t group, int32_t high) noexcept nogil
+    cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1
+    cdef int32_t needed(self, int32_t token, const int16_t* table) noexcept
+    cdef int32_t up_to(self, int32_t group, int32_t high) noexcept
 
-    cdef inline bint is_frequent(self, int32_t byte) noexcept nogil:
+    cdef inline bint is_frequent(self, int32_t byte) noexcept:
         return (self.frequent[byte >> 6] >> (byte & 63)) & 1

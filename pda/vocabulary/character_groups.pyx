@@ -42,7 +42,7 @@ cdef enum:
 cdef uint8_t[256] SORTS
 
 
-cdef int name_sorts() except -1 nogil:
+cdef int name_sorts() except -1:
     cdef int32_t b, mark = FIRST_MARK
     for b in range(256):
         if b >= 0x80:
@@ -251,7 +251,7 @@ cdef class CharacterGroups:
             found.opens |= <uint64_t>1 << NOT_UTF8
         return 0
 
-    cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1 nogil:
+    cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1:
         """Tell whether every character of X is one or more whole characters of UTF-8."""
         cdef vector[uint8_t] seen
         cdef vector[int32_t] queue
@@ -275,7 +275,7 @@ cdef class CharacterGroups:
                     queue.push_back(s * UTF8_STATES + u)
         return True
 
-    cdef int32_t needed(self, int32_t token, const int16_t* table) noexcept nogil:
+    cdef int32_t needed(self, int32_t token, const int16_t* table) noexcept:
         """Return how many characters of X a token takes, incomplete ones included; -1: it is no run of X."""
         cdef const uint8_t* text = self.token_bytes.blob + self.token_bytes.start[token]
         cdef uint32_t k
@@ -287,7 +287,7 @@ cdef class CharacterGroups:
             count += state == 0
         return count + (state > 0)
 
-    cdef int32_t up_to(self, int32_t group, int32_t high) noexcept nogil:
+    cdef int32_t up_to(self, int32_t group, int32_t high) noexcept:
         """Return the end of the tokens of a group that have at most ``high`` characters."""
         cdef int32_t low, top, middle
         if high < COUNTED and not self.ends.empty():

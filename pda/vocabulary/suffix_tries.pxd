@@ -37,13 +37,13 @@ cdef class SuffixTries:
     cdef Growing[int32_t] stamp         # token -> the root of the last trie that has it
     cdef IdTable root_index
 
-    cdef Nodes nodes(self, int32_t place) noexcept nogil
-    cdef int32_t size_of(self, int32_t place) noexcept nogil
-    cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1 nogil
-    cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1 nogil
-    cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1 nogil
-    cdef int link_kids(self, int32_t root) except -1 nogil
-    cdef int flag_repeats(self, int32_t root) except -1 nogil
-    cdef int32_t intern(self, int32_t root) except -1 nogil
-    cdef int copy_subtree(self, int32_t place, int32_t node) except -1 nogil
-    cdef int32_t merge(self, vector[int32_t]& places) except -1 nogil
+    cdef Nodes nodes(self, int32_t place) noexcept
+    cdef int32_t size_of(self, int32_t place) noexcept
+    cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1
+    cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1
+    cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1
+    cdef int link_kids(self, int32_t root) except -1
+    cdef int flag_repeats(self, int32_t root) except -1
+    cdef int32_t intern(self, int32_t root) except -1
+    cdef int copy_subtree(self, int32_t place, int32_t node) except -1
+    cdef int32_t merge(self, vector[int32_t]& places) except -1

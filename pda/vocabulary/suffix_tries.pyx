@@ -30,7 +30,7 @@ cdef class SuffixTries:
     def __dealloc__(self):
         ids_free(&self.root_index)
 
-    cdef Nodes nodes(self, int32_t place) noexcept nogil:
+    cdef Nodes nodes(self, int32_t place) noexcept:
         """Return the arrays that hold the node of a place. Those of the suffix tries move as they grow."""
         cdef Nodes n
         if place & IN_SUFFIX_TRIE:
@@ -53,14 +53,14 @@ cdef class SuffixTries:
             n.kid_byte = self.trie.kid_byte.data()
         return n
 
-    cdef int32_t size_of(self, int32_t place) noexcept nogil:
+    cdef int32_t size_of(self, int32_t place) noexcept:
         """Return the number of nodes of the subtree at a place."""
         cdef int32_t node = place >> 2
         if place & IN_SUFFIX_TRIE:
             return self.end[node] - node
         return self.trie.end[node] - node
 
-    cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1 nogil:
+    cdef int add_children(self, int32_t place, int32_t level, vector[uint64_t]& out) except -1:
         """Append every child as one number that sorts by byte, then by ``level``; it ends with the place."""
         cdef Nodes n = self.nodes(place)
         cdef int32_t node = place >> 2, child, i, stop
@@ -77,14 +77,14 @@ cdef class SuffixTries:
             i = n.end[i]
         return 0
 
-    cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1 nogil:
+    cdef int32_t add_node(self, uint8_t byte, int32_t depth) except -1:
         self.byte.push_back(byte)
         self.depth.push_back(depth)
         self.end.push_back(0)
         self.token_first.push_back(<int32_t>self.tokens.size())
         return <int32_t>self.byte.size() - 1
 
-    cdef int copy_subtree(self, int32_t place, int32_t node) except -1 nogil:
+    cdef int copy_subtree(self, int32_t place, int32_t node) except -1:
         """Copy the nodes under a place to under ``node``, which must be the last node so far."""
         cdef Nodes n = self.nodes(place)
         cdef int32_t source = place >> 2, i, shift, token_shift, deeper
@@ -114,7 +114,7 @@ cdef class SuffixTries:
         self.end[node] = node + 1 + count
         return 0
 
-    cdef int32_t merge(self, vector[int32_t]& places) except -1 nogil:
+    cdef int32_t merge(self, vector[int32_t]& places) except -1:
         """Merge the suffixes at some places into one trie. Return the place of its root.
 
         Cost: linear in the nodes under the places.
@@ -178,7 +178,7 @@ cdef class SuffixTries:
             node_at.push_back(node)
         return (self.intern(root) << 2) | IN_SUFFIX_TRIE
 
-    cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1 nogil:
+    cdef int32_t subtrees(self, vector[int32_t]& nodes) except -1:
         """Return the place of a trie of the tokens at and under some nodes of the vocabulary.
 
         No node may be under another one. Cost: linear in the nodes of the new trie, and sorting.
@@ -217,7 +217,7 @@ cdef class SuffixTries:
             open_nodes.pop_back()
         return (self.intern(root) << 2) | IN_SUFFIX_TRIE
 
-    cdef int32_t intern(self, int32_t root) except -1 nogil:
+    cdef int32_t intern(self, int32_t root) except -1:
         """Return the root of the last trie, or of an older equal trie: then the last one is removed."""
         cdef uint64_t h = 59
         cdef int32_t i, t, other, shift, count = <int32_t>self.byte.size() - root
@@ -258,7 +258,7 @@ cdef class SuffixTries:
         self.flag_repeats(root)
         return root
 
-    cdef int link_kids(self, int32_t root) except -1 nogil:
+    cdef int link_kids(self, int32_t root) except -1:
         """List the children of every node of a new trie."""
         cdef int32_t n, i, k = <int32_t>self.kid_node.size(), count = <int32_t>self.byte.size()
         self.kid_first.resize(count + 1)
@@ -275,7 +275,7 @@ cdef class SuffixTries:
         self.kid_first[count] = k
         return 0
 
-    cdef int flag_repeats(self, int32_t root) except -1 nogil:
+    cdef int flag_repeats(self, int32_t root) except -1:
         """Store for the nodes of a new trie whether some token has several suffixes in it.
 
         One suffix does not decide such a token, so runs are not looked up in such a trie.

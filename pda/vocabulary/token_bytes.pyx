@@ -232,7 +232,7 @@ cdef class TokenBytesBuilder:
     def __cinit__(self):
         self.start.push_back(0)
 
-    cdef int close_token(self, bint absent, size_t end) except -1 nogil:
+    cdef int close_token(self, bint absent, size_t end) except -1:
         """End a token whose bytes are already in ``blob``, up to ``end``."""
         if self.count >= MAX_COUNT:
             raise VocabularyError(f"more than {MAX_COUNT} token ids")
@@ -246,11 +246,11 @@ cdef class TokenBytesBuilder:
         self.count += 1
         return 0
 
-    cdef int push(self, const uint8_t* data, size_t length) except -1 nogil:
+    cdef int push(self, const uint8_t* data, size_t length) except -1:
         self.blob.insert(self.blob.end(), data, data + length)
         return self.close_token(False, self.blob.size())
 
-    cdef int push_absent(self) except -1 nogil:
+    cdef int push_absent(self) except -1:
         return self.close_token(True, self.blob.size())
 
     def extend(self, tokens):

@@ -5,7 +5,7 @@ from libc.string cimport memchr
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 
 
-cdef inline int32_t child_of(const Nodes& n, int32_t node, uint8_t byte) noexcept nogil:
+cdef inline int32_t child_of(const Nodes& n, int32_t node, uint8_t byte) noexcept:
     # Return the child with this byte, or -1.
     cdef int32_t first = n.kid_first[node]
     cdef const uint8_t* found = <const uint8_t*>memchr(

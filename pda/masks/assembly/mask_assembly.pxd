@@ -25,7 +25,7 @@ cdef struct Operand:
     int32_t filter          # only tokens that pass this filter count
 
 
-cdef inline bint same_operand(const Operand* a, const Operand* b) noexcept nogil:
+cdef inline bint same_operand(const Operand* a, const Operand* b) noexcept:
     return a.mask == b.mask and a.pending == b.pending and a.filter == b.filter
 
 
@@ -49,10 +49,10 @@ cdef class MaskAssembler(MaskPart):
     cdef uint64_t most_entered              # with more, `collect_under` gives up; 0: no limit
 
     cdef Worklist use(self, Worklist work)
-    cdef int begin(self, bint sure) noexcept nogil
-    cdef int forget_operands(self) noexcept nogil
-    cdef bint depends_on_text(self) noexcept nogil
-    cdef int64_t operand_count(self) noexcept nogil
+    cdef int begin(self, bint sure) noexcept
+    cdef int forget_operands(self) noexcept
+    cdef bint depends_on_text(self) noexcept
+    cdef int64_t operand_count(self) noexcept
     cdef int visit(
         self,
         int32_t mask,
@@ -63,26 +63,26 @@ cdef class MaskAssembler(MaskPart):
         bint unsure=*,
         int32_t origin=*,
         int32_t action=*,
-    ) except -3 nogil
-    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept nogil
-    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept nogil
+    ) except -3
+    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept
+    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept
     cdef int32_t visit_prefixes(
         self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
-    ) except -3 nogil
-    cdef int expand(self, ConfigSpace family, Visit at) except -3 nogil
-    cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3 nogil
-    cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1 nogil
+    ) except -3
+    cdef int expand(self, ConfigSpace family, Visit at) except -3
+    cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3
+    cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, int32_t group, int32_t frame, Visit at
-    ) except -1 nogil
-    cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1 nogil
+    ) except -1
+    cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1
     cdef int visit_unsplit(
         self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
-    ) except -3 nogil
-    cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1 nogil
-    cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3 nogil
-    cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3 nogil
-    cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3 nogil
-    cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3 nogil
-    cdef int collect(self, ConfigSpace family, int32_t config) except -3 nogil
-    cdef int collect_under(self, ConfigSpace family, int32_t config, int32_t above) except -3 nogil
+    ) except -3
+    cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1
+    cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3
+    cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3
+    cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3
+    cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3
+    cdef int collect(self, ConfigSpace family, int32_t config) except -3
+    cdef int collect_under(self, ConfigSpace family, int32_t config, int32_t above) except -3

@@ -73,12 +73,12 @@ cdef class MaskAssembler(MaskPart):
         self.most_visits = self.entered = self.most_entered = 0
         self.work = Worklist()
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget the visits of the last fill."""
         self.work.drop()
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         return self.work.nbytes()
 
@@ -88,7 +88,7 @@ cdef class MaskAssembler(MaskPart):
         self.work = work
         return before
 
-    cdef int begin(self, bint sure) noexcept nogil:
+    cdef int begin(self, bint sure) noexcept:
         """Forget what is to be tried. ``sure``: no action can forbid the end of an open capture."""
         self.trials.begin()
         self.keys_used.begin()
@@ -97,12 +97,12 @@ cdef class MaskAssembler(MaskPart):
         self.most_entered = 0
         return 0
 
-    cdef int forget_operands(self) noexcept nogil:
+    cdef int forget_operands(self) noexcept:
         """Begin with no operands."""
         self.operands.clear()
         return 0
 
-    cdef bint depends_on_text(self) noexcept nogil:
+    cdef bint depends_on_text(self) noexcept:
         """Tell whether something was found that only a real configuration can decide."""
         return (
             not self.trials.places_to_try.empty()
@@ -110,7 +110,7 @@ cdef class MaskAssembler(MaskPart):
             or self.trials.tries_everything
         )
 
-    cdef int64_t operand_count(self) noexcept nogil:
+    cdef int64_t operand_count(self) noexcept:
         """Return the number of masks that the last fill visited, plus that of the operands it found."""
         return <int64_t>(self.work.visits.size() + self.operands.size())
 
@@ -124,7 +124,7 @@ cdef class MaskAssembler(MaskPart):
         bint unsure=False,
         int32_t origin=-1,
         int32_t action=ACTION_NONE,
-    ) except -3 nogil:
+    ) except -3:
         """Add a mask over a frame to the worklist. A mask without returns becomes an operand at once.
 
         ``continuation``: the state between the mask and the frame, which ``action`` leads to; EPS if there is
@@ -152,19 +152,19 @@ cdef class MaskAssembler(MaskPart):
             v.origin = -1
         return self.work.add(v)
 
-    cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1 nogil:
+    cdef bint is_strict(self, ConfigSpace family, int32_t frame) except -1:
         """Tell whether keys or an action may forbid a return from a frame, or from one further down."""
         if family.frames[frame].keys_forbid:
             return True
         return not self.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
 
-    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept nogil:
+    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept:
         """Return the number of edges that a visit returns along, and count them; 0 beyond the limit."""
         cdef int32_t count = 1 if at.continuation != EPS else family.frames[at.frame].count
         self.entered += count
         return 0 if 0 < self.most_entered < self.entered else count
 
-    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept nogil:
+    cdef Edge edge_of(self, ConfigSpace family, Visit at, int32_t number) noexcept:
         """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
         cdef Edge edge
         if at.continuation == EPS:
@@ -177,7 +177,7 @@ cdef class MaskAssembler(MaskPart):
 
     cdef int32_t visit_prefixes(
         self, ConfigSpace family, int32_t state, int32_t group, int32_t frame, Visit at
-    ) except -3 nogil:
+    ) except -3:
         """Visit the masks of a state's prefixes over a frame; return the state that is left to visit.
 
         That is EMPTY if the prefixes were all of it, and the state itself if it is not split.
@@ -264,7 +264,7 @@ cdef class MaskAssembler(MaskPart):
                 )
         return split.other
 
-    cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1 nogil:
+    cdef int add_operand(self, int32_t mask, int32_t filter, bint unsure) except -1:
         """Use the tokens that a mask allows whatever the stack is, unless a recent operand is equal."""
         cdef vector[Operand]* operands = &self.unsure_operands if unsure else &self.operands
         cdef Operand operand
@@ -280,7 +280,7 @@ cdef class MaskAssembler(MaskPart):
 
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, int32_t group, int32_t frame, Visit at
-    ) except -1 nogil:
+    ) except -1:
         """Visit what optional whitespace and its continuation allow. Return False if they are not split.
 
         For the whole vocabulary the run table of whitespace tells it; such a table is made once enough states
@@ -320,7 +320,7 @@ cdef class MaskAssembler(MaskPart):
             self.enter(family, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
         return True
 
-    cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1 nogil:
+    cdef bint can_continue(self, ConfigSpace family, int32_t alternative, int32_t frame) except -1:
         """Tell whether the continuation of an alternative can reach the end of the text over a frame.
 
         Follow restrictions further down may forbid it, while another alternative keeps the state alive.
@@ -329,7 +329,7 @@ cdef class MaskAssembler(MaskPart):
             return True
         return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0  # mutant: no-end
 
-    cdef int expand(self, ConfigSpace family, Visit at) except -3 nogil:
+    cdef int expand(self, ConfigSpace family, Visit at) except -3:
         """Add the operands of one visit, and visit the masks that it leads to.
 
         In this order: tokens allowed whatever the stack is; tokens under a guard; places where the semantic
@@ -387,7 +387,7 @@ cdef class MaskAssembler(MaskPart):
                 self.keys_used.doubt(self.arena.key_starts[i], self.keys_used.spelled)
         return 0
 
-    cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3 nogil:
+    cdef int repeat(self, ConfigSpace family, Visit at, int32_t repeat) except -3:
         """Visit, for every edge, the mask of a walk that is repeated with its return state known.
 
         Where no such walk helps, its suffixes are grouped after all, or all tokens are tried.
@@ -426,7 +426,7 @@ cdef class MaskAssembler(MaskPart):
             self.visit(j, edge.parent, EPS, at.filter, at.keys, at.unsure, at.origin)
         return 0
 
-    cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3 nogil:
+    cdef int enter(self, ConfigSpace family, int32_t group, Edge edge, Visit at) except -3:
         """Visit the masks of a group's suffixes in the return state of an edge.
 
         First the semantic state after the return is found, from the action of the edge. Then the return state
@@ -478,7 +478,7 @@ cdef class MaskAssembler(MaskPart):
 
     cdef int visit_unsplit(
         self, ConfigSpace family, int32_t group, int32_t state, int32_t sem, int32_t frame, Visit at
-    ) except -3 nogil:
+    ) except -3:
         """Visit the mask of a state, not split: for the suffixes of a group, or for all tokens."""
         cdef int32_t found = NO_TOKENS
         cdef bint strict = self.is_strict(family, frame)
@@ -495,7 +495,7 @@ cdef class MaskAssembler(MaskPart):
             found = self.local.child(group, state, sem, strict)
         return self.visit_after_return(found, frame, at)
 
-    cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3 nogil:
+    cdef int visit_after_return(self, int32_t mask, int32_t frame, Visit at) except -3:
         """Visit the mask of suffixes after a return.
 
         If the semantic state decides there, and the suffixes are the subtrees of few places, then these
@@ -510,7 +510,7 @@ cdef class MaskAssembler(MaskPart):
             self.trials.places_to_try.push_back(self.arena.places[i])
         return 0
 
-    cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3 nogil:
+    cdef int32_t mask_of_state(self, int32_t state, int32_t keys, bint strict) except -3:
         """Return the mask of a local state; it is made for these very keys where they decide."""
         cdef int32_t found
         if keys <= KEYS_UNKNOWN:
@@ -521,7 +521,7 @@ cdef class MaskAssembler(MaskPart):
                 return found
         return self.local.of_keyed_state(state, self.semantics.symbol_with(keys), strict)
 
-    cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3 nogil:
+    cdef int visit_member(self, ConfigSpace family, Member m, int32_t keys) except -3:
         """Visit the masks of a member: of its prefixes, if it is split. ``keys``: of the object around."""
         cdef Visit at
         at.filter = NO_FILTER
@@ -534,13 +534,13 @@ cdef class MaskAssembler(MaskPart):
             self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
         return 0
 
-    cdef int collect(self, ConfigSpace family, int32_t config) except -3 nogil:
+    cdef int collect(self, ConfigSpace family, int32_t config) except -3:
         """Find the operands of a configuration's mask, and what must be tried on the configuration itself."""
         self.trials.begin()
         self.keys_used.begin()
         return self.collect_under(family, config, 0)
 
-    cdef int collect_under(self, ConfigSpace family, int32_t config, int32_t above) except -3 nogil:
+    cdef int collect_under(self, ConfigSpace family, int32_t config, int32_t above) except -3:
         """Find the operands of what a configuration allows in the subtree of a node of the vocabulary.
 
         ``above``: that node; 0: the whole vocabulary.

@@ -37,24 +37,24 @@ cdef class MaskCache(MaskPart):
     cdef vector[Patch] changes
     cdef readonly uint64_t joins            # finished masks that were remembered
 
-    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept nogil
-    cdef int apply_row(self, const Operand& operand, int32_t row, uint32_t* words) noexcept nogil
-    cdef int32_t row_for(self, int32_t mask) except? -3 nogil
+    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept
+    cdef int apply_row(self, const Operand& operand, int32_t row, uint32_t* words) noexcept
+    cdef int32_t row_for(self, int32_t mask) except? -3
     cdef int join(
         self, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
-    ) except -1 nogil
+    ) except -1
     cdef int join_list(
         self, int32_t number, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
-    ) except -1 nogil
-    cdef int operands_of(self, int32_t number, vector[Operand]& operands) except -1 nogil
-    cdef int32_t list_of(self, vector[Operand]& operands) except -1 nogil
-    cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1 nogil
-    cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1 nogil
-    cdef int32_t intern_row(self, const uint32_t* words) except -1 nogil
-    cdef int32_t intern_patched(self, int32_t base) except -1 nogil
-    cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1 nogil
+    ) except -1
+    cdef int operands_of(self, int32_t number, vector[Operand]& operands) except -1
+    cdef int32_t list_of(self, vector[Operand]& operands) except -1
+    cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1
+    cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1
+    cdef int32_t intern_row(self, const uint32_t* words) except -1
+    cdef int32_t intern_patched(self, int32_t base) except -1
+    cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1
 
-    cdef inline MaskBits bits(self, MaskRef mask) noexcept nogil:
+    cdef inline MaskBits bits(self, MaskRef mask) noexcept:
         # where a mask of kind MASK_ROW or MASK_PATCHED lies
         cdef MaskBits bits
         cdef Patched patched

@@ -73,7 +73,7 @@ cdef class MaskCache(MaskPart):
         ids_free(&self.patched_index)
         ids_free(&self.row_index)
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget all finished masks, since the rows are dropped."""
         self.lists.clear()
         self.list_operands.clear()
@@ -84,7 +84,7 @@ cdef class MaskCache(MaskPart):
         ids_clear(&self.row_index)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         cdef size_t held = sizeof(Operand) * self.list_operands.size()
         held += sizeof(OperandList) * self.lists.size()
@@ -94,7 +94,7 @@ cdef class MaskCache(MaskPart):
         held += ids_nbytes(&self.row_index)
         return held
 
-    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept nogil:
+    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept:
         """Add the tokens of one operand to the words."""
         cdef Filter passing = self.slices.filters[operand.filter]
         cdef int32_t i, n
@@ -108,7 +108,7 @@ cdef class MaskCache(MaskPart):
                 words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
         return 0
 
-    cdef int apply_row(self, const Operand& operand, int32_t row, uint32_t* words) noexcept nogil:
+    cdef int apply_row(self, const Operand& operand, int32_t row, uint32_t* words) noexcept:
         """Add the tokens of an operand that are in a row to the words; all of them if it is NO_ROW."""
         cdef int32_t n, first, count
         cdef const int32_t* token
@@ -142,7 +142,7 @@ cdef class MaskCache(MaskPart):
             words[n >> 5] |= filter[n >> 5] & <uint32_t>1 << (n & 31)
         return 0
 
-    cdef int32_t row_for(self, int32_t mask) except? -3 nogil:
+    cdef int32_t row_for(self, int32_t mask) except? -3:
         """Return a row with the tokens of a sparse mask, or NO_ROW while the mask is not worth one.
 
         A few masks are in most lists, such as what may follow the quote of a name.
@@ -165,7 +165,7 @@ cdef class MaskCache(MaskPart):
 
     cdef int join(
         self, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
-    ) except -1 nogil:
+    ) except -1:
         """Write the union of some operands. ``made``: gets the reference to remember."""
         cdef size_t i
         if self.layers.operand_lists:
@@ -175,7 +175,7 @@ cdef class MaskCache(MaskPart):
             self.apply(operands[i], words)
         return self.keep(words, NO_ROW, made)
 
-    cdef int32_t list_of(self, vector[Operand]& operands) except -1 nogil:
+    cdef int32_t list_of(self, vector[Operand]& operands) except -1:
         """Return the number of a list of operands; equal lists have one number."""
         cdef size_t i, n = operands.size()
         cdef OperandList entry
@@ -214,7 +214,7 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.list_index, &probe, id)
         return id
 
-    cdef int operands_of(self, int32_t number, vector[Operand]& operands) except -1 nogil:
+    cdef int operands_of(self, int32_t number, vector[Operand]& operands) except -1:
         """Copy the operands of a list into ``operands``."""
         cdef OperandList entry = self.lists[number]
         cdef Operand* first = self.list_operands.data() + entry.first
@@ -223,7 +223,7 @@ cdef class MaskCache(MaskPart):
 
     cdef int join_list(
         self, int32_t number, vector[Operand]& operands, uint32_t* words, MaskRef* made, int32_t* likely_base
-    ) except -1 nogil:
+    ) except -1:
         """Write the union of the operands of a list.
 
         ``made``: gets the mask if it is remembered, else the list. ``likely_base``: gets a row that may be
@@ -278,7 +278,7 @@ cdef class MaskCache(MaskPart):
 
     # -- masks by content ------------------------------------------------------------------------------
 
-    cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1 nogil:
+    cdef bint find_changes(self, const uint32_t* words, int32_t base) except -1:
         """Find the words that differ from a row, or from nothing. Return False if they are too many."""
         cdef int32_t where[FEW_WORDS + BLOCK]
         cdef size_t i, most = FEW_CHANGES if base >= 0 else FEW_WORDS
@@ -292,7 +292,7 @@ cdef class MaskCache(MaskPart):
             self.changes[i].bits = words[where[i]]
         return True
 
-    cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1 nogil:
+    cdef int keep(self, const uint32_t* words, int32_t base, MaskRef* made) except -1:
         """Remember a mask. ``base``: a row that it may be similar to, or NO_ROW.
 
         Cost: one or two passes over the words; a row of fresh memory only if the mask is not similar.
@@ -309,7 +309,7 @@ cdef class MaskCache(MaskPart):
             made[0] = mask_ref(MASK_ROW, self.intern_row(words))
         return 0
 
-    cdef int32_t intern_row(self, const uint32_t* words) except -1 nogil:
+    cdef int32_t intern_row(self, const uint32_t* words) except -1:
         """Return the number of the row with these words."""
         cdef size_t size = 4 * <size_t>self.width
         cdef uint64_t h = hash_words(words, self.width)
@@ -324,7 +324,7 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.row_index, &probe, row)
         return row
 
-    cdef int32_t intern_patched(self, int32_t base) except -1 nogil:
+    cdef int32_t intern_patched(self, int32_t base) except -1:
         """Return the number of the patched mask that differs by ``changes`` from a row, or from nothing."""
         cdef size_t n = self.changes.size()
         cdef int32_t id
@@ -350,7 +350,7 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.patched_index, &probe, id)
         return id
 
-    cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1 nogil:
+    cdef int operand_rows(self, int32_t number, vector[int32_t]& out) except -1:
         """List the rows among the operands of a list, each once, in their order.
 
         Operands without a row, and those with a filter, are left out.

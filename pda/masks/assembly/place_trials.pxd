@@ -18,9 +18,9 @@ cdef class PlaceTrials(MaskPart):
     cdef vector[uint32_t] unsure            # scratch: tokens that only the real configuration can confirm
     cdef readonly uint64_t allowed_runs          # places that were tried
 
-    cdef int try_unsure(self, uint32_t* words) except -3 nogil
-    cdef int try_places(self, ConfigSpace family, int32_t config, uint32_t* words) except -3 nogil
-    cdef bint outermost_places(self, int32_t above, vector[int32_t]& out) except -1 nogil
+    cdef int try_unsure(self, uint32_t* words) except -3
+    cdef int try_places(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
+    cdef bint outermost_places(self, int32_t above, vector[int32_t]& out) except -1
     cdef int try_place(
         self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
-    ) except -3 nogil
+    ) except -3

@@ -36,7 +36,7 @@ cdef class PlaceTrials(MaskPart):
         self.cache = cache
         self.allowed_runs = 0
 
-    cdef int try_places(self, ConfigSpace family, int32_t config, uint32_t* words) except -3 nogil:
+    cdef int try_places(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Add the tokens that may follow at the noted places.
 
         A place can lead to further places in its subtree, which are tried in the next round.
@@ -56,7 +56,7 @@ cdef class PlaceTrials(MaskPart):
                     self.trials.try_subtree(family, self.trials.step_to(family, config, node), node, words)
         return 0
 
-    cdef bint outermost_places(self, int32_t above, vector[int32_t]& out) except -1 nogil:
+    cdef bint outermost_places(self, int32_t above, vector[int32_t]& out) except -1:
         """Move the noted places in the subtree of a node to a list, without places inside of other places.
 
         Many places under one child of the node are replaced by the child. Return False if the node itself is
@@ -91,7 +91,7 @@ cdef class PlaceTrials(MaskPart):
 
     cdef int try_place(
         self, ConfigSpace family, int32_t config, int32_t node, bint inclusive, uint32_t* words
-    ) except -3 nogil:
+    ) except -3:
         """Add the tokens under a node that may follow, and the node's own tokens if ``inclusive``."""
         cdef size_t i
         cdef int32_t c, t
@@ -120,7 +120,7 @@ cdef class PlaceTrials(MaskPart):
             self.try_unsure(words)
         return 0
 
-    cdef int try_unsure(self, uint32_t* words) except -3 nogil:
+    cdef int try_unsure(self, uint32_t* words) except -3:
         """Queue the tokens that an action may forbid, and that no other operand allows."""
         cdef size_t k
         cdef int32_t i, n

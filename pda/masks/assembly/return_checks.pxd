@@ -9,5 +9,5 @@ from stackmask.pda.terms.term_store cimport TermStore
 
 cdef bint may_forbid(
     TermStore terms, Semantics semantics, ConfigSpace family, int32_t frame, int32_t returns
-) except -1 nogil
-cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1 nogil
+) except -1
+cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1

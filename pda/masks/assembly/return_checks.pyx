@@ -7,7 +7,7 @@ from stackmask.pda.terms.term_table cimport EPS, F_LOCAL, Ends, Term
 
 cdef bint may_forbid(
     TermStore terms, Semantics semantics, ConfigSpace family, int32_t frame, int32_t returns
-) except -1 nogil:
+) except -1:
     """Tell whether an action may forbid one of the next returns, before a byte must be read.
 
     ``returns``: so many returns are followed; after them, any action of a lower frame counts.
@@ -33,7 +33,7 @@ cdef bint may_forbid(
     return False
 
 
-cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1 nogil:
+cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1:
     """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
     cdef Ends found
     cdef uint64_t pending = 0

@@ -20,15 +20,15 @@ cdef class TokenTrials(MaskPart):
     cdef readonly uint64_t simulations
     cdef readonly uint64_t tried        # tokens that were tried one by one
 
-    cdef size_t nbytes_of_vocabulary(self) noexcept nogil
-    cdef int begin(self) noexcept nogil
-    cdef bint is_needed(self) noexcept nogil
-    cdef int note_place(self, int32_t place) except -3 nogil
-    cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept nogil
-    cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3 nogil
-    cdef int32_t spelled_at(self, int32_t token) noexcept nogil
-    cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3 nogil
+    cdef size_t nbytes_of_vocabulary(self) noexcept
+    cdef int begin(self) noexcept
+    cdef bint is_needed(self) noexcept
+    cdef int note_place(self, int32_t place) except -3
+    cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept
+    cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3
+    cdef int32_t spelled_at(self, int32_t token) noexcept
+    cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3
     cdef int try_subtree(
         self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
-    ) except -3 nogil
-    cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3 nogil
+    ) except -3
+    cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3

@@ -29,18 +29,18 @@ cdef class TokenTrials(MaskPart):
         self.tried = 0
         self.stack.resize(self.trie.max_depth + 2, 0)
 
-    cdef size_t nbytes_of_vocabulary(self) noexcept nogil:
+    cdef size_t nbytes_of_vocabulary(self) noexcept:
         """Return the bytes of the table of nodes, which holds for all masks and is kept."""
         return 4 * self.node_of.size()
 
-    cdef int begin(self) noexcept nogil:
+    cdef int begin(self) noexcept:
         """Start a new fill, with nothing to try."""
         self.places_to_try.clear()
         self.tokens_to_try.clear()
         self.tries_special_tokens = self.tries_everything = False
         return 0
 
-    cdef bint is_needed(self) noexcept nogil:
+    cdef bint is_needed(self) noexcept:
         """Tell whether there is something to try on the real configuration."""
         return (
             self.tries_everything
@@ -49,7 +49,7 @@ cdef class TokenTrials(MaskPart):
             or not self.tokens_to_try.empty()
         )
 
-    cdef int note_place(self, int32_t place) except -3 nogil:
+    cdef int note_place(self, int32_t place) except -3:
         """Queue the tokens of a place for a trial on the real configuration."""
         cdef Nodes n
         cdef int32_t node = place >> 2, t, first
@@ -63,7 +63,7 @@ cdef class TokenTrials(MaskPart):
             self.tokens_to_try.push_back(n.tokens[t])
         return 0
 
-    cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept nogil:
+    cdef bint all_set(self, int32_t node, bint inclusive, const uint32_t* words) noexcept:
         """Tell whether all tokens under a node, and the node's own if ``inclusive``, are allowed already."""
         cdef int32_t t, token
         for t in range(
@@ -74,7 +74,7 @@ cdef class TokenTrials(MaskPart):
                 return False
         return True
 
-    cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3 nogil:
+    cdef int32_t step_to(self, ConfigSpace family, int32_t config, int32_t node) except -3:
         """Return the configuration after the bytes of a node of the vocabulary, or DEAD."""
         cdef vector[int32_t] path
         while node:
@@ -85,7 +85,7 @@ cdef class TokenTrials(MaskPart):
             path.pop_back()
         return config
 
-    cdef int32_t spelled_at(self, int32_t token) noexcept nogil:
+    cdef int32_t spelled_at(self, int32_t token) noexcept:
         """Return the node of a token, found by its bytes."""
         cdef Nodes n = self.tries.nodes(0)
         cdef const uint8_t* text = self.vocabulary.blob + self.vocabulary.start[token]
@@ -95,7 +95,7 @@ cdef class TokenTrials(MaskPart):
             node = child_of(n, node, text[k])
         return node
 
-    cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3 nogil:
+    cdef int try_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Add the tokens of ``tokens_to_try`` that the real configuration allows."""
         cdef size_t k
         cdef int32_t i, t
@@ -137,7 +137,7 @@ cdef class TokenTrials(MaskPart):
 
     cdef int try_subtree(
         self, ConfigSpace family, int32_t config, int32_t node, uint32_t* words
-    ) except -3 nogil:
+    ) except -3:
         """Add the tokens under a node that may follow ``config``, the configuration at the node."""
         cdef int32_t i = node + 1, c, k, t, last, stop = self.trie.end[node]
         self.stack[self.trie.depth[node]] = config
@@ -162,7 +162,7 @@ cdef class TokenTrials(MaskPart):
             i += 1
         return 0
 
-    cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3 nogil:
+    cdef int try_special_tokens(self, ConfigSpace family, int32_t config, uint32_t* words) except -3:
         """Add the special tokens that may follow."""
         cdef int32_t symbol, n
         cdef size_t k

@@ -30,20 +30,20 @@ cdef class UndeclaredKeys(MaskPart):
         self.rechecked = self.spellings = 0
         self.spelled_keys = KEYS_NONE
 
-    cdef int begin(self) noexcept nogil:
+    cdef int begin(self) noexcept:
         """Begin a new fill, without doubtful tokens."""
         self.doubtful.clear()
         return 0
 
-    cdef bint any_doubtful(self) noexcept nogil:
+    cdef bint any_doubtful(self) noexcept:
         """Tell whether some tokens are doubtful."""
         return not self.doubtful.empty()
 
-    cdef int32_t opening(self) noexcept nogil:
+    cdef int32_t opening(self) noexcept:
         """Return the node of the vocabulary that opens a key, or -1."""
         return child_of(self.tries.nodes(0), 0, self.context.key_text.quote)
 
-    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& strings) except -3 nogil:
+    cdef int doubt(self, int32_t place, vector[vector[uint8_t]]& strings) except -3:
         """Collect the places under a place that one of the strings and the closing quote lead to.
 
         An escape can spell any character, so all tokens after an escape are doubtful.
@@ -71,7 +71,7 @@ cdef class UndeclaredKeys(MaskPart):
                     self.doubtful.push_back((node << 2) | in_suffix_trie | INCLUSIVE)
         return 0
 
-    cdef int spell_keys(self, int32_t keys) except -3 nogil:
+    cdef int spell_keys(self, int32_t keys) except -3:
         """Write the undeclared keys of a key state to ``spelled``, unless they are there."""
         if keys != self.spelled_keys:
             self.spelled_keys = KEYS_NONE
@@ -81,13 +81,13 @@ cdef class UndeclaredKeys(MaskPart):
             self.spellings += 1
         return 0
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget the keys that were spelled."""
         self.spelled_keys = KEYS_NONE
         self.spelled.clear()
         return MaskPart.drop(self)
 
-    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3 nogil:
+    cdef int doubt_keys(self, int32_t group, int32_t keys) except -3:
         """Doubt tokens that repeat a used key, where a group's suffixes begin with a quote.
 
         ``group``: WHOLE for the whole vocabulary.
@@ -121,7 +121,7 @@ cdef class UndeclaredKeys(MaskPart):
                 self.doubt((node << 2) | (places[k] & IN_SUFFIX_TRIE), self.spelled)
         return 0
 
-    cdef int recheck(self, uint32_t* words) except -3 nogil:
+    cdef int recheck(self, uint32_t* words) except -3:
         """Remove the doubtful tokens from a mask, and queue them for a trial on the real configuration.
 
         Used keys only forbid, so tokens that are not in the mask need no trial.
@@ -148,7 +148,7 @@ cdef class UndeclaredKeys(MaskPart):
                 self.trials.places_to_try.push_back(self.doubtful[k])
         return 0
 
-    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept nogil:
+    cdef bint any_keys(self, ConfigSpace family, int32_t config) noexcept:
         """Tell whether a configuration is inside of an object whose keys are known."""
         cdef int32_t i, first = family.configs[config].first
         for i in range(first, first + family.configs[config].count):

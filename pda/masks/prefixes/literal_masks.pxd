@@ -27,8 +27,8 @@ cdef class LiteralMasks(MaskPart):
     cdef vector[int32_t] return_places
     cdef readonly uint64_t spelled_masks    # masks made by spelling literals
 
-    cdef int32_t of_vocabulary(self, int32_t literal) except -3 nogil
-    cdef int32_t of_group(self, int32_t group, int32_t literal) except -3 nogil
-    cdef int32_t spell(self, int32_t literal, vector[int32_t]& places) except -3 nogil
-    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1 nogil
-    cdef int take_node(self, Spot at, int32_t kid, int32_t in_suffix_trie) except -1 nogil
+    cdef int32_t of_vocabulary(self, int32_t literal) except -3
+    cdef int32_t of_group(self, int32_t group, int32_t literal) except -3
+    cdef int32_t spell(self, int32_t literal, vector[int32_t]& places) except -3
+    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1
+    cdef int take_node(self, Spot at, int32_t kid, int32_t in_suffix_trie) except -1

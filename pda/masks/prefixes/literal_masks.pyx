@@ -43,18 +43,18 @@ cdef class LiteralMasks(MaskPart):
     def __dealloc__(self):
         map_free(&self.group_masks)
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget all masks."""
         self.table.forget_masks()
         map_reset(&self.group_masks)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         cdef size_t held = map_nbytes(&self.group_masks)
         return held
 
-    cdef int32_t of_vocabulary(self, int32_t literal) except -3 nogil:
+    cdef int32_t of_vocabulary(self, int32_t literal) except -3:
         """Return the mask of a literal for the whole vocabulary."""
         cdef vector[int32_t] whole
         cdef int32_t found = self.table.literals[literal].mask
@@ -64,7 +64,7 @@ cdef class LiteralMasks(MaskPart):
             self.table.literals[literal].mask = found
         return found
 
-    cdef int32_t of_group(self, int32_t group, int32_t literal) except -3 nogil:
+    cdef int32_t of_group(self, int32_t group, int32_t literal) except -3:
         """Return the mask of a literal for the suffixes of a group, after which no guard is pending."""
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal  # mutant: literal-key
         cdef int32_t found = map_get(&self.group_masks, key)
@@ -85,7 +85,7 @@ cdef class LiteralMasks(MaskPart):
         map_put(&self.group_masks, key, found)
         return found
 
-    cdef int32_t spell(self, int32_t literal, vector[int32_t]& places) except -3 nogil:
+    cdef int32_t spell(self, int32_t literal, vector[int32_t]& places) except -3:
         """Spell a literal from some places and return the mask.
 
         Cost: linear in the nodes that spell a prefix of it. No term or configuration is made.
@@ -122,7 +122,7 @@ cdef class LiteralMasks(MaskPart):
             return NO_TOKENS
         return self.arena.add(mask)
 
-    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1 nogil:
+    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1:
         """Continue at the children of a node that have the next byte of the literal."""
         cdef Nodes nodes = self.tries.nodes((at.node << 2) | in_suffix_trie)
         cdef Term t
@@ -173,7 +173,7 @@ cdef class LiteralMasks(MaskPart):
                     word &= word - 1
         return 0
 
-    cdef int take_node(self, Spot at, int32_t kid, int32_t in_suffix_trie) except -1 nogil:
+    cdef int take_node(self, Spot at, int32_t kid, int32_t in_suffix_trie) except -1:
         """Take the tokens of a node that the next byte leads to, and store how to continue from it."""
         cdef Nodes nodes = self.tries.nodes((kid << 2) | in_suffix_trie)
         cdef Term t = self.terms.terms[at.item]

@@ -21,7 +21,7 @@ cdef class LiteralTable:
     cdef Growing[Literal] literals
     cdef IdTable index
 
-    cdef size_t nbytes(self) noexcept nogil
-    cdef int32_t number_of(self, const vector[int32_t]& path) except -1 nogil
-    cdef int32_t term_of(self, int32_t literal) except -1 nogil
-    cdef int forget_masks(self) noexcept nogil
+    cdef size_t nbytes(self) noexcept
+    cdef int32_t number_of(self, const vector[int32_t]& path) except -1
+    cdef int32_t term_of(self, int32_t literal) except -1
+    cdef int forget_masks(self) noexcept

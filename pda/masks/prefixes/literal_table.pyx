@@ -37,11 +37,11 @@ cdef class LiteralTable:
     def __dealloc__(self):
         ids_free(&self.index)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         return sizeof(Literal) * self.literals.size() + 4 * self.items.size() + ids_nbytes(&self.index)
 
-    cdef int32_t number_of(self, const vector[int32_t]& path) except -1 nogil:
+    cdef int32_t number_of(self, const vector[int32_t]& path) except -1:
         """Return the number of the literal with these items, at least one. Cost: linear in the items."""
         cdef Literal literal
         cdef const Literal* other
@@ -74,7 +74,7 @@ cdef class LiteralTable:
         ids_put(&self.index, &probe, id)
         return id
 
-    cdef int32_t term_of(self, int32_t literal) except -1 nogil:
+    cdef int32_t term_of(self, int32_t literal) except -1:
         """Return a literal as one term. Remembered."""
         cdef Literal w = self.literals[literal]
         cdef int32_t k
@@ -85,7 +85,7 @@ cdef class LiteralTable:
             self.literals[literal].term = w.term
         return w.term
 
-    cdef int forget_masks(self) noexcept nogil:
+    cdef int forget_masks(self) noexcept:
         """Forget the masks of literals, since the store drops them."""
         cdef size_t k
         for k in range(self.literals.size()):

@@ -67,20 +67,20 @@ cdef class PrefixSplitter(PrefixCost):
     cdef vector[PartialSplit] same_prefix   # more alternatives; their prefix is that of ready[depth]
     cdef int32_t tail
 
-    cdef size_t nbytes(self) noexcept nogil
-    cdef int leave_whole(self, int32_t number) noexcept nogil
-    cdef int32_t split(self, int32_t state) except -1 nogil
-    cdef int find(self, int32_t state, Split* found) except -1 nogil
-    cdef int follow(self, PartialSplit at) except -1 nogil
-    cdef bint is_loop(self, Term loop) except -1 nogil
-    cdef int unfold(self, PartialSplit at, Term loop, int32_t next) except -1 nogil
-    cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1 nogil
-    cdef int add_ready(self, PartialSplit at) except -1 nogil
-    cdef int join_continuations(self) except -1 nogil
-    cdef int find_whitespace(self, int32_t state, Split* found) except -1 nogil
-    cdef bint fill_path(self) except -1 nogil
-    cdef int32_t filled(self, int32_t item) except -1 nogil
-    cdef int add_alternative(self, PartialSplit at) except -1 nogil
-    cdef int32_t continuation_of(self, int32_t alternative) except -1 nogil
-    cdef int32_t key_of(self, int32_t alternative) except -1 nogil
-    cdef bint is_unconditional(self, int32_t alternative) except -1 nogil
+    cdef size_t nbytes(self) noexcept
+    cdef int leave_whole(self, int32_t number) noexcept
+    cdef int32_t split(self, int32_t state) except -1
+    cdef int find(self, int32_t state, Split* found) except -1
+    cdef int follow(self, PartialSplit at) except -1
+    cdef bint is_loop(self, Term loop) except -1
+    cdef int unfold(self, PartialSplit at, Term loop, int32_t next) except -1
+    cdef bint is_key(self, Term call, int32_t next, int32_t after) except -1
+    cdef int add_ready(self, PartialSplit at) except -1
+    cdef int join_continuations(self) except -1
+    cdef int find_whitespace(self, int32_t state, Split* found) except -1
+    cdef bint fill_path(self) except -1
+    cdef int32_t filled(self, int32_t item) except -1
+    cdef int add_alternative(self, PartialSplit at) except -1
+    cdef int32_t continuation_of(self, int32_t alternative) except -1
+    cdef int32_t key_of(self, int32_t alternative) except -1
+    cdef bint is_unconditional(self, int32_t alternative) except -1

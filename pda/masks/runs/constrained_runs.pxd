@@ -48,21 +48,21 @@ cdef class ConstrainedRuns(MaskPart):
     cdef Growing[int32_t] few_served                            # configuration -> places of few served nodes
     cdef Growing[int32_t] unconstrained_of                      # configuration -> the same, no constraint
 
-    cdef int32_t unconstrained_state(self, int32_t state) except -3 nogil
-    cdef int32_t whole_run(self, int32_t state) except -3 nogil
-    cdef int32_t unconstrained(self, int32_t config) except -3 nogil
+    cdef int32_t unconstrained_state(self, int32_t state) except -3
+    cdef int32_t whole_run(self, int32_t state) except -3
+    cdef int32_t unconstrained(self, int32_t config) except -3
     cdef int32_t defer_by_first_byte(
         self, int32_t config, int32_t place, vector[DeferredRun]& deferred, vector[int32_t]& left
-    ) except -3 nogil
+    ) except -3
     cdef bint exclude_side_by_side(
         self, int32_t config, int32_t place, vector[DeferredRun]& deferred
-    ) except -1 nogil
+    ) except -1
     cdef int defer_without(
         self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& deferred
-    ) except -1 nogil
+    ) except -1
     cdef bint exclude_strings(
         self, int32_t config, int32_t place, vector[DeferredRun]& deferred
-    ) except -1 nogil
+    ) except -1
     cdef int32_t defer_runs(
         self,
         int32_t config,
@@ -70,8 +70,8 @@ cdef class ConstrainedRuns(MaskPart):
         vector[DeferredRun]& deferred,
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
-    ) except -3 nogil
+    ) except -3
     cdef bint defer_one_run(
         self, int32_t config, int32_t place, vector[DeferredRun]& deferred
-    ) except -1 nogil
-    cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1 nogil
+    ) except -1
+    cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1

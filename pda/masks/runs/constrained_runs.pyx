@@ -50,7 +50,7 @@ cdef enum:
     MOST_EXCLUDED = 1024    # tokens that a constraint may exclude
 
 
-cdef int append_tokens(Nodes n, int32_t node, const uint64_t* first, vector[int32_t]& tokens) except -1 nogil:
+cdef int append_tokens(Nodes n, int32_t node, const uint64_t* first, vector[int32_t]& tokens) except -1:
     """Append the tokens that continue after a node with one of the bytes, given as 4 words."""
     cdef int32_t k, t, kid, b
     for k in range(n.kid_first[node], n.kid_first[node + 1]):
@@ -81,7 +81,7 @@ cdef class ConstrainedRuns(MaskPart):
     def __dealloc__(self):
         map_free(&self.byte_filter_index)
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget the configurations without their constraints."""
         self.unconstrained_of.clear()
         self.fails.clear()
@@ -90,14 +90,14 @@ cdef class ConstrainedRuns(MaskPart):
         map_reset(&self.byte_filter_index)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         cdef size_t held = 4 * (self.fails.size() + self.few_served.size() + self.unconstrained_of.size())
         held += sizeof(ByteFilter) * self.byte_filters.size()
         held += map_nbytes(&self.byte_filter_index)
         return held
 
-    cdef int32_t unconstrained_state(self, int32_t state) except -3 nogil:
+    cdef int32_t unconstrained_state(self, int32_t state) except -3:
         """Return a state X{m,n} & … continuation without its constraint; other states as they are.
 
         A state [bytes] X{m,n} continuation, as of names, is X{m+1,n+1} continuation with a constraint on its
@@ -118,7 +118,7 @@ cdef class ConstrainedRuns(MaskPart):
                 return self.terms.mk_seq(kid, t.b) if t.kind == K_SEQ else kid
         return state
 
-    cdef int32_t whole_run(self, int32_t state) except -3 nogil:
+    cdef int32_t whole_run(self, int32_t state) except -3:
         """Return X{m+1,n+1} continuation for [bytes] X{m,n} continuation if some of the bytes begin X.
 
         Return other states as they are.
@@ -141,7 +141,7 @@ cdef class ConstrainedRuns(MaskPart):
         k = self.terms.mk_rep(run.a, run.b + 1, run.c + 1 if run.c >= 0 else run.c)
         return self.terms.mk_seq(k, next.b if next.kind == K_SEQ else EPS)
 
-    cdef int32_t unconstrained(self, int32_t config) except -3 nogil:
+    cdef int32_t unconstrained(self, int32_t config) except -3:
         """Return the configuration without its constraints if it consists of runs only then; else itself.
 
         An unconstrained run may be empty where the constrained one is not. Then calls and returns leave it at
@@ -182,7 +182,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef int32_t defer_by_first_byte(
         self, int32_t config, int32_t place, vector[DeferredRun]& deferred, vector[int32_t]& left
-    ) except -3 nogil:
+    ) except -3:
         """Leave the tokens under a place to run tables by their first byte, where the constraint allows that.
 
         A child of the place is left to the tables if its byte begins a run and leads both configurations to
@@ -235,7 +235,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef bint exclude_side_by_side(
         self, int32_t config, int32_t place, vector[DeferredRun]& deferred
-    ) except -1 nogil:
+    ) except -1:
         """Leave the tokens under a place to run tables, but for the tokens that only the constraint forbids.
 
         If a key must not be one of some names, these are the tokens that end such a name. They are found by
@@ -306,7 +306,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef int defer_without(
         self, int32_t unconstrained, int32_t place, vector[int32_t]& tokens, vector[DeferredRun]& deferred
-    ) except -1 nogil:
+    ) except -1:
         """Leave all tokens but some to the run tables of a configuration that consists of runs only."""
         cdef DeferredRun deferred_run
         cdef int32_t k
@@ -320,7 +320,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef bint exclude_strings(
         self, int32_t config, int32_t place, vector[DeferredRun]& deferred
-    ) except -1 nogil:
+    ) except -1:
         """Do the same for X{m,} & !strings … continuation, by spelling the strings down the trie.
 
         A token is forbidden only if it spells one of the strings and goes into the continuation after it.
@@ -421,7 +421,7 @@ cdef class ConstrainedRuns(MaskPart):
         vector[DeferredRun]& deferred,
         vector[int32_t]& jobs,
         vector[int32_t]& job_configs,
-    ) except -3 nogil:
+    ) except -3:
         """Leave the tokens under a place to run tables as far as possible.
 
         Return the configuration to walk with, or DEAD. Single children that must be walked become jobs.
@@ -462,7 +462,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef bint defer_one_run(
         self, int32_t config, int32_t place, vector[DeferredRun]& deferred
-    ) except -1 nogil:
+    ) except -1:
         """Leave all tokens of a small subtree to run tables. Return whether the tables apply.
 
         They apply to a single run with excluded strings, as after the quote of an undeclared key, which would
@@ -491,7 +491,7 @@ cdef class ConstrainedRuns(MaskPart):
         deferred.push_back(deferred_run)
         return True
 
-    cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1 nogil:
+    cdef int32_t filter_without(self, int32_t place, vector[int32_t]& nodes) except -1:
         """Return the filter that removes the tokens of some children of a place. Remembered."""
         cdef Nodes n = self.tries.nodes(place)
         cdef ByteFilter entry

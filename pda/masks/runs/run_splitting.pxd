@@ -46,12 +46,12 @@ cdef class RunSplitter(MaskPart):
     cdef Growing[int32_t] split_count
     cdef Growing[int32_t] split_members
 
-    cdef int first_of(self, int32_t config, uint64_t* words) except -1 nogil
-    cdef int32_t queries(self, int32_t code) except -1 nogil
-    cdef bint is_narrow(self, int32_t code) noexcept nogil
-    cdef int32_t member_of(self, int32_t state, int32_t frame, int32_t sem) except -3 nogil
-    cdef int split(self, int32_t config) except -3 nogil
-    cdef bint is_steady(self, int32_t sem) noexcept nogil
-    cdef bint is_known(self, int32_t config) noexcept nogil
-    cdef bint passes(self, int32_t run, RunMember member, int32_t* filter) except -3 nogil
-    cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3 nogil
+    cdef int first_of(self, int32_t config, uint64_t* words) except -1
+    cdef int32_t queries(self, int32_t code) except -1
+    cdef bint is_narrow(self, int32_t code) noexcept
+    cdef int32_t member_of(self, int32_t state, int32_t frame, int32_t sem) except -3
+    cdef int split(self, int32_t config) except -3
+    cdef bint is_steady(self, int32_t sem) noexcept
+    cdef bint is_known(self, int32_t config) noexcept
+    cdef bint passes(self, int32_t run, RunMember member, int32_t* filter) except -3
+    cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3

@@ -57,7 +57,7 @@ cdef class RunSplitter(MaskPart):
         map_free(&self.tail_index)
         map_free(&self.met_codes)
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget how configurations are split."""
         self.run_members.clear()
         self.first_bytes_at.clear()
@@ -72,7 +72,7 @@ cdef class RunSplitter(MaskPart):
         map_reset(&self.met_codes)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         cdef size_t held = 4 * (self.first_bytes_at.size() + self.split_of.size() + self.split_first.size())
         held += 4 * (self.split_count.size() + self.split_members.size())
@@ -85,7 +85,7 @@ cdef class RunSplitter(MaskPart):
 
     # -- configurations ------------------------------------------------------------------------------
 
-    cdef int first_of(self, int32_t config, uint64_t* words) except -1 nogil:
+    cdef int first_of(self, int32_t config, uint64_t* words) except -1:
         """Give the bytes that a configuration can continue with."""
         cdef int32_t k, map, b
         cdef ByteSet found
@@ -109,7 +109,7 @@ cdef class RunSplitter(MaskPart):
             words[k] = found.words[k]
         return 0
 
-    cdef int32_t queries(self, int32_t code) except -1 nogil:
+    cdef int32_t queries(self, int32_t code) except -1:
         """Return how many states have used the runs of X, with this one. ALWAYS if a table exists.
 
         A trie of other tokens pays off if many states use it, or if the run table exists. The same holds for
@@ -122,11 +122,11 @@ cdef class RunSplitter(MaskPart):
         map_put(&self.met_codes, code, met)
         return met
 
-    cdef bint is_narrow(self, int32_t code) noexcept nogil:
+    cdef bint is_narrow(self, int32_t code) noexcept:
         """Tell whether characters of a class begin with few different bytes."""
         return count_bits(self.runs.codes[code].first, 4) < FEW_BYTES
 
-    cdef int32_t member_of(self, int32_t state, int32_t frame, int32_t sem) except -3 nogil:
+    cdef int32_t member_of(self, int32_t state, int32_t frame, int32_t sem) except -3:
         """Return the index of the RunMember of a member, or -1 if the tables do not apply to it.
 
         They apply if the next byte tells where the run ends: X is a prefix code, and neither the continuation
@@ -192,7 +192,7 @@ cdef class RunSplitter(MaskPart):
         map_put(&self.member_index, key, found)
         return found
 
-    cdef int split(self, int32_t config) except -3 nogil:
+    cdef int split(self, int32_t config) except -3:
         """Find the runs in a configuration, and the configuration without them. Remembered."""
         cdef Config c
         cdef Member m
@@ -245,16 +245,16 @@ cdef class RunSplitter(MaskPart):
         self.split_of[config] = continuation
         return 0
 
-    cdef bint is_steady(self, int32_t sem) noexcept nogil:
+    cdef bint is_steady(self, int32_t sem) noexcept:
         """Tell whether a semantic state of a walk stays the same after the next byte, whatever it is."""
         return not self.semantics.keeps_bytes(sem) and self.semantics.sems[sem].text != KEY_OF_NONE
 
-    cdef bint is_known(self, int32_t config) noexcept nogil:
+    cdef bint is_known(self, int32_t config) noexcept:
         """Tell whether no member of a configuration depends on the semantic state."""
         cdef Config c = self.space.configs[config]
         return not c.reads and c.sure == c.count
 
-    cdef bint passes(self, int32_t run, RunMember member, int32_t* filter) except -3 nogil:
+    cdef bint passes(self, int32_t run, RunMember member, int32_t* filter) except -3:
         """Narrow a filter to the tokens with a run of the right length. Return False if there are none."""
         cdef int32_t tail, fitting
         if member.low or member.high >= 0:
@@ -265,7 +265,7 @@ cdef class RunSplitter(MaskPart):
             filter[0] = self.slices.filter_both(filter[0], fitting)
         return True
 
-    cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3 nogil:
+    cdef int32_t tail_of(self, int32_t run, int32_t continuation) except -3:
         """Return the tail of a run table: the exits after which a configuration may continue.
 
         Its returns may continue too. ``continuation`` -1: any byte may follow. Remembered.

@@ -37,12 +37,12 @@ cdef class Slices(MaskPart):
     cdef vector[int32_t] excluded_tokens
     cdef vector[uint8_t] spared     # scratch: which excluded tokens a mask had before
 
-    cdef int32_t slice(self, int32_t run, int32_t high) except -3 nogil
-    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3 nogil
-    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3 nogil
-    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except -1 nogil
-    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except -1 nogil
-    cdef int32_t filter_both(self, int32_t a, int32_t b) except -1 nogil
-    cdef int32_t both_rows(self, int32_t a, int32_t b) except? -1 nogil
-    cdef int32_t add_filter(self, int32_t row, vector[int32_t]& excluded) except -1 nogil
-    cdef int add_all(self) except -1 nogil
+    cdef int32_t slice(self, int32_t run, int32_t high) except -3
+    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3
+    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3
+    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except -1
+    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except -1
+    cdef int32_t filter_both(self, int32_t a, int32_t b) except -1
+    cdef int32_t both_rows(self, int32_t a, int32_t b) except? -1
+    cdef int32_t add_filter(self, int32_t row, vector[int32_t]& excluded) except -1
+    cdef int add_all(self) except -1

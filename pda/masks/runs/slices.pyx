@@ -28,14 +28,14 @@ cdef enum:
     COUNT_BITS = 20         # bits of a number of characters in keys
 
 
-cdef void enter(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept nogil:
+cdef void enter(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
     """Set the bits of tokens in a row."""
     while tokens < stop:
         row[tokens[0] >> 5] |= <uint32_t>1 << (tokens[0] & 31)
         tokens += 1
 
 
-cdef void take_out(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept nogil:
+cdef void take_out(uint32_t* row, const int32_t* tokens, const int32_t* stop) noexcept:
     """Clear the bits of tokens in a row."""
     while tokens < stop:
         row[tokens[0] >> 5] &= ~(<uint32_t>1 << (tokens[0] & 31))
@@ -61,7 +61,7 @@ cdef class Slices(MaskPart):
         map_free(&self.both_index)
         map_free(&self.row_index)
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Drop slices and filters."""
         self.tails.clear()
         self.tail_exits.clear()
@@ -74,7 +74,7 @@ cdef class Slices(MaskPart):
         self.add_all()
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         cdef size_t held = 4 * self.excluded_tokens.size() + sizeof(Filter) * self.filters.size()
         held += sizeof(Tail) * self.tails.size() + sizeof(Exit) * self.tail_exits.size()
@@ -84,7 +84,7 @@ cdef class Slices(MaskPart):
         held += map_nbytes(&self.row_index)
         return held
 
-    cdef int32_t slice(self, int32_t run, int32_t high) except -3 nogil:
+    cdef int32_t slice(self, int32_t run, int32_t high) except -3:
         """Return the mask of the runs of at most ``high`` characters; the last one may be incomplete."""
         cdef Run r = self.runs.runs[run]
         cdef uint64_t key
@@ -133,7 +133,7 @@ cdef class Slices(MaskPart):
         map_put(&self.slice_index, key, found)
         return found
 
-    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3 nogil:
+    cdef int32_t mask_of(self, const int32_t* tokens, int32_t count) except -3:
         """Return the mask of a list of tokens, as a list or as a row."""
         cdef Mask mask = nothing()
         if count == 0:
@@ -147,7 +147,7 @@ cdef class Slices(MaskPart):
             self.arena.sparse_tokens.append(tokens, tokens + count)
         return self.arena.add(mask)
 
-    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3 nogil:
+    cdef int32_t slice_of_groups(self, int32_t run, int32_t high) except -3:
         """Return the mask of the runs of at most ``high`` characters, made from character groups."""
         cdef Run r = self.runs.runs[run]
         cdef Mask mask = nothing()
@@ -201,7 +201,7 @@ cdef class Slices(MaskPart):
             enter(row, others, others + odd)
         return self.arena.add(mask)
 
-    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except -1 nogil:
+    cdef int32_t filter_of(self, int32_t tail, int32_t low, int32_t high) except -1:
         """Return the filter of the tokens that continue after a run of ``low`` to ``high`` characters.
 
         ``tail``: the exits where they continue. NO_FILTER: all tokens that continue pass. Tokens that do not
@@ -226,7 +226,7 @@ cdef class Slices(MaskPart):
             map_put(&self.filter_index, key, found)
         return found
 
-    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except -1 nogil:
+    cdef int32_t make_filter(self, Tail at, int32_t low, int32_t high) except -1:
         """Make the filter that removes the tokens after longer and shorter runs."""
         cdef int32_t found, k, t, i, inside = 0, outside = 0
         cdef bint fits, most
@@ -266,7 +266,7 @@ cdef class Slices(MaskPart):
                 enter(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
         return self.add_filter(found, left_out)
 
-    cdef int32_t filter_both(self, int32_t a, int32_t b) except -1 nogil:
+    cdef int32_t filter_both(self, int32_t a, int32_t b) except -1:
         """Return the filter of the tokens that pass both filters. Remembered."""
         cdef uint64_t key
         cdef int32_t found, i, side
@@ -287,7 +287,7 @@ cdef class Slices(MaskPart):
             map_put(&self.both_index, key, found)
         return found
 
-    cdef int32_t both_rows(self, int32_t a, int32_t b) except? -1 nogil:
+    cdef int32_t both_rows(self, int32_t a, int32_t b) except? -1:
         """Return the row of the tokens in both rows; NO_ROW is all tokens. Remembered."""
         cdef uint64_t key
         cdef int32_t found, k
@@ -304,7 +304,7 @@ cdef class Slices(MaskPart):
             map_put(&self.row_index, key, found)
         return found
 
-    cdef int32_t add_filter(self, int32_t row, vector[int32_t]& excluded) except -1 nogil:
+    cdef int32_t add_filter(self, int32_t row, vector[int32_t]& excluded) except -1:
         """Return a new filter: the tokens of a row (NO_ROW: all tokens) without the excluded ones."""
         cdef Filter entry
         entry.row = row
@@ -316,7 +316,7 @@ cdef class Slices(MaskPart):
         self.filters.push_back(entry)
         return <int32_t>self.filters.size() - 1
 
-    cdef int add_all(self) except -1 nogil:
+    cdef int add_all(self) except -1:
         """Make the first filter: NO_FILTER, which all tokens pass."""
         cdef vector[int32_t] nothing_else
         self.add_filter(NO_ROW, nothing_else)

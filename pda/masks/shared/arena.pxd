@@ -63,7 +63,7 @@ cdef struct Group:
     int32_t entry           # entry of its suffixes, where the semantic state is unknown; -1 until then
 
 
-cdef inline Mask nothing() noexcept nogil:
+cdef inline Mask nothing() noexcept:
     """Return the mask without tokens."""
     cdef Mask mask
     memset(&mask, 0, sizeof(Mask))
@@ -73,7 +73,7 @@ cdef inline Mask nothing() noexcept nogil:
     return mask
 
 
-cdef inline bint leads_nowhere(const Mask& mask) noexcept nogil:
+cdef inline bint leads_nowhere(const Mask& mask) noexcept:
     """Tell whether a mask has only tokens that are allowed whatever the stack is."""
     return (
         not mask.pending_count
@@ -86,7 +86,7 @@ cdef inline bint leads_nowhere(const Mask& mask) noexcept nogil:
     )
 
 
-cdef inline bint is_nothing(const Mask& mask) noexcept nogil:
+cdef inline bint is_nothing(const Mask& mask) noexcept:
     """Tell whether a mask has no tokens, whatever the stack is."""
     return mask.dense < 0 and not mask.sparse_count and leads_nowhere(mask)
 
@@ -116,17 +116,17 @@ cdef class MaskArena:
     cdef vector[int32_t] key_starts
     cdef readonly uint64_t drops            # how often all masks were dropped
 
-    cdef int drop(self) except -1 nogil
-    cdef size_t nbytes(self) noexcept nogil
-    cdef int free_rows(self) noexcept nogil
-    cdef int32_t new_row(self) except -1 nogil
-    cdef int32_t row_of(self, vector[int32_t]& tokens) except -1 nogil
-    cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1 nogil
-    cdef int32_t add(self, const Mask& mask) except -1 nogil
+    cdef int drop(self) except -1
+    cdef size_t nbytes(self) noexcept
+    cdef int free_rows(self) noexcept
+    cdef int32_t new_row(self) except -1
+    cdef int32_t row_of(self, vector[int32_t]& tokens) except -1
+    cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1
+    cdef int32_t add(self, const Mask& mask) except -1
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
-    ) except -1 nogil
-    cdef int merge_places(self, vector[int32_t]& places) except -3 nogil
-    cdef int merge_group(self, int32_t group) except -3 nogil
-    cdef const uint64_t* first_of_group(self, int32_t group) except NULL nogil
-    cdef bint is_few(self, int32_t group) noexcept nogil
+    ) except -1
+    cdef int merge_places(self, vector[int32_t]& places) except -3
+    cdef int merge_group(self, int32_t group) except -3
+    cdef const uint64_t* first_of_group(self, int32_t group) except NULL
+    cdef bint is_few(self, int32_t group) noexcept

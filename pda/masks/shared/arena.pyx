@@ -49,7 +49,7 @@ cdef class MaskArena:
         self.free_rows()
         ids_free(&self.group_index)
 
-    cdef int free_rows(self) noexcept nogil:
+    cdef int free_rows(self) noexcept:
         """Give back the memory of all rows."""
         cdef size_t i
         for i in range(self.blocks.size()):
@@ -61,7 +61,7 @@ cdef class MaskArena:
         self.block_bytes = 0
         return 0
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget all masks."""
         self.free_rows()
         self.masks.clear()
@@ -81,7 +81,7 @@ cdef class MaskArena:
         self.drops += 1
         return 0
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held by rows, masks and groups."""
         # rows that are not taken yet count too: a block of large pages takes its memory at once
         cdef size_t held = self.block_bytes + 8 * self.rows.size() + sizeof(Mask) * self.masks.size()
@@ -91,7 +91,7 @@ cdef class MaskArena:
         held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
         return held + ids_nbytes(&self.group_index)
 
-    cdef int32_t new_row(self) except -1 nogil:
+    cdef int32_t new_row(self) except -1:
         """Make a row of zeros. Rows never move, so growing never copies them.
 
         They are taken from blocks of fresh memory, which is zero as it comes.
@@ -125,7 +125,7 @@ cdef class MaskArena:
         self.fresh_rows -= 1
         return <int32_t>self.rows.size() - 1
 
-    cdef int32_t row_of(self, vector[int32_t]& tokens) except -1 nogil:
+    cdef int32_t row_of(self, vector[int32_t]& tokens) except -1:
         """Make a row with these tokens, clear their list, and return the number of the row."""
         cdef size_t k
         cdef int32_t row = self.new_row()
@@ -135,7 +135,7 @@ cdef class MaskArena:
         tokens.clear()
         return row
 
-    cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1 nogil:
+    cdef int keep_tokens(self, vector[int32_t]& tokens, int32_t dense, Mask* mask) except -1:
         """Set the tokens that a mask allows whatever the stack is. ``dense``: a row with more, or -1."""
         cdef size_t k
         cdef uint32_t* bits
@@ -152,14 +152,14 @@ cdef class MaskArena:
         self.sparse_tokens.append(tokens.begin(), tokens.end())
         return 0
 
-    cdef int32_t add(self, const Mask& mask) except -1 nogil:
+    cdef int32_t add(self, const Mask& mask) except -1:
         """Return the number of a new mask."""
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
     cdef int32_t intern_group(
         self, int32_t guard, int32_t sem, int32_t run, vector[int32_t]& places
-    ) except -1 nogil:
+    ) except -1:
         """Return the number of a group. ``places`` are sorted, and merged if one is in a suffix trie."""
         cdef Group group
         cdef size_t k
@@ -209,7 +209,7 @@ cdef class MaskArena:
         ids_put(&self.group_index, &probe, id)
         return id
 
-    cdef int merge_places(self, vector[int32_t]& places) except -3 nogil:
+    cdef int merge_places(self, vector[int32_t]& places) except -3:
         """Merge suffixes into one suffix trie, but for large subtrees, which are left as they are."""
         cdef vector[int32_t] small
         cdef size_t k, n = 0
@@ -228,7 +228,7 @@ cdef class MaskArena:
             places.push_back(small[0])
         return 0
 
-    cdef int merge_group(self, int32_t group) except -3 nogil:
+    cdef int merge_group(self, int32_t group) except -3:
         """Merge the suffixes of a group, for walks."""
         cdef Group g = self.groups[group]
         cdef vector[int32_t] places
@@ -244,7 +244,7 @@ cdef class MaskArena:
             self.places.push_back(places[i])
         return 0
 
-    cdef const uint64_t* first_of_group(self, int32_t group) except NULL nogil:
+    cdef const uint64_t* first_of_group(self, int32_t group) except NULL:
         """Return the bytes that the suffixes of a group can begin with, as 4 words."""
         cdef Group g
         cdef Nodes n
@@ -268,7 +268,7 @@ cdef class MaskArena:
                     words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
         return words
 
-    cdef bint is_few(self, int32_t group) noexcept nogil:
+    cdef bint is_few(self, int32_t group) noexcept:
         """Tell whether a group consists of a few places of the vocabulary."""
         cdef Group g = self.groups[group]
         cdef int32_t i

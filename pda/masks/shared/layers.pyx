@@ -35,7 +35,7 @@ LAYERS = (
 )
 
 
-cdef Layers layers_now() noexcept nogil:
+cdef Layers layers_now() noexcept:
     """Return the switches as they are now. An engine copies them when it is made."""
     return NOW
 

@@ -26,7 +26,7 @@ cdef class MaskContext:
     cdef SuffixTries tries                   # the token trie and the suffix tries
     cdef Runs runs
 
-    cdef int renew(self) except -1 nogil
+    cdef int renew(self) except -1
 
 
 cdef class MaskPart:
@@ -43,5 +43,5 @@ cdef class MaskPart:
 
     cdef int drop_all(self) except -1 nogil
     cdef size_t nbytes_of_all(self) noexcept nogil
-    cdef int drop(self) except -1 nogil
-    cdef size_t nbytes(self) noexcept nogil
+    cdef int drop(self) except -1
+    cdef size_t nbytes(self) noexcept

@@ -42,7 +42,7 @@ cdef class MaskContext:
             ids.push_back(token)
         self.class_tokens.push_back(ids)
 
-    cdef int renew(self) except -1 nogil:
+    cdef int renew(self) except -1:
         """Begin again without configurations, suffix tries and run tables; they are made when needed."""
         with gil:
             self.space = ConfigSpace(
@@ -67,7 +67,7 @@ cdef class MaskPart:
         self.tries = context.tries
         self.runs = context.runs
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget all masks. The context was renewed before, so its new objects are taken here."""
         with gil:
             self.space = self.context.space
@@ -75,7 +75,7 @@ cdef class MaskPart:
             self.runs = self.context.runs
         return 0
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes that the part holds and a drop gives back."""
         return 0
 

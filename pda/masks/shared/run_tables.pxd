@@ -100,21 +100,21 @@ cdef class Runs:
     cdef vector[uint8_t] path           # scratch: the bytes of the path to a node, the last one first
 
     cdef uint64_t whole_leads(self, const int16_t* table) noexcept nogil
-    cdef int32_t code_of(self, int32_t item) except -2 nogil
-    cdef bint is_made(self, int32_t code) noexcept nogil
-    cdef int32_t run_of(self, int32_t code, int32_t place) except -1 nogil
+    cdef int32_t code_of(self, int32_t item) except -2
+    cdef bint is_made(self, int32_t code) noexcept
+    cdef int32_t run_of(self, int32_t code, int32_t place) except -1
     cdef bint take_groups(self, CharacterGroups grouped, Run* run) except -1 nogil
-    cdef int find_exits(self, int32_t run) except -1 nogil
+    cdef int find_exits(self, int32_t run) except -1
     cdef int exits_with(
         self, CharacterGroups grouped, int32_t run, uint8_t byte, Span* found
     ) except -1 nogil
-    cdef int climb(self, int32_t run, int32_t node) except -1 nogil
-    cdef int32_t merge(self, vector[int32_t]& places) except -1 nogil
-    cdef int scan(self, int32_t run) except -1 nogil
-    cdef int sort_tokens(self, int32_t run) except -1 nogil
-    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1 nogil
+    cdef int climb(self, int32_t run, int32_t node) except -1
+    cdef int32_t merge(self, vector[int32_t]& places) except -1
+    cdef int scan(self, int32_t run) except -1
+    cdef int sort_tokens(self, int32_t run) except -1
+    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1
     cdef int append_suffixes(
         self, int32_t run, const uint64_t* first, vector[int32_t]& places
     ) except -1 nogil
-    cdef size_t nbytes(self) noexcept nogil
-    cdef size_t index_nbytes(self) noexcept nogil
+    cdef size_t nbytes(self) noexcept
+    cdef size_t index_nbytes(self) noexcept

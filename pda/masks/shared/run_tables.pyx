@@ -63,7 +63,7 @@ cdef class Runs:
         map_free(&self.exit_index)
         map_free(&self.merge_index)
 
-    cdef int32_t code_of(self, int32_t item) except -2 nogil:
+    cdef int32_t code_of(self, int32_t item) except -2:
         """Return the number of the automaton of an item, NOT_A_CODE if it is no prefix code. Remembered."""
         cdef int32_t found = map_get(&self.code_index, item)
         cdef vector[int32_t] states
@@ -146,11 +146,11 @@ cdef class Runs:
                 found |= <uint64_t>1 << (lead - 0xC0)
         return found
 
-    cdef bint is_made(self, int32_t code) noexcept nogil:
+    cdef bint is_made(self, int32_t code) noexcept:
         """Tell whether the run table of the whole vocabulary exists."""
         return map_get(&self.run_index, <uint64_t>code << 32) != NO_VALUE
 
-    cdef int32_t run_of(self, int32_t code, int32_t place) except -1 nogil:
+    cdef int32_t run_of(self, int32_t code, int32_t place) except -1:
         """Return the run table of the tokens strictly under a place. Remembered.
 
         Cost: for the whole vocabulary, nanoseconds a group, and tens of nanoseconds a token of a group that
@@ -218,7 +218,7 @@ cdef class Runs:
             run.most_needed = max(run.most_needed, <int32_t>(sorted_[k] >> 32))
         return True
 
-    cdef int find_exits(self, int32_t run) except -1 nogil:
+    cdef int find_exits(self, int32_t run) except -1:
         """Store all exits of a run table, by byte; exits with the same byte are in the order of the trie."""
         cdef Run r
         cdef int32_t i
@@ -287,7 +287,7 @@ cdef class Runs:
         found.count = low - found.first
         return 0
 
-    cdef int climb(self, int32_t run, int32_t node) except -1 nogil:
+    cdef int climb(self, int32_t run, int32_t node) except -1:
         """Add a node of the vocabulary to ``exits`` if the path before it is whole characters of X only."""
         cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].first_row]
         cdef Code* code = &self.codes[self.runs[run].code]
@@ -316,7 +316,7 @@ cdef class Runs:
             self.exits.push_back(exit)
         return 0
 
-    cdef int scan(self, int32_t run) except -1 nogil:
+    cdef int scan(self, int32_t run) except -1:
         """Find the tokens and exits of a run table, unless the last pass found them."""
         cdef int32_t place = self.runs[run].place, code = self.runs[run].code, node = place >> 2, t
         cdef const int32_t* summary_of = NULL
@@ -353,7 +353,7 @@ cdef class Runs:
         self.scanned_run = run
         return 0
 
-    cdef int sort_tokens(self, int32_t run) except -1 nogil:
+    cdef int sort_tokens(self, int32_t run) except -1:
         """Store the tokens of a run table by their number of characters."""
         cdef vector[int32_t] offset
         cdef int32_t i, t, first, count = self.runs[run].token_count
@@ -378,7 +378,7 @@ cdef class Runs:
         self.runs[run].sorted_count = count
         return 0
 
-    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1 nogil:
+    cdef int32_t suffixes_of(self, int32_t run, uint8_t byte) except -1:
         """Return the offset in ``suffix_lists`` of the suffixes after runs that begin with a byte.
 
         The item at the offset is the number of places that follow it.
@@ -410,7 +410,7 @@ cdef class Runs:
         map_put(&self.suffix_index, key, found)
         return found
 
-    cdef int32_t merge(self, vector[int32_t]& places) except -1 nogil:
+    cdef int32_t merge(self, vector[int32_t]& places) except -1:
         """Return the place of the suffix trie that some places are merged into.
 
         Remembered: classes that differ in few characters have the same places after their runs.
@@ -454,7 +454,7 @@ cdef class Runs:
                 left &= left - 1
         return 0
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held, with those of the suffix tries."""
         cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
         held += sizeof(Exit) * self.exits.size() + sizeof(Run) * self.runs.size()
@@ -464,7 +464,7 @@ cdef class Runs:
         held += 13 * self.tries.byte.size() + 4 * self.tries.tokens.size()
         return held
 
-    cdef size_t index_nbytes(self) noexcept nogil:
+    cdef size_t index_nbytes(self) noexcept:
         """Return the bytes held by the indexes of run tables and suffix tries."""
         cdef size_t held = 4 * (self.tries.kid_first.size() + self.tries.kid_node.size())
         held += self.tries.kid_byte.size() + self.tries.twice.size() + ids_nbytes(&self.tries.root_index)
@@ -473,7 +473,7 @@ cdef class Runs:
         return held
 
 
-cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept nogil:
+cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept:
     """Tell whether X continues from ``state`` exactly as UTF-8 continues from ``utf8``."""
     cdef int32_t[UTF8_STATES] partner   # state of UTF-8 -> state of X
     cdef int32_t[UTF8_STATES] queue
@@ -501,7 +501,7 @@ cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int3
     return True
 
 
-cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept nogil:
+cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept:
     """Tell whether a subtree has characters of X only, and ``count`` of them come before it, as in UTF-8."""
     return (
         not summary.ascii[0] & ~code.single[0]
@@ -526,7 +526,7 @@ cdef int scan_runs(
     int32_t before,
     const Code& code,
     bint with_tokens,
-) except -1 nogil:
+) except -1:
     """Run the automaton of X over the nodes under one node.
 
     Append the tokens that are runs, with their numbers of characters, and the nodes where the run ends:

@@ -18,6 +18,6 @@ cdef class KnownStackWalks(MaskPart):
     cdef KeyMap repeat_index    # (walk << 32 | return state) << 1 | strict -> mask
     cdef KeyMap grouped_index   # walk << 1 | strict -> mask
 
-    cdef int32_t with_return_state(self, int32_t number, int32_t continuation, bint strict) except -3 nogil
-    cdef int32_t with_groups(self, int32_t number, bint strict) except -3 nogil
-    cdef int32_t walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3 nogil
+    cdef int32_t with_return_state(self, int32_t number, int32_t continuation, bint strict) except -3
+    cdef int32_t with_groups(self, int32_t number, bint strict) except -3
+    cdef int32_t walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3

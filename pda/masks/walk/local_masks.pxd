@@ -33,13 +33,13 @@ cdef class LocalMasks(MaskPart):
 
     cdef int32_t make(
         self, WalkQuery query, vector[int32_t]& places, vector[int32_t]& origin, vector[Include]& includes
-    ) except -3 nogil
+    ) except -3
     cdef int32_t keep(
         self, const WalkQuery& query, WalkResult& found, vector[Include]& includes
-    ) except -3 nogil
-    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1 nogil
-    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1 nogil
-    cdef int32_t after_run(self, int32_t run, RunMember member, bint strict) except -3 nogil
+    ) except -3
+    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1
+    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1
+    cdef int32_t after_run(self, int32_t run, RunMember member, bint strict) except -3
     cdef int may_repeat(
         self,
         WalkQuery* query,
@@ -48,18 +48,18 @@ cdef class LocalMasks(MaskPart):
         vector[int32_t]& places,
         bint closed,
         bint with_tokens,
-    ) except -1 nogil
+    ) except -1
     cdef int include_run(
         self, DeferredRun deferred, bint strict, vector[Include]& out, vector[int32_t]& readers
-    ) except -3 nogil
-    cdef bint asks_state(self, int32_t mask) noexcept nogil
-    cdef bint is_worth_splitting(self, int32_t mask) noexcept nogil
-    cdef int32_t root(self, int32_t state, bint strict, bint is_literal=*) except -3 nogil
-    cdef int32_t of_keyed_state(self, int32_t state, int32_t sem, bint strict) except -3 nogil
+    ) except -3
+    cdef bint asks_state(self, int32_t mask) noexcept
+    cdef bint is_worth_splitting(self, int32_t mask) noexcept
+    cdef int32_t root(self, int32_t state, bint strict, bint is_literal=*) except -3
+    cdef int32_t of_keyed_state(self, int32_t state, int32_t sem, bint strict) except -3
     cdef int32_t partition_of(
         self, int32_t state, int32_t sem, bint strict, int32_t start, vector[Include]& includes
-    ) except -3 nogil
-    cdef int32_t of_state_under(self, int32_t state, int32_t node, bint strict) except -3 nogil
+    ) except -3
+    cdef int32_t of_state_under(self, int32_t state, int32_t node, bint strict) except -3
     cdef int32_t child(
         self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint is_literal=*
-    ) except -3 nogil
+    ) except -3

@@ -76,7 +76,7 @@ cdef class LocalMasks(MaskPart):
         map_free(&self.children)
         map_free(&self.after_run_index)
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget all masks."""
         self.entries = 0
         map_reset(&self.state_masks)
@@ -89,7 +89,7 @@ cdef class LocalMasks(MaskPart):
         self.walked_places.clear()
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         cdef size_t held = map_nbytes(&self.state_masks) + map_nbytes(&self.subtree_masks)
         held += map_nbytes(&self.entry_index) + map_nbytes(&self.children) + map_nbytes(&self.after_run_index)
@@ -100,7 +100,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef int32_t make(
         self, WalkQuery query, vector[int32_t]& places, vector[int32_t]& origin, vector[Include]& includes
-    ) except -3 nogil:
+    ) except -3:
         """Walk some places and return the mask. ``includes``: masks that it includes besides."""
         cdef WalkResult found, again
         cdef uint64_t before = self.walker.visited_nodes
@@ -114,7 +114,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef int32_t keep(
         self, const WalkQuery& query, WalkResult& found, vector[Include]& includes
-    ) except -3 nogil:
+    ) except -3:
         """Make a mask of the result of a walk, and include what run tables add."""
         cdef Mask mask = nothing()
         cdef size_t r
@@ -134,7 +134,7 @@ cdef class LocalMasks(MaskPart):
             return NO_TOKENS
         return self.arena.add(mask)
 
-    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1 nogil:
+    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1:
         """Store the tokens that are allowed with any stack, and those that a follow restriction decides."""
         cdef Pending pending
         cdef size_t g
@@ -151,7 +151,7 @@ cdef class LocalMasks(MaskPart):
             self.arena.pendings.push_back(pending)
         return 0
 
-    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1 nogil:
+    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1:
         """Store the places where the walk returns, and where undeclared keys begin."""
         cdef vector[int32_t] groups
         cdef size_t g
@@ -186,7 +186,7 @@ cdef class LocalMasks(MaskPart):
         vector[int32_t]& places,
         bint closed,
         bint with_tokens,
-    ) except -1 nogil:
+    ) except -1:
         """Store what is needed to repeat a walk of some places with the frame known."""
         query.repeatable = self.layers.known_stack
         query.again.state = state
@@ -203,7 +203,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef int include_run(
         self, DeferredRun deferred, bint strict, vector[Include]& out, vector[int32_t]& readers
-    ) except -3 nogil:
+    ) except -3:
         """Include the slice of a run from its table, and the mask of what follows runs of the right length.
 
         ``readers``: gets the place if a strict walk may reach the maximum of the run, and only a return is
@@ -229,7 +229,7 @@ cdef class LocalMasks(MaskPart):
             out.push_back(included)
         return 0
 
-    cdef int32_t after_run(self, int32_t run, RunMember member, bint strict) except -3 nogil:
+    cdef int32_t after_run(self, int32_t run, RunMember member, bint strict) except -3:
         """Return the mask of what follows the runs of a run table, over the suffixes after these runs."""
         cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>member.continuation) << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.after_run_index, key)
@@ -255,11 +255,11 @@ cdef class LocalMasks(MaskPart):
 
     # -- masks, remembered -----------------------------------------------------------------------------
 
-    cdef bint asks_state(self, int32_t mask) noexcept nogil:
+    cdef bint asks_state(self, int32_t mask) noexcept:
         """Tell whether the semantic state decides about some tokens of a mask."""
         return self.arena.masks[mask].reader_count > 0 or self.arena.masks[mask].reads_tokens != 0
 
-    cdef bint is_worth_splitting(self, int32_t mask) noexcept nogil:
+    cdef bint is_worth_splitting(self, int32_t mask) noexcept:
         """Tell whether a prefix with this mask may be split off.
 
         It may if the semantic state decides about no token, and no walk must be repeated with the frame
@@ -274,7 +274,7 @@ cdef class LocalMasks(MaskPart):
                 return False
         return True
 
-    cdef int32_t root(self, int32_t state, bint strict, bint is_literal=False) except -3 nogil:
+    cdef int32_t root(self, int32_t state, bint strict, bint is_literal=False) except -3:
         """Return the mask of a local state, with the frame and the semantic state not known.
 
         ``is_literal``: ``state`` is the number of a literal.
@@ -285,7 +285,7 @@ cdef class LocalMasks(MaskPart):
             state = self.literals.table.term_of(state)
         return self.of_keyed_state(state, SEM_SYMBOL, strict)
 
-    cdef int32_t of_keyed_state(self, int32_t state, int32_t sem, bint strict) except -3 nogil:
+    cdef int32_t of_keyed_state(self, int32_t state, int32_t sem, bint strict) except -3:
         """Return the mask of a local state in an object. ``sem``: its keys, as far as walks know them."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.state_masks, key)
@@ -306,7 +306,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef int32_t partition_of(
         self, int32_t state, int32_t sem, bint strict, int32_t start, vector[Include]& includes
-    ) except -3 nogil:
+    ) except -3:
         """Return the place of the tokens that must be walked. ``includes`` gets masks of the others."""
         cdef Uncounted loose
         cdef Include included
@@ -331,7 +331,7 @@ cdef class LocalMasks(MaskPart):
             self.shortened += 1
         return place
 
-    cdef int32_t of_state_under(self, int32_t state, int32_t node, bint strict) except -3 nogil:
+    cdef int32_t of_state_under(self, int32_t state, int32_t node, bint strict) except -3:
         """Return the mask of a local state, outside of objects, for the tokens of one subtree only."""
         cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
         cdef int32_t found = map_get(&self.subtree_masks, key)
@@ -351,7 +351,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef int32_t child(
         self, int32_t group, int32_t continuation, int32_t sem, bint strict, bint is_literal=False
-    ) except -3 nogil:
+    ) except -3:
         """Return the mask of a return state for the suffixes of a group, with the frame not known.
 
         ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in

@@ -35,16 +35,16 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef Growing[uint8_t] queries   # configuration -> queries before its loop is computed
     cdef Growing[SelfLoop] loops    # the loops computed so far
 
-    cdef int classify(self, int32_t config, int32_t summary) except -1 nogil
-    cdef SelfLoop* loop_of(self, int32_t config) noexcept nogil
-    cdef int find_accepting_member(self, int32_t config) except -1 nogil
-    cdef int find_loop(self, int32_t config) except -1 nogil
-    cdef int32_t find_length(self, int32_t config, int32_t want) except -1 nogil
-    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept nogil
-    cdef bint are_alike(self, int32_t a, int32_t b) noexcept nogil
-    cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1 nogil
-    cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept nogil
-    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept nogil
-    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1 nogil
-    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept nogil
-    cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1 nogil
+    cdef int classify(self, int32_t config, int32_t summary) except -1
+    cdef SelfLoop* loop_of(self, int32_t config) noexcept
+    cdef int find_accepting_member(self, int32_t config) except -1
+    cdef int find_loop(self, int32_t config) except -1
+    cdef int32_t find_length(self, int32_t config, int32_t want) except -1
+    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept
+    cdef bint are_alike(self, int32_t a, int32_t b) noexcept
+    cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1
+    cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept
+    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept
+    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1
+    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept
+    cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1

@@ -35,19 +35,19 @@ cdef class SubtreeAcceptance(MaskPart):
     def __cinit__(self, MaskContext context not None, TokenPartition partition not None):
         self.partition = partition
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget the loops of configurations."""
         self.loop_at.clear()
         self.queries.clear()
         self.loops.clear()
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         cdef size_t held = 5 * self.loop_at.size() + sizeof(SelfLoop) * self.loops.size()
         return held
 
-    cdef int classify(self, int32_t config, int32_t summary) except -1 nogil:
+    cdef int classify(self, int32_t config, int32_t summary) except -1:
         """Classify a subtree, given by the index of its summary, for a configuration.
 
         SAME_STATE: every string of the subtree leads back to this configuration, or to one that differs only
@@ -77,7 +77,7 @@ cdef class SubtreeAcceptance(MaskPart):
             return SAME_STATE
         return DESCEND
 
-    cdef int find_accepting_member(self, int32_t config) except -1 nogil:
+    cdef int find_accepting_member(self, int32_t config) except -1:
         """Find a member of a configuration that accepts all runs of some class of characters."""
         cdef SelfLoop* loop_of = self.loop_of(config)
         cdef AllowedRuns found
@@ -101,7 +101,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 break
         return 0
 
-    cdef int find_loop(self, int32_t config) except -1 nogil:
+    cdef int find_loop(self, int32_t config) except -1:
         """Find the configuration that most characters lead to, preferably itself, and these characters."""
         cdef SelfLoop found
         cdef int32_t b, k, j, map, target, state, most = 0
@@ -162,13 +162,13 @@ cdef class SubtreeAcceptance(MaskPart):
         self.loop_at[config] = <int32_t>self.loops.size()
         return 0
 
-    cdef SelfLoop* loop_of(self, int32_t config) noexcept nogil:
+    cdef SelfLoop* loop_of(self, int32_t config) noexcept:
         """Return the loop of a configuration, NULL if not computed. Pointers are invalid after a new loop."""
         if <size_t>config >= self.loop_at.size() or not self.loop_at[config]:
             return NULL
         return &self.loops[self.loop_at[config] - 1]
 
-    cdef int32_t find_length(self, int32_t config, int32_t want) except -1 nogil:
+    cdef int32_t find_length(self, int32_t config, int32_t want) except -1:
         """Return after how many characters a configuration is surely the same, but for a count.
 
         Search up to ``want`` characters, and a bit further for the next query.
@@ -196,7 +196,7 @@ cdef class SubtreeAcceptance(MaskPart):
         self.loop_of(config)[0] = loop_of
         return k
 
-    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept nogil:
+    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept:
         """Tell whether some character of one loop is missing in another."""
         return (
             loop_of.all.ascii[0] & ~other.all.ascii[0] != 0
@@ -204,7 +204,7 @@ cdef class SubtreeAcceptance(MaskPart):
             or loop_of.all.leads & ~other.all.leads != 0
         )
 
-    cdef bint are_alike(self, int32_t a, int32_t b) noexcept nogil:
+    cdef bint are_alike(self, int32_t a, int32_t b) noexcept:
         """Tell whether tokens end in two configurations alike, and both return alike."""
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
@@ -223,7 +223,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 return False
         return True
 
-    cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1 nogil:
+    cdef bint leads_to(self, int32_t next, int32_t config, int32_t state, int32_t target) except -1:
         """Tell whether a character that was begun in ``config`` leads to ``next``, however it is completed.
 
         ``state``: the state of UTF-8 after its first byte. ``target``: the configuration there. Tokens that
@@ -265,7 +265,7 @@ cdef class SubtreeAcceptance(MaskPart):
                     return False
         return True
 
-    cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept nogil:
+    cdef bint may_follow(self, Nodes n, int32_t node, int32_t guard) noexcept:
         """Tell whether a guard allows some byte that comes after a node."""
         cdef int32_t k
         if guard == ANY_BYTE:
@@ -275,7 +275,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 return True
         return False
 
-    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept nogil:
+    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept:
         """Tell whether some guard of a set, given as bits, allows a byte."""
         cdef int32_t g = 0
         while guards:
@@ -285,7 +285,7 @@ cdef class SubtreeAcceptance(MaskPart):
             g += 1
         return False
 
-    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1 nogil:
+    cdef int note_readers(self, int32_t place, uint64_t guards, vector[int32_t]& readers) except -1:
         """Store where omitted members continue under some guards: at a place, or at children of it."""
         cdef Nodes n = self.tries.nodes(place)
         cdef int32_t k, node = place >> 2
@@ -302,7 +302,7 @@ cdef class SubtreeAcceptance(MaskPart):
                     readers.push_back((n.kid_node[k] << 2) | (place & IN_SUFFIX_TRIE) | INCLUSIVE)
         return 0
 
-    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept nogil:
+    cdef bint meets(self, int32_t summary, uint64_t guards) noexcept:
         """Tell whether some of the guards may allow a byte of the characters in a subtree."""
         cdef SubtreeSummary* at = &self.trie.summaries[summary]
         cdef int32_t b
@@ -315,7 +315,7 @@ cdef class SubtreeAcceptance(MaskPart):
                     return True
         return False
 
-    cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1 nogil:
+    cdef int append_return_places(self, int32_t node, int32_t guard, vector[int32_t]& places) except -1:
         """Append the nodes of a subtree where a whole character ends and the guard allows the next byte."""
         cdef int32_t i, k, j
         for i in range(node + 1, self.trie.end[node]):

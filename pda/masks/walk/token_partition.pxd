@@ -52,21 +52,21 @@ cdef class TokenPartition(MaskPart):
     cdef KeyMap visited             # alternatives
     cdef uint64_t visits            # terms visited so far
 
-    cdef size_t nbytes_of_terms(self) noexcept nogil
+    cdef size_t nbytes_of_terms(self) noexcept
     cdef int length(self, int32_t term, int depth, Length* found) except -1 nogil
     cdef uint64_t follow(
         self, int32_t term, uint64_t states, int32_t code, int depth, int32_t* left
-    ) except? 0x5555555555555555 nogil
-    cdef uint64_t follow_bytes(self, Term t, uint64_t states, int32_t code, int32_t* left) noexcept nogil
+    ) except? 0x5555555555555555
+    cdef uint64_t follow_bytes(self, Term t, uint64_t states, int32_t code, int32_t* left) noexcept
     cdef int without_upper_bound(self, int32_t state, Uncounted* found) except -1 nogil
     cdef int uncounted(self, int32_t state, Uncounted* found) except -1 nogil
-    cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2 nogil
-    cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1 nogil
-    cdef int32_t count_longer(self, int32_t bytes) except -1 nogil
-    cdef int32_t short_filter(self, int32_t bytes) except -1 nogil
-    cdef int32_t long_place(self, int32_t bytes) except -1 nogil
-    cdef int32_t allowed_run_table(self, int32_t state) except -2 nogil
+    cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2
+    cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1
+    cdef int32_t count_longer(self, int32_t bytes) except -1
+    cdef int32_t short_filter(self, int32_t bytes) except -1
+    cdef int32_t long_place(self, int32_t bytes) except -1
+    cdef int32_t allowed_run_table(self, int32_t state) except -2
     cdef int allowed_runs(self, int32_t state, int32_t frame, AllowedRuns* found) except -1 nogil
-    cdef int find_allowed_runs(self, int32_t state, bint alternatives, AllowedRuns* found) except -1 nogil
-    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1 nogil
-    cdef int32_t other_tokens_place(self, int32_t run) except -2 nogil
+    cdef int find_allowed_runs(self, int32_t state, bint alternatives, AllowedRuns* found) except -1
+    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1
+    cdef int32_t other_tokens_place(self, int32_t run) except -2

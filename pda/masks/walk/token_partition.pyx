@@ -92,7 +92,7 @@ cdef class TokenPartition(MaskPart):
         map_free(&self.uncounted_seen)
         map_free(&self.visited)
 
-    cdef int drop(self) except -1 nogil:
+    cdef int drop(self) except -1:
         """Forget the tries. The facts about terms are kept."""
         self.followed.clear()
         map_reset(&self.follow_index)
@@ -101,7 +101,7 @@ cdef class TokenPartition(MaskPart):
         map_reset(&self.other_tokens)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept nogil:
+    cdef size_t nbytes(self) noexcept:
         """Return the bytes held here."""
         cdef size_t held = 8 * self.followed.size()
         held += map_nbytes(&self.follow_index)
@@ -110,7 +110,7 @@ cdef class TokenPartition(MaskPart):
         held += map_nbytes(&self.other_tokens)
         return held
 
-    cdef size_t nbytes_of_terms(self) noexcept nogil:
+    cdef size_t nbytes_of_terms(self) noexcept:
         """Return the bytes of the facts about terms, which ``drop`` keeps."""
         cdef size_t held = sizeof(Length) * self.lengths.size() + map_nbytes(&self.length_index)
         return held + map_nbytes(&self.uncounted_seen) + 4 * self.longer.size()
@@ -158,7 +158,7 @@ cdef class TokenPartition(MaskPart):
 
     cdef uint64_t follow(
         self, int32_t term, uint64_t states, int32_t code, int depth, int32_t* left
-    ) except? 0x5555555555555555 nogil:
+    ) except? 0x5555555555555555:
         """Return the states of the automaton of X after the strings of a term; DEAD_END if one leaves it.
 
         ``states``: the states before the term, as bits. ``left``: how much more may be visited; DEAD_END if
@@ -208,7 +208,7 @@ cdef class TokenPartition(MaskPart):
             self.followed.push_back(out)
         return out
 
-    cdef uint64_t follow_bytes(self, Term t, uint64_t states, int32_t code, int32_t* left) noexcept nogil:
+    cdef uint64_t follow_bytes(self, Term t, uint64_t states, int32_t code, int32_t* left) noexcept:
         """Return the states after a set of bytes or a literal; DEAD_END if a byte leaves the automaton."""
         cdef const int16_t* table = &self.runs.table[self.runs.codes[code].first_row]
         cdef uint64_t from_here, more
@@ -303,7 +303,7 @@ cdef class TokenPartition(MaskPart):
             found.bytes = 0
         return 0
 
-    cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2 nogil:
+    cdef int32_t bytes_to_a_count(self, int32_t term, int32_t* left) except -2:
         """Return the least number of bytes that may reach a count in a term; 0: it has none, -1: unknown.
 
         ``left``: how many more terms may be visited.
@@ -337,7 +337,7 @@ cdef class TokenPartition(MaskPart):
             found = max(found, kid)
         return found
 
-    cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1 nogil:
+    cdef int32_t without_counts(self, int32_t term, int32_t bytes) except -1:
         """Return a term without the bounds of counts that tokens of so many bytes cannot reach."""
         cdef Term t = self.terms.terms[term]
         cdef vector[int32_t] kids
@@ -353,7 +353,7 @@ cdef class TokenPartition(MaskPart):
             return self.terms.mk_rep(t.a, t.b, -1)
         return term
 
-    cdef int32_t count_longer(self, int32_t bytes) except -1 nogil:
+    cdef int32_t count_longer(self, int32_t bytes) except -1:
         """Return the number of tokens with more than so many bytes."""
         cdef size_t k
         if self.longer.empty():
@@ -364,7 +364,7 @@ cdef class TokenPartition(MaskPart):
                 self.longer[k - 1] += self.longer[k]
         return self.longer[bytes + 1] if <size_t>bytes + 1 < self.longer.size() else 0
 
-    cdef int32_t short_filter(self, int32_t bytes) except -1 nogil:
+    cdef int32_t short_filter(self, int32_t bytes) except -1:
         """Return the filter of the tokens with at most so many bytes."""
         cdef int32_t found = map_get(&self.short_filters, bytes), place, made, t
         cdef uint32_t* row
@@ -384,7 +384,7 @@ cdef class TokenPartition(MaskPart):
         map_put(&self.short_filters, bytes, found)
         return found
 
-    cdef int32_t long_place(self, int32_t bytes) except -1 nogil:
+    cdef int32_t long_place(self, int32_t bytes) except -1:
         """Return the place of the trie of the tokens with more than so many bytes."""
         cdef int32_t found = map_get(&self.long_places, bytes), i = 1
         cdef int32_t nodes = self.trie.nodes if bytes < self.trie.max_depth else 0
@@ -404,7 +404,7 @@ cdef class TokenPartition(MaskPart):
 
     # -- allowed runs ----------------------------------------------------------------------------------
 
-    cdef int32_t allowed_run_table(self, int32_t state) except -2 nogil:
+    cdef int32_t allowed_run_table(self, int32_t state) except -2:
         """Return a run table whose runs are all allowed in a state, with any stack; or -1."""
         cdef AllowedRuns found
         cdef int32_t run
@@ -439,7 +439,7 @@ cdef class TokenPartition(MaskPart):
             self.find_allowed_runs(state, False, found)
         return 0
 
-    cdef int find_allowed_runs(self, int32_t state, bint alternatives, AllowedRuns* found) except -1 nogil:
+    cdef int find_allowed_runs(self, int32_t state, bint alternatives, AllowedRuns* found) except -1:
         """Find X{m,n} at the beginning of a state; of its alternatives, too, if ``alternatives``.
 
         Cost: each term once. Alternatives may share terms, so there can be many more ways to a term.
@@ -470,7 +470,7 @@ cdef class TokenPartition(MaskPart):
                 self.use_runs(t, found)
         return 0
 
-    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1 nogil:
+    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1:
         """Take X{m,n} if more bytes begin X than begin the one found before."""
         cdef int32_t code = self.runs.code_of(loop.a), k, bytes = 0
         if code == NOT_A_CODE:
@@ -484,7 +484,7 @@ cdef class TokenPartition(MaskPart):
             found.high = NO_END if loop.c < 0 else loop.c - 1
         return 0
 
-    cdef int32_t other_tokens_place(self, int32_t run) except -2 nogil:
+    cdef int32_t other_tokens_place(self, int32_t run) except -2:
         """Return the place of the trie of the tokens that are not runs of a run table."""
         cdef int32_t found = map_get(&self.other_tokens, run)
         cdef vector[int32_t] left

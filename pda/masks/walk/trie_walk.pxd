@@ -40,23 +40,23 @@ cdef class TrieWalk(MaskPart):
 
     cdef bint walk(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
-    ) except -1 nogil
+    ) except -1
     cdef int begin(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
-    ) except -1 nogil
+    ) except -1
     cdef bint walk_place(
         self, const WalkQuery& query, int32_t place, int32_t c, WalkState* s, WalkResult& out
-    ) except -1 nogil
-    cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1 nogil
+    ) except -1
+    cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1
     cdef int emit(
         self, const WalkQuery& query, int32_t c, int32_t node, int verdict, WalkState* s, WalkResult& out
-    ) except -1 nogil
+    ) except -1
     cdef uint64_t emit_readers(
         self, const Config* config, int32_t node, int* verdict, WalkState* s, WalkResult& out
-    ) except? 0x5555555555555555 nogil
+    ) except? 0x5555555555555555
     cdef bint emit_returns(
         self, const WalkQuery& query, const Config* config, int32_t node, int verdict, WalkState* s,
         WalkResult& out
-    ) except -1 nogil
-    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1 nogil
-    cdef bint opens_key(self, const Config* config) noexcept nogil
+    ) except -1
+    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1
+    cdef bint opens_key(self, const Config* config) noexcept

@@ -77,7 +77,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef bint walk(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
-    ) except -1 nogil:
+    ) except -1:
         """Walk the subtrees at some places. Put the result into ``out``, which must be new.
 
         Return False if the query allows to repeat the walk with the frame known, and the walk found a return
@@ -115,7 +115,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef int begin(
         self, const WalkQuery& query, vector[int32_t]& places, vector[int32_t]& origin, WalkResult& out
-    ) except -1 nogil:
+    ) except -1:
         """Note what the start does before the first byte, and queue the places."""
         cdef Config first = self.space.configs[query.start]
         cdef int32_t p, g
@@ -137,7 +137,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef bint walk_place(
         self, const WalkQuery& query, int32_t place, int32_t c, WalkState* s, WalkResult& out
-    ) except -1 nogil:
+    ) except -1:
         """Walk the subtree at one place from a configuration. Return False if the walk must begin again."""
         cdef int32_t* stack = self.stack.data()
         cdef const int32_t* summary_of = self.trie.summary_of.data()
@@ -218,7 +218,7 @@ cdef class TrieWalk(MaskPart):
         self.visited_nodes += visited
         return self.terms.meter.spend(visited & 0xFFF) == 0
 
-    cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1 nogil:
+    cdef int classify(self, int32_t c, int32_t summary, WalkState* s) except -1:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""
         cdef const Config* config
         cdef SelfLoop* loop
@@ -238,7 +238,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef int emit(
         self, const WalkQuery& query, int32_t c, int32_t node, int verdict, WalkState* s, WalkResult& out
-    ) except -1 nogil:
+    ) except -1:
         """Note the tokens and the returns of a configuration at a node. Return how the walk continues."""
         cdef const Config* config = &self.space.configs[c]
         # most configurations have no such members: not even a call, for nodes are many
@@ -278,7 +278,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef uint64_t emit_readers(
         self, const Config* config, int32_t node, int* verdict, WalkState* s, WalkResult& out
-    ) except? 0x5555555555555555 nogil:
+    ) except? 0x5555555555555555:
         """Note the places where omitted members of a configuration continue.
 
         The semantic state decides about these members, so their tokens are tried on the real configuration.
@@ -306,7 +306,7 @@ cdef class TrieWalk(MaskPart):
         int verdict,
         WalkState* s,
         WalkResult& out,
-    ) except -1 nogil:
+    ) except -1:
         """Note the returns of a configuration at a node, for the suffixes of the tokens there.
 
         Return False if the walk must be repeated with the frame known, and a repeated walk would lack this
@@ -333,7 +333,7 @@ cdef class TrieWalk(MaskPart):
                 out.subtree_groups.push_back(g)
         return True
 
-    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1 nogil:
+    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1:
         """Note the special tokens that the start allows."""
         cdef const Config* config
         cdef const vector[int32_t]* tokens
@@ -356,7 +356,7 @@ cdef class TrieWalk(MaskPart):
                 out.pendings.tokens[g].insert(out.pendings.tokens[g].end(), tokens.begin(), tokens.end())
         return 0
 
-    cdef bint opens_key(self, const Config* config) noexcept nogil:
+    cdef bint opens_key(self, const Config* config) noexcept:
         """Tell whether some member has just begun to capture a key."""
         cdef int32_t i
         for i in range(config.first, config.first + config.count):

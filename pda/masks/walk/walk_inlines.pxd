@@ -14,7 +14,7 @@ from stackmask.pda.masks.walk.subtree_acceptance cimport (
 )
 
 
-cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all) noexcept nogil:
+cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all) noexcept:
     # Tell whether all characters in a subtree belong to a class.
     return (
         not summary.ascii[0] & ~all.ascii[0]
@@ -23,7 +23,7 @@ cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all)
     )
 
 
-cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loop_of) noexcept nogil:
+cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loop_of) noexcept:
     # ``SubtreeAcceptance.classify`` for a self-loop configuration without a bound on the number of
     # characters.
     if summary.height <= loop_of.high and is_within(summary, loop_of.accepted):
@@ -31,7 +31,7 @@ cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loo
     return SAME_STATE if is_within(summary, loop_of.all) else DESCEND
 
 
-cdef inline bint is_unconditional(const Config* c) noexcept nogil:
+cdef inline bint is_unconditional(const Config* c) noexcept:
     # Tell whether tokens that end in a configuration are allowed with any stack, and nothing else happens in
     # it: no return, no member that the semantic state decides, no capture.
     return (
@@ -46,7 +46,7 @@ cdef inline bint is_unconditional(const Config* c) noexcept nogil:
 
 cdef inline int32_t next_alive(
     ConfigSpace space, int32_t config, const Nodes& n, int32_t k, int32_t stop, int32_t* next
-) noexcept nogil:
+) noexcept:
     # Return the first child from k on that may be alive, or stop. ``next`` gets its configuration, or UNKNOWN
     # if a step must find it. Most children fail, at two loads each.
     cdef const Config* c = &space.configs[config]
@@ -64,7 +64,7 @@ cdef inline int32_t next_alive(
     return k
 
 
-cdef inline void allow(uint32_t* bits, const int32_t* tokens, int32_t t, int32_t stop) noexcept nogil:
+cdef inline void allow(uint32_t* bits, const int32_t* tokens, int32_t t, int32_t stop) noexcept:
     # Set the bits of tokens[t:stop].
     cdef uint32_t n
     while t < stop:

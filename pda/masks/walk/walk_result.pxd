@@ -27,7 +27,7 @@ cdef struct WalkQuery:
     RepeatableWalk again    # how to repeat it
 
 
-cdef extern from * nogil:
+cdef extern from *:
     """
     #ifndef STACKMASK_WALK_RESULT
     #define STACKMASK_WALK_RESULT
