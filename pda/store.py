@@ -183,6 +183,11 @@ class Store:
                 )
         check_bytes({"the answer of a resolver": expr}, self.info.single_bytes)
 
+    def set_budget(self, cache_bytes: int) -> None:
+        """Change how many bytes may be remembered. Neither this nor dropping masks changes a mask."""
+        self.cache_bytes = cache_bytes
+        self.masks.set_budget(cache_bytes // 2)
+
     def nbytes_held(self) -> int:
         """Return about how many bytes cannot be dropped: terms, semantic states, rules."""
         rules = RULE_BYTES * len(self.tables.bodies)

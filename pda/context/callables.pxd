@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.context.capture_texts cimport CaptureTexts
 from stackmask.pda.context.semantic_values cimport SemanticValues
 from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.terms.term_table cimport TermTable
 from stackmask.pda.ids cimport ActionId, ResolverId, TermId, TextId, ValueId
 
 cdef enum:
@@ -17,6 +18,7 @@ cdef enum:
 
 
 cdef class Callables:
+    cdef TermTable terms
     cdef CaptureTexts texts
     cdef SemanticValues values
     cdef list actions
@@ -31,9 +33,16 @@ cdef class Callables:
     cdef KeyMap known_sure              # value << 32 | text of a capture -> no action can forbid its end
     cdef dict numbers                   # (what, entry) -> its number in actions or resolvers
 
-    cdef ValueId call(self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action) except -3
-    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3
-    cdef int is_sure(self, ValueId value, TextId text) except -1
-    cdef size_t nbytes(self) noexcept
+    cdef ValueId call(
+        self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
+    ) except -3 nogil
+    cdef ValueId ask(
+        self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
+    ) except -3 with gil
+    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3 nogil
+    cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except -3 with gil
+    cdef int is_sure(self, ValueId value, TextId text) except -1 nogil
+    cdef int ask_all(self, ValueId value, TextId text) except -1 with gil
+    cdef size_t nbytes(self) noexcept nogil
     cdef bytes first_of(self, vector[uint8_t]& text, ActionId action)
     cdef int32_t number_of(self, list table, str what, object entry) except -1

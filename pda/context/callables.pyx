@@ -10,6 +10,7 @@ from libc.stdint cimport uint64_t
 
 from stackmask.pda.context.capture_texts cimport FIRST_TEXT
 from stackmask.pda.context.semantic_values cimport VALUE_LINK, VALUE_SYMBOL
+from stackmask.pda.memory.work_meter cimport Pause
 from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_clear, map_free, map_get, map_init, map_put
 
 from stackmask.pda.errors import ResolverError
@@ -19,11 +20,18 @@ from stackmask.pda.errors import ResolverError
 cdef class Callables:
     """The actions and resolvers of one store, by number. ``resolve_term`` turns an answer into a term."""
 
-    def __cinit__(self, CaptureTexts texts not None, SemanticValues values not None, resolve_term):
+    def __cinit__(
+        self,
+        TermTable terms not None,
+        CaptureTexts texts not None,
+        SemanticValues values not None,
+        resolve_term,
+    ):
         map_init(&self.resolved)
         map_init(&self.pairs)
         map_init(&self.ended)
         map_init(&self.known_sure)
+        self.terms = terms
         self.texts = texts
         self.values = values
         self.resolve_term = resolve_term
@@ -75,7 +83,7 @@ cdef class Callables:
 
     cdef ValueId call(
         self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
-    ) except -3:
+    ) except -3 nogil:
         """Return the value after a callable, or FORBIDDEN. It is asked once for a value and a text."""
         cdef uint64_t key = (<uint64_t>value << 32) | <uint64_t>text_id  # mutant: pair-key
         cdef int32_t pair = map_get(&self.pairs, key), found
@@ -86,17 +94,27 @@ cdef class Callables:
         found = map_get(&self.ended, key)
         if found != NO_VALUE:
             return found
-        if text.empty() and text_id >= FIRST_TEXT:
-            self.texts.spell(text_id, text)
-        answer = self.actions[action](self.values.objects[value], self.first_of(text, action))
-        if answer is not None:
-            found = self.values.value_of(answer)
-        elif self.kinds[action] == ACT_UPDATE:
-            raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
-        else:
-            found = FORBIDDEN
+        found = self.ask(value, text, text_id, action)
         map_put(&self.ended, key, found)
         return found
+
+    cdef ValueId ask(
+        self, ValueId value, vector[uint8_t]& text, TextId text_id, ActionId action
+    ) except -3 with gil:
+        """Call an action, and return the value after it, or FORBIDDEN."""
+        cdef Pause pause
+        if text.empty() and text_id >= FIRST_TEXT:
+            self.texts.spell(text_id, text)
+        self.terms.meter.pause(&pause)
+        try:
+            answer = self.actions[action](self.values.objects[value], self.first_of(text, action))
+        finally:
+            self.terms.meter.resume(&pause)
+        if answer is not None:
+            return self.values.value_of(answer)
+        if self.kinds[action] == ACT_UPDATE:
+            raise ResolverError(f"{self.actions[action]!r} says that it never forbids, and did")
+        return FORBIDDEN
 
     cdef bytes first_of(self, vector[uint8_t]& text, ActionId action):
         """Return what an action reads of a text, which may have been kept whole for a capture around it."""
@@ -106,45 +124,62 @@ cdef class Callables:
             size = most
         return (<char*>text.data())[:size]
 
-    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3:
+    cdef TermId resolve(self, ValueId value, ResolverId resolver) except -3 nogil:
         """Return the term that a dynamic rule means where this is the value, or NEEDS_STATE."""
         cdef uint64_t key = (<uint64_t>resolver << 32) | <uint64_t>value
         cdef TermId term = map_get(&self.resolved, key)
-        if term != NO_VALUE:
-            return term
+        if term == NO_VALUE:
+            term = self.ask_resolver(value, resolver)
+            if term != NEEDS_STATE:
+                map_put(&self.resolved, key, term)
+        return term
+
+    cdef TermId ask_resolver(self, ValueId value, ResolverId resolver) except -3 with gil:
+        """Call a resolver, and return the term of its answer, or NEEDS_STATE."""
+        cdef Pause pause
         rule = self.resolvers[resolver]
+        answer = None
         if rule == "top":
             if self.values.kind[value] == VALUE_SYMBOL:
                 return NEEDS_STATE
-            answer = None
             if self.values.kind[value] == VALUE_LINK:
                 answer = self.texts.text_of(self.values.text[value])
-        else:
-            if self.values.symbolic[value]:
-                return NEEDS_STATE
-            answer = rule(self.values.objects[value])
-        term = self.resolve_term(answer)
-        map_put(&self.resolved, key, term)
-        return term
+        elif self.values.symbolic[value]:
+            return NEEDS_STATE
+        self.terms.meter.pause(&pause)
+        try:
+            if rule != "top":
+                answer = rule(self.values.objects[value])
+            return self.resolve_term(answer)
+        finally:
+            self.terms.meter.resume(&pause)
 
-    cdef int is_sure(self, ValueId value, TextId text) except -1:
+    cdef int is_sure(self, ValueId value, TextId text) except -1 nogil:
         """Tell whether no action forbids the end of a capture, whatever is still read after the text."""
         cdef int32_t k
         cdef uint64_t key
         key = (<uint64_t>value << 32) | <uint64_t>text
         k = map_get(&self.known_sure, key)
         if k == NO_VALUE:
-            k = True
+            k = self.ask_all(value, text)
+            map_put(&self.known_sure, key, k)
+        return k
+
+    cdef int ask_all(self, ValueId value, TextId text) except -1 with gil:
+        """Ask all actions whether they may forbid the end of a capture."""
+        cdef Pause pause
+        self.terms.meter.pause(&pause)
+        try:
             for number, action in enumerate(self.actions):
                 if self.kinds[number] != ACT_CALL:
                     continue
                 test = getattr(action, "may_forbid", None)
                 if test is None or test(self.values.objects[value], self.texts.text_of(text)):
-                    k = False
-                    break
-            map_put(&self.known_sure, key, k)
-        return k
+                    return False
+            return True
+        finally:
+            self.terms.meter.resume(&pause)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the kept answers take."""
         return 12 * (self.resolved.mask + self.pairs.mask + self.ended.mask + self.known_sure.mask)

@@ -21,7 +21,7 @@ cdef class CaptureTexts:
     cdef dict bounded               # most bytes kept -> the empty text of such captures
 
     cdef TextId bounded_text(self, object most) except -1
-    cdef TextId longer(self, TextId text, uint8_t byte) except -1
-    cdef int spell(self, TextId text, vector[uint8_t]& out) except -1
+    cdef TextId longer(self, TextId text, uint8_t byte) except -1 nogil
+    cdef int spell(self, TextId text, vector[uint8_t]& out) except -1 nogil
     cdef bytes text_of(self, TextId text)
-    cdef size_t nbytes(self) noexcept
+    cdef size_t nbytes(self) noexcept nogil

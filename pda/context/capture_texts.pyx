@@ -39,7 +39,7 @@ cdef class CaptureTexts:
             self.left.push_back(most)
         return self.bounded[most]
 
-    cdef TextId longer(self, TextId text, uint8_t byte) except -1:
+    cdef TextId longer(self, TextId text, uint8_t byte) except -1 nogil:
         # strings share their prefixes, so a long capture costs its length, not the square of it
         cdef uint64_t key = (<uint64_t>text << 8) | byte
         cdef TextId found = map_get(&self.index, key)
@@ -55,7 +55,7 @@ cdef class CaptureTexts:
             map_put(&self.index, key, found)
         return found
 
-    cdef int spell(self, TextId text, vector[uint8_t]& out) except -1:
+    cdef int spell(self, TextId text, vector[uint8_t]& out) except -1 nogil:
         """Write out a captured text, which is kept as a chain of bytes."""
         while self.parent[text] >= 0:
             out.push_back(self.last[text])
@@ -68,6 +68,6 @@ cdef class CaptureTexts:
         self.spell(text, out)
         return (<char*>out.data())[: out.size()]
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the strings take."""
         return 12 * self.index.mask + 9 * self.parent.size()

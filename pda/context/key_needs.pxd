@@ -49,15 +49,15 @@ cdef class KeyNeeds:
     cdef vector[TermId] met             # scratch: the terms that it visited
     cdef Growing[uint8_t] seen          # by term: whether it is among them
 
-    cdef bint always_lives(self, TermId term) except -1
-    cdef NeedsId needs_at(self, TermId term) except -3
-    cdef bint passes(self, TermId term) except -1
-    cdef size_t nbytes(self) noexcept
+    cdef bint always_lives(self, TermId term) except -1 nogil
+    cdef NeedsId needs_at(self, TermId term) except -3 nogil
+    cdef bint passes(self, TermId term) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
 
-    cdef uint8_t known(self, TermId term) noexcept
-    cdef TermId tested(self, TermId term) except -3
-    cdef NeedsId find_needs(self, TermId term) except -3
-    cdef RuleId first_tests(self, TermId term) except -3
-    cdef int meet(self, TermId term) except -1
-    cdef int add_test(self, TestId test) except -1
-    cdef int solve_rules(self) except -1
+    cdef uint8_t known(self, TermId term) noexcept nogil
+    cdef TermId tested(self, TermId term) except -3 nogil
+    cdef NeedsId find_needs(self, TermId term) except -3 nogil
+    cdef RuleId first_tests(self, TermId term) except -3 nogil
+    cdef int meet(self, TermId term) except -1 nogil
+    cdef int add_test(self, TestId test) except -1 nogil
+    cdef int solve_rules(self) except -1 nogil

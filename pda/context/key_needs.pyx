@@ -37,7 +37,7 @@ cdef class KeyNeeds:
         free.first = free.count = free.words = 0
         self.sets.push_back(free)
 
-    cdef bint always_lives(self, TermId term) except -1:
+    cdef bint always_lives(self, TermId term) except -1 nogil:
         """Tell whether a term can continue in every key state, since an object can always continue or end."""
         cdef int32_t i
         cdef NeedsId found = self.needs_at(term)
@@ -49,7 +49,7 @@ cdef class KeyNeeds:
         i = n.first
         return n.count > 1 and self.tests_of[i] == TEST_CLOSE and self.tests_of[i + 1] == TEST_CONTINUE
 
-    cdef TermId tested(self, TermId term) except -3:
+    cdef TermId tested(self, TermId term) except -3 nogil:
         """Return the first part of a term that tests a key; EMPTY if some path tests none."""
         cdef TermId at = term
         # items before the first test need nothing
@@ -65,7 +65,7 @@ cdef class KeyNeeds:
             else:
                 at = self.terms.terms[at].a
 
-    cdef NeedsId needs_at(self, TermId term) except -3:
+    cdef NeedsId needs_at(self, TermId term) except -3 nogil:
         """Return the tests that can come first in a term: FREE if some path meets none.
 
         The tests of alternatives are the union of the tests of nested alternatives. Names share prefixes, and
@@ -102,7 +102,7 @@ cdef class KeyNeeds:
         self.needs_of[term] = FREE if at == EMPTY else self.needs_of[at]
         return self.needs_of[term]
 
-    cdef NeedsId find_needs(self, TermId term) except -3:
+    cdef NeedsId find_needs(self, TermId term) except -3 nogil:
         """Store the tests that can come first in a term in which every path meets a test."""
         cdef vector[int32_t] found
         cdef Needs n
@@ -125,10 +125,10 @@ cdef class KeyNeeds:
         self.sets.push_back(n)
         return <int32_t>self.sets.size() - 1
 
-    cdef uint8_t known(self, TermId term) noexcept:
+    cdef uint8_t known(self, TermId term) noexcept nogil:
         return self.passes_of[term] if self.terms.terms[term].flags & F_KEYS else YES
 
-    cdef bint passes(self, TermId term) except -1:
+    cdef bint passes(self, TermId term) except -1 nogil:
         """Tell whether some path through the term meets no test. No recursion: names may be long."""
         cdef vector[AskedTerm] todo
         cdef AskedTerm asked
@@ -191,7 +191,7 @@ cdef class KeyNeeds:
                 t = todo.back().term
         return self.passes_of[term] == YES
 
-    cdef RuleId first_tests(self, TermId term) except -3:
+    cdef RuleId first_tests(self, TermId term) except -3 nogil:
         """Write the tests that can come first in a term to ``tests``.
 
         Return the newest rule whose tests are among them, or NO_RULE.
@@ -240,20 +240,20 @@ cdef class KeyNeeds:
             self.seen[self.met[i]] = 0
         return rule
 
-    cdef int meet(self, TermId term) except -1:
+    cdef int meet(self, TermId term) except -1 nogil:
         """Queue a term whose tests must be found, once."""
         if self.terms.terms[term].flags & F_KEYS and not self.seen[term]:
             self.met.push_back(term)
             self.seen[term] = 1
         return 0
 
-    cdef int add_test(self, TestId test) except -1:
+    cdef int add_test(self, TestId test) except -1 nogil:
         if self.tests.size() <= <size_t>(test >> 6):
             self.tests.resize((test >> 6) + 1, 0)
         self.tests[test >> 6] |= <uint64_t>1 << (test & 63)
         return 0
 
-    cdef int solve_rules(self) except -1:
+    cdef int solve_rules(self) except -1 nogil:
         """Find the facts of the new rules: the least fixpoints of `passes` and `first_tests`.
 
         Older rules do not refer to new ones, so their facts are final.
@@ -293,7 +293,7 @@ cdef class KeyNeeds:
             changed = changed and called >= <int32_t>old
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the needs take."""
         cdef size_t held = sizeof(Needs) * self.sets.size() + 8 * self.words.size()
         return held + 4 * self.tests_of.size() + 24 * self.rule_tests.size()

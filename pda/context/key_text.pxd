@@ -4,7 +4,7 @@ from libcpp cimport bool
 from libcpp.vector cimport vector
 
 # write the value of a quoted key to the end of a vector; False if it is not one
-ctypedef bint (*ReadKey)(const uint8_t*, size_t, vector[uint8_t]&) except -1
+ctypedef bint (*ReadKey)(const uint8_t*, size_t, vector[uint8_t]&) except -1 nogil
 
 
 cdef struct KeyText:
@@ -18,6 +18,6 @@ cdef struct KeyText:
 cdef KeyText key_text(syntax) except *
 
 
-cdef inline bint is_plain(const KeyText& syntax, uint8_t byte) noexcept:
+cdef inline bint is_plain(const KeyText& syntax, uint8_t byte) noexcept nogil:
     # whether a byte of a key is spelled by itself
     return byte != syntax.quote and byte != syntax.escape and byte >= syntax.least

@@ -8,7 +8,7 @@ says how keys are written (``grammar.ir.KeySyntax``); nothing else of the automa
 from stackmask.pda.text.json_strings cimport json_unescape
 
 
-cdef bint no_key(const uint8_t* text, size_t size, vector[uint8_t]& out) except -1:
+cdef bint no_key(const uint8_t* text, size_t size, vector[uint8_t]& out) except -1 nogil:
     return False
 
 

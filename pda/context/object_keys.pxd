@@ -52,13 +52,13 @@ cdef class KeyStates:
     cdef dict numbers                   # KeySpec -> its number
 
     # queries of configurations; the state must be known
-    cdef bint holds(self, KeysId state, TestId test) noexcept
-    cdef KeysId take(self, KeysId state, SlotId slot) except -3
-    cdef KeysId use(self, KeysId state, TextId text) except -3
-    cdef KeysId fresh(self, SpecId spec) except -3
-    cdef KeysId view(self, KeysId state) except -3
-    cdef size_t nbytes(self) noexcept
-    cdef bint lives(self, KeysId state, NeedsId needs) noexcept
+    cdef bint holds(self, KeysId state, TestId test) noexcept nogil
+    cdef KeysId take(self, KeysId state, SlotId slot) except -3 nogil
+    cdef KeysId use(self, KeysId state, TextId text) except -3 nogil
+    cdef KeysId fresh(self, SpecId spec) except -3 nogil
+    cdef KeysId view(self, KeysId state) except -3 nogil
+    cdef size_t nbytes(self) noexcept nogil
+    cdef bint lives(self, KeysId state, NeedsId needs) noexcept nogil
 
-    cdef KeysId intern(self, KeyState k) except -3
-    cdef int find_holding(self, KeyState* k) except -1
+    cdef KeysId intern(self, KeyState k) except -3 nogil
+    cdef int find_holding(self, KeyState* k) except -1 nogil

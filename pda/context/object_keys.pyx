@@ -84,11 +84,11 @@ cdef class KeyStates:
 
     # -- states --------------------------------------------------------------------------------------
 
-    cdef bint holds(self, KeysId state, TestId test) noexcept:
+    cdef bint holds(self, KeysId state, TestId test) noexcept nogil:
         """Tell whether a test holds. Cost: a load."""
         return self.states[state].spec >= 0 and has_bit(&self.words[self.states[state].holds], test)
 
-    cdef KeysId fresh(self, SpecId spec) except -3:
+    cdef KeysId fresh(self, SpecId spec) except -3 nogil:
         """Return the state of an object without keys."""
         cdef KeyState k
         if self.specs[spec].fresh == UNKNOWN:
@@ -100,7 +100,7 @@ cdef class KeyStates:
             self.specs[spec].fresh = self.intern(k)
         return self.specs[spec].fresh
 
-    cdef KeysId take(self, KeysId state, SlotId slot) except -3:
+    cdef KeysId take(self, KeysId state, SlotId slot) except -3 nogil:
         """Return the state with a slot taken, whose test holds. Cost: linear in slots / 64."""
         cdef KeyState k = self.states[state]
         cdef int32_t i
@@ -119,7 +119,7 @@ cdef class KeyStates:
             self.scratch[test >> 6] |= <uint64_t>1 << (test & 63)
         return self.intern(k)
 
-    cdef KeysId use(self, KeysId state, TextId text) except -3:
+    cdef KeysId use(self, KeysId state, TextId text) except -3 nogil:
         """Return the state with an undeclared key used; NOT_NOW if it has been, or no such key may come.
 
         A view takes the first one to be new, and answers NOT_KNOWN for the second.
@@ -141,7 +141,7 @@ cdef class KeyStates:
             k.past = self.specs[k.spec].slots
         return self.intern(k)
 
-    cdef KeysId view(self, KeysId state) except -3:
+    cdef KeysId view(self, KeysId state) except -3 nogil:
         """Return what walks see of a state: all but the undeclared keys used, which matter to few tokens."""
         cdef KeyState k
         cdef int32_t i
@@ -160,7 +160,7 @@ cdef class KeyStates:
             self.view_of[state] = i
         return self.view_of[state]
 
-    cdef KeysId intern(self, KeyState k) except -3:
+    cdef KeysId intern(self, KeyState k) except -3 nogil:
         """Intern a state whose taken slots are in ``scratch``; the other fields follow from them."""
         cdef size_t i, n = self.specs[k.spec].words
         cdef uint64_t h = mix(mix(mix(47, <uint32_t>k.spec), <uint32_t>k.used), <uint32_t>k.past)
@@ -200,7 +200,7 @@ cdef class KeyStates:
         ids_put(&self.state_index, &probe, id)
         return id
 
-    cdef int find_holding(self, KeyState* k) except -1:
+    cdef int find_holding(self, KeyState* k) except -1 nogil:
         """Write the set of tests that hold in a state to the end of ``words``."""
         cdef Spec s = self.specs[k.spec]
         cdef int32_t i
@@ -241,7 +241,7 @@ cdef class KeyStates:
         self.words[k.holds] |= word
         return 0
 
-    cdef bint lives(self, KeysId state, NeedsId needs) noexcept:
+    cdef bint lives(self, KeysId state, NeedsId needs) noexcept nogil:
         """Tell whether a term with such needs can continue: it meets no test first, or a test that holds."""
         cdef int32_t i
         cdef Needs n
@@ -260,7 +260,7 @@ cdef class KeyStates:
                 return True
         return False
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the key states take."""
         cdef size_t held = sizeof(Spec) * self.specs.size() + sizeof(KeyState) * self.states.size()
         held += 8 * (self.words.size() + self.state_index.mask) + 4 * self.view_of.size()
@@ -268,4 +268,5 @@ cdef class KeyStates:
 
     def counts(self):
         """Return sizes: key states, sets of tests that terms need."""
+        self.needs.terms.meter.settle()
         return {"key_states": self.states.size() - 2, "key_needs": self.needs.sets.size()}

@@ -38,29 +38,29 @@ cdef class Semantics:
     cdef Callables callables            # actions and resolvers
     cdef uint64_t max_states
 
-    cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3
-    cdef bint is_unsure(self, SemId sem) noexcept
-    cdef SemId root(self, SemId sem) noexcept
-    cdef bint in_capture(self, SemId sem) noexcept
-    cdef SemId with_root(self, SemId sem, SemId root) except -3
-    cdef SemId with_keys(self, SemId sem, KeysId keys) except -3
-    cdef SemId append(self, SemId sem, uint8_t byte) except -3
-    cdef SemId begin(self, SemId sem, ActionId action) except -3
-    cdef SemId begin_key(self, SemId sem) except -3
-    cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3
-    cdef bint keeps_bytes(self, SemId sem) noexcept
-    cdef SemId end(self, SemId sem, ActionId action) except -3
-    cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3
-    cdef TermId bound_of(self, ResolverId resolver) noexcept
-    cdef SemId unsure(self, SemId sem) except -3
-    cdef bint may_forbid(self, ActionId action)
-    cdef int is_sure(self, SemId sem) except -1
-    cdef bint is_callable(self, ActionId action)
-    cdef bint is_key(self, ActionId action)
-    cdef KeysId keys_at(self, SemId sem) noexcept
-    cdef SemId symbol_with(self, KeysId keys) except -3
-    cdef SemId symbol_after_key(self, KeysId keys) except -3
-    cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3
-    cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3
-    cdef SemId test(self, SemId sem, TestId test) except -3
-    cdef int lives(self, SemId sem, TermId term) except -3
+    cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3 nogil
+    cdef bint is_unsure(self, SemId sem) noexcept nogil
+    cdef SemId root(self, SemId sem) noexcept nogil
+    cdef bint in_capture(self, SemId sem) noexcept nogil
+    cdef SemId with_root(self, SemId sem, SemId root) except -3 nogil
+    cdef SemId with_keys(self, SemId sem, KeysId keys) except -3 nogil
+    cdef SemId append(self, SemId sem, uint8_t byte) except -3 nogil
+    cdef SemId begin(self, SemId sem, ActionId action) except -3 nogil
+    cdef SemId begin_key(self, SemId sem) except -3 nogil
+    cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3 nogil
+    cdef bint keeps_bytes(self, SemId sem) noexcept nogil
+    cdef SemId end(self, SemId sem, ActionId action) except -3 nogil
+    cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3 nogil
+    cdef TermId bound_of(self, ResolverId resolver) noexcept nogil
+    cdef SemId unsure(self, SemId sem) except -3 nogil
+    cdef bint may_forbid(self, ActionId action) noexcept nogil
+    cdef int is_sure(self, SemId sem) except -1 nogil
+    cdef bint is_callable(self, ActionId action) noexcept nogil
+    cdef bint is_key(self, ActionId action) noexcept nogil
+    cdef KeysId keys_at(self, SemId sem) noexcept nogil
+    cdef SemId symbol_with(self, KeysId keys) except -3 nogil
+    cdef SemId symbol_after_key(self, KeysId keys) except -3 nogil
+    cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3 nogil
+    cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3 nogil
+    cdef SemId test(self, SemId sem, TestId test) except -3 nogil
+    cdef int lives(self, SemId sem, TermId term) except -3 nogil

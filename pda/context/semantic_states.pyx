@@ -57,7 +57,7 @@ cdef class Semantics:
         self.key_text = key_text(key_syntax)
         self.texts = CaptureTexts()
         self.values = SemanticValues()
-        self.callables = Callables(self.texts, self.values, resolve_term)
+        self.callables = Callables(keys.needs.terms, self.texts, self.values, resolve_term)
         self.max_states = max_states
         self.intern(-1, self.values.value_of(()), KEYS_NONE, 0)
         self.intern(-1, self.values.add(None, VALUE_SYMBOL, -1, 0, True), KEYS_UNKNOWN, 0)
@@ -79,10 +79,12 @@ cdef class Semantics:
 
     def size(self):
         """Return the number of semantic states."""
+        self.keys.needs.terms.meter.settle()
         return self.sems.size()
 
     def nbytes_held(self):
         """Return about how many bytes the states take; those of Python's values are guessed."""
+        self.keys.needs.terms.meter.settle()
         cdef size_t held = sizeof(Sem) * self.sems.size() + 8 * self.sem_index.mask
         held += self.texts.nbytes() + self.values.nbytes() + self.callables.nbytes()
         return held + self.keys.nbytes()
@@ -99,7 +101,7 @@ cdef class Semantics:
                 value = self.values.link(value, last)
         return self.intern(-1, value, KEYS_NONE, 0)
 
-    cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3:
+    cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3 nogil:
         cdef Sem sem
         cdef Sem* other
         cdef uint64_t h = mix(mix(mix(43, <uint32_t>parent), <uint32_t>value), <uint32_t>keys)
@@ -127,22 +129,22 @@ cdef class Semantics:
         ids_put(&self.sem_index, &probe, id)
         return id
 
-    cdef SemId root(self, SemId sem) noexcept:
+    cdef SemId root(self, SemId sem) noexcept nogil:
         """Return the state outside all open captures."""
         while self.sems[sem].parent >= 0:
             sem = self.sems[sem].parent
         return sem
 
-    cdef bint is_unsure(self, SemId sem) noexcept:
+    cdef bint is_unsure(self, SemId sem) noexcept nogil:
         """Tell whether an action may have forbidden the reading that led a walk to a state."""
         if sem <= SEM_SYMBOL:
             return False
         return self.values.unsure[self.sems[self.root(sem)].value] != 0
 
-    cdef bint in_capture(self, SemId sem) noexcept:
+    cdef bint in_capture(self, SemId sem) noexcept nogil:
         return self.sems[sem].parent >= 0
 
-    cdef SemId with_root(self, SemId sem, SemId root) except -3:
+    cdef SemId with_root(self, SemId sem, SemId root) except -3 nogil:
         """Return the state with another one outside its open captures."""
         cdef vector[TextId] texts
         while self.sems[sem].parent >= 0:
@@ -154,11 +156,11 @@ cdef class Semantics:
             texts.pop_back()
         return sem
 
-    cdef SemId with_keys(self, SemId sem, KeysId keys) except -3:
+    cdef SemId with_keys(self, SemId sem, KeysId keys) except -3 nogil:
         """Return the state with another key state."""
         return self.with_root(sem, self.intern(-1, self.sems[self.root(sem)].value, keys, 0))
 
-    cdef SemId append(self, SemId sem, uint8_t byte) except -3:
+    cdef SemId append(self, SemId sem, uint8_t byte) except -3 nogil:
         """Return the state after a byte was read: the innermost capture takes it."""
         cdef Sem s = self.sems[sem]
         if s.parent < 0 or s.text == KEY_OF_MORE:
@@ -169,7 +171,7 @@ cdef class Semantics:
             return sem
         return self.intern(s.parent, -1, -1, self.texts.longer(s.text, byte))
 
-    cdef SemId begin(self, SemId sem, ActionId action) except -3:
+    cdef SemId begin(self, SemId sem, ActionId action) except -3 nogil:
         """Return the state with one more open capture, for an action.
 
         If the capture around it keeps all of its text, this one keeps all of its text, too.
@@ -178,11 +180,11 @@ cdef class Semantics:
             return self.intern(sem, -1, -1, 0)
         return self.intern(sem, -1, -1, self.callables.first_texts[action])
 
-    cdef SemId begin_key(self, SemId sem) except -3:
+    cdef SemId begin_key(self, SemId sem) except -3 nogil:
         """Return the state of a walk inside a key. Walks do not keep the text of a key."""
         return self.intern(sem, -1, -1, KEY_OF_NONE)
 
-    cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3:
+    cdef SemId begin_unknown(self, SemId sem, ActionId action) except -3 nogil:
         """Return the state of a walk with one more open capture, for a callable.
 
         If the value is not known, the callable is not called, and the text is kept only if the capture around
@@ -194,11 +196,11 @@ cdef class Semantics:
             return self.begin(sem, action)
         return self.intern(sem, -1, -1, KEY_OF_MORE)
 
-    cdef bint keeps_bytes(self, SemId sem) noexcept:
+    cdef bint keeps_bytes(self, SemId sem) noexcept nogil:
         """Tell whether a capture takes the very bytes that are read."""
         return self.sems[sem].parent >= 0 and self.texts.left[self.sems[sem].text] != 0
 
-    cdef SemId end(self, SemId sem, ActionId action) except -3:
+    cdef SemId end(self, SemId sem, ActionId action) except -3 nogil:
         """Close the innermost capture and return the state after its action, or FORBIDDEN or NEEDS_STATE."""
         cdef Sem s = self.sems[sem]
         cdef Sem base = self.sems[self.root(sem)]
@@ -245,23 +247,23 @@ cdef class Semantics:
                     sem = self.append(sem, text[i])
         return sem
 
-    cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3:
+    cdef TermId resolve(self, SemId sem, ResolverId resolver) except -3 nogil:
         """Return the term that a dynamic rule means in this state, or NEEDS_STATE."""
         return self.callables.resolve(self.sems[self.root(sem)].value, resolver)
 
-    cdef TermId bound_of(self, ResolverId resolver) noexcept:
+    cdef TermId bound_of(self, ResolverId resolver) noexcept nogil:
         """Return a term that holds all that a resolver may answer, or NEEDS_STATE."""
         return self.callables.bounds[resolver]
 
-    cdef SemId unsure(self, SemId sem) except -3:
+    cdef SemId unsure(self, SemId sem) except -3 nogil:
         """Return the state of a walk that may not exist."""
         return self.with_root(sem, self.intern(-1, self.sems[SEM_UNSURE].value, self.keys_at(sem), 0))
 
-    cdef bint may_forbid(self, ActionId action):
+    cdef bint may_forbid(self, ActionId action) noexcept nogil:
         """Tell whether an action may forbid: then a mask cannot be remembered without the state."""
         return self.callables.kinds[action] == ACT_CALL
 
-    cdef int is_sure(self, SemId sem) except -1:
+    cdef int is_sure(self, SemId sem) except -1 nogil:
         """Tell whether no action can forbid the end of the open capture, whatever is still read of it."""
         cdef ValueId value
         cdef TextId text = self.sems[sem].text
@@ -274,27 +276,27 @@ cdef class Semantics:
             return False
         return self.callables.is_sure(value, text)
 
-    cdef bint is_callable(self, ActionId action):
+    cdef bint is_callable(self, ActionId action) noexcept nogil:
         """Tell whether an action is a Python callable."""
         return self.callables.kinds[action] == ACT_CALL or self.callables.kinds[action] == ACT_UPDATE
 
-    cdef bint is_key(self, ActionId action):
+    cdef bint is_key(self, ActionId action) noexcept nogil:
         """Tell whether an action enters an undeclared key."""
         return self.callables.kinds[action] == ACT_KEY
 
     # -- object keys in mask walks --------------------------------------------------------------------
 
-    cdef KeysId keys_at(self, SemId sem) noexcept:
+    cdef KeysId keys_at(self, SemId sem) noexcept nogil:
         """Return the key state of the object around."""
         return self.sems[self.root(sem)].keys
 
-    cdef SemId symbol_with(self, KeysId keys) except -3:
+    cdef SemId symbol_with(self, KeysId keys) except -3 nogil:
         """Return the state that a walk begins in, with a view of the keys."""
         if keys <= KEYS_UNKNOWN:
             return SEM_SYMBOL
         return self.with_keys(SEM_SYMBOL, self.keys.view(keys))
 
-    cdef SemId symbol_after_key(self, KeysId keys) except -3:
+    cdef SemId symbol_after_key(self, KeysId keys) except -3 nogil:
         """Return the state of a walk after an undeclared key, or NEEDS_STATE or FORBIDDEN."""
         if keys <= KEYS_UNKNOWN:
             return NEEDS_STATE
@@ -305,7 +307,7 @@ cdef class Semantics:
             return NEEDS_STATE
         return self.with_keys(SEM_SYMBOL, keys)
 
-    cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3:
+    cdef int key_suffixes(self, SemId sem, vector[vector[uint8_t]]& out) except -3 nogil:
         """Append the suffixes that would complete undeclared keys which the object has used before.
 
         Returns: WHOLE_KEYS where no capture is open, OPENED_KEYS after the quote of one, UNOPENED_KEYS
@@ -353,12 +355,12 @@ cdef class Semantics:
 
     # -- object keys ---------------------------------------------------------------------------------
 
-    cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3:
+    cdef SemId enter(self, SemId sem, SpecId spec, bint is_walk) except -3 nogil:
         """Return the state at the beginning of an object."""
         cdef KeysId keys = self.keys.fresh(spec)
         return self.with_keys(sem, self.keys.view(keys) if is_walk else keys)
 
-    cdef SemId test(self, SemId sem, TestId test) except -3:
+    cdef SemId test(self, SemId sem, TestId test) except -3 nogil:
         """Return the state after a test of an object key: FORBIDDEN if it does not hold, or NEEDS_STATE."""
         cdef KeysId keys = self.sems[self.root(sem)].keys
         if keys == KEYS_UNKNOWN:
@@ -369,7 +371,7 @@ cdef class Semantics:
             return sem
         return self.with_keys(sem, self.keys.take(keys, slot_of(test)))
 
-    cdef int lives(self, SemId sem, TermId term) except -3:
+    cdef int lives(self, SemId sem, TermId term) except -3 nogil:
         """Tell (1 or 0) whether some test that can come first in a term holds, or NEEDS_STATE."""
         cdef KeysId keys
         if self.keys.needs.always_lives(term):

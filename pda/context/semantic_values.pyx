@@ -27,8 +27,9 @@ cdef class SemanticValues:
 
     cdef ValueId add(
         self, object value, int32_t kind, ValueId parent, TextId text, bint symbolic
-    ) except -1:
-        self.objects.append(value)
+    ) except -1 nogil:
+        with gil:
+            self.objects.append(value)
         self.kind.push_back(kind)
         self.parent.push_back(parent)
         self.text.push_back(text)
@@ -43,9 +44,10 @@ cdef class SemanticValues:
         if found is None:
             found = self.add(value, VALUE_OBJECT, -1, 0, False)
             self.index[value] = found
+            self.indexed += 1
         return found
 
-    cdef ValueId link(self, ValueId parent, TextId text) except -1:
+    cdef ValueId link(self, ValueId parent, TextId text) except -1 nogil:
         """Return the stack of strings with one more string on it."""
         cdef uint64_t key = (<uint64_t>parent << 32) | <uint64_t>text
         cdef ValueId found = map_get(&self.links, key)
@@ -54,6 +56,6 @@ cdef class SemanticValues:
             map_put(&self.links, key, found)
         return found
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the values take; those of Python's objects are guessed."""
-        return 12 * self.links.mask + 22 * self.kind.size() + VALUE_BYTES * <size_t>len(self.index)
+        return 12 * self.links.mask + 22 * self.kind.size() + VALUE_BYTES * self.indexed

@@ -21,9 +21,9 @@ cdef class TextSets:
     cdef vector[TextNode] nodes         # 0 is the empty set
     cdef IdTable index
 
-    cdef bint has(self, TextNodeId node, uint32_t text) noexcept
-    cdef TextNodeId adding(self, TextNodeId node, uint32_t text) except -1
-    cdef int list_texts(self, TextNodeId node, vector[TextId]& out) except -1
-    cdef size_t nbytes(self) noexcept
+    cdef bint has(self, TextNodeId node, uint32_t text) noexcept nogil
+    cdef TextNodeId adding(self, TextNodeId node, uint32_t text) except -1 nogil
+    cdef int list_texts(self, TextNodeId node, vector[TextId]& out) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
 
-    cdef TextNodeId node(self, uint32_t prefix, uint32_t bit, TextNodeId low, TextNodeId high) except -1
+    cdef TextNodeId node(self, uint32_t prefix, uint32_t bit, TextNodeId low, TextNodeId high) except -1 nogil

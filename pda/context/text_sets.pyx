@@ -31,7 +31,7 @@ cdef class TextSets:
     def __dealloc__(self):
         ids_free(&self.index)
 
-    cdef TextNodeId node(self, uint32_t prefix, uint32_t bit, TextNodeId low, TextNodeId high) except -1:
+    cdef TextNodeId node(self, uint32_t prefix, uint32_t bit, TextNodeId low, TextNodeId high) except -1 nogil:
         cdef uint64_t h = mix(mix(mix(mix(53, prefix), bit), <uint32_t>low), <uint32_t>high)
         cdef Probe probe = ids_probe(&self.index, h)
         cdef TextNodeId id = ids_next(&self.index, &probe)
@@ -51,7 +51,7 @@ cdef class TextSets:
         ids_put(&self.index, &probe, id)
         return id
 
-    cdef bint has(self, TextNodeId node, uint32_t text) noexcept:
+    cdef bint has(self, TextNodeId node, uint32_t text) noexcept nogil:
         cdef TextNode n
         while node != EMPTY_SET:
             n = self.nodes[node]
@@ -60,7 +60,7 @@ cdef class TextSets:
             node = n.high if text & n.bit else n.low
         return False
 
-    cdef TextNodeId adding(self, TextNodeId node, uint32_t text) except -1:
+    cdef TextNodeId adding(self, TextNodeId node, uint32_t text) except -1 nogil:
         """Return the set with one more text. Cost: the depth of the tree, at most 32."""
         cdef TextNodeId path[33]
         cdef TextNodeId root, made
@@ -97,7 +97,7 @@ cdef class TextSets:
                 made = self.node(n.prefix, n.bit, made, n.high)
         return made
 
-    cdef int list_texts(self, TextNodeId node, vector[TextId]& out) except -1:
+    cdef int list_texts(self, TextNodeId node, vector[TextId]& out) except -1 nogil:
         """Append the texts of a set."""
         cdef vector[TextNodeId] todo
         cdef TextNode n
@@ -114,6 +114,6 @@ cdef class TextSets:
                 out.push_back(<int32_t>n.prefix)
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the sets take."""
         return sizeof(TextNode) * self.nodes.size() + 8 * self.index.mask

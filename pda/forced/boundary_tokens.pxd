@@ -11,7 +11,7 @@ cdef class Crossings:
     cdef NodeId[256] root_child         # byte -> child of the trie's root, or NO_NODE
     cdef vector[TokenId] found          # scratch: tokens
 
-    cdef ConfigId follow(self, ConfigId config, uint8_t byte) except -1
+    cdef ConfigId follow(self, ConfigId config, uint8_t byte) except -1 nogil
     cdef int set_trie(self, Trie trie) except -1
-    cdef NodeId child_of(self, NodeId node, uint8_t byte) noexcept
-    cdef int collect(self, NodeId node, ConfigId config, size_t most) except -1
+    cdef NodeId child_of(self, NodeId node, uint8_t byte) noexcept nogil
+    cdef int collect(self, NodeId node, ConfigId config, size_t most) except -1 nogil

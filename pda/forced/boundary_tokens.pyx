@@ -11,7 +11,7 @@ from stackmask.pda.stack.configuration_table cimport DEAD
 cdef class Crossings:
     """The trie of a vocabulary, read along places of a grammar. ``follow`` gives the next place."""
 
-    cdef ConfigId follow(self, ConfigId config, uint8_t byte) except -1:
+    cdef ConfigId follow(self, ConfigId config, uint8_t byte) except -1 nogil:
         """Return the place after a byte, or DEAD. The base class allows no byte."""
         return DEAD
 
@@ -47,7 +47,7 @@ cdef class Crossings:
                     break
         return found
 
-    cdef NodeId child_of(self, NodeId node, uint8_t byte) noexcept:
+    cdef NodeId child_of(self, NodeId node, uint8_t byte) noexcept nogil:
         """Return the child of a trie node for a byte, or NO_NODE."""
         cdef NodeId child = node + 1
         if node == 0:
@@ -58,27 +58,26 @@ cdef class Crossings:
             return child
         return NO_NODE
 
-    cdef int collect(self, NodeId node, ConfigId config, size_t most) except -1:
+    cdef int collect(self, NodeId node, ConfigId config, size_t most) except -1 nogil:
         """Find the allowed tokens under a node, at a place that its own bytes lead to.
 
         ``found`` gets one token for each node, at most ``most`` + 1 of them.
         """
-        cdef Trie trie = self.trie
         cdef vector[ConfigId] path
         cdef NodeId i = node + 1
         cdef ConfigId c
-        cdef int32_t depth, base = trie.depth[node]
+        cdef int32_t depth, base = self.trie.depth[node]
         self.found.clear()
         path.push_back(config)
-        while i < trie.end[node] and self.found.size() <= most:
-            depth = trie.depth[i] - base
+        while i < self.trie.end[node] and self.found.size() <= most:
+            depth = self.trie.depth[i] - base
             path.resize(depth)
-            c = self.follow(path[depth - 1], trie.byte[i])
+            c = self.follow(path[depth - 1], self.trie.byte[i])
             if c == DEAD:
-                i = trie.end[i]
+                i = self.trie.end[i]
                 continue
-            if trie.token_first[i] < trie.token_first[i + 1]:
-                self.found.push_back(trie.tokens[trie.token_first[i]])
+            if self.trie.token_first[i] < self.trie.token_first[i + 1]:
+                self.found.push_back(self.trie.tokens[self.trie.token_first[i]])
             path.push_back(c)
             i += 1
         return 0

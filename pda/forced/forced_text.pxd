@@ -39,6 +39,6 @@ cdef class ForcedRuns(Crossings):
     cdef vector[ConfigId] configs
     cdef KeyMap place_of                # configuration -> index in places
 
-    cdef int only_successor(self, ConfigId config, SymbolId* symbol, ConfigId* next) except -1
-    cdef ForcedPlaceId find(self, ConfigId config) except -1
-    cdef bint inside_character(self, ConfigId config) except -1
+    cdef int only_successor(self, ConfigId config, SymbolId* symbol, ConfigId* next) except -1 nogil
+    cdef ForcedPlaceId find(self, ConfigId config) except -1 nogil
+    cdef bint inside_character(self, ConfigId config) except -1 nogil

@@ -44,16 +44,15 @@ cdef class ForcedRuns(Crossings):
     def __dealloc__(self):
         map_free(&self.place_of)
 
-    cdef ConfigId follow(self, ConfigId config, uint8_t byte) except -1:
+    cdef ConfigId follow(self, ConfigId config, uint8_t byte) except -1 nogil:
         return self.family.step(config, byte)
 
     def belongs_to(self, ConfigSpace family):
         """Tell whether the runs are those of this family."""
         return self.family is family
 
-    cdef int only_successor(self, ConfigId config, SymbolId* symbol, ConfigId* next) except -1:
+    cdef int only_successor(self, ConfigId config, SymbolId* symbol, ConfigId* next) except -1 nogil:
         """Find the only symbol that may come. Return NOTHING, ONE or SEVERAL; stop at the second symbol."""
-        cdef ConfigSpace family = self.family
         cdef int32_t c, k, m, first
         cdef ConfigId after
         cdef TokenClassId number
@@ -61,17 +60,17 @@ cdef class ForcedRuns(Crossings):
         cdef MapId map_id
         cdef bint tokens = False, is_row
         # a step gives the configuration its row
-        family.step(config, 0)
-        is_row = has_row(family.configs[config])
-        first = family.configs[config].first
-        for m in range(first, first + family.configs[config].count):
-            if family.terms.terms[family.members[m].state].flags & F_TOKEN:
+        self.family.step(config, 0)
+        is_row = has_row(self.family.configs[config])
+        first = self.family.configs[config].first
+        for m in range(first, first + self.family.configs[config].count):
+            if self.family.terms.terms[self.family.members[m].state].flags & F_TOKEN:
                 tokens = True
         if is_row:
-            map_id = family.configs[config].map
-            for k in range(family.terms.maps[map_id].count):
-                c = family.terms.maps[map_id].byte_of[k]
-                after = family.step(config, c)
+            map_id = self.family.configs[config].map
+            for k in range(self.family.terms.maps[map_id].count):
+                c = self.family.terms.maps[map_id].byte_of[k]
+                after = self.family.step(config, c)
                 if after == DEAD:
                     continue
                 if found:
@@ -80,15 +79,15 @@ cdef class ForcedRuns(Crossings):
                 symbol[0] = c
                 next[0] = after
                 for m in range(c + 1, 256):
-                    if family.terms.maps[map_id].of[m] == k:
+                    if self.family.terms.maps[map_id].of[m] == k:
                         return SEVERAL
         else:
             for c in range(256):
                 after = DEAD
-                for m in range(first, first + family.configs[config].count):
+                for m in range(first, first + self.family.configs[config].count):
                     # steps of terms are remembered for all configurations, steps of this one are not
-                    if family.terms.step(family.members[m].state, c) != EMPTY:
-                        after = family.step(config, c)
+                    if self.family.terms.step(self.family.members[m].state, c) != EMPTY:
+                        after = self.family.step(config, c)
                         break
                 if after == DEAD:
                     continue
@@ -100,7 +99,7 @@ cdef class ForcedRuns(Crossings):
         if tokens:
             for m in range(<int32_t>self.class_numbers.size()):
                 number = self.class_numbers[m]
-                after = family.step(config, token_symbol(number))
+                after = self.family.step(config, token_symbol(number))
                 if after == DEAD:
                     continue
                 if found or self.class_token[number] == NO_TOKEN:  # mutant: lone-token
@@ -110,7 +109,7 @@ cdef class ForcedRuns(Crossings):
                 next[0] = after
         return found
 
-    cdef ForcedPlaceId find(self, ConfigId config) except -1:
+    cdef ForcedPlaceId find(self, ConfigId config) except -1 nogil:
         """Return the place of a configuration: its run and its offset there."""
         cdef ForcedPlaceId known = map_get(&self.place_of, config)
         cdef ConfigId here = config, next = DEAD
@@ -183,7 +182,7 @@ cdef class ForcedRuns(Crossings):
             self.places.push_back(place)
         return map_get(&self.place_of, config)
 
-    cdef bint inside_character(self, ConfigId config) except -1:
+    cdef bint inside_character(self, ConfigId config) except -1 nogil:
         """Tell whether the next byte may continue a character."""
         cdef int32_t c
         for c in range(0x80, 0xC0):

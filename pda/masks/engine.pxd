@@ -11,7 +11,7 @@ from stackmask.pda.masks.assembly.place_trials cimport PlaceTrials
 from stackmask.pda.masks.assembly.token_trials cimport TokenTrials
 from stackmask.pda.masks.assembly.undeclared_keys cimport UndeclaredKeys
 from stackmask.pda.masks.shared.mask_ref cimport MaskBits, MaskRef
-from stackmask.pda.masks.shared.part cimport MaskContext
+from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
 from stackmask.pda.masks.prefixes.literal_masks cimport LiteralMasks
 from stackmask.pda.masks.runs.constrained_runs cimport ConstrainedRuns
 from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
@@ -29,13 +29,13 @@ from stackmask.pda.vocabulary.token_trie cimport Trie
 cdef class MaskParts:
     cdef MaskContext context
     cdef TrieWalk walker
-    cdef tuple parts
+    cdef MaskPart first                     # each part knows the next one
     cdef size_t weight                      # bytes held, when there were so many walks:
     cdef uint64_t weighed
 
-    cdef int drop(self) except -1
-    cdef size_t nbytes(self) noexcept
-    cdef int weigh(self) noexcept
+    cdef int drop(self) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
+    cdef int weigh(self) noexcept nogil
 
 
 cdef class MaskEngine:
@@ -60,18 +60,18 @@ cdef class MaskEngine:
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
 
-    cdef int fill_again(self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words) except -1
-    cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except -1
-    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1
-    cdef uint64_t changes_made(self) noexcept
-    cdef int weigh(self) except -1
-    cdef int drop(self) except -1
-    cdef size_t nbytes(self) noexcept
+    cdef int fill_again(self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words) except -1 nogil
+    cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except -1 nogil
+    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1 nogil
+    cdef uint64_t changes_made(self) noexcept nogil
+    cdef int weigh(self) except -1 nogil
+    cdef int drop(self) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
     # -- the facade that the runtime sees
-    cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1
-    cdef MaskRef reference(self, ConfigSpace family, ConfigId config) noexcept
-    cdef MaskBits bits(self, MaskRef mask) noexcept
-    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1
+    cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1 nogil
+    cdef MaskRef reference(self, ConfigSpace family, ConfigId config) noexcept nogil
+    cdef MaskBits bits(self, MaskRef mask) noexcept nogil
+    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1 nogil
     cdef MaskRef intern_mask(self, ConfigSpace family, ConfigId config, const uint32_t* words) except *
-    cdef int operand_rows(self, MaskRef mask, vector[RowId]& out) except -1
-    cdef const uint32_t* row_words(self, RowId number) noexcept
+    cdef int operand_rows(self, MaskRef mask, vector[RowId]& out) except -1 nogil
+    cdef const uint32_t* row_words(self, RowId number) noexcept nogil

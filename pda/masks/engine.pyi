@@ -45,6 +45,9 @@ class MaskEngine:
     def prepare(self, items: Iterable[int]) -> None:
         """Make the run tables of some repeated items, terms, over the whole vocabulary."""
 
+    def set_budget(self, max_bytes: int) -> None:
+        """Change how many bytes masks may take. It is looked at with the next mask."""
+
     def counts(self) -> dict[str, int]:
         """Return sizes: masks, walks, hits, bytes held by masks."""
 

@@ -17,6 +17,8 @@ look-up. A configuration remembers its list, and later its finished mask (``asse
 
 cimport cython
 
+from itertools import pairwise
+
 from stackmask.pda.ids cimport NO_ROW, CodeId, RunId
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.shared.mask_ref cimport (
@@ -31,7 +33,7 @@ from stackmask.pda.masks.shared.mask_ref cimport (
     write_bits,
 )
 from stackmask.pda.masks.shared.part cimport MaskContext, MaskPart
-from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, UNBOUNDED
+from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE, UNBOUNDED, Span
 from stackmask.pda.memory.bitmask_ops cimport copy_words
 
 cdef enum:
@@ -46,30 +48,27 @@ cdef class MaskParts:
     def __cinit__(self, MaskContext context not None, TrieWalk walker not None, tuple parts not None):
         self.context = context
         self.walker = walker
-        self.parts = parts
+        self.first = parts[0]
+        for part, after in pairwise(parts):
+            (<MaskPart>part).next_part = after
         self.weight = self.weighed = 0
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Drop all parts. The context has begun again, and the arena is empty."""
-        cdef MaskPart part
-        for part in self.parts:
-            part.drop()
+        self.first.drop_all()
         self.weigh()
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held, those of the cache of masks aside, as of the last few walks."""
         if self.walker.walks - self.weighed >= WEIGHED or self.walker.walks < self.weighed:
             self.weigh()
         return self.weight
 
-    cdef int weigh(self) noexcept:
+    cdef int weigh(self) noexcept nogil:
         """Count the bytes of the parts. They lie far apart, so this is done with every few walks only."""
-        cdef MaskPart part
-        self.weight = self.context.runs.index_nbytes()
-        for part in self.parts:
-            if not isinstance(part, MaskCache):
-                self.weight += part.nbytes()
+        # the cache is weighed with every mask, so it is the first part
+        self.weight = self.context.runs.index_nbytes() + self.first.next_part.nbytes_of_all()
         self.weighed = self.walker.walks
         return 0
 
@@ -123,6 +122,7 @@ cdef class MaskEngine:
             c,
             self.walker,
             (
+                self.cache,
                 slices,
                 splitter,
                 constrained,
@@ -135,7 +135,6 @@ cdef class MaskEngine:
                 self.trials,
                 self.keys_used,
                 self.assembler,
-                self.cache,
                 self.places,
             ),
         )
@@ -156,6 +155,7 @@ cdef class MaskEngine:
         """Make the run tables of some repeated items over the whole vocabulary. ``items``: terms."""
         cdef CodeId code
         cdef RunId run
+        cdef Span after
         for item in items:
             code = self.context.runs.code_of(item)
             if code != NOT_A_CODE:
@@ -163,11 +163,11 @@ cdef class MaskEngine:
                 self.slices.slice(run, UNBOUNDED)
                 self.partition.other_tokens_place(run)
                 self.context.runs.sort_tokens(run)
-                self.context.runs.suffixes_of(run, self.context.key_text.quote)
+                self.context.runs.suffixes_of(run, self.context.key_text.quote, &after)
 
     # -- one mask --------------------------------------------------------------------------------------
 
-    cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1:
+    cdef int fill(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1 nogil:
         """Write the mask of a configuration to ``words`` (``width`` words of 32 bits).
 
         The steps: take a remembered mask; else collect the operands of the members, join them, try what the
@@ -192,7 +192,7 @@ cdef class MaskEngine:
 
     cdef int fill_again(
         self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
-    ) except -1:
+    ) except -1 nogil:
         """Write the mask of a configuration that remembers its mask or its list of operands."""
         cdef RowId likely_base
         if is_whole(mask):
@@ -203,7 +203,7 @@ cdef class MaskEngine:
         remember(&family.configs[config], mask, self.epoch)
         return 0
 
-    cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except -1:
+    cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except -1 nogil:
         """Write the union of the operands, and collect the tokens that only a trial can confirm."""
         if self.trials.tries_everything:
             copy_words(words, NULL, self.width)
@@ -215,7 +215,7 @@ cdef class MaskEngine:
             self.keys_used.recheck(words)
         return 0
 
-    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1:
+    cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1 nogil:
         """Try tokens on the real configuration, and add those that it allows."""
         self.simulations += 1
         if self.trials.tries_special_tokens or self.trials.tries_everything:
@@ -229,7 +229,7 @@ cdef class MaskEngine:
 
     # -- the facade that the runtime sees, with `fill`, `width` and `epoch` ----------------------------
 
-    cdef MaskRef reference(self, ConfigSpace family, ConfigId config) noexcept:
+    cdef MaskRef reference(self, ConfigSpace family, ConfigId config) noexcept nogil:
         """Return what is remembered of the mask of a configuration, stop tokens aside."""
         cdef MaskRef mask = mask_of(family.configs[config], self.epoch)
         if mask.kind == MASK_OPERANDS and self.cache.lists[operands_of(mask)].mask.kind != MASK_NONE:
@@ -239,11 +239,11 @@ cdef class MaskEngine:
             self.hits += 1
         return mask
 
-    cdef MaskBits bits(self, MaskRef mask) noexcept:
+    cdef MaskBits bits(self, MaskRef mask) noexcept nogil:
         """Return the memory of a mask of kind MASK_ROW or MASK_PATCHED."""
         return self.cache.bits(mask)
 
-    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1:
+    cdef int write_mask(self, MaskRef mask, uint32_t* words) except -1 nogil:
         """Write a mask of kind MASK_ROW or MASK_PATCHED."""
         cdef MaskBits bits = self.cache.bits(mask)
         write_bits(&bits, self.width, words)
@@ -255,31 +255,31 @@ cdef class MaskEngine:
         remember(&family.configs[config], mask, self.epoch)
         return mask
 
-    cdef int operand_rows(self, MaskRef mask, vector[RowId]& out) except -1:
+    cdef int operand_rows(self, MaskRef mask, vector[RowId]& out) except -1 nogil:
         """List the rows of the operands of a mask of kind MASK_OPERANDS, each once, in their order."""
         return self.cache.operand_rows(operands_of(mask), out)
 
-    cdef const uint32_t* row_words(self, RowId number) noexcept:
+    cdef const uint32_t* row_words(self, RowId number) noexcept nogil:
         """Return the words of a row of this epoch."""
         return self.arena.rows[number]
 
     # -- memory ----------------------------------------------------------------------------------------
 
-    cdef uint64_t changes_made(self) noexcept:
+    cdef uint64_t changes_made(self) noexcept nogil:
         """Return a number that changes when masks may take more memory than before.
 
         It leaves out rows of sparse masks: they are rare, and new lists come with them.
         """
         return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
-    cdef int weigh(self) except -1:
+    cdef int weigh(self) except -1 nogil:
         """Drop all masks if they take more than their budget. No caller may hold ids of masks then."""
         self.weighed = self.changes_made()
         if self.nbytes() + self.context.space.nbytes() > self.context.max_bytes:
             self.drop()
         return 0
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget all masks, and all that refers to them; they come back equal."""
         self.context.renew()
         self.arena.drop()
@@ -287,12 +287,13 @@ cdef class MaskEngine:
         self.epoch += 1
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held by masks, and by what finds them."""
         return self.arena.nbytes() + self.context.runs.nbytes() + self.cache.nbytes() + self.parts.nbytes()
 
     def counts(self):
         """Return sizes: masks, walks, hits, bytes held by masks."""
+        self.context.terms.meter.settle()
         return {
             "masks": self.arena.masks.size(),
             "walks": self.walker.walks,
@@ -319,8 +320,14 @@ cdef class MaskEngine:
             "run_looks": self.partition.visits,
         }
 
+    def set_budget(self, max_bytes):
+        """Change how many bytes masks may take. It is looked at with the next mask."""
+        self.context.terms.meter.settle()
+        self.context.max_bytes = max_bytes
+
     def nbytes_held(self):
         """Return about how many bytes a drop of masks keeps: facts about terms and tokens."""
+        self.context.terms.meter.settle()
         return (
             self.assembler.prefixes.nbytes()
             + self.literals.table.nbytes()

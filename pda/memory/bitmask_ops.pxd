@@ -2,7 +2,7 @@
 # loops of wide loads and stores pass over two to six times as fast as those that every processor can run.
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #ifndef STACKMASK_ROW_WORDS
     #define STACKMASK_ROW_WORDS

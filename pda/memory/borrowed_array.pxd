@@ -4,7 +4,7 @@
 # index returns a reference into the array of the owner, valid until the owner grows.
 from stackmask.pda.memory.growing_array cimport Growing
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #ifndef STACKMASK_BORROWED
     #define STACKMASK_BORROWED

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t, uint64_t
 from libcpp.vector cimport vector
 
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #ifndef STACKMASK_BIT_SETS
     #define STACKMASK_BIT_SETS
@@ -19,16 +19,16 @@ cdef extern from *:
     int lowest_bit "stackmask_lowest_bit"(uint64_t word) noexcept nogil
 
 
-cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept:
+cdef inline bint has_bit(const uint64_t* words, int32_t i) noexcept nogil:
     return (words[i >> 6] >> (i & 63)) & 1
 
 
-cdef inline bint share_byte(const uint64_t* a, const uint64_t* b) noexcept:
+cdef inline bint share_byte(const uint64_t* a, const uint64_t* b) noexcept nogil:
     """Tell whether two sets of bytes have one in common."""
     return a[0] & b[0] or a[1] & b[1] or a[2] & b[2] or a[3] & b[3]
 
 
-cdef inline int32_t count_bits(const uint64_t* words, int32_t count) noexcept:
+cdef inline int32_t count_bits(const uint64_t* words, int32_t count) noexcept nogil:
     """Return how many members some words of a set have."""
     cdef int32_t k, found = 0
     cdef uint64_t left
@@ -40,7 +40,7 @@ cdef inline int32_t count_bits(const uint64_t* words, int32_t count) noexcept:
     return found
 
 
-cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcept:
+cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcept nogil:
     """Return the bits of a word of a set that lie in ``low..high - 1``."""
     low -= 64 * word
     high -= 64 * word
@@ -49,4 +49,4 @@ cdef inline uint64_t range_word(int32_t word, int32_t low, int32_t high) noexcep
     return (~<uint64_t>0 << (low if low > 0 else 0)) & (~<uint64_t>0 >> (64 - high if high < 64 else 0))
 
 
-cdef int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except -1
+cdef int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except -1 nogil

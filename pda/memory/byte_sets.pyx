@@ -2,7 +2,7 @@
 """Sets of small numbers as 64-bit words."""
 
 
-cdef int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except -1:
+cdef int list_bits(vector[uint64_t]& words, size_t most, vector[int32_t]& out) except -1 nogil:
     """Append the members of a set in order, until the list has ``most``."""
     cdef size_t i
     cdef uint64_t word

@@ -8,7 +8,7 @@ cdef extern from "<queue>" namespace "std" nogil:
         void pop()
 
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #ifndef STACKMASK_CONTAINERS
     #define STACKMASK_CONTAINERS

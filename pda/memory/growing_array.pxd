@@ -8,7 +8,7 @@
 # The code does not request them: the first touch of one may take a fill 10 ms on a virtual machine.
 #
 # Items are plain structs: they are moved as bytes, and new ones are zeros.
-cdef extern from *:
+cdef extern from * nogil:
     """
     #ifndef STACKMASK_GROWING
     #define STACKMASK_GROWING

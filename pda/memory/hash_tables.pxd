@@ -39,17 +39,17 @@ cdef enum:
     NO_VALUE = -2147483648
 
 
-cdef int ids_init(IdTable* t) except -1
-cdef void ids_free(IdTable* t) noexcept
-cdef int ids_grow(IdTable* t) except -1
+cdef int ids_init(IdTable* t) except -1 nogil
+cdef void ids_free(IdTable* t) noexcept nogil
+cdef int ids_grow(IdTable* t) except -1 nogil
 cdef int32_t ids_next_old(IdTable* t, Probe* p) noexcept nogil
-cdef int ids_move(IdTable* t) noexcept
-cdef int map_init(KeyMap* m) except -1
-cdef void map_free(KeyMap* m) noexcept
-cdef void map_clear(KeyMap* m) noexcept
-cdef int map_grow(KeyMap* m) except -1
+cdef int ids_move(IdTable* t) noexcept nogil
+cdef int map_init(KeyMap* m) except -1 nogil
+cdef void map_free(KeyMap* m) noexcept nogil
+cdef void map_clear(KeyMap* m) noexcept nogil
+cdef int map_grow(KeyMap* m) except -1 nogil
 cdef int32_t map_get_old(KeyMap* m, uint64_t key) noexcept nogil
-cdef int map_move(KeyMap* m) noexcept
+cdef int map_move(KeyMap* m) noexcept nogil
 
 
 cdef inline uint64_t mix(uint64_t h, uint64_t v) noexcept nogil:
@@ -83,7 +83,7 @@ cdef inline int32_t ids_next(IdTable* t, Probe* p) noexcept nogil:
     return ids_next_old(t, p)
 
 
-cdef inline int ids_put(IdTable* t, Probe* p, int32_t id) except -1:
+cdef inline int ids_put(IdTable* t, Probe* p, int32_t id) except -1 nogil:
     # the search has ended without a result, and the table has not changed since
     t.slots[p.pos] = (<uint64_t>p.tag << 32) | <uint64_t>(id + 1)
     t.count += 1
@@ -103,7 +103,7 @@ cdef inline int32_t map_get(KeyMap* m, uint64_t key) noexcept nogil:
     return NO_VALUE if m.old_vals == NULL else map_get_old(m, key)
 
 
-cdef inline int map_put(KeyMap* m, uint64_t key, int32_t value) except -1:
+cdef inline int map_put(KeyMap* m, uint64_t key, int32_t value) except -1 nogil:
     cdef uint64_t pos = mix(0, key) & m.mask
     while m.vals[pos]:
         if m.keys[pos] == key:
@@ -123,13 +123,13 @@ cdef inline int map_put(KeyMap* m, uint64_t key, int32_t value) except -1:
     return 0
 
 
-cdef inline int ids_clear(IdTable* t) except -1:
+cdef inline int ids_clear(IdTable* t) except -1 nogil:
     # forget all ids, and give the memory back
     ids_free(t)
     return ids_init(t)
 
 
-cdef inline int map_reset(KeyMap* m) except -1:
+cdef inline int map_reset(KeyMap* m) except -1 nogil:
     # forget all keys, and give the memory back
     map_free(m)
     return map_init(m)

@@ -14,7 +14,7 @@ cdef enum:
     MOVED_AFTER = 32
 
 
-cdef int ids_init(IdTable* t) except -1:
+cdef int ids_init(IdTable* t) except -1 nogil:
     t.slots = <uint64_t*> zeroed(FIRST_SLOTS * sizeof(uint64_t))
     if t.slots == NULL:
         raise MemoryError()
@@ -25,7 +25,7 @@ cdef int ids_init(IdTable* t) except -1:
     return 0
 
 
-cdef void ids_free(IdTable* t) noexcept:
+cdef void ids_free(IdTable* t) noexcept nogil:
     if t.old_slots != NULL:
         give_back(t.old_slots, (t.old_mask + 1) * sizeof(uint64_t))
     if t.slots != NULL:
@@ -33,7 +33,7 @@ cdef void ids_free(IdTable* t) noexcept:
     t.slots = t.old_slots = NULL
 
 
-cdef int ids_grow(IdTable* t) except -1:
+cdef int ids_grow(IdTable* t) except -1 nogil:
     """Double a table. A small table moves at once, a large one with the ids that are put."""
     cdef uint64_t n = 2 * (t.mask + 1)
     cdef uint64_t* slots = <uint64_t*> zeroed(n * sizeof(uint64_t))
@@ -64,14 +64,14 @@ cdef int32_t ids_next_old(IdTable* t, Probe* p) noexcept nogil:
             return <int32_t><uint32_t>slot - 1
 
 
-cdef int ids_move(IdTable* t) noexcept:
+cdef int ids_move(IdTable* t) noexcept nogil:
     """Move some slots of the old table now and then. All are moved long before the new one is full."""
     if not t.count & (MOVED_AFTER - 1):
         ids_move_some(t)
     return 0
 
 
-cdef int ids_move_some(IdTable* t) noexcept:
+cdef int ids_move_some(IdTable* t) noexcept nogil:
     """Move some slots. New ids were not in the old table, so no id is there twice."""
     cdef uint64_t stop = min(t.moved + MOVED_TOGETHER, t.old_mask + 1), i, pos, slot
     for i in range(t.moved, stop):
@@ -89,7 +89,7 @@ cdef int ids_move_some(IdTable* t) noexcept:
     return 0
 
 
-cdef int map_init(KeyMap* m) except -1:
+cdef int map_init(KeyMap* m) except -1 nogil:
     cdef uint64_t n = FIRST_SLOTS
     m.old_keys = NULL
     m.old_vals = NULL
@@ -103,14 +103,14 @@ cdef int map_init(KeyMap* m) except -1:
     return 0
 
 
-cdef void free_old(KeyMap* m) noexcept:
+cdef void free_old(KeyMap* m) noexcept nogil:
     give_back(m.old_keys, (m.old_mask + 1) * sizeof(uint64_t))
     give_back(m.old_vals, (m.old_mask + 1) * sizeof(int32_t))
     m.old_keys = NULL
     m.old_vals = NULL
 
 
-cdef void map_free(KeyMap* m) noexcept:
+cdef void map_free(KeyMap* m) noexcept nogil:
     if m.old_vals != NULL:
         free_old(m)
     give_back(m.keys, (m.mask + 1) * sizeof(uint64_t))
@@ -119,14 +119,14 @@ cdef void map_free(KeyMap* m) noexcept:
     m.vals = NULL
 
 
-cdef void map_clear(KeyMap* m) noexcept:
+cdef void map_clear(KeyMap* m) noexcept nogil:
     if m.old_vals != NULL:
         free_old(m)
     memset(m.vals, 0, (m.mask + 1) * sizeof(int32_t))
     m.count = 0
 
 
-cdef int map_grow(KeyMap* m) except -1:
+cdef int map_grow(KeyMap* m) except -1 nogil:
     """Double a table. A small table moves at once, a large one with the keys that are put."""
     cdef uint64_t n = 2 * (m.mask + 1)
     cdef uint64_t* keys = <uint64_t*> zeroed(n * sizeof(uint64_t))
@@ -157,14 +157,14 @@ cdef int32_t map_get_old(KeyMap* m, uint64_t key) noexcept nogil:
     return NO_VALUE
 
 
-cdef int map_move(KeyMap* m) noexcept:
+cdef int map_move(KeyMap* m) noexcept nogil:
     """Move some slots of the old table now and then. All are moved long before the new one is full."""
     if not m.count & (MOVED_AFTER - 1):
         move_some(m)
     return 0
 
 
-cdef int move_some(KeyMap* m) noexcept:
+cdef int move_some(KeyMap* m) noexcept nogil:
     """Move some slots. The old table is unchanged until all are moved, since its keys are found by probing.
 
     If a key has been put again, the newer value counts.

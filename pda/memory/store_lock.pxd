@@ -14,5 +14,6 @@ cdef class StoreLock:
     cdef int take(self, WorkAccount account) except -1
     cdef void charge_to(self, WorkAccount account) noexcept
     cdef bint is_held(self) noexcept
+    cdef bint may_read(self) except -1
     cdef void give(self, bint done) noexcept
     cdef void wake(self) noexcept

@@ -19,6 +19,9 @@ class StoreLock:
         """What counts the work of the thread inside."""
 
     def __new__(cls, meter: WorkMeter | None = None) -> StoreLock: ...
+    def is_taken(self) -> bool:
+        """Tell whether another thread is inside."""
+
     def enter(self, account: WorkAccount | None) -> None:
         """Enter; what is done inside is charged to the account. ``leave`` in a ``finally``."""
 

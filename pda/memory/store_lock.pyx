@@ -25,7 +25,9 @@ cdef extern from "Python.h":
 cdef class StoreLock:
     """Hold it during every call that steps or makes masks. Cost: a comparison when it is free.
 
-    It is taken and given by threads that hold the interpreter's lock, so the owner is just a number.
+    It is taken and given by threads that hold the interpreter's lock, so the owner is just a number. The
+    thread inside may release that lock meanwhile: what is finished can then be read where its call counts
+    its work (``may_read``), since nothing is half changed there.
     Locks of the interpreter read the clock whenever they are taken; one is used only if there is
     something to wait for.
 
@@ -56,16 +58,19 @@ cdef class StoreLock:
     cdef int take(self, WorkAccount account) except -1:
         """Enter. What is done inside is charged to ``account``; None: to nobody, without a limit."""
         cdef unsigned long me = <unsigned long>PyThread_get_thread_ident()
-        if self.owner:
+        if self.owner or self.woken:
             if self.owner == me:
                 raise StackmaskError(
                     "an action or resolver must not use a matcher or compiler of its own store"
                 )
+            # who was woken is next: else the thread that leaves, and comes again, would always be faster
             self.waiting += 1
-            while self.owner:
+            while True:
                 with nogil:
                     PyThread_acquire_lock(self.lock, WAIT_LOCK)
                 self.woken = False
+                if not self.owner:
+                    break
             self.waiting -= 1
         if self.spoiled:
             self.wake()
@@ -91,14 +96,28 @@ cdef class StoreLock:
         self.meter.open(account)
 
     cdef bint is_held(self) noexcept:
-        """Tell whether another thread is inside, and has released the interpreter's lock for a moment."""
+        """Tell whether another thread is inside."""
         return self.owner != 0 and self.owner != <unsigned long>PyThread_get_thread_ident()
+
+    cdef bint may_read(self) except -1:
+        """Tell whether another thread is inside, and what it changes may be read now.
+
+        This holds until this thread lets others run. Waits until it is so, or nobody is inside.
+        """
+        if not self.is_held():
+            return False
+        self.meter.settle()
+        return self.owner != 0
 
     cdef void wake(self) noexcept:
         if self.waiting and not self.woken:
             # one of them checks again; another thread may have been faster
             self.woken = True
             PyThread_release_lock(self.lock)
+
+    def is_taken(self):
+        """Tell whether another thread is inside."""
+        return self.is_held()
 
     def enter(self, WorkAccount account):
         """Enter from Python; ``leave`` in a ``finally``."""

@@ -2,20 +2,48 @@
 from libc.stdint cimport int64_t
 
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #define STACKMASK_ENDLESS_WORK ((int64_t)1 << 60)
+    #define STACKMASK_PATIENCE 0.002
+    #define STACKMASK_READ(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
+    #define STACKMASK_WRITE(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
+
+    #include <chrono>
+    #include <thread>
+    static inline double stackmask_seconds() {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    }
+    static inline void stackmask_sleep() {
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
     """
+    const double PATIENCE "STACKMASK_PATIENCE"  # seconds that a request waits for a store before it moves
     const int64_t ENDLESS "STACKMASK_ENDLESS_WORK"
+    int atomic_read "STACKMASK_READ"(int place) noexcept
+    void atomic_write "STACKMASK_WRITE"(int place, int value) noexcept
+    void sleep_a_moment "stackmask_sleep"() noexcept
+    double seconds "stackmask_seconds"() noexcept
+
+cdef extern from "Python.h" nogil:
+    ctypedef struct PyThreadState
 
 cdef enum:
     CHECK_EVERY = 100_000       # units, about a millisecond
+    FIRST_CHECK = 2_000         # a call that takes longer lets go of the interpreter's lock, if it may
+
+
+cdef struct Pause:
+    # what the call was allowed before Python was called in it
+    bint may_release
+    bint running
 
 
 cdef class WorkAccount:
     cdef readonly int64_t allowance     # units that the request may have at most
     cdef readonly int64_t left          # units that it may still do; below 0: it did a little more
-    cdef readonly bint cancelled
+    cdef int is_cancelled               # written by other threads
+    cdef double patience                # seconds that it still waits for other requests
     cdef int64_t most_per_call          # units that one call may use, where more were granted than usual
 
 
@@ -26,12 +54,22 @@ cdef class WorkMeter:
     cdef int64_t max_call       # of one call
     cdef double max_seconds     # of one call
     cdef double since           # when the first check of the call was
-    cdef double yielded         # when the interpreter's lock was last released
+    cdef double looked          # when signals were last looked at
     cdef bint timed             # the call had a check
+    cdef bint may_release       # the call may let go of the interpreter's lock
+    cdef bint running           # it has: what it changes must not be read. Written with that lock only
+    cdef PyThreadState* released    # the state of its thread then
+    cdef int readers            # threads that wait until they may read
     cdef WorkAccount account    # whom the work is charged to, or None
     cdef readonly int64_t done  # units of all calls
 
-    cdef int check(self) except -1
+    cdef int check(self) except -1 nogil
+    cdef int look(self) except -1 nogil
+    cdef int rest(self) except -1 nogil
+    cdef void reclaim(self) noexcept nogil
+    cdef void pause(self, Pause* before) noexcept
+    cdef void resume(self, Pause* before) noexcept
+    cdef int settle(self) except -1
 
     cdef inline void open(self, WorkAccount account) noexcept:
         # begin a call; without an account, its work is not limited
@@ -40,7 +78,7 @@ cdef class WorkMeter:
         if account is not None:
             self.call_left = min(max(self.max_call, account.most_per_call), account.left)
         self.timed = False
-        self.granted = self.credit = min(<int64_t>CHECK_EVERY, max(self.call_left, <int64_t>0))
+        self.granted = self.credit = min(<int64_t>FIRST_CHECK, max(self.call_left, <int64_t>0))
 
     cdef inline void close(self) noexcept:
         # end a call; allocates no memory
@@ -52,7 +90,11 @@ cdef class WorkMeter:
         self.granted = self.credit = CHECK_EVERY
         self.call_left = ENDLESS
 
-    cdef inline int spend(self, int64_t units) except -1:
+    cdef inline void let_release(self) noexcept nogil:
+        # what follows runs without the interpreter's lock, if it takes long; until `reclaim`
+        self.may_release = True
+
+    cdef inline int spend(self, int64_t units) except -1 nogil:
         """Count some work. Every loop whose length a request decides calls it."""
         self.credit -= units
         if self.credit < 0:

@@ -22,6 +22,9 @@ class WorkAccount:
     def grant(self, units: int) -> None:
         """Allow some more units, and one call to use all of these."""
 
+    def restart(self, spent: int) -> None:
+        """Give back all but the units of compiling: the request begins anew elsewhere."""
+
     def cancel(self) -> None:
         """End the call that works for this request at its next check, and later ones that need work."""
 

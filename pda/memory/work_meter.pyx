@@ -4,17 +4,26 @@
 One unit is a step of about ten nanoseconds: a term looked up, a node of the vocabulary visited, a few words
 of a mask. Loops whose length a request decides count their units. Every 100,000 units (about a millisecond)
 there is a check: the request has units left, nobody cancelled it, no signal came, the call is not too long on
-the clock. The check also lets other threads of the interpreter run.
+the clock. The first check of a call that computes only (``let_release``) lets go of the interpreter's lock,
+after about 20 microseconds; other calls release it for a moment every few milliseconds. A check also lets
+threads read what the call changes, if some wait for that.
 """
 
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
-from time import monotonic
-
 from stackmask.pda.errors import BudgetError, CancelledError
 
+cdef extern from "Python.h":
+    int PyGILState_Check() noexcept nogil
+    PyThreadState* PyEval_SaveThread() noexcept nogil
+    void PyEval_RestoreThread(PyThreadState* state) noexcept nogil
+
+cdef enum:
+    REST_TURNS = 100                # moments that a call rests at most
+
 cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter
+cdef double SIGNAL_SECONDS = 0.05   # between looks at signals, where that lock was released
 
 
 @cython.final
@@ -25,16 +34,26 @@ cdef class WorkAccount:
         self.allowance = min(allowance, ENDLESS)
         self.left = self.allowance - min(spent, self.allowance)
         self.most_per_call = 0
-        self.cancelled = False
+        self.is_cancelled = False
+        self.patience = PATIENCE
+
+    @property
+    def cancelled(self):
+        """Whether it was cancelled."""
+        return bool(self.is_cancelled)
 
     def grant(self, units):
         """Allow some more units, and one call to use all of these."""
         self.left = min(max(self.left, 0) + units, ENDLESS)
         self.most_per_call = max(self.most_per_call, units)
 
+    def restart(self, spent):
+        """Give back all but the units of compiling: the request begins anew elsewhere."""
+        self.left = self.allowance - min(spent, self.allowance)
+
     def cancel(self):
         """End the call that works for this request at its next check, and later ones that need work."""
-        self.cancelled = True
+        atomic_write(self.is_cancelled, True)
 
 
 @cython.final
@@ -50,14 +69,16 @@ cdef class WorkMeter:
         self.max_seconds = max_seconds
         self.done = 0
         self.credit = self.granted = 0
-        self.yielded = 0.0
+        self.looked = 0.0
+        self.readers = 0
+        self.may_release = self.running = False
         self.open(None)
 
     def charge(self, int64_t units):
         """Count some work that was done in Python."""
         self.spend(units)
 
-    cdef int check(self) except -1:
+    cdef int check(self) except -1 nogil:
         """Settle what was done, and look whether the call may go on."""
         cdef int64_t used = self.granted - self.credit
         cdef double now
@@ -67,20 +88,71 @@ cdef class WorkMeter:
         self.granted = self.credit = 0
         if self.account is not None:
             self.account.left -= used
-            if self.account.cancelled:
+            if atomic_read(self.account.is_cancelled):
                 raise CancelledError()
             if self.call_left <= 0:
                 raise BudgetError("max_work", self.account.allowance, "units of work of one request")
-        PyErr_CheckSignals()
-        now = monotonic()
+        now = seconds()
         if not self.timed:
             self.timed = True
             self.since = now
         elif now - self.since > self.max_seconds:
             raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
-        if now - self.yielded > YIELD_SECONDS:
-            with nogil:
-                pass
-            self.yielded = monotonic()
+        if self.may_release and not self.running:
+            self.running = True
+            self.released = PyEval_SaveThread()
+        if now - self.looked > (YIELD_SECONDS if PyGILState_Check() else SIGNAL_SECONDS):
+            self.look()
+        if self.running and atomic_read(self.readers):
+            self.rest()
         self.granted = self.credit = min(<int64_t>CHECK_EVERY, self.call_left)
         return 0
+
+    cdef int look(self) except -1 nogil:
+        """Let signal handlers run, and other threads of the interpreter."""
+        with gil:
+            PyErr_CheckSignals()
+            with nogil:
+                pass
+        self.looked = seconds()
+        return 0
+
+    cdef int rest(self) except -1 nogil:
+        """Let other threads read what the call changes: nothing is half changed where it counts its work."""
+        cdef int turns = 0
+        with gil:
+            self.running = False
+            while self.readers and turns < REST_TURNS:
+                turns += 1
+                with nogil:
+                    sleep_a_moment()
+            self.running = True
+        return 0
+
+    cdef void reclaim(self) noexcept nogil:
+        """Take the interpreter's lock again, if the call has let go of it."""
+        self.may_release = False
+        if self.running:
+            PyEval_RestoreThread(self.released)
+            self.running = False
+
+    cdef int settle(self) except -1:
+        """Wait until what the store guards may be read, until this thread lets others run: a millisecond."""
+        if self.running:
+            atomic_write(self.readers, self.readers + 1)
+            while self.running:
+                with nogil:
+                    sleep_a_moment()
+            atomic_write(self.readers, self.readers - 1)
+        return 0
+
+    cdef void pause(self, Pause* before) noexcept:
+        """Begin to run Python in the middle of a call, with the interpreter's lock."""
+        before.may_release = self.may_release
+        before.running = self.running
+        self.may_release = self.running = False
+
+    cdef void resume(self, Pause* before) noexcept:
+        """Go on after ``pause``."""
+        self.may_release = before.may_release
+        self.running = before.running

@@ -22,10 +22,10 @@ cdef class ByteSteps:
     cdef KeyMap single_steps            # config << 32 | symbol -> config: token classes, bytes in a capture
     cdef uint64_t computed              # steps that were computed
 
-    cdef StepRowId make_row(self, ConfigId config) except -3
-    cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except -3
-    cdef size_t nbytes(self) noexcept
+    cdef StepRowId make_row(self, ConfigId config) except -3 nogil
+    cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except -3 nogil
+    cdef size_t nbytes(self) noexcept nogil
 
-    cdef inline int count_step(self) except -1:
+    cdef inline int count_step(self) except -1 nogil:
         self.computed += 1
         return self.terms.meter.spend(STEP_WORK)

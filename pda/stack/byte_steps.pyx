@@ -31,7 +31,7 @@ cdef class ByteSteps:
     def __dealloc__(self):
         map_free(&self.single_steps)
 
-    cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except -3:
+    cdef ConfigId compute_step(self, ConfigId config, SymbolId symbol) except -3 nogil:
         """Return the configuration after one more symbol: DEAD, READS_STATE or its id; remembered."""
         cdef Config c = self.table.configs[config]
         cdef int32_t i
@@ -62,7 +62,7 @@ cdef class ByteSteps:
             self.table.rows[<size_t>c.row + self.terms.maps[self.table.configs[config].map].of[symbol]] = next
         return next
 
-    cdef StepRowId make_row(self, ConfigId config) except -3:
+    cdef StepRowId make_row(self, ConfigId config) except -3 nogil:
         """Find the byte classes of a configuration and make its transition row.
 
         A capture keeps the very byte, so what follows is seldom met twice: then NEVER_A_ROW.
@@ -84,6 +84,6 @@ cdef class ByteSteps:
         self.table.rows.resize(self.table.rows.size() + self.terms.maps[map].count, UNKNOWN)
         return c.row
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the steps outside of rows take."""
         return 12 * self.single_steps.mask

@@ -48,24 +48,24 @@ cdef class Closure:
     cdef KeyMap tail_seen               # node << 32 | frame: edges already copied by a tail call
     cdef priority_queue[pair[int32_t, CallNodeId]] queue
 
-    cdef bint returns_again(self, Member m) except -1
-    cdef int return_from(self, Member m, GuardId guard) except -3
-    cdef int return_to_bottom(self, Member m, GuardId guard) except -3
-    cdef int call_from(self, Member m) except -3
-    cdef int collect_caller(self, Member m, CallSite site) except -3
-    cdef CallNodeId node_of(self, CallSite site, SemId sem) except -3
-    cdef int pass_test(self, Member m, CallSite site, TestId test) except -3
-    cdef int returns_alive(self, Member m, CallSite site) except -3
-    cdef int add_link(self, CallNodeId node, Edge edge) except -3
-    cdef TermId body_of(self, CallNode node, SemId* sem) except -3
-    cdef SemId state_after_call(self, CallId number, SemId sem) except -3
-    cdef int open_calls(self) except -3
-    cdef int begin(self) except -3
-    cdef int drop_dead_ends(self) except -3
-    cdef int call_all(self) except -3
-    cdef int drop_nonlocal(self) except -3
-    cdef bint knows_nothing(self) noexcept
-    cdef int complete(self) except -3
-    cdef ConfigId close(self) except -3
-    cdef ConfigId closed(self, TermId state, FrameId frame, SemId sem) except -3
-    cdef size_t nbytes(self) noexcept
+    cdef bint returns_again(self, Member m) except -1 nogil
+    cdef int return_from(self, Member m, GuardId guard) except -3 nogil
+    cdef int return_to_bottom(self, Member m, GuardId guard) except -3 nogil
+    cdef int call_from(self, Member m) except -3 nogil
+    cdef int collect_caller(self, Member m, CallSite site) except -3 nogil
+    cdef CallNodeId node_of(self, CallSite site, SemId sem) except -3 nogil
+    cdef int pass_test(self, Member m, CallSite site, TestId test) except -3 nogil
+    cdef int returns_alive(self, Member m, CallSite site) except -3 nogil
+    cdef int add_link(self, CallNodeId node, Edge edge) except -3 nogil
+    cdef TermId body_of(self, CallNode node, SemId* sem) except -3 nogil
+    cdef SemId state_after_call(self, CallId number, SemId sem) except -3 nogil
+    cdef int open_calls(self) except -3 nogil
+    cdef int begin(self) except -3 nogil
+    cdef int drop_dead_ends(self) except -3 nogil
+    cdef int call_all(self) except -3 nogil
+    cdef int drop_nonlocal(self) except -3 nogil
+    cdef bint knows_nothing(self) noexcept nogil
+    cdef int complete(self) except -3 nogil
+    cdef ConfigId close(self) except -3 nogil
+    cdef ConfigId closed(self, TermId state, FrameId frame, SemId sem) except -3 nogil
+    cdef size_t nbytes(self) noexcept nogil

@@ -74,7 +74,7 @@ cdef class Closure:
 
     # -- returns -----------------------------------------------------------------------------------
 
-    cdef bint returns_again(self, Member m) except -1:
+    cdef bint returns_again(self, Member m) except -1 nogil:
         """Tell whether another member has returned from the same frame in the same semantic state.
 
         Where a return leads does not depend on the local state that ends.
@@ -85,7 +85,7 @@ cdef class Closure:
         map_put(&self.returned, key, 1)
         return False
 
-    cdef int return_from(self, Member m, GuardId guard) except -3:
+    cdef int return_from(self, Member m, GuardId guard) except -3 nogil:
         """Add the states after the return of a member that may end here.
 
         In a walk, states after an action that needs the semantic state, or that may forbid, are left out.
@@ -126,7 +126,7 @@ cdef class Closure:
             self.draft.add_member(continuation, edge.parent, sem)
         return 0
 
-    cdef int return_to_bottom(self, Member m, GuardId guard) except -3:
+    cdef int return_to_bottom(self, Member m, GuardId guard) except -3 nogil:
         """Record a return to the bottom frame: the grammar's end, or the unknown stack of a walk."""
         cdef Pop pop
         if not self.is_walk:
@@ -141,7 +141,7 @@ cdef class Closure:
 
     # -- calls -------------------------------------------------------------------------------------
 
-    cdef int call_from(self, Member m) except -3:
+    cdef int call_from(self, Member m) except -3 nogil:
         """Enter the calls in first position of a member into the nodes of this position.
 
         Tests of object keys are decided at once. The continuation of a test that holds is added as a member,
@@ -180,7 +180,7 @@ cdef class Closure:
             m = self.draft.members[next]
             next += 1
 
-    cdef int collect_caller(self, Member m, CallSite site) except -3:
+    cdef int collect_caller(self, Member m, CallSite site) except -3 nogil:
         """Enter a member into the node of the rule that it calls; for a tail call, its own callers."""
         cdef Edge edge
         cdef int32_t e
@@ -199,7 +199,7 @@ cdef class Closure:
                 self.add_link(n, self.graph.edges[self.graph.frames[m.frame].first + e])
         return 0
 
-    cdef int add_link(self, CallNodeId node, Edge edge) except -3:
+    cdef int add_link(self, CallNodeId node, Edge edge) except -3 nogil:
         """Enter one more caller into a node. Among many, it is entered once, but for collisions of hashes."""
         cdef Link link
         cdef Link* other
@@ -222,7 +222,7 @@ cdef class Closure:
         self.links.push_back(link)
         return 0
 
-    cdef CallNodeId node_of(self, CallSite site, SemId sem) except -3:
+    cdef CallNodeId node_of(self, CallSite site, SemId sem) except -3 nogil:
         """Return the node that collects the callers of a rule in a state at this position."""
         cdef CallNode node
         cdef pair[int32_t, CallNodeId] entry
@@ -246,7 +246,7 @@ cdef class Closure:
             self.queue.push(entry)
         return n
 
-    cdef int pass_test(self, Member m, CallSite site, TestId test) except -3:
+    cdef int pass_test(self, Member m, CallSite site, TestId test) except -3 nogil:
         """Add the continuation of a key test, if the test holds and the continuation is alive."""
         cdef int alive
         m.sem = self.semantics.test(m.sem, test)
@@ -266,7 +266,7 @@ cdef class Closure:
             self.draft.add_member(m.state, m.frame, m.sem)
         return alive
 
-    cdef int returns_alive(self, Member m, CallSite site) except -3:
+    cdef int returns_alive(self, Member m, CallSite site) except -3 nogil:
         """Tell (1 or 0) whether the continuation of a call is alive, or NEEDS_STATE.
 
         If the rule itself tests keys of this object, its own members are tested instead.
@@ -277,7 +277,7 @@ cdef class Closure:
                 return 1
         return self.semantics.lives(m.sem, site.continuation)
 
-    cdef int open_calls(self) except -3:
+    cdef int open_calls(self) except -3 nogil:
         """Build the frames of the collected calls, callers first, and add the bodies of the rules.
 
         Return NEEDS_STATE if a key must be known for it.
@@ -316,7 +316,7 @@ cdef class Closure:
                 return NEEDS_STATE
         return 0
 
-    cdef TermId body_of(self, CallNode node, SemId* sem) except -3:
+    cdef TermId body_of(self, CallNode node, SemId* sem) except -3 nogil:
         """Return the body of a called rule, or the term of a resolver; EMPTY if there is none.
 
         Where a walk does not know the answer, it goes by a bound of all answers, and ``sem`` becomes unsure.
@@ -337,7 +337,7 @@ cdef class Closure:
             body = self.terms.mk_seq(self.terms.mk_guard(node.guard), body)
         return body
 
-    cdef SemId state_after_call(self, CallId number, SemId sem) except -3:
+    cdef SemId state_after_call(self, CallId number, SemId sem) except -3 nogil:
         """Return the semantic state in which the body of a call begins."""
         cdef Call call = self.terms.call_table[number]
         cdef ActionId action = call.action
@@ -353,13 +353,13 @@ cdef class Closure:
 
     # -- both passes -------------------------------------------------------------------------------
 
-    cdef ConfigId close(self) except -3:
+    cdef ConfigId close(self) except -3 nogil:
         """Close the draft and intern it; READS_STATE if a walk can decide nothing."""
         if self.complete() == READS_STATE:
             return READS_STATE
         return self.table.intern(self.draft, self.ends)
 
-    cdef ConfigId closed(self, TermId state, FrameId frame, SemId sem) except -3:
+    cdef ConfigId closed(self, TermId state, FrameId frame, SemId sem) except -3 nogil:
         """Return the closed configuration of one member."""
         cdef Member m
         m.state = state
@@ -369,7 +369,7 @@ cdef class Closure:
         self.draft.members.push_back(m)
         return self.close()
 
-    cdef int complete(self) except -3:
+    cdef int complete(self) except -3 nogil:
         """Close the members of the draft, and sort them; READS_STATE if a walk can decide nothing, else 0."""
         cdef size_t i = 0
         cdef Member m
@@ -389,7 +389,7 @@ cdef class Closure:
         self.draft.sort_items()
         return READS_STATE if self.is_walk and self.knows_nothing() else 0
 
-    cdef int begin(self) except -3:
+    cdef int begin(self) except -3 nogil:
         """Clear the scratch of the last closure."""
         self.draft.forget_ends()
         self.nodes.clear()
@@ -402,7 +402,7 @@ cdef class Closure:
             self.queue.pop()
         return 0
 
-    cdef int drop_dead_ends(self) except -3:
+    cdef int drop_dead_ends(self) except -3 nogil:
         """Drop members that cannot reach the bottom frame under follow restrictions; find ``ends``."""
         cdef size_t i, n = 0
         cdef Member m
@@ -422,7 +422,7 @@ cdef class Closure:
         self.draft.indexed = 0
         return 0
 
-    cdef int call_all(self) except -3:
+    cdef int call_all(self) except -3 nogil:
         """Add the bodies that members call. Members whose object can have no further key are dropped.
 
         Return NEEDS_STATE if a key must be known for it.
@@ -448,7 +448,7 @@ cdef class Closure:
                 return NEEDS_STATE
         return self.open_calls()
 
-    cdef int drop_nonlocal(self) except -3:
+    cdef int drop_nonlocal(self) except -3 nogil:
         """Drop members that consume nothing themselves: the members that they lead to are there."""
         cdef size_t i, n = 0
         for i in range(self.draft.members.size()):
@@ -459,7 +459,7 @@ cdef class Closure:
         self.draft.indexed = 0
         return 0
 
-    cdef bint knows_nothing(self) noexcept:
+    cdef bint knows_nothing(self) noexcept nogil:
         """Tell whether every reading of a walk depends on the semantic state of the unknown stack."""
         cdef size_t i
         if self.draft.pops.size() or not (self.draft.reads or self.draft.members.size()):
@@ -469,7 +469,7 @@ cdef class Closure:
                 return False
         return True
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes of the scratch, which never shrinks."""
         cdef size_t held = sizeof(CallNode) * self.nodes.capacity() + sizeof(Link) * self.links.capacity()
         held += sizeof(Edge) * self.callers.capacity() + 12 * (self.node_seen.mask + self.tail_seen.mask)

@@ -37,7 +37,7 @@ cdef enum:
     FEW_SLOTS = 1 << 12     # a table of so many slots is cheap to clear
 
 
-cdef inline int map_forget(KeyMap* m) except -1:
+cdef inline int map_forget(KeyMap* m) except -1 nogil:
     # forget all keys; a table that was once large, and now is nearly empty, is made anew
     cdef KeyMap fresh
     if not m.count:
@@ -61,11 +61,11 @@ cdef class ConfigDraft:
     cdef KeyMap seen                    # members, once they are many -> index in members
     cdef size_t indexed                 # members[:indexed] are in `seen`
 
-    cdef void clear(self) noexcept
-    cdef void clear_members(self) noexcept
-    cdef void forget_ends(self) noexcept
-    cdef int add_member(self, TermId state, FrameId frame, SemId sem) except -3
-    cdef int index_members(self) except -3
-    cdef int check_size(self) except -1
-    cdef int sort_items(self) except -1
-    cdef size_t nbytes(self) noexcept
+    cdef void clear(self) noexcept nogil
+    cdef void clear_members(self) noexcept nogil
+    cdef void forget_ends(self) noexcept nogil
+    cdef int add_member(self, TermId state, FrameId frame, SemId sem) except -3 nogil
+    cdef int index_members(self) except -3 nogil
+    cdef int check_size(self) except -1 nogil
+    cdef int sort_items(self) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil

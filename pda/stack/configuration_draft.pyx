@@ -10,7 +10,7 @@ from stackmask.pda.memory.hash_tables cimport NO_VALUE, map_free, map_get, map_i
 
 from stackmask.pda.errors import BudgetError
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #include <algorithm>
 
@@ -59,23 +59,23 @@ cdef class ConfigDraft:
     def __dealloc__(self):
         map_free(&self.seen)
 
-    cdef void clear(self) noexcept:
+    cdef void clear(self) noexcept nogil:
         """Begin another configuration."""
         self.clear_members()
         self.forget_ends()
 
-    cdef void clear_members(self) noexcept:
+    cdef void clear_members(self) noexcept nogil:
         """Drop all members."""
         self.members.clear()
         self.indexed = 0
 
-    cdef void forget_ends(self) noexcept:
+    cdef void forget_ends(self) noexcept nogil:
         """Clear everything but the members. A closure computes it again."""
         self.pops.clear()
         self.accepting = False
         self.reads = 0
 
-    cdef int add_member(self, TermId state, FrameId frame, SemId sem) except -3:
+    cdef int add_member(self, TermId state, FrameId frame, SemId sem) except -3 nogil:
         """Enter a member, if it is not there. Raises: BudgetError if there are too many.
 
         Cost: a look-up; one pass over a short list.
@@ -107,7 +107,7 @@ cdef class ConfigDraft:
         self.members.push_back(m)
         return 0
 
-    cdef int index_members(self) except -3:
+    cdef int index_members(self) except -3 nogil:
         """Enter the members that are not yet in the index. Others may have been added meanwhile."""
         cdef uint64_t key
         if not self.indexed or self.indexed > self.members.size():
@@ -121,13 +121,13 @@ cdef class ConfigDraft:
             self.indexed += 1
         return 0
 
-    cdef int check_size(self) except -1:
+    cdef int check_size(self) except -1 nogil:
         """Raise BudgetError if there is no room for one more member."""
         if self.members.size() >= self.max_members:
             raise BudgetError("max_members", self.max_members, "parallel readings of the text")
         return 0
 
-    cdef int sort_items(self) except -1:
+    cdef int sort_items(self) except -1 nogil:
         """Sort members and returns, each once."""
         if self.members.size() > 1:
             sort_members(self.members)
@@ -136,15 +136,15 @@ cdef class ConfigDraft:
         self.indexed = 0
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes of the scratch, which never shrinks."""
         cdef size_t held = sizeof(Member) * self.members.capacity() + sizeof(Pop) * self.pops.capacity()
         return held + 12 * self.seen.mask
 
 
-cdef inline uint64_t key_of(Member m) noexcept:
+cdef inline uint64_t key_of(Member m) noexcept nogil:
     return mix(mix(mix(41, <uint32_t>m.state), <uint32_t>m.frame), <uint32_t>m.sem)
 
 
-cdef inline bint is_same(Member x, Member y) noexcept:
+cdef inline bint is_same(Member x, Member y) noexcept nogil:
     return x.state == y.state and x.frame == y.frame and x.sem == y.sem

@@ -21,7 +21,7 @@ cdef enum:
     NEVER_A_ROW = -2    # steps are remembered one by one
 
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #ifndef STACKMASK_CONFIG
     #define STACKMASK_CONFIG
@@ -92,14 +92,14 @@ cdef class ConfigTable:
     cdef uint64_t max_configurations
     cdef ConfigDraft draft              # of raw, of_members and union_of
 
-    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except -3
-    cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept
-    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except -3
-    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3
-    cdef ConfigId of_members(self, vector[Member]& members) except -3
-    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except -3
-    cdef int copy_members(self, ConfigId config) except -1
-    cdef size_t nbytes(self) noexcept
+    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except -3 nogil
+    cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept nogil
+    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except -3 nogil
+    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3 nogil
+    cdef ConfigId of_members(self, vector[Member]& members) except -3 nogil
+    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except -3 nogil
+    cdef int copy_members(self, ConfigId config) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
 
     cdef inline ConfigId known_step(self, ConfigId config, SymbolId symbol) noexcept nogil:
         # the configuration after one more byte, or UNKNOWN; `symbol` may be a token class, which is in no row

@@ -39,7 +39,7 @@ cdef class ConfigTable:
     def __dealloc__(self):
         ids_free(&self.config_index)
 
-    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except -3:
+    cdef ConfigId intern(self, ConfigDraft draft, uint64_t ends) except -3 nogil:
         """Return the id of a configuration whose members are sorted and distinct.
 
         Raises: BudgetError if it is new, and one too many.
@@ -68,7 +68,7 @@ cdef class ConfigTable:
         ids_put(&self.config_index, &probe, id)
         return id
 
-    cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept:
+    cdef bint is_same(self, ConfigId config, ConfigDraft draft, uint64_t ends) noexcept nogil:
         """Tell whether a configuration has the content of a draft."""
         cdef Config* c = &self.configs[config]
         cdef size_t i, n = draft.members.size(), p = draft.pops.size()
@@ -94,7 +94,7 @@ cdef class ConfigTable:
                 return False
         return True
 
-    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except -3:
+    cdef ConfigId append(self, ConfigDraft draft, uint64_t ends) except -3 nogil:
         """Enter a configuration that is new."""
         cdef Config config
         cdef size_t i, n = draft.members.size()
@@ -127,7 +127,7 @@ cdef class ConfigTable:
         self.configs.push_back(config)
         return <int32_t>self.configs.size() - 1
 
-    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3:
+    cdef ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3 nogil:
         """Return the configuration of one member alone, without its calls."""
         cdef Member m
         m.state = state
@@ -137,14 +137,14 @@ cdef class ConfigTable:
         self.draft.members.push_back(m)
         return self.intern(self.draft, 1)
 
-    cdef ConfigId of_members(self, vector[Member]& members) except -3:
+    cdef ConfigId of_members(self, vector[Member]& members) except -3 nogil:
         """Return the configuration of some members alone, distinct, in any order."""
         self.draft.clear()
         copy_items(self.draft.members, members)
         self.draft.sort_items()
         return self.intern(self.draft, 1)
 
-    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except -3:
+    cdef ConfigId union_of(self, ConfigId a, ConfigId b) except -3 nogil:
         """Return the union of two configurations. Both belong to families, so they have no returns."""
         if a == DEAD or a == b:
             return b
@@ -158,13 +158,13 @@ cdef class ConfigTable:
         self.draft.reads = self.configs[a].reads | self.configs[b].reads
         return self.intern(self.draft, 1)
 
-    cdef int copy_members(self, ConfigId config) except -1:
+    cdef int copy_members(self, ConfigId config) except -1 nogil:
         """Add the members of a configuration to the draft."""
         cdef Member* first = self.members.data() + self.configs[config].first
         self.draft.members.insert(self.draft.members.end(), first, first + self.configs[config].count)
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the configurations take."""
         cdef size_t held = sizeof(Config) * self.configs.size() + sizeof(Member) * self.members.size()
         held += sizeof(Pop) * self.pops.size() + 4 * self.rows.size()

@@ -33,45 +33,45 @@ cdef class ConfigSpace:
     cdef uint64_t max_configurations
     cdef uint64_t max_members
 
-    cdef uint64_t steps_computed(self) noexcept
-    cdef size_t nbytes(self) noexcept
+    cdef uint64_t steps_computed(self) noexcept nogil
+    cdef size_t nbytes(self) noexcept nogil
 
-    cdef inline ConfigId step(self, ConfigId config, SymbolId symbol) except -3:
+    cdef inline ConfigId step(self, ConfigId config, SymbolId symbol) except -3 nogil:
         # the configuration after a byte or a token class: its id, DEAD, or READS_STATE
         cdef ConfigId next = self.table.known_step(config, symbol)
         return next if next != UNKNOWN else self.byte_steps.compute_step(config, symbol)
 
-    cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept:
+    cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept nogil:
         return self.token_steps.remembered(config, token)
 
     cdef inline ConfigId step_token(
         self, ConfigId config, TokenId token, const uint8_t* text, size_t length
-    ) except -3:
+    ) except -3 nogil:
         return self.token_steps.step_token(config, token, text, length)
 
-    cdef inline StepRowId make_row(self, ConfigId config) except -3:
+    cdef inline StepRowId make_row(self, ConfigId config) except -3 nogil:
         return self.byte_steps.make_row(config)
 
-    cdef inline ConfigId closed(self, TermId state, FrameId frame, SemId sem) except -3:
+    cdef inline ConfigId closed(self, TermId state, FrameId frame, SemId sem) except -3 nogil:
         return self.closure.closed(state, frame, sem)
 
-    cdef inline int returns_alive(self, Member m, CallSite site) except -3:
+    cdef inline int returns_alive(self, Member m, CallSite site) except -3 nogil:
         return self.closure.returns_alive(m, site)
 
-    cdef inline ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3:
+    cdef inline ConfigId raw(self, TermId state, FrameId frame, SemId sem) except -3 nogil:
         return self.table.raw(state, frame, sem)
 
-    cdef inline ConfigId of_members(self, vector[Member]& members) except -3:
+    cdef inline ConfigId of_members(self, vector[Member]& members) except -3 nogil:
         return self.table.of_members(members)
 
-    cdef inline ConfigId union_of(self, ConfigId a, ConfigId b) except -3:
+    cdef inline ConfigId union_of(self, ConfigId a, ConfigId b) except -3 nogil:
         return self.table.union_of(a, b)
 
-    cdef inline FrameId intern_frame(self, vector[Edge]& items) except -3:
+    cdef inline FrameId intern_frame(self, vector[Edge]& items) except -3 nogil:
         return self.graph.intern_frame(items)
 
-    cdef inline uint64_t exits(self, FrameId frame, GuardId guard) except? 0x5555555555555555:
+    cdef inline uint64_t exits(self, FrameId frame, GuardId guard) except? 0x5555555555555555 nogil:
         return self.graph.exits(frame, guard)
 
-    cdef inline uint64_t member_ends(self, TermId state, FrameId frame) except? 0x5555555555555555:
+    cdef inline uint64_t member_ends(self, TermId state, FrameId frame) except? 0x5555555555555555 nogil:
         return self.graph.member_ends(state, frame)

@@ -45,21 +45,23 @@ cdef class ConfigSpace:
         """Tell whether the text that starts in ``state`` can be completed."""
         return self.closed(state, BOTTOM, sem) != DEAD
 
-    cdef uint64_t steps_computed(self) noexcept:
+    cdef uint64_t steps_computed(self) noexcept nogil:
         """Return the number of steps that were computed, not looked up."""
         return self.byte_steps.computed
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes frames and configurations take."""
         cdef size_t held = self.graph.nbytes() + self.table.nbytes() + self.closure.nbytes()
         return held + self.byte_steps.nbytes() + self.token_steps.nbytes()
 
     def nbytes_held(self):
         """Return about how many bytes frames and configurations take."""
+        self.terms.meter.settle()
         return self.nbytes()
 
     def counts(self):
         """Return sizes: configurations, members, frames, edges; steps computed, and returns followed."""
+        self.terms.meter.settle()
         return {
             "configurations": self.configs.size(),
             "members": self.members.size(),

@@ -51,9 +51,9 @@ cdef class FrameGraph:
     cdef KeyMap exits_index             # frame << 6 | guard -> index in exits_value
     cdef vector[uint64_t] exits_value
 
-    cdef FrameId intern_frame(self, vector[Edge]& items) except -3
-    cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3
-    cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except -3
-    cdef uint64_t exits(self, FrameId frame, GuardId guard) except? 0x5555555555555555
-    cdef uint64_t member_ends(self, TermId state, FrameId frame) except? 0x5555555555555555
-    cdef size_t nbytes(self) noexcept
+    cdef FrameId intern_frame(self, vector[Edge]& items) except -3 nogil
+    cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3 nogil
+    cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except -3 nogil
+    cdef uint64_t exits(self, FrameId frame, GuardId guard) except? 0x5555555555555555 nogil
+    cdef uint64_t member_ends(self, TermId state, FrameId frame) except? 0x5555555555555555 nogil
+    cdef size_t nbytes(self) noexcept nogil

@@ -27,7 +27,7 @@ from stackmask.pda.memory.hash_tables cimport (
 )
 
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #include <algorithm>
 
@@ -79,7 +79,7 @@ cdef class FrameGraph:
         ids_free(&self.frame_index)
         map_free(&self.exits_index)
 
-    cdef FrameId intern_frame(self, vector[Edge]& items) except -3:
+    cdef FrameId intern_frame(self, vector[Edge]& items) except -3 nogil:
         """Return the frame of some edges, in any order."""
         cdef uint64_t h = 31
         cdef size_t i, n
@@ -124,7 +124,7 @@ cdef class FrameGraph:
         ids_put(&self.frame_index, &probe, id)
         return id
 
-    cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3:
+    cdef FrameId add_summary_frame(self, bint keys_forbid, bint action_forbids) except -3 nogil:
         """Return a new frame that stands for many. It has no edges until ``set_summary_edges``."""
         cdef Frame frame
         frame.first = frame.count = 0
@@ -133,21 +133,21 @@ cdef class FrameGraph:
         self.frames.push_back(frame)
         return <int32_t>self.frames.size() - 1
 
-    cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except -3:
+    cdef int set_summary_edges(self, FrameId frame, vector[Edge]& items) except -3 nogil:
         """Give a frame of ``add_summary_frame`` its edges, in the order given."""
         self.frames[frame].first = <int32_t>self.edges.size()
         self.frames[frame].count = <int32_t>items.size()
         self.edges.append(items.begin(), items.end())
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the frames take."""
         cdef size_t held = sizeof(Edge) * self.edges.size() + sizeof(Frame) * self.frames.size()
         return held + 8 * self.frame_index.mask + 12 * self.exits_index.mask
 
     # -- liveness under pending restrictions ---------------------------------------------------------
 
-    cdef uint64_t exits(self, FrameId frame, GuardId guard) except? 0x5555555555555555:
+    cdef uint64_t exits(self, FrameId frame, GuardId guard) except? 0x5555555555555555 nogil:
         """Return, as bits, the guards with which the bottom can be reached when ``frame`` is returned to with
         ``guard`` pending. For the end of the grammar: 1 if it can be reached, else 0."""
         cdef vector[uint64_t] todo
@@ -196,7 +196,7 @@ cdef class FrameGraph:
                 self.exits_value.push_back(bits)
         return self.exits_value[map_get(&self.exits_index, key)]
 
-    cdef uint64_t member_ends(self, TermId state, FrameId frame) except? 0x5555555555555555:
+    cdef uint64_t member_ends(self, TermId state, FrameId frame) except? 0x5555555555555555 nogil:
         """Return the guards (bits) under which the bottom is reached from here; 0 means a dead end."""
         cdef Ends out
         cdef uint64_t pending, bits = 0

@@ -42,20 +42,20 @@ cdef class TokenSteps:
     cdef size_t noted_since             # steps stored since the table grew
     cdef vector[PartialMember] partial  # scratch of `leap`
 
-    cdef TermId state_of(self, PartialMember at) except -3
-    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1
-    cdef int take_members(self, const Member* members, size_t count) except -1
-    cdef ConfigId leap(self, ConfigId config, const uint8_t* text, size_t length) except -3
+    cdef TermId state_of(self, PartialMember at) except -3 nogil
+    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1 nogil
+    cdef int take_members(self, const Member* members, size_t count) except -1 nogil
+    cdef ConfigId leap(self, ConfigId config, const uint8_t* text, size_t length) except -3 nogil
     cdef ConfigId step_token(
         self, ConfigId config, TokenId token, const uint8_t* text, size_t length
-    ) except -3
+    ) except -3 nogil
     cdef ConfigId step_bytes(
         self, ConfigId config, TokenId token, const uint8_t* text, size_t length
-    ) except -3
-    cdef int note_step(self, ConfigId config, TokenId token, ConfigId next) except -3
-    cdef size_t nbytes(self) noexcept
+    ) except -3 nogil
+    cdef int note_step(self, ConfigId config, TokenId token, ConfigId next) except -3 nogil
+    cdef size_t nbytes(self) noexcept nogil
 
-    cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept:
+    cdef inline ConfigId remembered(self, ConfigId config, TokenId token) noexcept nogil:
         # the configuration after the first token from here, or a stored one; else UNKNOWN
         cdef Config* c = &self.table.configs[config]
         cdef TokenStep* noted

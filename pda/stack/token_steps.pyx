@@ -34,7 +34,7 @@ cdef class TokenSteps:
 
     cdef ConfigId step_token(
         self, ConfigId config, TokenId token, const uint8_t* text, size_t length
-    ) except -3:
+    ) except -3 nogil:
         """Return the configuration after a token, whose text is given, or DEAD.
 
         A configuration stores the first token from it, and where that led. At the second token it gets a row,
@@ -48,14 +48,13 @@ cdef class TokenSteps:
 
     cdef ConfigId step_bytes(
         self, ConfigId config, TokenId token, const uint8_t* text, size_t length
-    ) except -3:
+    ) except -3 nogil:
         """Step by bytes as far as there are rows, then leap."""
         cdef size_t i
         cdef ConfigId next
         cdef StepRowId row
-        cdef ConfigTable table = self.table
-        cdef Config* configs = table.configs.data()
-        cdef const ConfigId* rows = table.rows.data()
+        cdef Config* configs = self.table.configs.data()
+        cdef const ConfigId* rows = self.table.rows.data()
         cdef const ClassMap* maps = self.terms.maps.data()
         for i in range(length):
             next = UNKNOWN
@@ -66,7 +65,7 @@ cdef class TokenSteps:
                 next = rows[<size_t>row + maps[configs[config].map].of[text[i]]]
             elif configs[config].first_token == NO_TOKEN and i < MAX_OFFSET:
                 next = self.leap(config, text + i, length - i)
-                configs = table.configs.data()
+                configs = self.table.configs.data()
                 configs[config].first_token = token
                 configs[config].first_offset = <uint16_t>i
                 configs[config].first_next = next
@@ -74,15 +73,15 @@ cdef class TokenSteps:
             if next == UNKNOWN:
                 next = self.byte_steps.compute_step(config, text[i])
                 # arrays that grew may have moved
-                configs = table.configs.data()
-                rows = table.rows.data()
+                configs = self.table.configs.data()
+                rows = self.table.rows.data()
                 maps = self.terms.maps.data()
             if next == DEAD:
                 return DEAD
             config = next
         return config
 
-    cdef int note_step(self, ConfigId config, TokenId token, ConfigId next) except -3:
+    cdef int note_step(self, ConfigId config, TokenId token, ConfigId next) except -3 nogil:
         """Store where a token leads, over an older entry. The table grows with the number of steps."""
         cdef size_t size = self.noted.size()
         cdef TokenStep* step
@@ -101,7 +100,7 @@ cdef class TokenSteps:
 
     # -- many bytes at once ------------------------------------------------------------------------
 
-    cdef ConfigId leap(self, ConfigId config, const uint8_t* text, size_t length) except -3:
+    cdef ConfigId leap(self, ConfigId config, const uint8_t* text, size_t length) except -3 nogil:
         """Return the configuration after some bytes, or DEAD. Configurations between are not stored.
 
         If no member calls, returns or may end, the members are not even closed: a closure would drop only
@@ -140,7 +139,7 @@ cdef class TokenSteps:
             self.take_members(self.closure.draft.members.data(), self.closure.draft.members.size())
         return self.table.intern(self.closure.draft, self.closure.ends)
 
-    cdef int take_members(self, const Member* members, size_t count) except -1:
+    cdef int take_members(self, const Member* members, size_t count) except -1 nogil:
         """Begin at some members, with no byte of their literals consumed."""
         cdef size_t i
         cdef PartialMember at
@@ -151,7 +150,7 @@ cdef class TokenSteps:
             self.partial.push_back(at)
         return 0
 
-    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1:
+    cdef bint consume(self, PartialMember* at, uint8_t byte, bint* skips_closure) except -1 nogil:
         """Consume a byte. Return whether the member can; clear ``skips_closure`` if it must be closed."""
         cdef TermId state
         cdef Term u = self.terms.terms[at.member.state]
@@ -173,7 +172,7 @@ cdef class TokenSteps:
             at.member.sem = self.semantics.append(at.member.sem, byte)
         return True
 
-    cdef TermId state_of(self, PartialMember at) except -3:
+    cdef TermId state_of(self, PartialMember at) except -3 nogil:
         """Return the local state of a member after the bytes consumed."""
         cdef Term u = self.terms.terms[at.member.state], literal
         if not at.consumed:
@@ -185,6 +184,6 @@ cdef class TokenSteps:
             self.terms.mk_literal(literal.a + at.consumed, literal.b - at.consumed), u.b
         )
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes of the steps noted, and of the scratch."""
         return sizeof(TokenStep) * self.noted.size() + sizeof(PartialMember) * self.partial.capacity()

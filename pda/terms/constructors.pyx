@@ -47,7 +47,7 @@ cdef enum:
 cdef int32_t FACTS = F_BOOL | F_IMPURE | F_KEYS
 
 
-cdef int sort_distinct(vector[TermId]& items) except -1:
+cdef int sort_distinct(vector[TermId]& items) except -1 nogil:
     """Sort terms and remove duplicates."""
     cdef size_t i, n = 1
     if items.size() < 2:
@@ -61,13 +61,13 @@ cdef int sort_distinct(vector[TermId]& items) except -1:
     return 0
 
 
-cdef TermId mk_group(TermTable table, TermId item) except -1:
+cdef TermId mk_group(TermTable table, TermId item) except -1 nogil:
     """Return a sequence as one item: a repetition of exactly one."""
     cdef Term t = table.terms[item]
     return table.intern(K_REP, item, 1, 1, t.nu, t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN))
 
 
-cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept:
+cdef bint is_option_of(TermTable table, Term u, TermId item) noexcept nogil:
     """Tell whether the alternatives ``u`` are the empty string and those of ``item``. Cost: their number."""
     cdef Term t = table.terms[item]
     cdef int32_t k
@@ -96,25 +96,26 @@ cdef class Constructors:
         self.rules.both_repeats = NULL
         self.any_text = NO_TERM
         self.literals = {}
+        self.literal_count = 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes this holds; the table is not counted."""
-        return LITERAL_BYTES * len(self.literals)
+        return LITERAL_BYTES * self.literal_count
 
-    cdef TermId mk_guard(self, TermTable table, GuardId g) except -1:
+    cdef TermId mk_guard(self, TermTable table, GuardId g) except -1 nogil:
         """Return the empty string where the next byte is in a guard."""
         if g == ANY_BYTE:
             return EPS
         return table.intern(K_GUARD, g, 0, 0, g, F_IMPURE)
 
-    cdef TermId mk_set(self, TermTable table, SetId set_id) except -1:
+    cdef TermId mk_set(self, TermTable table, SetId set_id) except -1 nogil:
         """Return one byte of a set."""
         cdef uint64_t* w = &table.sets[4 * set_id]
         if not (w[0] | w[1] | w[2] | w[3]):
             return EMPTY
         return table.intern(K_SET, set_id, 0, 0, NEVER, F_LOCAL)
 
-    cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except -1:
+    cdef TermId mk_literal(self, TermTable table, int32_t offset, int32_t length) except -1 nogil:
         """Return some bytes of the pool as one term."""
         cdef uint64_t words[4]
         cdef int byte
@@ -135,9 +136,10 @@ cdef class Constructors:
             for byte in data:
                 table.pool.push_back(byte)
             self.literals[data] = offset
+            self.literal_count += 1
         return self.mk_literal(table, offset, len(data))
 
-    cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except -3:
+    cdef TermId guard_first(self, TermTable table, GuardId g, TermId t) except -3 nogil:
         """Return guard g and then t, which is no sequence, as one term; UNDECIDED if that needs two terms.
 
         If t has a first byte, it decides the guard.
@@ -164,7 +166,7 @@ cdef class Constructors:
             return t
         return UNDECIDED
 
-    cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except -1:
+    cdef TermId mk_seq(self, TermTable table, TermId a, TermId b) except -1 nogil:
         """Return a and then b. Sequences lean to the right; guards are decided as far as b allows."""
         cdef TermId[FEW_ITEMS] few
         cdef vector[TermId] spine       # the items after those
@@ -221,7 +223,7 @@ cdef class Constructors:
             b = self.intern_seq(table, a, b)
         return b
 
-    cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except -1:
+    cdef TermId intern_seq(self, TermTable table, TermId a, TermId b) except -1 nogil:
         """Return a and then b, where a is no sequence and no guard that b decides, and neither is EMPTY."""
         cdef Term t = table.terms[a]
         cdef Term u = table.terms[b]
@@ -241,7 +243,7 @@ cdef class Constructors:
                 nu = table.guard_and(t.nu, u.nu)  # mutant: guard-and
         return table.intern(K_SEQ, a, b, 0, nu, flags)
 
-    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2:
+    cdef TermId join_counts(self, TermTable table, TermId a, TermId b) except -2 nogil:
         """Return two neighbours of a sequence as one repetition: x{1,3} x{2,5} is x{3,8}; else NO_TERM.
 
         So n optional items that are equal are one counter, and not n states with n alternatives each.
@@ -271,7 +273,7 @@ cdef class Constructors:
         high = -1 if t.c < 0 or u.c < 0 else t.c + u.c
         return self.mk_rep(table, t.a, low, high)
 
-    cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1:
+    cdef TermId mk_alt2(self, TermTable table, TermId a, TermId b) except -1 nogil:
         """Return a or b."""
         cdef vector[TermId] items
         if a == EMPTY or a == b:
@@ -282,7 +284,7 @@ cdef class Constructors:
         items.push_back(b)
         return self.mk_alt(table, items, 0)
 
-    cdef TermId mk_alt(self, TermTable table, vector[TermId]& given, int depth) except -1:
+    cdef TermId mk_alt(self, TermTable table, vector[TermId]& given, int depth) except -1 nogil:
         """Return any of the terms. ``depth``: how many alternatives are being factored around this one."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
@@ -337,7 +339,7 @@ cdef class Constructors:
             return items[0]
         return table.intern_list(K_ALT, items, nu, flags)
 
-    cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except -1:
+    cdef int factor(self, TermTable table, vector[TermId]& items, int depth) except -1 nogil:
         """Join the alternatives that begin with the same term: a b | a c becomes a (b | c)."""
         cdef vector[uint64_t] keyed
         cdef vector[TermId] tails
@@ -389,7 +391,7 @@ cdef class Constructors:
         items.swap(out)
         return 0
 
-    cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1:
+    cdef int merge_repeats(self, TermTable table, vector[TermId]& items, int depth) except -1 nogil:
         """Join repetitions of one item before one tail: x{1,3} y | x{2,5} y becomes x{1,5} y.
 
         Without this, the derivatives of counted repetitions of ambiguous items grow with every step.
@@ -449,7 +451,7 @@ cdef class Constructors:
         sort_distinct(items)
         return 0
 
-    cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except -1:
+    cdef TermId mk_rep(self, TermTable table, TermId item, int32_t low, int32_t high) except -1 nogil:
         """Return a term, ``low`` to ``high`` times; ``high`` is -1 without bound."""
         cdef Term t = table.terms[item]
         cdef vector[TermId] others
@@ -475,7 +477,7 @@ cdef class Constructors:
         flags = t.flags & (FACTS | F_LOCAL | F_CALL | F_TOKEN)
         return table.intern(K_REP, item, low, high, ANY_BYTE if low == 0 else t.nu, flags)
 
-    cdef TermId mk_and(self, TermTable table, vector[TermId]& given) except -1:
+    cdef TermId mk_and(self, TermTable table, vector[TermId]& given) except -1 nogil:
         """Return what regular terms have in common."""
         cdef vector[TermId] items
         cdef uint64_t words[4]
@@ -490,7 +492,7 @@ cdef class Constructors:
         items.reserve(given.size() + 1)
         for i in range(given.size()):
             t = table.terms[given[i]]
-            repeats += 2 if t.kind == K_AND else t.kind == K_REP
+            repeats += 2 if t.kind == K_AND else <int>(t.kind == K_REP)
             if t.kind == K_EPS:
                 empty_string = True
             elif t.kind == K_AND:
@@ -527,7 +529,7 @@ cdef class Constructors:
         sort(items.begin(), items.end())
         return table.intern_list(K_AND, items, nu, F_BOOL | F_LOCAL)
 
-    cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except -1:
+    cdef int drop_any_text(self, TermTable table, vector[TermId]& items) except -1 nogil:
         """Remove "any well-formed text", which complements add, if another operand implies it."""
         cdef size_t i, j
         if self.any_text == NO_TERM or self.rules.simplifier == NULL:
@@ -541,7 +543,7 @@ cdef class Constructors:
                 return 0
         return 0
 
-    cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except -1:
+    cdef bint join_repeats(self, TermTable table, vector[TermId]& items) except -1 nogil:
         """Join repetitions whose intersection is one term; False if that is the empty language."""
         cdef size_t i = 0, j
         cdef TermId joined
@@ -561,7 +563,7 @@ cdef class Constructors:
             i += 1
         return True
 
-    cdef TermId mk_not(self, TermTable table, TermId item) except -1:
+    cdef TermId mk_not(self, TermTable table, TermId item) except -1 nogil:
         """Return every byte string that a regular term does not hold."""
         cdef Term t = table.terms[item]
         if t.kind == K_NOT:

@@ -39,7 +39,7 @@ cdef enum:
     ANCHOR_BITS = 6     # one of 64 sequences is an anchor
 
 
-cdef inline bint is_anchor(TermId t) noexcept:
+cdef inline bint is_anchor(TermId t) noexcept nogil:
     """Tell whether a sequence is one of those whose derivatives are found for the longer ones as well.
 
     The sequences that end alike, with one more item each, must have the same anchors: so it is by the id.
@@ -47,7 +47,7 @@ cdef inline bint is_anchor(TermId t) noexcept:
     return (<uint32_t>t * <uint32_t>0x9E3779B9) >> (32 - ANCHOR_BITS) == 0
 
 
-cdef inline TermId add_operand(vector[TermId]& operands, TermId first, TermId t) except -1:
+cdef inline TermId add_operand(vector[TermId]& operands, TermId first, TermId t) except -1 nogil:
     """Add one more alternative, and return the first one.
 
     The list allocates memory, so the first one is stored in it only when a second one comes, which is rare.
@@ -76,11 +76,11 @@ cdef class Derivatives:
     def __dealloc__(self):
         map_free(&self.known)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes this holds; the table is not counted."""
         return 12 * self.known.mask
 
-    cdef MapId classes_of(self, TermTable table, TermId t) except -1:
+    cdef MapId classes_of(self, TermTable table, TermId t) except -1 nogil:
         """Return the partition of the bytes that one step of the term distinguishes."""
         cdef Term u
         cdef TermId first = t
@@ -128,7 +128,7 @@ cdef class Derivatives:
         table.terms[first].map = found
         return found
 
-    cdef MapId classes_of_run(self, TermTable table, TermId t) except -1:
+    cdef MapId classes_of_run(self, TermTable table, TermId t) except -1 nogil:
         """Return the same for a sequence of many items that may be empty.
 
         It is remembered for every suffix, as each of them is a state later. Cost: linear for all of them.
@@ -156,7 +156,7 @@ cdef class Derivatives:
             table.terms[t].map = found
         return found
 
-    cdef MapId classes_of_kids(self, TermTable table, Term u) except -1:
+    cdef MapId classes_of_kids(self, TermTable table, Term u) except -1 nogil:
         """Return the same for alternatives. Literals, maybe thousands, are treated together."""
         cdef MapId found = MAP_ONE
         cdef TermId kid
@@ -192,7 +192,7 @@ cdef class Derivatives:
 
     # -- derivatives -------------------------------------------------------------------------------
 
-    cdef TermId derive(self, TermTable table, TermId t, SymbolId symbol) except -1:
+    cdef TermId derive(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil:
         """Return the derivative of a term. It is remembered unless it costs no more than a look-up.
 
         Most terms can continue with one byte only, which needs no classes. So the first derivative is stored
@@ -237,7 +237,7 @@ cdef class Derivatives:
             map_put(&self.known, (<uint64_t>t << 16) | <uint64_t>self.class_of(table, t, symbol), d)
         return d
 
-    cdef int32_t class_of(self, TermTable table, TermId t, SymbolId symbol) except -1:
+    cdef int32_t class_of(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil:
         """Return the class of a byte in the partition of a term; a token class is one by itself."""
         cdef MapId map
         if symbol >= TOKENS:
@@ -245,14 +245,14 @@ cdef class Derivatives:
         map = table.terms[t].map
         return table.maps[map if map >= 0 else self.classes_of(table, t)].of[symbol]
 
-    cdef TermId after_first(self, TermTable table, Term u) except -1:
+    cdef TermId after_first(self, TermTable table, Term u) except -1 nogil:
         """Return what follows the first byte of a sequence that begins with a byte set or a literal."""
         cdef Term prefix = table.terms[u.a]
         if prefix.kind == K_SET:
             return u.b
         return self.make.mk_seq(table, self.make.mk_literal(table, prefix.a + 1, prefix.b - 1), u.b)
 
-    cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept:
+    cdef bint may_begin(self, TermTable table, TermId t, int32_t byte, int levels) noexcept nogil:
         """Tell whether a term may begin with a byte, as far as its structure shows it; else True.
 
         Most names of an object cannot begin with the byte at hand, and a step over all tests each one.
@@ -272,7 +272,7 @@ cdef class Derivatives:
                 return True
         return False
 
-    cdef TermId derive_raw(self, TermTable table, TermId t, SymbolId symbol) except -1:
+    cdef TermId derive_raw(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil:
         """Find a derivative that is not remembered yet."""
         cdef vector[TermId] operands
         cdef Term u = table.terms[t]
@@ -301,7 +301,7 @@ cdef class Derivatives:
                 break
         return first if operands.empty() else self.make.mk_alt(table, operands, 0)
 
-    cdef int derive_anchors(self, TermTable table, TermId t, SymbolId symbol) except -1:
+    cdef int derive_anchors(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil:
         """Find the derivatives of the anchors in a sequence of many optional items, from the last one.
 
         Each suffix of such a sequence is a state later. With these at hand, its derivative takes the items up
@@ -325,7 +325,7 @@ cdef class Derivatives:
             self.derive(table, t, symbol)
         return 0
 
-    cdef bint is_derived(self, TermTable table, TermId t, SymbolId symbol) except -1:
+    cdef bint is_derived(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil:
         """Tell whether the derivative of a sequence is remembered."""
         cdef Term u = table.terms[t]
         cdef int32_t d
@@ -336,7 +336,7 @@ cdef class Derivatives:
             return True
         return map_get(&self.known, (<uint64_t>t << 16) | <uint64_t>d) != NO_VALUE
 
-    cdef TermId derive_part(self, TermTable table, TermId t, SymbolId symbol) except -1:
+    cdef TermId derive_part(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil:
         """Find the derivative of a term that is no sequence."""
         cdef vector[TermId] operands
         cdef Term u = table.terms[t]

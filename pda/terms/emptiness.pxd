@@ -13,8 +13,8 @@ cdef class Emptiness:
     cdef KeyMap efforts                     # term -> about how many bytes a string of it needs
     cdef uint64_t max_explored
 
-    cdef size_t nbytes(self) noexcept
-    cdef bint is_live(self, TermTable table, TermId t) except -1
-    cdef bint is_open(self, TermTable table, TermId t) noexcept
-    cdef bint explore(self, TermTable table, TermId t) except -1
-    cdef bint try_endings(self, TermTable table, TermId t) except -1
+    cdef size_t nbytes(self) noexcept nogil
+    cdef bint is_live(self, TermTable table, TermId t) except -1 nogil
+    cdef bint is_open(self, TermTable table, TermId t) noexcept nogil
+    cdef bint explore(self, TermTable table, TermId t) except -1 nogil
+    cdef bint try_endings(self, TermTable table, TermId t) except -1 nogil

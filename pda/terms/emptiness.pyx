@@ -46,11 +46,11 @@ cdef class Emptiness:
     def __dealloc__(self):
         map_free(&self.efforts)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes this holds; the table is not counted."""
         return 12 * self.efforts.mask
 
-    cdef bint is_live(self, TermTable table, TermId t) except -1:
+    cdef bint is_live(self, TermTable table, TermId t) except -1 nogil:
         """Tell whether the term has a string. Calls are taken as productive (normalisation saw to it)."""
         cdef Term u = table.terms[t]
         cdef bint answer = True
@@ -86,12 +86,12 @@ cdef class Emptiness:
         table.terms[t].live = LIVE if answer else DEAD
         return answer
 
-    cdef bint is_open(self, TermTable table, TermId t) noexcept:
+    cdef bint is_open(self, TermTable table, TermId t) noexcept nogil:
         """Tell whether a term is a sequence, and whether it has a string is not known yet."""
         cdef Term* u = &table.terms[t]
         return u.kind == K_SEQ and u.flags & F_BOOL and u.live == LIVE_UNKNOWN
 
-    cdef bint explore(self, TermTable table, TermId t) except -1:
+    cdef bint explore(self, TermTable table, TermId t) except -1 nogil:
         """Search the derivatives of a regular term for one that may end, by turns in two orders.
 
         The oldest first finds a shortest string. If all strings are long, as in a pattern with a
@@ -156,8 +156,11 @@ cdef class Emptiness:
                         found = best.second
                         break
                 if queue.size() > self.max_explored:
-                    what = "states visited to decide whether `&` or `!` leaves anything"
-                    raise BudgetError("max_explored", self.max_explored, what)
+                    raise BudgetError(
+                        "max_explored",
+                        self.max_explored,
+                        "states visited to decide whether `&` or `!` leaves anything",
+                    )
         finally:
             map_free(&seen)
         if found < 0:
@@ -176,7 +179,7 @@ cdef class Emptiness:
             self.endings.insert(self.endings.begin(), ending)
         return True
 
-    cdef bint try_endings(self, TermTable table, TermId t) except -1:
+    cdef bint try_endings(self, TermTable table, TermId t) except -1 nogil:
         """Tell whether one of the remembered endings is a string of a term; False: not known."""
         cdef vector[TermId] path
         cdef size_t i, k

@@ -20,10 +20,10 @@ cdef class Endings:
     cdef bint solving               # the fixpoint over the rules
     cdef bint changed               # ... and its last round found more
 
-    cdef size_t nbytes(self) noexcept
-    cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1
-    cdef int ends_of(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1
-    cdef int ends_of_item(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1
-    cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except -1
-    cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except -1
-    cdef int forget(self) except -1
+    cdef size_t nbytes(self) noexcept nogil
+    cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1 nogil
+    cdef int ends_of(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1 nogil
+    cdef int ends_of_item(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1 nogil
+    cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except -1 nogil
+    cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except -1 nogil
+    cdef int forget(self) except -1 nogil

@@ -44,13 +44,13 @@ cdef class Endings:
         map_free(&self.index)
         map_free(&self.rule_index)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes this holds; the table is not counted."""
         cdef size_t pairs = self.found.size() + self.rule_found.size()
         cdef size_t held = 12 * (self.index.mask + self.rule_index.mask) + sizeof(Ends) * pairs
         return held + 8 * self.rule_keys.size()
 
-    cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1:
+    cdef int ends(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1 nogil:
         """Give the guards that can be pending when t ends, if the next byte must satisfy ``guard``."""
         cdef uint64_t key = (<uint64_t>t << 6) | <uint64_t>guard
         cdef int32_t at = map_get(&self.index, key)
@@ -62,7 +62,7 @@ cdef class Endings:
         self.found.push_back(out[0])
         return 0
 
-    cdef int ends_of(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1:
+    cdef int ends_of(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1 nogil:
         """Find the guards that can be pending at the end of a term that starts under a guard."""
         cdef Ends part
         cdef uint64_t consumed = 0, silent = <uint64_t>1 << guard, next_silent, from_consumed
@@ -94,7 +94,7 @@ cdef class Endings:
         out.silent = silent
         return 0
 
-    cdef int ends_of_item(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1:
+    cdef int ends_of_item(self, TermTable table, TermId t, GuardId guard, Ends* out) except -1 nogil:
         """Find the same for a term that is no sequence."""
         cdef Term u = table.terms[t]
         cdef Ends part
@@ -138,7 +138,7 @@ cdef class Endings:
             self.ends_of_repeat(table, u, guard, out)
         return 0
 
-    cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except -1:
+    cdef int ends_of_repeat(self, TermTable table, Term u, GuardId guard, Ends* out) except -1 nogil:
         """Find the same for a repetition; ``out`` is empty so far."""
         cdef Ends part
         cdef uint64_t current_c, current_s, before_c, before_s
@@ -177,7 +177,7 @@ cdef class Endings:
                 break
         return 0
 
-    cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except -1:
+    cdef int rule_ends(self, TermTable table, RuleId rule, GuardId guard, Ends* out) except -1 nogil:
         """Give the same for a rule: the least fixpoint over the rules, extended for each new (rule, guard).
 
         The results of earlier calls are final, as they depend on nothing newer: each call visits only its own
@@ -223,7 +223,7 @@ cdef class Endings:
         out[0] = self.rule_found[at]
         return 0
 
-    cdef int forget(self) except -1:
+    cdef int forget(self) except -1 nogil:
         """Drop the results for terms, which are valid for one round. Cost: that of the round."""
         self.found.clear()
         if self.index.mask > 8 * self.index.count + 64:

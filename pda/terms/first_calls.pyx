@@ -29,7 +29,7 @@ cdef class FirstCalls:
     def __cinit__(self, Constructors make not None):
         self.make = make
 
-    cdef int find_sites(self, TermTable table, TermId t) except -1:
+    cdef int find_sites(self, TermTable table, TermId t) except -1 nogil:
         """Find the calls that may start here, once: they are then in site_lists[terms[t].calls]."""
         cdef vector[CallSite] found
         cdef SiteList entry
@@ -51,7 +51,7 @@ cdef class FirstCalls:
 
     cdef int collect_sites(
         self, TermTable table, TermId t, GuardId guard, TermId continuation, vector[CallSite]& out
-    ) except -1:
+    ) except -1 nogil:
         """Append the calls in first position of a term, with the guard before and what follows each."""
         cdef Term u
         cdef CallSite site

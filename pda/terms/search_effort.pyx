@@ -13,7 +13,7 @@ cdef enum:
     MAX_EFFORT = 1 << 30
 
 
-cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except -1:
+cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except -1 nogil:
     """Return about how many bytes a text of a term needs, added up over the operands of an intersection.
 
     It only guides a search. Terms that are nested too deeply, or not known, count as 0.

@@ -16,11 +16,11 @@ cdef class Simplifier:
     cdef KeyMap known_codes     # term -> 1 if it is seen to be a prefix code
     cdef bint searching         # for what a term simplifies to
 
-    cdef size_t nbytes(self) noexcept
-    cdef TermId simplified(self, TermTable table, TermId t) except -1
-    cdef TermId star_in(self, TermTable table, TermId t) except -2
-    cdef bint is_empty_soon(self, TermTable table, TermId t) except -1
-    cdef bint is_textual(self, TermTable table, TermId t) except -1
-    cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except -2
-    cdef bint is_subset(self, TermTable table, TermId a, TermId b) except -1
-    cdef bint is_code(self, TermTable table, TermId item) except -1
+    cdef size_t nbytes(self) noexcept nogil
+    cdef TermId simplified(self, TermTable table, TermId t) except -1 nogil
+    cdef TermId star_in(self, TermTable table, TermId t) except -2 nogil
+    cdef bint is_empty_soon(self, TermTable table, TermId t) except -1 nogil
+    cdef bint is_textual(self, TermTable table, TermId t) except -1 nogil
+    cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except -2 nogil
+    cdef bint is_subset(self, TermTable table, TermId a, TermId b) except -1 nogil
+    cdef bint is_code(self, TermTable table, TermId item) except -1 nogil

@@ -30,15 +30,15 @@ cdef enum:
     MAX_SIMPLE = 600    # derivatives visited to see that a term is equal to a repetition
 
 
-cdef bint ask_is_textual(void* simplifier, TermTable table, TermId t) except -1:
+cdef bint ask_is_textual(void* simplifier, TermTable table, TermId t) except -1 nogil:
     return (<Simplifier>simplifier).is_textual(table, t)
 
 
-cdef TermId ask_both_repeats(void* simplifier, TermTable table, TermId a, TermId b) except -2:
+cdef TermId ask_both_repeats(void* simplifier, TermTable table, TermId a, TermId b) except -2 nogil:
     return (<Simplifier>simplifier).both_repeats(table, a, b)
 
 
-cdef TermId ask_simplified(void* simplifier, TermTable table, TermId t) except -1:
+cdef TermId ask_simplified(void* simplifier, TermTable table, TermId t) except -1 nogil:
     return (<Simplifier>simplifier).simplified(table, t)
 
 
@@ -77,11 +77,11 @@ cdef class Simplifier:
         map_free(&self.known_subsets)
         map_free(&self.known_codes)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes this holds; the table is not counted."""
         return 12 * (self.simple.mask + self.textual.mask + self.known_subsets.mask + self.known_codes.mask)
 
-    cdef TermId simplified(self, TermTable table, TermId t) except -1:
+    cdef TermId simplified(self, TermTable table, TermId t) except -1 nogil:
         """Return x* for a regular term that means x* but is not written so; else the term. Remembered.
 
         Cost: a search of at most MAX_SIMPLE derivatives.
@@ -112,7 +112,7 @@ cdef class Simplifier:
             self.searching = False
         return t
 
-    cdef TermId star_in(self, TermTable table, TermId t) except -2:
+    cdef TermId star_in(self, TermTable table, TermId t) except -2 nogil:
         """Return the unbounded repetition that is one of the alternatives of a term, or NO_TERM."""
         cdef Term u = table.terms[t]
         cdef Term r
@@ -130,7 +130,7 @@ cdef class Simplifier:
                 return s
         return NO_TERM
 
-    cdef bint is_empty_soon(self, TermTable table, TermId t) except -1:
+    cdef bint is_empty_soon(self, TermTable table, TermId t) except -1 nogil:
         """Tell whether a term is seen to be empty within MAX_SIMPLE derivatives."""
         cdef vector[TermId] queue
         cdef KeyMap seen
@@ -164,7 +164,7 @@ cdef class Simplifier:
             map_free(&seen)
         return True
 
-    cdef bint is_textual(self, TermTable table, TermId t) except -1:
+    cdef bint is_textual(self, TermTable table, TermId t) except -1 nogil:
         """Tell whether a term is a repetition that holds well-formed UTF-8 only. Remembered."""
         cdef vector[TermId] items
         cdef int32_t known
@@ -182,7 +182,7 @@ cdef class Simplifier:
             map_put(&self.textual, t, known)
         return known == 1
 
-    cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except -2:
+    cdef TermId both_repeats(self, TermTable table, TermId a, TermId b) except -2 nogil:
         """Return the intersection of two repetitions if it is one repetition, else NO_TERM.
 
         x{…} & y{…} is x{m,n} where every x is a y and y is a prefix code, so that strings split into y in
@@ -215,7 +215,7 @@ cdef class Simplifier:
             return EMPTY
         return self.make.mk_rep(table, s.a, low, high)
 
-    cdef bint is_subset(self, TermTable table, TermId a, TermId b) except -1:
+    cdef bint is_subset(self, TermTable table, TermId a, TermId b) except -1 nogil:
         """Tell whether b is seen to hold every string of a. Remembered."""
         cdef uint64_t key = (<uint64_t>a << 32) | <uint64_t>b
         cdef int32_t found = map_get(&self.known_subsets, key)
@@ -227,7 +227,7 @@ cdef class Simplifier:
             map_put(&self.known_subsets, key, found)
         return found == 1
 
-    cdef bint is_code(self, TermTable table, TermId item) except -1:
+    cdef bint is_code(self, TermTable table, TermId item) except -1 nogil:
         """Tell whether a term is seen to be a prefix code: no string of it begins another one. Remembered."""
         cdef TermId d
         cdef MapId map

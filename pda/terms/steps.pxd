@@ -14,5 +14,5 @@ cdef class Steps:
     cdef Emptiness emptiness
     cdef Simplifier simplifier
 
-    cdef TermId step(self, TermTable table, TermId t, SymbolId symbol) except -1
-    cdef TermId prune(self, TermTable table, TermId t) except -1
+    cdef TermId step(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil
+    cdef TermId prune(self, TermTable table, TermId t) except -1 nogil

@@ -24,7 +24,7 @@ cdef class Steps:
         self.emptiness = emptiness
         self.simplifier = simplifier
 
-    cdef TermId step(self, TermTable table, TermId t, SymbolId symbol) except -1:
+    cdef TermId step(self, TermTable table, TermId t, SymbolId symbol) except -1 nogil:
         """Return the derivative of a state, EMPTY where no string remains. Cost: a look-up once known."""
         cdef TermId d = self.derivatives.derive(table, t, symbol), first, simple
         if table.terms[d].flags & F_BOOL:
@@ -39,7 +39,7 @@ cdef class Steps:
                 d = simple
         return d
 
-    cdef TermId prune(self, TermTable table, TermId t) except -1:
+    cdef TermId prune(self, TermTable table, TermId t) except -1 nogil:
         """Remove the alternatives that have no string."""
         cdef Term u = table.terms[t]
         cdef vector[TermId] items

@@ -12,7 +12,7 @@ cdef enum:
     FEW_SUFFIXES = 64      # suffixes that are visited without remembering them
 
 
-cdef inline TermId suffix_of(TermTable table, TermId t) noexcept:
+cdef inline TermId suffix_of(TermTable table, TermId t) noexcept nogil:
     """Return the rest of a sequence whose first item may be empty whatever follows; else EPS."""
     cdef Term* u = &table.terms[t]
     if u.kind == K_SEQ and table.terms[u.a].nu == ANY_BYTE:
@@ -20,7 +20,7 @@ cdef inline TermId suffix_of(TermTable table, TermId t) noexcept:
     return EPS
 
 
-cdef int drop_included(TermTable table, vector[TermId]& items) except -1:
+cdef int drop_included(TermTable table, vector[TermId]& items) except -1 nogil:
     """Remove alternatives that another one includes: of a? b? c and b? c, or of (a | b) c? and b, the second.
 
     A sequence of n optional items has the derivatives of its n suffixes. Without this they would be n
@@ -56,7 +56,7 @@ cdef int drop_included(TermTable table, vector[TermId]& items) except -1:
     return 0
 
 
-cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except -1:
+cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except -1 nogil:
     """Mark a term as dropped if it is one of the items, and tell whether it is."""
     cdef size_t at = lower_bound(items.begin(), items.end(), t) - items.begin()
     if at == items.size() or items[at] != t:
@@ -69,7 +69,7 @@ cdef bint mark(vector[TermId]& items, TermId t, vector[uint8_t]& dropped) except
 
 cdef int mark_suffixes(
     TermTable table, vector[TermId]& items, TermId least, vector[uint8_t]& dropped
-) except -1:
+) except -1 nogil:
     """Mark the items that are a suffix of another one, which may be empty before it."""
     cdef KeyMap seen
     cdef size_t i, visited = 0
@@ -96,7 +96,7 @@ cdef int mark_suffixes(
     return 0
 
 
-cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& dropped) except -1:
+cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& dropped) except -1 nogil:
     """Mark the items that another one begins with, alone or as an alternative, before what may be empty."""
     cdef size_t i
     cdef Term u

@@ -70,7 +70,7 @@ cdef class TermStore(TermTable):
         self.endings = Endings(self.make, self.steps)
         self.first_calls = FirstCalls(self.make)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the terms take, with all remembered results."""
         cdef size_t held = TermTable.nbytes(self) + self.make.nbytes() + self.derivatives.nbytes()
         return held + self.emptiness.nbytes() + self.simplifier.nbytes() + self.endings.nbytes()
@@ -130,7 +130,7 @@ cdef class TermStore(TermTable):
         """Return one special token of the class."""
         return self.intern(K_TOKEN, token_class, 0, 0, NEVER, F_TOKEN | F_LOCAL | F_IMPURE)
 
-    cdef CallId add_call(self, Call call) except -1:
+    cdef CallId add_call(self, Call call) except -1 nogil:
         """Enter a call into the call table."""
         self.call_table.push_back(call)
         return <int32_t>self.call_table.size() - 1
@@ -177,14 +177,17 @@ cdef class TermStore(TermTable):
 
     def size(self):
         """Return the number of terms."""
+        self.meter.settle()
         return self.terms.size()
 
     def nbytes_held(self):
         """Return about how many bytes the terms take."""
+        self.meter.settle()
         return self.nbytes()
 
     def counts(self):
         """Return sizes: terms, transition rows, byte classes, guards, rules."""
+        self.meter.settle()
         return {
             "terms": self.terms.size(),
             "byte_maps": self.maps.size(),

@@ -129,29 +129,31 @@ cdef class TermTable:
     cdef uint64_t max_terms
     cdef WorkMeter meter                # counts the work of all that is made of these terms
 
-    cdef size_t nbytes(self) noexcept
+    cdef size_t nbytes(self) noexcept nogil
     cdef TermId add(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, Probe* probe
-    ) except -1
+    ) except -1 nogil
     cdef TermId intern(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
-    ) except -1
-    cdef TermId intern_list(self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags) except -1
-    cdef SetId intern_set(self, uint64_t* words) except -1
-    cdef MapId intern_map(self, uint8_t* classes) except -1
-    cdef MapId map_of_set(self, SetId set_id) except -1
-    cdef MapId map_meet(self, MapId a, MapId b) except -1
-    cdef GuardId guard_of_set(self, SetId set_id) except -1
-    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1
-    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1
+    ) except -1 nogil
+    cdef TermId intern_list(
+        self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags
+    ) except -1 nogil
+    cdef SetId intern_set(self, uint64_t* words) except -1 nogil
+    cdef MapId intern_map(self, uint8_t* classes) except -1 nogil
+    cdef MapId map_of_set(self, SetId set_id) except -1 nogil
+    cdef MapId map_meet(self, MapId a, MapId b) except -1 nogil
+    cdef GuardId guard_of_set(self, SetId set_id) except -1 nogil
+    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1 nogil
+    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1 nogil
 
-    cdef inline bint guard_has(self, GuardId guard, SymbolId symbol) noexcept:
+    cdef inline bint guard_has(self, GuardId guard, SymbolId symbol) noexcept nogil:
         # special tokens satisfy every guard
         if guard == ANY_BYTE or symbol >= TOKENS:
             return True
         return (self.sets[4 * self.guard_sets[guard] + (symbol >> 6)] >> (symbol & 63)) & 1
 
-    cdef inline bint set_has(self, SetId set_id, SymbolId symbol) noexcept:
+    cdef inline bint set_has(self, SetId set_id, SymbolId symbol) noexcept nogil:
         if symbol >= TOKENS:
             return False
         return (self.sets[4 * set_id + (symbol >> 6)] >> (symbol & 63)) & 1

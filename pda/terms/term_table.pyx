@@ -26,7 +26,7 @@ cdef enum:
     TERM_WORK = 30          # units of a new term
 
 
-cdef MapId intern_numbered(TermTable table, ClassMap* found) except -1:
+cdef MapId intern_numbered(TermTable table, ClassMap* found) except -1 nogil:
     """Return the id of a partition whose classes are numbered in the order of their first bytes."""
     cdef uint64_t eight[32]
     cdef int32_t i, id
@@ -86,7 +86,7 @@ cdef class TermTable:
         """Count the work of these terms, and of all that is made of them, with a meter."""
         self.meter = meter
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return about how many bytes the records take."""
         cdef size_t held = sizeof(Term) * self.terms.size() + 4 * self.kids.size() + self.pool.size()
         held += sizeof(ClassMap) * self.maps.size() + 36 * self.sets.size() // 4
@@ -97,7 +97,7 @@ cdef class TermTable:
 
     cdef TermId intern(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags
-    ) except -1:
+    ) except -1 nogil:
         cdef uint64_t h = mix(mix(mix(mix(17, kind), <uint32_t>a), <uint32_t>b), <uint32_t>c)
         self.meter.spend(2)
         cdef Probe probe = ids_probe(&self.term_index, h)
@@ -112,7 +112,7 @@ cdef class TermTable:
 
     cdef TermId add(
         self, int32_t kind, int32_t a, int32_t b, int32_t c, int32_t nu, int32_t flags, Probe* probe
-    ) except -1:
+    ) except -1 nogil:
         cdef Term t
         cdef int32_t id = <int32_t>self.terms.size()
         if self.terms.size() >= self.max_terms:
@@ -131,7 +131,9 @@ cdef class TermTable:
         ids_put(&self.term_index, probe, id)
         return id
 
-    cdef TermId intern_list(self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags) except -1:
+    cdef TermId intern_list(
+        self, int32_t kind, vector[TermId]& items, int32_t nu, int32_t flags
+    ) except -1 nogil:
         cdef uint64_t h = mix(23, kind)
         cdef size_t i, n = items.size()
         cdef int32_t id
@@ -155,7 +157,7 @@ cdef class TermTable:
             self.kids.push_back(items[i])
         return self.add(kind, first, <int32_t>n, 0, nu, flags, &probe)
 
-    cdef SetId intern_set(self, uint64_t* words) except -1:
+    cdef SetId intern_set(self, uint64_t* words) except -1 nogil:
         cdef uint64_t h = mix(mix(mix(mix(29, words[0]), words[1]), words[2]), words[3])
         cdef Probe probe = ids_probe(&self.set_index, h)
         cdef int32_t id = ids_next(&self.set_index, &probe)
@@ -177,7 +179,7 @@ cdef class TermTable:
 
     # -- byte classes ------------------------------------------------------------------------------
 
-    cdef MapId intern_map(self, uint8_t* classes) except -1:
+    cdef MapId intern_map(self, uint8_t* classes) except -1 nogil:
         """Return the id of a partition, with its classes numbered in the order of their first bytes."""
         cdef ClassMap found
         cdef int32_t number[256]
@@ -193,7 +195,7 @@ cdef class TermTable:
             found.of[i] = <uint8_t>number[classes[i]]
         return intern_numbered(self, &found)
 
-    cdef MapId map_of_set(self, SetId set_id) except -1:
+    cdef MapId map_of_set(self, SetId set_id) except -1 nogil:
         cdef uint8_t classes[256]
         cdef int i
         if self.set_map[set_id] < 0:
@@ -202,7 +204,7 @@ cdef class TermTable:
             self.set_map[set_id] = self.intern_map(classes)
         return self.set_map[set_id]
 
-    cdef MapId map_meet(self, MapId a, MapId b) except -1:
+    cdef MapId map_meet(self, MapId a, MapId b) except -1 nogil:
         """Return the coarsest partition that refines both."""
         cdef uint64_t key
         cdef int32_t found, i, width, pair
@@ -251,18 +253,22 @@ cdef class TermTable:
 
     # -- guards ------------------------------------------------------------------------------------
 
-    cdef GuardId guard_of_set(self, SetId set_id) except -1:
+    cdef GuardId guard_of_set(self, SetId set_id) except -1 nogil:
         cdef size_t i
         for i in range(self.guard_sets.size()):
             if self.guard_sets[i] == set_id:
                 return <int32_t>i
         if self.guard_sets.size() >= MAX_GUARDS:
-            what = "distinct sets of allowed next bytes (follow restrictions)"
-            raise BudgetError("max_guards", MAX_GUARDS, what, fixed=True)
+            raise BudgetError(
+                "max_guards",
+                MAX_GUARDS,
+                "distinct sets of allowed next bytes (follow restrictions)",
+                fixed=True,
+            )
         self.guard_sets.push_back(set_id)
         return <int32_t>(self.guard_sets.size() - 1)
 
-    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1:
+    cdef GuardId guard_and(self, GuardId g, GuardId h) except -1 nogil:
         cdef uint64_t words[4]
         cdef int i
         if g == ANY_BYTE or g == h:
@@ -273,7 +279,7 @@ cdef class TermTable:
             words[i] = self.sets[4 * self.guard_sets[g] + i] & self.sets[4 * self.guard_sets[h] + i]
         return self.guard_of_set(self.intern_set(words))
 
-    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1:
+    cdef GuardId guard_or(self, GuardId g, GuardId h) except -1 nogil:
         cdef uint64_t words[4]
         cdef int i
         if g == ANY_BYTE or h == ANY_BYTE:

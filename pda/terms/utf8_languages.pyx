@@ -13,7 +13,7 @@ cdef enum:
     NOT_SEEN = -1           # nothing is known, or the bytes are not well-formed
 
 
-cdef int after_set(TermTable terms, SetId set_id, int states) noexcept:
+cdef int after_set(TermTable terms, SetId set_id, int states) noexcept nogil:
     """Return the states after any byte of a set, as bits, or NOT_SEEN."""
     cdef int byte, state, next, out = 0
     cdef uint64_t word
@@ -30,7 +30,7 @@ cdef int after_set(TermTable terms, SetId set_id, int states) noexcept:
     return out
 
 
-cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) except -2:
+cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) except -2 nogil:
     """Return states among which are all those after the strings of a term, as bits, or NOT_SEEN."""
     cdef Term u = terms.terms[t]
     cdef uint64_t key = (<uint64_t>t << 8) | <uint64_t>states
@@ -91,7 +91,7 @@ cdef int after(TermTable terms, TermId t, int states, KeyMap* known, int depth) 
     return out
 
 
-cdef bint is_wellformed(TermTable terms, TermId t) except -1:
+cdef bint is_wellformed(TermTable terms, TermId t) except -1 nogil:
     """Tell whether the structure of a term shows that it holds well-formed UTF-8 only. Cost: its operands."""
     cdef KeyMap known
     map_init(&known)

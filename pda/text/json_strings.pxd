@@ -3,4 +3,4 @@ from libc.stdint cimport uint8_t
 from libcpp.vector cimport vector
 
 
-cdef bint json_unescape(const uint8_t* text, size_t size, vector[uint8_t]& out) except -1
+cdef bint json_unescape(const uint8_t* text, size_t size, vector[uint8_t]& out) except -1 nogil

@@ -5,14 +5,14 @@ from libc.stdint cimport int32_t, uint8_t
 from libcpp.vector cimport vector
 
 
-cdef inline int32_t hex_digit(uint8_t c) noexcept:
+cdef inline int32_t hex_digit(uint8_t c) noexcept nogil:
     if c"0" <= c <= c"9":
         return c - c"0"
     c |= 0x20
     return c - c"a" + 10 if c"a" <= c <= c"f" else -1
 
 
-cdef int32_t four_digits(const uint8_t* text, size_t size, size_t at) noexcept:
+cdef int32_t four_digits(const uint8_t* text, size_t size, size_t at) noexcept nogil:
     """Return the number that the four hexadecimal digits at ``at`` write, or -1."""
     cdef int32_t digit, code = 0
     cdef size_t i
@@ -26,7 +26,7 @@ cdef int32_t four_digits(const uint8_t* text, size_t size, size_t at) noexcept:
     return code
 
 
-cdef bint json_unescape(const uint8_t* text, size_t size, vector[uint8_t]& out) except -1:
+cdef bint json_unescape(const uint8_t* text, size_t size, vector[uint8_t]& out) except -1 nogil:
     """Write the value of a JSON string as UTF-8; return False if it is not one.
 
     A surrogate without a partner is written as its three bytes, so different strings have different values.

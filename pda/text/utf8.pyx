@@ -38,7 +38,7 @@ cdef int32_t utf8_step(int32_t state, uint8_t byte) noexcept nogil:
 cdef int8_t[2048] STEPS      # utf8_step by state and byte
 
 
-cdef int make_steps() except -1:
+cdef int make_steps() except -1 nogil:
     cdef int32_t state, byte
     for state in range(UTF8_STATES):
         for byte in range(256):

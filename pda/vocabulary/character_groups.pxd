@@ -19,7 +19,7 @@ cdef struct ClassSorts:
     uint64_t opens      # ... but not every character that they begin is in X
 
 
-cdef inline bint may_be_run(ClassSorts sorts, uint64_t group) noexcept:
+cdef inline bint may_be_run(ClassSorts sorts, uint64_t group) noexcept nogil:
     # Tell whether tokens of these sorts may be runs of X. Bytes that occur only inside of characters of X
     # need a sort that begins one.
     return not group & sorts.outside and (group & sorts.opens or not group & ~sorts.begins)
@@ -52,12 +52,17 @@ cdef class CharacterGroups:
     cdef int find_ends(self) except -1 nogil
     cdef int find_nodes(self, int32_t nodes, const uint8_t* byte) except -1 nogil
     cdef int sort_by(self, vector[int32_t]& keys, vector[int32_t]& order, int32_t most) except -1 nogil
-    cdef ClassSorts compare_sorts(
-        self, const int16_t* table, int32_t states, const uint64_t* single, uint64_t leads
-    ) except *
-    cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1
-    cdef int32_t needed(self, TokenId token, const int16_t* table) noexcept
-    cdef int32_t up_to(self, GroupId group, int32_t high) noexcept
+    cdef int compare_sorts(
+        self,
+        const int16_t* table,
+        int32_t states,
+        const uint64_t* single,
+        uint64_t leads,
+        ClassSorts* found,
+    ) except -1 nogil
+    cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1 nogil
+    cdef int32_t needed(self, TokenId token, const int16_t* table) noexcept nogil
+    cdef int32_t up_to(self, GroupId group, int32_t high) noexcept nogil
 
-    cdef inline bint is_frequent(self, int32_t byte) noexcept:
+    cdef inline bint is_frequent(self, int32_t byte) noexcept nogil:
         return (self.frequent[byte >> 6] >> (byte & 63)) & 1

@@ -42,7 +42,7 @@ cdef enum:
 cdef uint8_t[256] SORTS
 
 
-cdef int name_sorts() except -1:
+cdef int name_sorts() except -1 nogil:
     cdef int32_t b, mark = FIRST_MARK
     for b in range(256):
         if b >= 0x80:
@@ -211,15 +211,19 @@ cdef class CharacterGroups:
             offset[keys[before[k]]] += 1
         return 0
 
-    cdef ClassSorts compare_sorts(
-        self, const int16_t* table, int32_t states, const uint64_t* single, uint64_t leads
-    ) except *:
+    cdef int compare_sorts(
+        self,
+        const int16_t* table,
+        int32_t states,
+        const uint64_t* single,
+        uint64_t leads,
+        ClassSorts* found,
+    ) except -1 nogil:
         """Compare the sorts of bytes with a class X, given by its automaton.
 
         ``single``: the ASCII characters of X. ``leads``: the bytes from 0xC0 such that X has all characters
         that begin with them.
         """
-        cdef ClassSorts found
         cdef int32_t b, s, sort
         cdef bint used
         found.inside = found.outside = ~<uint64_t>0
@@ -250,9 +254,9 @@ cdef class CharacterGroups:
         if not self.is_utf8(table, states):
             found.outside &= ~(<uint64_t>1 << NOT_UTF8)
             found.opens |= <uint64_t>1 << NOT_UTF8
-        return found
+        return 0
 
-    cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1:
+    cdef bint is_utf8(self, const int16_t* table, int32_t states) except -1 nogil:
         """Tell whether every character of X is one or more whole characters of UTF-8."""
         cdef vector[uint8_t] seen
         cdef vector[int32_t] queue
@@ -276,7 +280,7 @@ cdef class CharacterGroups:
                     queue.push_back(s * UTF8_STATES + u)
         return True
 
-    cdef int32_t needed(self, TokenId token, const int16_t* table) noexcept:
+    cdef int32_t needed(self, TokenId token, const int16_t* table) noexcept nogil:
         """Return how many characters of X a token takes, incomplete ones included; -1: it is no run of X."""
         cdef const uint8_t* text = self.token_bytes.blob + self.token_bytes.start[token]
         cdef uint32_t k
@@ -288,7 +292,7 @@ cdef class CharacterGroups:
             count += state == 0
         return count + (state > 0)
 
-    cdef int32_t up_to(self, GroupId group, int32_t high) noexcept:
+    cdef int32_t up_to(self, GroupId group, int32_t high) noexcept nogil:
         """Return the end of the tokens of a group that have at most ``high`` characters."""
         cdef int32_t low, top, middle
         if high < COUNTED and not self.ends.empty():

@@ -56,13 +56,13 @@ cdef class SuffixTries:
     cdef Growing[NodeId] stamp          # token -> the root of the last trie that has it
     cdef IdTable root_index
 
-    cdef Nodes nodes(self, PlaceId place) noexcept
-    cdef int32_t size_of(self, PlaceId place) noexcept
-    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except -1
-    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except -1
-    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except -1
-    cdef int link_kids(self, NodeId root) except -1
-    cdef int flag_repeats(self, NodeId root) except -1
-    cdef NodeId intern(self, NodeId root) except -1
-    cdef int copy_subtree(self, PlaceId place, NodeId node) except -1
-    cdef PlaceId merge(self, vector[PlaceId]& places) except -1
+    cdef Nodes nodes(self, PlaceId place) noexcept nogil
+    cdef int32_t size_of(self, PlaceId place) noexcept nogil
+    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except -1 nogil
+    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except -1 nogil
+    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except -1 nogil
+    cdef int link_kids(self, NodeId root) except -1 nogil
+    cdef int flag_repeats(self, NodeId root) except -1 nogil
+    cdef NodeId intern(self, NodeId root) except -1 nogil
+    cdef int copy_subtree(self, PlaceId place, NodeId node) except -1 nogil
+    cdef PlaceId merge(self, vector[PlaceId]& places) except -1 nogil

@@ -30,7 +30,7 @@ cdef class SuffixTries:
     def __dealloc__(self):
         ids_free(&self.root_index)
 
-    cdef Nodes nodes(self, PlaceId place) noexcept:
+    cdef Nodes nodes(self, PlaceId place) noexcept nogil:
         """Return the arrays that hold the node of a place. Those of the suffix tries move as they grow."""
         cdef Nodes n
         if trie_of(place):
@@ -53,14 +53,14 @@ cdef class SuffixTries:
             n.kid_byte = self.trie.kid_byte.data()
         return n
 
-    cdef int32_t size_of(self, PlaceId place) noexcept:
+    cdef int32_t size_of(self, PlaceId place) noexcept nogil:
         """Return the number of nodes of the subtree at a place."""
         cdef NodeId node = node_at(place)
         if trie_of(place):
             return self.end[node] - node
         return self.trie.end[node] - node
 
-    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except -1:
+    cdef int add_children(self, PlaceId place, int32_t level, vector[uint64_t]& out) except -1 nogil:
         """Append every child as one number that sorts by byte, then by ``level``; it ends with the place."""
         cdef Nodes n = self.nodes(place)
         cdef NodeId node = node_at(place), i, stop
@@ -77,14 +77,14 @@ cdef class SuffixTries:
             i = n.end[i]
         return 0
 
-    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except -1:
+    cdef NodeId add_node(self, uint8_t byte, int32_t depth) except -1 nogil:
         self.byte.push_back(byte)
         self.depth.push_back(depth)
         self.end.push_back(0)
         self.token_first.push_back(<int32_t>self.tokens.size())
         return <int32_t>self.byte.size() - 1
 
-    cdef int copy_subtree(self, PlaceId place, NodeId node) except -1:
+    cdef int copy_subtree(self, PlaceId place, NodeId node) except -1 nogil:
         """Copy the nodes under a place to under ``node``, which must be the last node so far."""
         cdef Nodes n = self.nodes(place)
         cdef NodeId source = node_at(place)
@@ -116,7 +116,7 @@ cdef class SuffixTries:
         self.end[node] = node + 1 + count
         return 0
 
-    cdef PlaceId merge(self, vector[PlaceId]& places) except -1:
+    cdef PlaceId merge(self, vector[PlaceId]& places) except -1 nogil:
         """Merge the suffixes at some places into one trie. Return the place of its root.
 
         Cost: linear in the nodes under the places.
@@ -183,13 +183,12 @@ cdef class SuffixTries:
             on_path.push_back(node)
         return place_at(self.intern(root), IN_SUFFIX_TRIE)
 
-    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except -1:
+    cdef PlaceId subtrees(self, vector[NodeId]& nodes) except -1 nogil:
         """Return the place of a trie of the tokens at and under some nodes of the vocabulary.
 
         No node may be under another one. Cost: linear in the nodes of the new trie, and sorting.
         """
         cdef vector[NodeId] open_nodes, sources, path
-        cdef Trie trie = self.trie
         cdef NodeId root, node, i
         cdef int32_t t
         cdef size_t k
@@ -199,21 +198,21 @@ cdef class SuffixTries:
         sources.push_back(0)
         for k in range(nodes.size()):
             i = nodes[k]
-            while trie.end[sources.back()] <= i:
+            while self.trie.end[sources.back()] <= i:
                 self.end[open_nodes.back()] = <int32_t>self.byte.size()
                 open_nodes.pop_back()
                 sources.pop_back()
             path.clear()
             while i != sources.back():
                 path.push_back(i)
-                i = trie.parent[i]
+                i = self.trie.parent[i]
             while not path.empty():
                 i = path.back()
                 path.pop_back()
-                node = self.add_node(trie.byte[i], trie.depth[i])
+                node = self.add_node(self.trie.byte[i], self.trie.depth[i])
                 if path.empty():
-                    for t in range(trie.token_first[i], trie.token_first[i + 1]):
-                        self.tokens.push_back(trie.tokens[t])
+                    for t in range(self.trie.token_first[i], self.trie.token_first[i + 1]):
+                        self.tokens.push_back(self.trie.tokens[t])
                     self.token_first[node + 1] = <int32_t>self.tokens.size()
                     self.copy_subtree(place_at(i, 0), node)
                 else:
@@ -224,7 +223,7 @@ cdef class SuffixTries:
             open_nodes.pop_back()
         return place_at(self.intern(root), IN_SUFFIX_TRIE)
 
-    cdef NodeId intern(self, NodeId root) except -1:
+    cdef NodeId intern(self, NodeId root) except -1 nogil:
         """Return the root of the last trie, or of an older equal trie: then the last one is removed."""
         cdef uint64_t h = 59
         cdef int32_t i, t, shift
@@ -267,7 +266,7 @@ cdef class SuffixTries:
         self.flag_repeats(root)
         return root
 
-    cdef int link_kids(self, NodeId root) except -1:
+    cdef int link_kids(self, NodeId root) except -1 nogil:
         """List the children of every node of a new trie."""
         cdef NodeId n, i
         cdef int32_t k = <int32_t>self.kid_node.size(), count = <int32_t>self.byte.size()
@@ -285,7 +284,7 @@ cdef class SuffixTries:
         self.kid_first[count] = k
         return 0
 
-    cdef int flag_repeats(self, NodeId root) except -1:
+    cdef int flag_repeats(self, NodeId root) except -1 nogil:
         """Store for the nodes of a new trie whether some token has several suffixes in it.
 
         One suffix does not decide such a token, so runs are not looked up in such a trie.

@@ -35,6 +35,6 @@ cdef class TokenBytesBuilder:
     cdef vector[uint8_t] blob
     cdef int32_t count
 
-    cdef int push(self, const uint8_t* data, size_t length) except -1
-    cdef int push_absent(self) except -1
-    cdef int close_token(self, bint absent, size_t end) except -1
+    cdef int push(self, const uint8_t* data, size_t length) except -1 nogil
+    cdef int push_absent(self) except -1 nogil
+    cdef int close_token(self, bint absent, size_t end) except -1 nogil

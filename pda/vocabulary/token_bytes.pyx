@@ -233,7 +233,7 @@ cdef class TokenBytesBuilder:
     def __cinit__(self):
         self.start.push_back(0)
 
-    cdef int close_token(self, bint absent, size_t end) except -1:
+    cdef int close_token(self, bint absent, size_t end) except -1 nogil:
         """End a token whose bytes are already in ``blob``, up to ``end``."""
         if self.count >= MAX_COUNT:
             raise VocabularyError(f"more than {MAX_COUNT} token ids")
@@ -247,11 +247,11 @@ cdef class TokenBytesBuilder:
         self.count += 1
         return 0
 
-    cdef int push(self, const uint8_t* data, size_t length) except -1:
+    cdef int push(self, const uint8_t* data, size_t length) except -1 nogil:
         self.blob.insert(self.blob.end(), data, data + length)
         return self.close_token(False, self.blob.size())
 
-    cdef int push_absent(self) except -1:
+    cdef int push_absent(self) except -1 nogil:
         return self.close_token(True, self.blob.size())
 
     def extend(self, tokens):

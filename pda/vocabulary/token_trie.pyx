@@ -157,7 +157,7 @@ cdef class Trie:
                 self.nodes, self.depth, self.token_first, self.tokens, self.byte, self.max_depth
             )
 
-    cdef int lay_out(self) except -1:
+    cdef int lay_out(self) except -1 nogil:
         """Set the pointers to the arrays in the block, without reading the arrays."""
         cdef const int32_t* words = <const int32_t*>self.data
         cdef int64_t n, t

@@ -6,7 +6,7 @@ from stackmask.pda.ids cimport NO_NODE, NodeId
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
 
 
-cdef inline NodeId child_of(const Nodes& n, NodeId node, uint8_t byte) noexcept:
+cdef inline NodeId child_of(const Nodes& n, NodeId node, uint8_t byte) noexcept nogil:
     # Return the child with this byte, or NO_NODE.
     cdef int32_t first = n.kid_first[node]
     cdef const uint8_t* found = <const uint8_t*>memchr(

@@ -27,7 +27,7 @@ cdef class FsmRuns(Crossings):
                 self.token_of[symbol] = ids[0]
         self.set_trie(trie)
 
-    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1:
+    cdef int32_t follow(self, int32_t config, uint8_t byte) except -1 nogil:
         # NO_STATE is -1
         return self.dfa.step(config - 1, byte) + 1
 

@@ -13,4 +13,5 @@ cdef class TokenHistory:
     cdef int reserve(self) except -1
     cdef int push_text(self) except -1
     cdef void keep(self, size_t calls) noexcept
+    cdef bint has_text(self) noexcept
     cdef size_t first(self) noexcept

@@ -8,6 +8,12 @@ class TokenHistory:
     """What each accept call of a matcher took: a token, or text of which only the place is known."""
 
     def __new__(cls, texts: TokenBytes) -> TokenHistory: ...
+    def tokens(self) -> list[int]:
+        """Return what was accepted, with -1 for text."""
+
+    def size(self) -> int:
+        """Return the number of accept calls."""
+
     def is_empty(self) -> bool:
         """Tell whether nothing was accepted."""
 

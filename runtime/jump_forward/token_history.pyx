@@ -45,6 +45,18 @@ cdef class TokenHistory:
         """Return where the tokens begin that come after all text."""
         return self.text_calls.back() + 1 if self.text_calls.size() else 0
 
+    cdef bint has_text(self) noexcept:
+        """Tell whether some accept call took text."""
+        return not self.text_calls.empty()
+
+    def tokens(self):
+        """Return what was accepted, with -1 for text."""
+        return list(self.taken)
+
+    def size(self):
+        """Return the number of accept calls."""
+        return self.taken.size()
+
     def is_empty(self):
         """Tell whether nothing was accepted."""
         return self.taken.empty()

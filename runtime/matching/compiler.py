@@ -6,7 +6,6 @@ import threading
 import time
 from operator import index
 from typing import TYPE_CHECKING, Any
-from weakref import WeakValueDictionary
 
 from stackmask.grammar.front_ends import classes_worth_preparing, key_syntax
 from stackmask.pda.ahead.precompute import Precomputation
@@ -16,8 +15,8 @@ from stackmask.pda.limits import Limits
 from stackmask.pda.memory.work_meter import WorkAccount
 from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
+from stackmask.runtime.matching.lanes import Lane, Lanes
 from stackmask.runtime.matching.matcher import Matcher
-from stackmask.runtime.matching.recent_grammars import RecentFamilies
 
 if TYPE_CHECKING:
     from stackmask.grammar.grammar import Grammar
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
 SLICE_SECONDS = 0.005  # for which masks made ahead of time hold the lock of their store
 MOST_BUDGET = 1 << 40  # more than can be counted to; multiples of it are whole numbers of the processor
 PAUSE_SECONDS = 0.0001  # so that who waits for the lock is woken
-FAMILIES_SHARE = 8  # of a cache's bytes go to the families of grammars that may come again
 
 
 class CompiledGrammar:
@@ -131,13 +129,9 @@ class Compiler:
         self.vocabulary = vocabulary
         self.limits = limits or Limits()
         self.cache_bytes = cache_bytes
-        self.generation = 0
-        self._renewing = threading.RLock()
-        self._compiled: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
-        self._families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
+        self._lock = threading.RLock()
         self._info = token_info(vocabulary)
-        self._store: Store | None = None
-        self._open_store()
+        self._lanes = Lanes(self._new_store, cache_bytes)
 
     def compile(self, grammar: Grammar) -> CompiledGrammar:
         """Compile a grammar.
@@ -145,20 +139,22 @@ class Compiler:
         Raises: GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
-        with self._renewing:
-            store = self._open_store()
-        automaton, work = self._lowered(grammar, store)
+        with self._lock:
+            lane = self._lanes.open()
+        return self._compile_in(lane, grammar)
+
+    def _compile_in(self, lane: Lane, grammar: Grammar) -> CompiledGrammar:
+        automaton, work = self._lowered(grammar, lane.store)
         # equal rules have been given equal terms
         key = (automaton.lowered.start, automaton.start_state)
-        with self._renewing:
-            compiled = self._compiled.get(key) if store is self._store else None
+        with self._lock:
+            compiled = lane.grammars.get(key)
             if compiled is None:
                 compiled = CompiledGrammar(grammar, self, automaton, work)
-                if store is self._store:
-                    self._compiled[key] = compiled
-                    known = self._families.get(key)
-                    if known is not None:
-                        compiled.family, compiled.planner = known
+                lane.grammars[key] = compiled
+                known = lane.families.get(key)
+                if known is not None:
+                    compiled.family, compiled.planner = known
         return compiled
 
     def _lowered(self, grammar: Grammar, store: Store) -> tuple[Automaton, int]:
@@ -174,40 +170,42 @@ class Compiler:
             store.lock.leave(done)
         return automaton, account.allowance - account.left
 
+    @property
+    def generation(self) -> int:
+        """The number of stores so far that were the first, or were put in the place of a full one."""
+        return self._lanes.generation
+
     def remember(self, compiled: CompiledGrammar) -> None:
         """Keep what the matchers of a grammar find, should the grammar be dropped and come again."""
         automaton = compiled.automaton
-        if automaton.store is self._store and compiled.family is not None:
+        lane = self._lanes.of(automaton.store)
+        if lane is not None and compiled.family is not None:
             key = (automaton.lowered.start, automaton.start_state)
-            self._families.put(key, compiled.family, compiled.planner)
+            lane.families.put(key, compiled.family, compiled.planner)
 
     def renew(self, compiled: CompiledGrammar) -> None:
         """Move a compiled grammar to the store in use, if its own is full or spoiled; its matchers stay where they are."""
-        store = self._store
-        if store is not None and compiled.automaton.store is store and not store.is_spent():
+        if self._lanes.of(compiled.automaton.store) is not None:
             return
-        with self._renewing:
-            store = self._open_store()
-        if compiled.automaton.store is store:
-            return
-        automaton, work = self._lowered(compiled.grammar, store)
-        with self._renewing:
+        with self._lock:
+            lane = self._lanes.open()
+        automaton, work = self._lowered(compiled.grammar, lane.store)
+        with self._lock:
             compiled.automaton, compiled._work = automaton, work
             compiled.family = None
             compiled.planner = None
-            if store is self._store:
-                self._compiled.setdefault((automaton.lowered.start, automaton.start_state), compiled)
+            lane.grammars.setdefault((automaton.lowered.start, automaton.start_state), compiled)
 
-    def _open_store(self) -> Store:
-        if self._store is None or self._store.is_spent():
-            # the old one goes with the last matcher that uses it
-            store = Store(self._info, self.limits, self.cache_bytes, key_syntax())
-            store.prepare(classes_worth_preparing())
-            self._compiled = WeakValueDictionary()
-            self._families.clear()
-            self.generation += 1
-            self._store = store
-        return self._store
+    def aside(self, compiled: CompiledGrammar, store: Store) -> CompiledGrammar | None:
+        """Compile a grammar in another store than this one, which is at work. Return None if all are."""
+        with self._lock:
+            lane = self._lanes.aside(store)
+        return None if lane is None else self._compile_in(lane, compiled.grammar)
+
+    def _new_store(self, cache_bytes: int) -> Store:
+        store = Store(self._info, self.limits, cache_bytes, key_syntax())
+        store.prepare(classes_worth_preparing())
+        return store
 
 
 def token_info(vocabulary: Vocabulary) -> TokenInfo:

@@ -13,15 +13,24 @@ from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.masks.shared.mask_ref cimport MaskRef, is_whole
 from stackmask.pda.stack.frames cimport BOTTOM
+from stackmask.pda.memory.work_meter cimport PATIENCE, seconds, sleep_a_moment
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_of
 from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
+from stackmask.runtime.matching.released cimport (
+    start_released,
+    step_bytes_released,
+    step_released,
+    step_token_released,
+    union_released,
+)
 
 from operator import index
 
+from stackmask.pda.errors import BudgetError
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.matching.mask_buffer import MatcherError
 from stackmask.runtime.matching.refusal import describe_refusal
@@ -30,6 +39,7 @@ from stackmask.runtime.matching.row_references import MaskRows
 cdef enum:
     NO_CONFIG = -1
     SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
+    MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
 
 
@@ -112,11 +122,11 @@ cdef int32_t after_token(Matcher matcher, int32_t config, int32_t token) except 
         length = matcher.texts.length(token)
     if length:
         text = matcher.texts.blob + matcher.texts.start[token]
-        next = matcher.family.step_token(config, token, text, length)
+        next = step_token_released(matcher.family, config, token, text, length)
     if matcher.has_classes:
         for k in matcher.classes_of_token.get(token, ()):
-            other = matcher.family.step(config, TOKENS + <int32_t>k)
-            next = matcher.family.union_of(next, other)
+            other = step_released(matcher.family, config, TOKENS + <int32_t>k)
+            next = union_released(matcher.family, next, other)
     return next
 
 
@@ -205,7 +215,7 @@ cdef class Matcher(JumpCalls):
                 )
                 if self.compiled.automaton is self.automaton:
                     self.compiled.family = family
-            first = family.closed(self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
+            first = start_released(family, self.automaton.lowered.start, BOTTOM, self.automaton.start_state)
             refill(self.history, 1, first)
             self.family = family
             done = True
@@ -226,12 +236,12 @@ cdef class Matcher(JumpCalls):
         """
         cdef int32_t id = as_id(token, self.size), next
         cdef bint accepted, done = False
-        if self.lock.is_held():
+        if self.lock.may_read():
             next = known_after(self, id)
             if next != UNKNOWN:
                 take_step(self, next, id)
                 return True
-        self.lock.take(self.account)
+        enter(self)
         try:
             accepted = self.advance(id, token)
             done = True
@@ -267,7 +277,7 @@ cdef class Matcher(JumpCalls):
             data = bytes(text)
         else:
             raise MatcherError(f"text must be str or bytes, not {type(text).__name__}")
-        self.lock.take(self.account)
+        enter(self)
         try:
             accepted = self.advance_text(data)
             done = True
@@ -277,17 +287,14 @@ cdef class Matcher(JumpCalls):
 
     cdef bint advance_text(self, bytes data) except -1:
         cdef int32_t config = self.history.back()
-        cdef int32_t next
-        cdef Py_ssize_t i
+        cdef Py_ssize_t taken
         if self.terminated:
             self.refused = (config, 0, data)
             return False
-        for i in range(len(data)):
-            next = self.family.step(config, <unsigned char>data[i])
-            if next == DEAD:
-                self.refused = (config, i, data)
-                return False
-            config = next
+        taken = step_bytes_released(self.family, &config, <const uint8_t*><char*>data, len(data))
+        if taken < len(data):
+            self.refused = (config, taken, data)
+            return False
         self.history.push_back(config)
         self.tokens.push_text()
         self.refused = None
@@ -311,6 +318,7 @@ cdef class Matcher(JumpCalls):
     def reset(self):
         """Go back to the start. A matcher whose family has met half of its budget starts a new family."""
         self.refused = None
+        self.family.terms.meter.settle()
         if 2 * self.family.configs.size() > self.store.limits.max_configurations:
             self.start()
             return
@@ -324,6 +332,7 @@ cdef class Matcher(JumpCalls):
 
     def is_accepting(self):
         """Tell whether the text so far is complete: the grammar may end here."""
+        self.family.terms.meter.settle()
         return bool(self.family.configs[self.history.back()].accepting)
 
     def is_terminated(self):
@@ -369,7 +378,9 @@ cdef class Matcher(JumpCalls):
 
     def describe(self):
         """Return the local states of the current configuration as text, for debugging."""
-        cdef int32_t i, config = self.history.back(), first = self.family.configs[config].first
+        cdef int32_t i, config = self.history.back(), first
+        self.family.terms.meter.settle()
+        first = self.family.configs[config].first
         return [
             self.family.terms.dump(self.family.members[i].state)
             for i in range(first, first + self.family.configs[config].count)
@@ -392,9 +403,9 @@ cdef class Matcher(JumpCalls):
         open_rows(mask, &rows)
         try:
             words = row_of(&rows, row, self.masks.width)
-            if self.lock.is_held() and write_ready(self, words):
+            if self.lock.may_read() and write_ready(self, words):
                 return not every_allowed(words, self.size)
-            self.lock.take(self.account)
+            enter(self)
             try:
                 fill_row(self, self.history.back(), self.terminated, words)
                 done = True
@@ -516,6 +527,59 @@ cdef class Matcher(JumpCalls):
         return plan
 
 
+cdef int enter(Matcher matcher) except -1:
+    """Take the lock of the store, of another one if this one lets the matcher wait too long."""
+    if matcher.lock.is_held():
+        wait_or_move(matcher)
+    matcher.lock.take(matcher.account)
+    return 0
+
+
+cdef int wait_or_move(Matcher matcher) except -1:
+    """Wait until the store is free. If its waits come to PATIENCE, move to a store that is not at work."""
+    cdef double begin = seconds()
+    while matcher.lock.is_held():
+        if matcher.account.patience + begin - seconds() < 0 and matcher.tokens.size() <= MOST_REPEATED:
+            matcher.account.patience = PATIENCE
+            move(matcher)
+            return 0
+        with nogil:
+            sleep_a_moment()
+    matcher.account.patience += begin - seconds()
+    return 0
+
+
+cdef bint move(Matcher matcher) except -1:
+    """Begin anew in another store of the compiler, and accept the same tokens. Return False if none is free.
+
+    Cost: compiling the grammar, and a step for each token.
+    """
+    cdef Matcher other
+    if matcher.refused is not None or matcher.tokens.has_text():
+        return False  # these cannot be repeated
+    try:
+        compiled = matcher.compiled._compiler.aside(matcher.compiled, matcher.store)
+    except BudgetError:
+        return False  # where its grammar is, it has what it needs
+    if compiled is None:
+        return False
+    other = Matcher.__new__(Matcher, compiled)
+    other.account.patience = 1e9
+    for token in matcher.tokens.tokens():
+        if not other.accept_token(token):
+            return False
+    matcher.account.restart(compiled._work)
+    matcher.compiled = compiled
+    matcher.automaton = other.automaton
+    matcher.store = other.store
+    matcher.masks = other.masks
+    matcher.lock = other.lock
+    matcher.family = other.family
+    matcher.history.swap(other.history)
+    matcher.planner = None
+    return True
+
+
 cdef tuple expected_at(Matcher matcher, int32_t config):
     """Return (bytes, token ids, whether the text may end) for what may come next at a configuration."""
     cdef int byte
@@ -524,10 +588,10 @@ cdef tuple expected_at(Matcher matcher, int32_t config):
     tokens = set()
     if not matcher.terminated:
         for byte in range(TOKENS):
-            if matcher.family.step(config, byte) != DEAD:
+            if step_released(matcher.family, config, byte) != DEAD:
                 allowed.add(byte)
         for ids, k in matcher.automaton.lowered.token_classes.items():
-            if matcher.family.step(config, TOKENS + k) != DEAD:
+            if step_released(matcher.family, config, TOKENS + k) != DEAD:
                 tokens.update(ids)
     return allowed, tokens, bool(matcher.family.configs[config].accepting)
 

@@ -5,6 +5,7 @@ from libcpp.vector cimport vector
 from stackmask.pda.masks.engine cimport MaskEngine
 from stackmask.pda.masks.shared.mask_ref cimport MaskBits
 from stackmask.pda.stack.configurations cimport ConfigSpace
+from stackmask.runtime.matching.released cimport fill_released
 
 
 cdef object name_rows(
@@ -25,7 +26,7 @@ cdef inline int fill_with_stops(
 ) except -3:
     # write the mask of a configuration, and the stop tokens where the text may end
     cdef size_t i
-    store.fill(family, config, words)
+    fill_released(store, family, config, words)
     if family.configs[config].accepting:
         for i in range(stops.size()):
             words[stops[i] >> 5] |= <uint32_t>1 << (stops[i] & 31)

@@ -40,7 +40,7 @@ cdef struct Operand:
     FilterId filter         # only tokens that pass this filter count
 
 
-cdef inline bint same_operand(const Operand* a, const Operand* b) noexcept:
+cdef inline bint same_operand(const Operand* a, const Operand* b) noexcept nogil:
     return a.mask == b.mask and a.pending == b.pending and a.filter == b.filter
 
 
@@ -64,10 +64,10 @@ cdef class MaskAssembler(MaskPart):
     cdef uint64_t most_entered              # with more, `collect_under` gives up; 0: no limit
 
     cdef Worklist use(self, Worklist work)
-    cdef int begin(self, bint sure) noexcept
-    cdef int forget_operands(self) noexcept
-    cdef bint depends_on_text(self) noexcept
-    cdef int64_t operand_count(self) noexcept
+    cdef int begin(self, bint sure) noexcept nogil
+    cdef int forget_operands(self) noexcept nogil
+    cdef bint depends_on_text(self) noexcept nogil
+    cdef int64_t operand_count(self) noexcept nogil
     cdef int visit(
         self,
         MaskId mask,
@@ -78,24 +78,24 @@ cdef class MaskAssembler(MaskPart):
         bint unsure=*,
         SuffixesId origin=*,
         ActionId action=*,
-    ) except -3
-    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept
+    ) except -3 nogil
+    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept nogil
     cdef TermId visit_prefixes(
         self, ConfigSpace family, TermId state, SuffixesId group, FrameId frame, Visit at
-    ) except -3
-    cdef int expand(self, ConfigSpace family, Visit at) except -3
-    cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except -3
-    cdef bint is_strict(self, ConfigSpace family, FrameId frame) except -1
+    ) except -3 nogil
+    cdef int expand(self, ConfigSpace family, Visit at) except -3 nogil
+    cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except -3 nogil
+    cdef bint is_strict(self, ConfigSpace family, FrameId frame) except -1 nogil
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at
-    ) except -1
-    cdef int add_operand(self, MaskId mask, FilterId filter, bint unsure) except -1
+    ) except -1 nogil
+    cdef int add_operand(self, MaskId mask, FilterId filter, bint unsure) except -1 nogil
     cdef int visit_unsplit(
         self, ConfigSpace family, SuffixesId group, TermId state, SemId sem, FrameId frame, Visit at
-    ) except -3
-    cdef bint can_continue(self, ConfigSpace family, AlternativeId alternative, FrameId frame) except -1
-    cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except -3
-    cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except -3
-    cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except -3
-    cdef int collect(self, ConfigSpace family, ConfigId config) except -3
-    cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except -3
+    ) except -3 nogil
+    cdef bint can_continue(self, ConfigSpace family, AlternativeId alternative, FrameId frame) except -1 nogil
+    cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except -3 nogil
+    cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except -3 nogil
+    cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except -3 nogil
+    cdef int collect(self, ConfigSpace family, ConfigId config) except -3 nogil
+    cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except -3 nogil

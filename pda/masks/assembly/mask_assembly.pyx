@@ -71,12 +71,12 @@ cdef class MaskAssembler(MaskPart):
         self.most_visits = self.entered = self.most_entered = 0
         self.work = Worklist()
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget the visits of the last fill."""
         self.work.drop()
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         return self.work.nbytes()
 
@@ -86,7 +86,7 @@ cdef class MaskAssembler(MaskPart):
         self.work = work
         return before
 
-    cdef int begin(self, bint sure) noexcept:
+    cdef int begin(self, bint sure) noexcept nogil:
         """Forget what is to be tried. ``sure``: no action can forbid the end of an open capture."""
         self.trials.begin()
         self.keys_used.begin()
@@ -95,12 +95,12 @@ cdef class MaskAssembler(MaskPart):
         self.most_entered = 0
         return 0
 
-    cdef int forget_operands(self) noexcept:
+    cdef int forget_operands(self) noexcept nogil:
         """Begin with no operands."""
         self.operands.clear()
         return 0
 
-    cdef bint depends_on_text(self) noexcept:
+    cdef bint depends_on_text(self) noexcept nogil:
         """Tell whether something was found that only a real configuration can decide."""
         return (
             not self.trials.places_to_try.empty()
@@ -108,7 +108,7 @@ cdef class MaskAssembler(MaskPart):
             or self.trials.tries_everything
         )
 
-    cdef int64_t operand_count(self) noexcept:
+    cdef int64_t operand_count(self) noexcept nogil:
         """Return the number of masks that the last fill visited, plus that of the operands it found."""
         return <int64_t>(self.work.visits.size() + self.operands.size())
 
@@ -122,7 +122,7 @@ cdef class MaskAssembler(MaskPart):
         bint unsure=False,
         SuffixesId origin=NO_SUFFIXES,
         ActionId action=ACTION_NONE,
-    ) except -3:
+    ) except -3 nogil:
         """Add a mask over a frame to the worklist. A mask without returns becomes an operand at once.
 
         ``continuation``: the state between the mask and the frame, which ``action`` leads to; EPS if there is
@@ -151,13 +151,13 @@ cdef class MaskAssembler(MaskPart):
             v.origin = NO_SUFFIXES
         return self.work.add(v)
 
-    cdef bint is_strict(self, ConfigSpace family, FrameId frame) except -1:
+    cdef bint is_strict(self, ConfigSpace family, FrameId frame) except -1 nogil:
         """Tell whether keys or an action may forbid a return from a frame, or from one further down."""
         if family.frames[frame].keys_forbid:
             return True
         return not self.sure and may_forbid(self.terms, self.semantics, family, frame, MANY_RETURNS)
 
-    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept:
+    cdef int32_t count_entered(self, ConfigSpace family, Visit at) noexcept nogil:
         """Return the number of edges that a visit returns along, and count them; 0 beyond the limit."""
         cdef int32_t count = 1 if at.continuation != EPS else family.frames[at.frame].count
         self.entered += count
@@ -165,7 +165,7 @@ cdef class MaskAssembler(MaskPart):
 
     cdef TermId visit_prefixes(
         self, ConfigSpace family, TermId state, SuffixesId group, FrameId frame, Visit at
-    ) except -3:
+    ) except -3 nogil:
         """Visit the masks of a state's prefixes over a frame; return the state that is left to visit.
 
         That is EMPTY if the prefixes were all of it, and the state itself if it is not split.
@@ -254,7 +254,7 @@ cdef class MaskAssembler(MaskPart):
                 )
         return split.other
 
-    cdef int add_operand(self, MaskId mask, FilterId filter, bint unsure) except -1:
+    cdef int add_operand(self, MaskId mask, FilterId filter, bint unsure) except -1 nogil:
         """Use the tokens that a mask allows whatever the stack is, unless a recent operand is equal."""
         cdef vector[Operand]* operands = &self.unsure_operands if unsure else &self.operands
         cdef Operand operand
@@ -270,7 +270,7 @@ cdef class MaskAssembler(MaskPart):
 
     cdef bint visit_whitespace(
         self, ConfigSpace family, Alternative alternative, SuffixesId group, FrameId frame, Visit at
-    ) except -1:
+    ) except -1 nogil:
         """Visit what optional whitespace and its continuation allow. Return False if they are not split.
 
         For the whole vocabulary the run table of whitespace tells it; such a table is made once enough states
@@ -314,7 +314,7 @@ cdef class MaskAssembler(MaskPart):
             self.enter(family, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
         return True
 
-    cdef bint can_continue(self, ConfigSpace family, AlternativeId alternative, FrameId frame) except -1:
+    cdef bint can_continue(self, ConfigSpace family, AlternativeId alternative, FrameId frame) except -1 nogil:
         """Tell whether the continuation of an alternative can reach the end of the text over a frame.
 
         Follow restrictions further down may forbid it, while another alternative keeps the state alive.
@@ -323,7 +323,7 @@ cdef class MaskAssembler(MaskPart):
             return True
         return family.member_ends(self.prefixes.continuation_of(alternative), frame) != 0  # mutant: no-end
 
-    cdef int expand(self, ConfigSpace family, Visit at) except -3:
+    cdef int expand(self, ConfigSpace family, Visit at) except -3 nogil:
         """Add the operands of one visit, and visit the masks that it leads to.
 
         In this order: tokens allowed whatever the stack is; tokens under a guard; places where the semantic
@@ -384,7 +384,7 @@ cdef class MaskAssembler(MaskPart):
                 self.keys_used.doubt(self.arena.key_starts[i], self.keys_used.spelled)
         return 0
 
-    cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except -3:
+    cdef int repeat(self, ConfigSpace family, Visit at, RepeatId repeat) except -3 nogil:
         """Visit, for every edge, the mask of a walk that is repeated with its return state known.
 
         Where no such walk helps, its suffixes are grouped after all, or all tokens are tried.
@@ -425,7 +425,7 @@ cdef class MaskAssembler(MaskPart):
             self.visit(j, edge.parent, EPS, at.filter, at.keys, at.unsure, at.origin)
         return 0
 
-    cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except -3:
+    cdef int enter(self, ConfigSpace family, SuffixesId group, Edge edge, Visit at) except -3 nogil:
         """Visit the masks of a group's suffixes in the return state of an edge.
 
         First the semantic state after the return is found, from the action of the edge. Then the return state
@@ -479,7 +479,7 @@ cdef class MaskAssembler(MaskPart):
 
     cdef int visit_unsplit(
         self, ConfigSpace family, SuffixesId group, TermId state, SemId sem, FrameId frame, Visit at
-    ) except -3:
+    ) except -3 nogil:
         """Visit the mask of a state, not split: for the suffixes of a group, or for all tokens."""
         cdef MaskId found = NO_TOKENS
         cdef bint strict = self.is_strict(family, frame)
@@ -496,7 +496,7 @@ cdef class MaskAssembler(MaskPart):
             found = self.local.child(group, state, sem, strict)
         return self.visit_after_return(found, frame, at)
 
-    cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except -3:
+    cdef int visit_after_return(self, MaskId mask, FrameId frame, Visit at) except -3 nogil:
         """Visit the mask of suffixes after a return.
 
         If the semantic state decides there, and the suffixes are the subtrees of few places, then these
@@ -511,7 +511,7 @@ cdef class MaskAssembler(MaskPart):
             self.trials.places_to_try.push_back(self.arena.places[i])
         return 0
 
-    cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except -3:
+    cdef int visit_member(self, ConfigSpace family, Member m, KeysId keys) except -3 nogil:
         """Visit the masks of a member: of its prefixes, if it is split. ``keys``: of the object around."""
         cdef Visit at
         at.filter = NO_FILTER
@@ -524,13 +524,13 @@ cdef class MaskAssembler(MaskPart):
             self.visit(at.mask, m.frame, EPS, NO_FILTER, keys)
         return 0
 
-    cdef int collect(self, ConfigSpace family, ConfigId config) except -3:
+    cdef int collect(self, ConfigSpace family, ConfigId config) except -3 nogil:
         """Find the operands of a configuration's mask, and what must be tried on the configuration itself."""
         self.trials.begin()
         self.keys_used.begin()
         return self.collect_under(family, config, 0)
 
-    cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except -3:
+    cdef int collect_under(self, ConfigSpace family, ConfigId config, NodeId above) except -3 nogil:
         """Find the operands of what a configuration allows in the subtree of a node of the vocabulary.
 
         ``above``: that node; 0: the whole vocabulary.

@@ -38,24 +38,24 @@ cdef class MaskCache(MaskPart):
     cdef vector[Patch] changes
     cdef readonly uint64_t joins            # finished masks that were remembered
 
-    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept
-    cdef int apply_row(self, const Operand& operand, RowId row, uint32_t* words) noexcept
-    cdef RowId row_for(self, MaskId mask) except? -3
+    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept nogil
+    cdef int apply_row(self, const Operand& operand, RowId row, uint32_t* words) noexcept nogil
+    cdef RowId row_for(self, MaskId mask) except? -3 nogil
     cdef int join(
         self, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
-    ) except -1
+    ) except -1 nogil
     cdef int join_list(
         self, OperandsId number, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
-    ) except -1
-    cdef int operands_of(self, OperandsId number, vector[Operand]& operands) except -1
-    cdef OperandsId list_of(self, vector[Operand]& operands) except -1
-    cdef bint find_changes(self, const uint32_t* words, RowId base) except -1
-    cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except -1
-    cdef RowId intern_row(self, const uint32_t* words) except -1
-    cdef PatchedId intern_patched(self, RowId base) except -1
-    cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except -1
+    ) except -1 nogil
+    cdef int operands_of(self, OperandsId number, vector[Operand]& operands) except -1 nogil
+    cdef OperandsId list_of(self, vector[Operand]& operands) except -1 nogil
+    cdef bint find_changes(self, const uint32_t* words, RowId base) except -1 nogil
+    cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except -1 nogil
+    cdef RowId intern_row(self, const uint32_t* words) except -1 nogil
+    cdef PatchedId intern_patched(self, RowId base) except -1 nogil
+    cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except -1 nogil
 
-    cdef inline MaskBits bits(self, MaskRef mask) noexcept:
+    cdef inline MaskBits bits(self, MaskRef mask) noexcept nogil:
         # where a mask of kind MASK_ROW or MASK_PATCHED lies
         cdef MaskBits bits
         cdef Patched patched

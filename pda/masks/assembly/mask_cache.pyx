@@ -74,7 +74,7 @@ cdef class MaskCache(MaskPart):
         ids_free(&self.patched_index)
         ids_free(&self.row_index)
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget all finished masks, since the rows are dropped."""
         self.lists.clear()
         self.list_operands.clear()
@@ -85,7 +85,7 @@ cdef class MaskCache(MaskPart):
         ids_clear(&self.row_index)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = sizeof(Operand) * self.list_operands.size()
         held += sizeof(OperandList) * self.lists.size()
@@ -95,7 +95,7 @@ cdef class MaskCache(MaskPart):
         held += ids_nbytes(&self.row_index)
         return held
 
-    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept:
+    cdef int apply(self, const Operand& operand, uint32_t* words) noexcept nogil:
         """Add the tokens of one operand to the words."""
         cdef Filter passing = self.slices.filters[operand.filter]
         cdef int32_t i
@@ -110,7 +110,7 @@ cdef class MaskCache(MaskPart):
                 words[n >> 5] &= ~(<uint32_t>1 << (n & 31))
         return 0
 
-    cdef int apply_row(self, const Operand& operand, RowId row, uint32_t* words) noexcept:
+    cdef int apply_row(self, const Operand& operand, RowId row, uint32_t* words) noexcept nogil:
         """Add the tokens of an operand that are in a row to the words; all of them if it is NO_ROW."""
         cdef TokenId n
         cdef int32_t first, count
@@ -145,7 +145,7 @@ cdef class MaskCache(MaskPart):
             words[n >> 5] |= filter[n >> 5] & <uint32_t>1 << (n & 31)
         return 0
 
-    cdef RowId row_for(self, MaskId mask) except? -3:
+    cdef RowId row_for(self, MaskId mask) except? -3 nogil:
         """Return a row with the tokens of a sparse mask, or NO_ROW while the mask is not worth one.
 
         A few masks are in most lists, such as what may follow the quote of a name.
@@ -168,7 +168,7 @@ cdef class MaskCache(MaskPart):
 
     cdef int join(
         self, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
-    ) except -1:
+    ) except -1 nogil:
         """Write the union of some operands. ``made``: gets the reference to remember."""
         cdef size_t i
         if self.layers.operand_lists:
@@ -178,7 +178,7 @@ cdef class MaskCache(MaskPart):
             self.apply(operands[i], words)
         return self.keep(words, NO_ROW, made)
 
-    cdef OperandsId list_of(self, vector[Operand]& operands) except -1:
+    cdef OperandsId list_of(self, vector[Operand]& operands) except -1 nogil:
         """Return the number of a list of operands; equal lists have one number."""
         cdef size_t i, n = operands.size()
         cdef OperandList entry
@@ -217,7 +217,7 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.list_index, &probe, id)
         return id
 
-    cdef int operands_of(self, OperandsId number, vector[Operand]& operands) except -1:
+    cdef int operands_of(self, OperandsId number, vector[Operand]& operands) except -1 nogil:
         """Copy the operands of a list into ``operands``."""
         cdef OperandList entry = self.lists[number]
         cdef Operand* first = self.list_operands.data() + entry.first
@@ -226,7 +226,7 @@ cdef class MaskCache(MaskPart):
 
     cdef int join_list(
         self, OperandsId number, vector[Operand]& operands, uint32_t* words, MaskRef* made, RowId* likely_base
-    ) except -1:
+    ) except -1 nogil:
         """Write the union of the operands of a list.
 
         ``made``: gets the mask if it is remembered, else the list. ``likely_base``: gets a row that may be
@@ -283,7 +283,7 @@ cdef class MaskCache(MaskPart):
 
     # -- masks by content ------------------------------------------------------------------------------
 
-    cdef bint find_changes(self, const uint32_t* words, RowId base) except -1:
+    cdef bint find_changes(self, const uint32_t* words, RowId base) except -1 nogil:
         """Find the words that differ from a row, or from nothing. Return False if they are too many."""
         cdef int32_t where[FEW_WORDS + BLOCK]
         cdef size_t i, most = FEW_CHANGES if base != NO_ROW else FEW_WORDS
@@ -297,7 +297,7 @@ cdef class MaskCache(MaskPart):
             self.changes[i].bits = words[where[i]]
         return True
 
-    cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except -1:
+    cdef int keep(self, const uint32_t* words, RowId base, MaskRef* made) except -1 nogil:
         """Remember a mask. ``base``: a row that it may be similar to, or NO_ROW.
 
         Cost: one or two passes over the words; a row of fresh memory only if the mask is not similar.
@@ -314,7 +314,7 @@ cdef class MaskCache(MaskPart):
             made[0] = mask_ref(MASK_ROW, self.intern_row(words))
         return 0
 
-    cdef RowId intern_row(self, const uint32_t* words) except -1:
+    cdef RowId intern_row(self, const uint32_t* words) except -1 nogil:
         """Return the number of the row with these words."""
         cdef size_t size = 4 * <size_t>self.width
         cdef uint64_t h = hash_words(words, self.width)
@@ -329,7 +329,7 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.row_index, &probe, row)
         return row
 
-    cdef PatchedId intern_patched(self, RowId base) except -1:
+    cdef PatchedId intern_patched(self, RowId base) except -1 nogil:
         """Return the number of the patched mask that differs by ``changes`` from a row, or from nothing."""
         cdef size_t n = self.changes.size()
         cdef PatchedId id
@@ -355,7 +355,7 @@ cdef class MaskCache(MaskPart):
         ids_put(&self.patched_index, &probe, id)
         return id
 
-    cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except -1:
+    cdef int operand_rows(self, OperandsId number, vector[RowId]& out) except -1 nogil:
         """List the rows among the operands of a list, each once, in their order.
 
         Operands without a row, and those with a filter, are left out.

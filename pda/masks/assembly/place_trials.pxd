@@ -19,9 +19,9 @@ cdef class PlaceTrials(MaskPart):
     cdef vector[uint32_t] unsure            # scratch: tokens that only the real configuration can confirm
     cdef readonly uint64_t allowed_runs          # places that were tried
 
-    cdef int try_unsure(self, uint32_t* words) except -3
-    cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3
-    cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except -1
+    cdef int try_unsure(self, uint32_t* words) except -3 nogil
+    cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3 nogil
+    cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except -1 nogil
     cdef int try_place(
         self, ConfigSpace family, ConfigId config, NodeId node, bint inclusive, uint32_t* words
-    ) except -3
+    ) except -3 nogil

@@ -37,7 +37,7 @@ cdef class PlaceTrials(MaskPart):
         self.cache = cache
         self.allowed_runs = 0
 
-    cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3:
+    cdef int try_places(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3 nogil:
         """Add the tokens that may follow at the noted places.
 
         A place can lead to further places in its subtree, which are tried in the next round.
@@ -57,7 +57,7 @@ cdef class PlaceTrials(MaskPart):
                     self.trials.try_subtree(family, self.trials.step_to(family, config, node), node, words)
         return 0
 
-    cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except -1:
+    cdef bint outermost_places(self, NodeId above, vector[PlaceId]& out) except -1 nogil:
         """Move the noted places in the subtree of a node to a list, without places inside of other places.
 
         Many places under one child of the node are replaced by the child. Return False if the node itself is
@@ -93,7 +93,7 @@ cdef class PlaceTrials(MaskPart):
 
     cdef int try_place(
         self, ConfigSpace family, ConfigId config, NodeId node, bint inclusive, uint32_t* words
-    ) except -3:
+    ) except -3 nogil:
         """Add the tokens under a node that may follow, and the node's own tokens if ``inclusive``."""
         cdef size_t i
         cdef ConfigId c
@@ -123,7 +123,7 @@ cdef class PlaceTrials(MaskPart):
             self.try_unsure(words)
         return 0
 
-    cdef int try_unsure(self, uint32_t* words) except -3:
+    cdef int try_unsure(self, uint32_t* words) except -3 nogil:
         """Queue the tokens that an action may forbid, and that no other operand allows."""
         cdef size_t k
         cdef int32_t i

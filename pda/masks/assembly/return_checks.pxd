@@ -9,8 +9,8 @@ from stackmask.pda.stack.frames cimport Edge
 from stackmask.pda.terms.term_store cimport TermStore
 
 
-cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept
+cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept nogil
 cdef bint may_forbid(
     TermStore terms, Semantics semantics, ConfigSpace family, FrameId frame, int32_t returns
-) except -1
-cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1
+) except -1 nogil
+cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1 nogil

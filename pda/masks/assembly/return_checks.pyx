@@ -6,7 +6,7 @@ from stackmask.pda.stack.frames cimport BOTTOM_CONTINUATION
 from stackmask.pda.terms.term_table cimport EPS, F_LOCAL, Ends, Term
 
 
-cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept:
+cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept nogil:
     """Return one of the edges that a visit returns along; a continuation counts as a single edge."""
     cdef Edge edge
     if at.continuation == EPS:
@@ -20,7 +20,7 @@ cdef Edge edge_of(ConfigSpace family, const Visit& at, int32_t number) noexcept:
 
 cdef bint may_forbid(
     TermStore terms, Semantics semantics, ConfigSpace family, FrameId frame, int32_t returns
-) except -1:
+) except -1 nogil:
     """Tell whether an action may forbid one of the next returns, before a byte must be read.
 
     ``returns``: so many returns are followed; after them, any action of a lower frame counts.
@@ -46,7 +46,7 @@ cdef bint may_forbid(
     return False
 
 
-cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1:
+cdef bint is_alive(TermStore terms, ConfigSpace family, const Visit& at, uint64_t ends) except -1 nogil:
     """Tell whether the text can be completed after a visit returns under one of the guards (bits)."""
     cdef Ends found
     cdef uint64_t pending = 0

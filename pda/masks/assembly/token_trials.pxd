@@ -6,9 +6,11 @@ from stackmask.pda.ids cimport ConfigId, NodeId, PlaceId, TokenId
 from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes
+from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 
 cdef class TokenTrials(MaskPart):
+    cdef TokenBytes vocabulary
     # scratch of one fill
     cdef vector[PlaceId] places_to_try        # nodes of the vocabulary whose subtrees are to be tried
     cdef vector[TokenId] tokens_to_try             # single tokens
@@ -19,15 +21,15 @@ cdef class TokenTrials(MaskPart):
     cdef readonly uint64_t simulations
     cdef readonly uint64_t tried        # tokens that were tried one by one
 
-    cdef size_t nbytes_of_vocabulary(self) noexcept
-    cdef int begin(self) noexcept
-    cdef bint is_needed(self) noexcept
-    cdef int note_place(self, PlaceId place) except -3
-    cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept
-    cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except -3
-    cdef NodeId spelled_at(self, TokenId token) noexcept
-    cdef int try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3
+    cdef size_t nbytes_of_vocabulary(self) noexcept nogil
+    cdef int begin(self) noexcept nogil
+    cdef bint is_needed(self) noexcept nogil
+    cdef int note_place(self, PlaceId place) except -3 nogil
+    cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept nogil
+    cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except -3 nogil
+    cdef NodeId spelled_at(self, TokenId token) noexcept nogil
+    cdef int try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3 nogil
     cdef int try_subtree(
         self, ConfigSpace family, ConfigId config, NodeId node, uint32_t* words
-    ) except -3
-    cdef int try_special_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3
+    ) except -3 nogil
+    cdef int try_special_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3 nogil

@@ -15,7 +15,6 @@ from stackmask.pda.stack.configuration_table cimport DEAD
 from stackmask.pda.terms.term_table cimport token_symbol
 from stackmask.pda.vocabulary.trie_cursor cimport child_of
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes, is_inclusive, node_at, trie_of
-from stackmask.pda.vocabulary.token_bytes cimport TokenBytes
 
 cdef enum:
     FEW_TRIED = 256     # with more tokens than this, a table of their nodes is made
@@ -26,22 +25,23 @@ cdef class TokenTrials(MaskPart):
     """What one fill must try on its configuration, and how it is tried."""
 
     def __cinit__(self, MaskContext context not None):
+        self.vocabulary = self.trie.character_groups.token_bytes
         self.simulations = 0
         self.tried = 0
         self.stack.resize(self.trie.max_depth + 2, 0)
 
-    cdef size_t nbytes_of_vocabulary(self) noexcept:
+    cdef size_t nbytes_of_vocabulary(self) noexcept nogil:
         """Return the bytes of the table of nodes, which holds for all masks and is kept."""
         return 4 * self.node_of.size()
 
-    cdef int begin(self) noexcept:
+    cdef int begin(self) noexcept nogil:
         """Start a new fill, with nothing to try."""
         self.places_to_try.clear()
         self.tokens_to_try.clear()
         self.tries_special_tokens = self.tries_everything = False
         return 0
 
-    cdef bint is_needed(self) noexcept:
+    cdef bint is_needed(self) noexcept nogil:
         """Tell whether there is something to try on the real configuration."""
         return (
             self.tries_everything
@@ -50,7 +50,7 @@ cdef class TokenTrials(MaskPart):
             or not self.tokens_to_try.empty()
         )
 
-    cdef int note_place(self, PlaceId place) except -3:
+    cdef int note_place(self, PlaceId place) except -3 nogil:
         """Queue the tokens of a place for a trial on the real configuration."""
         cdef Nodes n
         cdef NodeId node = node_at(place)
@@ -65,7 +65,7 @@ cdef class TokenTrials(MaskPart):
             self.tokens_to_try.push_back(n.tokens[t])
         return 0
 
-    cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept:
+    cdef bint all_set(self, NodeId node, bint inclusive, const uint32_t* words) noexcept nogil:
         """Tell whether all tokens under a node, and the node's own if ``inclusive``, are allowed already."""
         cdef int32_t t
         cdef TokenId token
@@ -77,7 +77,7 @@ cdef class TokenTrials(MaskPart):
                 return False
         return True
 
-    cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except -3:
+    cdef ConfigId step_to(self, ConfigSpace family, ConfigId config, NodeId node) except -3 nogil:
         """Return the configuration after the bytes of a node of the vocabulary, or DEAD."""
         cdef vector[NodeId] path
         while node:
@@ -88,18 +88,17 @@ cdef class TokenTrials(MaskPart):
             path.pop_back()
         return config
 
-    cdef NodeId spelled_at(self, TokenId token) noexcept:
+    cdef NodeId spelled_at(self, TokenId token) noexcept nogil:
         """Return the node of a token, found by its bytes."""
-        cdef TokenBytes token_bytes = self.trie.character_groups.token_bytes
         cdef Nodes n = self.tries.nodes(0)
-        cdef const uint8_t* text = token_bytes.blob + token_bytes.start[token]
+        cdef const uint8_t* text = self.vocabulary.blob + self.vocabulary.start[token]
         cdef uint32_t k
         cdef NodeId node = 0
-        for k in range(token_bytes.length(token)):
+        for k in range(self.vocabulary.length(token)):
             node = child_of(n, node, text[k])
         return node
 
-    cdef int try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3:
+    cdef int try_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3 nogil:
         """Add the tokens of ``tokens_to_try`` that the real configuration allows."""
         cdef size_t k
         cdef TokenId token
@@ -144,7 +143,7 @@ cdef class TokenTrials(MaskPart):
 
     cdef int try_subtree(
         self, ConfigSpace family, ConfigId config, NodeId node, uint32_t* words
-    ) except -3:
+    ) except -3 nogil:
         """Add the tokens under a node that may follow ``config``, the configuration at the node."""
         cdef NodeId i = node + 1
         cdef ConfigId c
@@ -172,7 +171,7 @@ cdef class TokenTrials(MaskPart):
             i += 1
         return 0
 
-    cdef int try_special_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3:
+    cdef int try_special_tokens(self, ConfigSpace family, ConfigId config, uint32_t* words) except -3 nogil:
         """Add the special tokens that may follow."""
         cdef TokenClassId symbol
         cdef TokenId n

@@ -23,11 +23,11 @@ cdef class UndeclaredKeys(MaskPart):
     cdef uint64_t spellings                 # lists of keys spelled so far
     cdef uint64_t rechecked                 # distinct places so far
 
-    cdef int begin(self) noexcept
-    cdef bint any_doubtful(self) noexcept
-    cdef NodeId opening(self) noexcept
-    cdef int doubt(self, PlaceId place, vector[vector[uint8_t]]& strings) except -3
-    cdef int spell_keys(self, KeysId keys) except -3
-    cdef int doubt_keys(self, SuffixesId group, KeysId keys) except -3
-    cdef int recheck(self, uint32_t* words) except -3
-    cdef bint any_keys(self, ConfigSpace family, ConfigId config) noexcept
+    cdef int begin(self) noexcept nogil
+    cdef bint any_doubtful(self) noexcept nogil
+    cdef NodeId opening(self) noexcept nogil
+    cdef int doubt(self, PlaceId place, vector[vector[uint8_t]]& strings) except -3 nogil
+    cdef int spell_keys(self, KeysId keys) except -3 nogil
+    cdef int doubt_keys(self, SuffixesId group, KeysId keys) except -3 nogil
+    cdef int recheck(self, uint32_t* words) except -3 nogil
+    cdef bint any_keys(self, ConfigSpace family, ConfigId config) noexcept nogil

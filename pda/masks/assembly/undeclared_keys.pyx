@@ -32,20 +32,20 @@ cdef class UndeclaredKeys(MaskPart):
         self.rechecked = self.spellings = 0
         self.spelled_keys = KEYS_NONE
 
-    cdef int begin(self) noexcept:
+    cdef int begin(self) noexcept nogil:
         """Begin a new fill, without doubtful tokens."""
         self.doubtful.clear()
         return 0
 
-    cdef bint any_doubtful(self) noexcept:
+    cdef bint any_doubtful(self) noexcept nogil:
         """Tell whether some tokens are doubtful."""
         return not self.doubtful.empty()
 
-    cdef NodeId opening(self) noexcept:
+    cdef NodeId opening(self) noexcept nogil:
         """Return the node of the vocabulary that opens a key, or NO_NODE."""
         return child_of(self.tries.nodes(0), 0, self.context.key_text.quote)
 
-    cdef int doubt(self, PlaceId place, vector[vector[uint8_t]]& strings) except -3:
+    cdef int doubt(self, PlaceId place, vector[vector[uint8_t]]& strings) except -3 nogil:
         """Collect the places under a place that one of the strings and the closing quote lead to.
 
         An escape can spell any character, so all tokens after an escape are doubtful.
@@ -74,7 +74,7 @@ cdef class UndeclaredKeys(MaskPart):
                     self.doubtful.push_back(place_at(node, in_suffix_trie | INCLUSIVE))
         return 0
 
-    cdef int spell_keys(self, KeysId keys) except -3:
+    cdef int spell_keys(self, KeysId keys) except -3 nogil:
         """Write the undeclared keys of a key state to ``spelled``, unless they are there."""
         if keys != self.spelled_keys:
             self.spelled_keys = KEYS_NONE
@@ -84,13 +84,13 @@ cdef class UndeclaredKeys(MaskPart):
             self.spellings += 1
         return 0
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget the keys that were spelled."""
         self.spelled_keys = KEYS_NONE
         self.spelled.clear()
         return MaskPart.drop(self)
 
-    cdef int doubt_keys(self, SuffixesId group, KeysId keys) except -3:
+    cdef int doubt_keys(self, SuffixesId group, KeysId keys) except -3 nogil:
         """Doubt tokens that repeat a used key, where a group's suffixes begin with a quote.
 
         ``group``: WHOLE for the whole vocabulary.
@@ -112,7 +112,7 @@ cdef class UndeclaredKeys(MaskPart):
             for i in range(g.merged_first, g.merged_first + g.merged_count):
                 places.push_back(self.arena.places[i])
             if g.run != NO_RUN:
-                after = self.runs.suffixes_of(g.run, quote)
+                self.runs.suffixes_of(g.run, quote, &after)
                 for i in range(after.first, after.first + after.count):
                     places.push_back(self.runs.suffix_places[i])
         for k in range(places.size()):
@@ -126,7 +126,7 @@ cdef class UndeclaredKeys(MaskPart):
                 self.doubt(place_at(node, trie_of(places[k])), self.spelled)
         return 0
 
-    cdef int recheck(self, uint32_t* words) except -3:
+    cdef int recheck(self, uint32_t* words) except -3 nogil:
         """Remove the doubtful tokens from a mask, and queue them for a trial on the real configuration.
 
         Used keys only forbid, so tokens that are not in the mask need no trial.
@@ -155,7 +155,7 @@ cdef class UndeclaredKeys(MaskPart):
                 self.trials.places_to_try.push_back(self.doubtful[k])
         return 0
 
-    cdef bint any_keys(self, ConfigSpace family, ConfigId config) noexcept:
+    cdef bint any_keys(self, ConfigSpace family, ConfigId config) noexcept nogil:
         """Tell whether a configuration is inside of an object whose keys are known."""
         cdef int32_t i, first = family.configs[config].first
         for i in range(first, first + family.configs[config].count):

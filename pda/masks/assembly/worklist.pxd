@@ -22,8 +22,8 @@ cdef class Worklist:
     cdef KeyMap index                       # hash of a visit, or the next free number -> index in `visits`
     cdef bint indexed                       # `index` holds the visits
 
-    cdef int clear(self) noexcept
-    cdef int drop(self) except -1
-    cdef size_t nbytes(self) noexcept
-    cdef int add(self, const Visit& v) except -1
-    cdef bint is_known(self, const Visit& v) except -1
+    cdef int clear(self) noexcept nogil
+    cdef int drop(self) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
+    cdef int add(self, const Visit& v) except -1 nogil
+    cdef bint is_known(self, const Visit& v) except -1 nogil

@@ -22,7 +22,7 @@ cdef enum:
     FEW_VISITS = 32      # up to here a list is searched, not hashed
 
 
-cdef bint same_visit(const Visit& v, const Visit& w) noexcept:
+cdef bint same_visit(const Visit& v, const Visit& w) noexcept nogil:
     return (
         v.mask == w.mask
         and v.frame == w.frame
@@ -34,7 +34,7 @@ cdef bint same_visit(const Visit& v, const Visit& w) noexcept:
     )
 
 
-cdef uint64_t visit_hash(const Visit& v) noexcept:
+cdef uint64_t visit_hash(const Visit& v) noexcept nogil:
     cdef uint64_t h = mix(mix(mix(59, <uint32_t>v.mask), <uint32_t>v.frame), <uint32_t>v.continuation)
     h = mix(h, <uint32_t>v.action)
     return mix(mix(h, <uint32_t>v.filter), (<uint64_t>v.keys << 1) | <uint64_t>v.unsure)
@@ -51,29 +51,29 @@ cdef class Worklist:
     def __dealloc__(self):
         map_free(&self.index)
 
-    cdef int clear(self) noexcept:
+    cdef int clear(self) noexcept nogil:
         """Forget all visits."""
         self.visits.clear()
         self.indexed = False
         return 0
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget all visits, and give the memory back."""
         vector[Visit]().swap(self.visits)
         self.indexed = False
         return map_reset(&self.index)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held."""
         return sizeof(Visit) * self.visits.size() + map_nbytes(&self.index)
 
-    cdef int add(self, const Visit& v) except -1:
+    cdef int add(self, const Visit& v) except -1 nogil:
         """Add a visit unless it is in the list. Cost: a look-up; one pass over a short list."""
         if not self.is_known(v):
             self.visits.push_back(v)
         return 0
 
-    cdef bint is_known(self, const Visit& v) except -1:
+    cdef bint is_known(self, const Visit& v) except -1 nogil:
         """Tell whether a visit is in the list.
 
         In a long list, a new visit is entered into the index here: the caller adds it to the list.

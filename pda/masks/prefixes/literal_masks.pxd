@@ -28,8 +28,8 @@ cdef class LiteralMasks(MaskPart):
     cdef vector[PlaceId] return_places
     cdef readonly uint64_t spelled_masks    # masks made by spelling literals
 
-    cdef MaskId of_vocabulary(self, LiteralId literal) except -3
-    cdef MaskId of_group(self, SuffixesId group, LiteralId literal) except -3
-    cdef MaskId spell(self, LiteralId literal, vector[PlaceId]& places) except -3
-    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1
-    cdef int take_node(self, Spot at, NodeId kid, int32_t in_suffix_trie) except -1
+    cdef MaskId of_vocabulary(self, LiteralId literal) except -3 nogil
+    cdef MaskId of_group(self, SuffixesId group, LiteralId literal) except -3 nogil
+    cdef MaskId spell(self, LiteralId literal, vector[PlaceId]& places) except -3 nogil
+    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1 nogil
+    cdef int take_node(self, Spot at, NodeId kid, int32_t in_suffix_trie) except -1 nogil

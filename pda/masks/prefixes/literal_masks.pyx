@@ -44,18 +44,18 @@ cdef class LiteralMasks(MaskPart):
     def __dealloc__(self):
         map_free(&self.group_masks)
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget all masks."""
         self.table.forget_masks()
         map_reset(&self.group_masks)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = map_nbytes(&self.group_masks)
         return held
 
-    cdef MaskId of_vocabulary(self, LiteralId literal) except -3:
+    cdef MaskId of_vocabulary(self, LiteralId literal) except -3 nogil:
         """Return the mask of a literal for the whole vocabulary."""
         cdef vector[PlaceId] whole
         cdef MaskId found = self.table.literals[literal].mask
@@ -65,7 +65,7 @@ cdef class LiteralMasks(MaskPart):
             self.table.literals[literal].mask = found
         return found
 
-    cdef MaskId of_group(self, SuffixesId group, LiteralId literal) except -3:
+    cdef MaskId of_group(self, SuffixesId group, LiteralId literal) except -3 nogil:
         """Return the mask of a literal for the suffixes of a group, after which no guard is pending."""
         cdef uint64_t key = (<uint64_t>group << 32) | <uint64_t>literal  # mutant: literal-key
         cdef MaskId found = map_get(&self.group_masks, key)
@@ -86,7 +86,7 @@ cdef class LiteralMasks(MaskPart):
         map_put(&self.group_masks, key, found)
         return found
 
-    cdef MaskId spell(self, LiteralId literal, vector[PlaceId]& places) except -3:
+    cdef MaskId spell(self, LiteralId literal, vector[PlaceId]& places) except -3 nogil:
         """Spell a literal from some places and return the mask.
 
         Cost: linear in the nodes that spell a prefix of it. No term or configuration is made.
@@ -124,7 +124,7 @@ cdef class LiteralMasks(MaskPart):
             return NO_TOKENS
         return self.arena.add(mask)
 
-    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1:
+    cdef int spell_next(self, Spot at, int32_t in_suffix_trie) except -1 nogil:
         """Continue at the children of a node that have the next byte of the literal."""
         cdef Nodes nodes = self.tries.nodes(place_at(at.node, in_suffix_trie))
         cdef Term t
@@ -175,7 +175,7 @@ cdef class LiteralMasks(MaskPart):
                     word &= word - 1
         return 0
 
-    cdef int take_node(self, Spot at, NodeId kid, int32_t in_suffix_trie) except -1:
+    cdef int take_node(self, Spot at, NodeId kid, int32_t in_suffix_trie) except -1 nogil:
         """Take the tokens of a node that the next byte leads to, and store how to continue from it."""
         cdef Nodes nodes = self.tries.nodes(place_at(kid, in_suffix_trie))
         cdef Term t = self.terms.terms[at.item]

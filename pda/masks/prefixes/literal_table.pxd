@@ -50,7 +50,7 @@ cdef class LiteralTable:
     cdef Growing[Literal] literals
     cdef IdTable index
 
-    cdef size_t nbytes(self) noexcept
-    cdef LiteralId number_of(self, const vector[TermId]& path) except -1
-    cdef TermId term_of(self, Prefix prefix) except -1
-    cdef int forget_masks(self) noexcept
+    cdef size_t nbytes(self) noexcept nogil
+    cdef LiteralId number_of(self, const vector[TermId]& path) except -1 nogil
+    cdef TermId term_of(self, Prefix prefix) except -1 nogil
+    cdef int forget_masks(self) noexcept nogil

@@ -35,11 +35,11 @@ cdef class LiteralTable:
     def __dealloc__(self):
         ids_free(&self.index)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         return sizeof(Literal) * self.literals.size() + 4 * self.items.size() + ids_nbytes(&self.index)
 
-    cdef LiteralId number_of(self, const vector[TermId]& path) except -1:
+    cdef LiteralId number_of(self, const vector[TermId]& path) except -1 nogil:
         """Return the number of the literal with these items, at least one. Cost: linear in the items."""
         cdef Literal literal
         cdef const Literal* other
@@ -73,7 +73,7 @@ cdef class LiteralTable:
         ids_put(&self.index, &probe, id)
         return id
 
-    cdef TermId term_of(self, Prefix prefix) except -1:
+    cdef TermId term_of(self, Prefix prefix) except -1 nogil:
         """Return a prefix as one term. Remembered."""
         cdef LiteralId literal
         cdef Literal w
@@ -89,7 +89,7 @@ cdef class LiteralTable:
             self.literals[literal].term = w.term
         return w.term
 
-    cdef int forget_masks(self) noexcept:
+    cdef int forget_masks(self) noexcept nogil:
         """Forget the masks of literals, since the store drops them."""
         cdef size_t k
         for k in range(self.literals.size()):

@@ -22,14 +22,14 @@ cdef class PrefixCost:
     cdef vector[NodeId] spots           # nodes of the trie
     cdef vector[NodeId] next_spots
 
-    cdef bint is_literal(self, TermId term) except -1
-    cdef bint add_first(self, TermId state, uint64_t* words, int32_t* left) except -1
-    cdef bint begins_few(self) except -1
-    cdef bint few_begin(self, const uint64_t* words) noexcept
-    cdef bint ends_wide(self, bint words) noexcept
-    cdef bint few_follow(self) except -1
-    cdef int spell_byte(self, NodeId node, int32_t byte) except -1
-    cdef int spell(self, TermId string) except -1
+    cdef bint is_literal(self, TermId term) except -1 nogil
+    cdef bint add_first(self, TermId state, uint64_t* words, int32_t* left) except -1 nogil
+    cdef bint begins_few(self) except -1 nogil
+    cdef bint few_begin(self, const uint64_t* words) noexcept nogil
+    cdef bint ends_wide(self, bint words) noexcept nogil
+    cdef bint few_follow(self) except -1 nogil
+    cdef int spell_byte(self, NodeId node, int32_t byte) except -1 nogil
+    cdef int spell(self, TermId string) except -1 nogil
 
 
-cdef int first_bytes_of_literal(TermStore terms, TermId term, uint64_t* words) noexcept
+cdef int first_bytes_of_literal(TermStore terms, TermId term, uint64_t* words) noexcept nogil

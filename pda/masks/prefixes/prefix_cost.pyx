@@ -39,7 +39,7 @@ cdef enum:
     MANY_BYTES = 8      # a set of so many bytes alone is no good literal
 
 
-cdef bint add_all(uint64_t* words) noexcept:
+cdef bint add_all(uint64_t* words) noexcept nogil:
     words[0] = words[1] = words[2] = words[3] = ~<uint64_t>0
     return True
 
@@ -58,7 +58,7 @@ cdef class PrefixCost:
             kid = trie.kid_node[k]
             self.nodes_after[trie.kid_byte[k]] = trie.end[kid] - kid
 
-    cdef bint is_literal(self, TermId term) except -1:
+    cdef bint is_literal(self, TermId term) except -1 nogil:
         """Tell whether a term is a fixed string, or one of a few. Cost: one load, once known."""
         cdef Term u = self.terms.terms[term]
         cdef Term kid
@@ -84,7 +84,7 @@ cdef class PrefixCost:
                 self.literal_of[term] = YES
         return self.literal_of[term] == YES
 
-    cdef bint add_first(self, TermId state, uint64_t* words, int32_t* left) except -1:
+    cdef bint add_first(self, TermId state, uint64_t* words, int32_t* left) except -1 nogil:
         """Add the bytes that a state can begin with; all, if unknown. Return whether it may be empty.
 
         ``left``: how many more terms may be visited.
@@ -127,7 +127,7 @@ cdef class PrefixCost:
                 return True
             state = u.b
 
-    cdef bint few_begin(self, const uint64_t* words) noexcept:
+    cdef bint few_begin(self, const uint64_t* words) noexcept nogil:
         """Tell whether few nodes of the vocabulary begin with these bytes."""
         cdef int64_t nodes = 0
         cdef int32_t b
@@ -139,7 +139,7 @@ cdef class PrefixCost:
                 left &= left - 1
         return nodes * FEW < self.trie.nodes
 
-    cdef bint begins_few(self) except -1:
+    cdef bint begins_few(self) except -1 nogil:
         """Tell whether few nodes of the vocabulary begin like ``path``, as with numbers."""
         cdef TermId prefix = EPS
         cdef MapId map
@@ -170,14 +170,14 @@ cdef class PrefixCost:
                 words[b >> 6] |= <uint64_t>1 << (b & 63)
         return self.few_begin(words)
 
-    cdef bint ends_wide(self, bint words) noexcept:
+    cdef bint ends_wide(self, bint words) noexcept nogil:
         """Tell whether ``path`` is one byte out of many: then nearly all tokens continue after it."""
         cdef Term last = self.terms.terms[self.path.back()]
         if not words or self.path.size() > 1 or last.kind != K_SET:
             return False
         return count_bits(&self.terms.sets[4 * last.a], 4) >= MANY_BYTES
 
-    cdef bint few_follow(self) except -1:
+    cdef bint few_follow(self) except -1 nogil:
         """Tell whether few nodes of the vocabulary are after the literals in ``path``.
 
         Cost: the bytes of the literals, as far as the vocabulary has them.
@@ -209,7 +209,7 @@ cdef class PrefixCost:
             following += self.trie.end[n] - n - 1
         return following <= FEW_FOLLOWING
 
-    cdef int spell_byte(self, NodeId node, int32_t byte) except -1:
+    cdef int spell_byte(self, NodeId node, int32_t byte) except -1 nogil:
         """Append the child of a node with a byte, if there is one."""
         cdef int32_t first = self.trie.kid_first[node]
         cdef const uint8_t* bytes_of = self.trie.kid_byte.data() + first
@@ -220,7 +220,7 @@ cdef class PrefixCost:
             self.next_spots.push_back(self.trie.kid_node[first + (found - bytes_of)])
         return 0
 
-    cdef int spell(self, TermId string) except -1:
+    cdef int spell(self, TermId string) except -1 nogil:
         """Continue from the nodes in ``spots`` along one string of a literal."""
         cdef Term u = self.terms.terms[string]
         cdef Term v
@@ -256,7 +256,7 @@ cdef class PrefixCost:
         return 0
 
 
-cdef int first_bytes_of_literal(TermStore terms, TermId term, uint64_t* words) noexcept:
+cdef int first_bytes_of_literal(TermStore terms, TermId term, uint64_t* words) noexcept nogil:
     """Add the bytes that a literal, or a sequence of literals, can begin with."""
     cdef Term u = terms.terms[term]
     cdef int32_t k, byte

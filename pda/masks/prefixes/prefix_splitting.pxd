@@ -68,20 +68,20 @@ cdef class PrefixSplitter(PrefixCost):
     cdef vector[PartialSplit] same_prefix   # more alternatives; their prefix is that of ready[joins]
     cdef TermId tail
 
-    cdef size_t nbytes(self) noexcept
-    cdef int leave_whole(self, SplitId number) noexcept
-    cdef SplitId split(self, TermId state) except -1
-    cdef int find(self, TermId state, Split* found) except -1
-    cdef int follow(self, PartialSplit at) except -1
-    cdef bint is_loop(self, Term loop) except -1
-    cdef int unfold(self, PartialSplit at, Term loop, TermId next) except -1
-    cdef bint is_key(self, Term call, TermId next, TermId after) except -1
-    cdef int add_ready(self, PartialSplit at) except -1
-    cdef int join_continuations(self) except -1
-    cdef int find_whitespace(self, TermId state, Split* found) except -1
-    cdef bint fill_path(self) except -1
-    cdef TermId filled(self, TermId item) except -1
-    cdef int add_alternative(self, PartialSplit at) except -1
-    cdef TermId continuation_of(self, AlternativeId alternative) except -1
-    cdef TermId key_of(self, AlternativeId alternative) except -1
-    cdef bint is_unconditional(self, AlternativeId alternative) except -1
+    cdef size_t nbytes(self) noexcept nogil
+    cdef int leave_whole(self, SplitId number) noexcept nogil
+    cdef SplitId split(self, TermId state) except -1 nogil
+    cdef int find(self, TermId state, Split* found) except -1 nogil
+    cdef int follow(self, PartialSplit at) except -1 nogil
+    cdef bint is_loop(self, Term loop) except -1 nogil
+    cdef int unfold(self, PartialSplit at, Term loop, TermId next) except -1 nogil
+    cdef bint is_key(self, Term call, TermId next, TermId after) except -1 nogil
+    cdef int add_ready(self, PartialSplit at) except -1 nogil
+    cdef int join_continuations(self) except -1 nogil
+    cdef int find_whitespace(self, TermId state, Split* found) except -1 nogil
+    cdef bint fill_path(self) except -1 nogil
+    cdef TermId filled(self, TermId item) except -1 nogil
+    cdef int add_alternative(self, PartialSplit at) except -1 nogil
+    cdef TermId continuation_of(self, AlternativeId alternative) except -1 nogil
+    cdef TermId key_of(self, AlternativeId alternative) except -1 nogil
+    cdef bint is_unconditional(self, AlternativeId alternative) except -1 nogil

@@ -75,17 +75,17 @@ cdef class PrefixSplitter(PrefixCost):
     def __dealloc__(self):
         map_free(&self.split_index)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here. They belong to terms, so a drop of masks keeps them."""
         cdef size_t held = sizeof(Split) * self.splits.size() + sizeof(Alternative) * self.alternatives.size()
         return held + self.literal_of.size() + map_nbytes(&self.split_index)
 
-    cdef int leave_whole(self, SplitId number) noexcept:
+    cdef int leave_whole(self, SplitId number) noexcept nogil:
         """Do not split this state any more."""
         self.splits[number].count = 0
         return 0
 
-    cdef SplitId split(self, TermId state) except -1:
+    cdef SplitId split(self, TermId state) except -1 nogil:
         """Return the index in ``splits`` for a state. Remembered."""
         cdef Split found
         cdef SplitId at = map_get(&self.split_index, <uint32_t>state)
@@ -96,7 +96,7 @@ cdef class PrefixSplitter(PrefixCost):
             map_put(&self.split_index, <uint32_t>state, at)
         return at
 
-    cdef int find(self, TermId state, Split* found) except -1:
+    cdef int find(self, TermId state, Split* found) except -1 nogil:
         cdef PartialSplit at
         cdef Term u
         cdef size_t i, count = 0
@@ -142,7 +142,7 @@ cdef class PrefixSplitter(PrefixCost):
             self.find_whitespace(state, found)
         return 0
 
-    cdef int find_whitespace(self, TermId state, Split* found) except -1:
+    cdef int find_whitespace(self, TermId state, Split* found) except -1 nogil:
         """Split a state into blanks, perhaps none, and what follows them, if that can be split in turn.
 
         What follows must not begin with a blank. Then the run of blanks tells where it begins.
@@ -191,7 +191,7 @@ cdef class PrefixSplitter(PrefixCost):
         self.alternatives.push_back(alternative)
         return 0
 
-    cdef int follow(self, PartialSplit at) except -1:
+    cdef int follow(self, PartialSplit at) except -1 nogil:
         """Take items of a state into its prefix as far as possible; alternatives are queued one by one."""
         cdef Term u, v
         cdef PartialSplit queued
@@ -275,7 +275,7 @@ cdef class PrefixSplitter(PrefixCost):
         self.left.push_back(self.terms.mk_seq(at.test, item))
         return 0
 
-    cdef bint is_loop(self, Term loop) except -1:
+    cdef bint is_loop(self, Term loop) except -1 nogil:
         """Tell whether a repetition is unfolded: it tests keys, or is more than a run of characters.
 
         In the second case it must begin with few bytes, as a list of items after commas does. Other loops are
@@ -295,7 +295,7 @@ cdef class PrefixSplitter(PrefixCost):
             return False
         return loop.flags & F_IMPURE or not self.few_begin(words)
 
-    cdef int unfold(self, PartialSplit at, Term loop, TermId next) except -1:
+    cdef int unfold(self, PartialSplit at, Term loop, TermId next) except -1 nogil:
         """Take a loop as an item and the loop again, or as what follows the loop."""
         cdef PartialSplit queued = at
         cdef TermId continuation = next if at.after == EPS else self.terms.mk_seq(next, at.after)
@@ -311,7 +311,7 @@ cdef class PrefixSplitter(PrefixCost):
             self.todo.push_back(queued)
         return 0
 
-    cdef bint is_key(self, Term call, TermId next, TermId after) except -1:
+    cdef bint is_key(self, Term call, TermId next, TermId after) except -1 nogil:
         """Tell whether a call is an undeclared key, in quotes, with something after it."""
         cdef RuleId rule = self.terms.call_table[call.a].target
         cdef ActionId action = self.terms.call_table[call.a].action
@@ -333,7 +333,7 @@ cdef class PrefixSplitter(PrefixCost):
         words[quote >> 6] ^= <uint64_t>1 << (quote & 63)
         return not words[0] | words[1] | words[2] | words[3]
 
-    cdef int add_ready(self, PartialSplit at) except -1:
+    cdef int add_ready(self, PartialSplit at) except -1 nogil:
         """Store the alternative with the prefix ``path``; those with equal prefixes are joined later."""
         cdef size_t i, k, n = self.path.size()
         cdef PartialSplit other
@@ -354,7 +354,7 @@ cdef class PrefixSplitter(PrefixCost):
         self.prefix_items.insert(self.prefix_items.end(), self.path.begin(), self.path.end())
         return 0
 
-    cdef int join_continuations(self) except -1:
+    cdef int join_continuations(self) except -1 nogil:
         """Make one continuation for the alternatives with the same prefix."""
         cdef vector[TermId] return_states
         cdef PartialSplit* at
@@ -372,7 +372,7 @@ cdef class PrefixSplitter(PrefixCost):
                 at.after = EPS
         return 0
 
-    cdef bint fill_path(self) except -1:
+    cdef bint fill_path(self) except -1 nogil:
         """Replace the items of ``path`` by one item, their non-empty strings, if it pays.
 
         All items may be empty. It pays if few nodes of the vocabulary begin like them, as after the first
@@ -401,7 +401,7 @@ cdef class PrefixSplitter(PrefixCost):
             refill(self.path, 1, found)
         return few
 
-    cdef TermId filled(self, TermId item) except -1:
+    cdef TermId filled(self, TermId item) except -1 nogil:
         """Return an item without the empty string; EMPTY if its structure does not show it."""
         cdef Term u = self.terms.terms[item]
         cdef vector[TermId] kids
@@ -425,7 +425,7 @@ cdef class PrefixSplitter(PrefixCost):
             kids.push_back(kid)
         return self.terms.mk_alt(kids, 0)
 
-    cdef int add_alternative(self, PartialSplit at) except -1:
+    cdef int add_alternative(self, PartialSplit at) except -1 nogil:
         """Add the alternative with the prefix ``path``."""
         cdef Alternative alternative
         cdef TermId prefix = EPS
@@ -465,7 +465,7 @@ cdef class PrefixSplitter(PrefixCost):
         self.alternatives[k].needs = self.keys.needs.needs_at(alternative.live)
         return 0
 
-    cdef TermId continuation_of(self, AlternativeId alternative) except -1:
+    cdef TermId continuation_of(self, AlternativeId alternative) except -1 nogil:
         """Return the continuation of a prefix, as one state."""
         cdef Alternative* at = &self.alternatives[alternative]
         cdef TermId continuation = at.continuation
@@ -474,11 +474,11 @@ cdef class PrefixSplitter(PrefixCost):
             self.alternatives[alternative].continuation = continuation
         return continuation
 
-    cdef TermId key_of(self, AlternativeId alternative) except -1:
+    cdef TermId key_of(self, AlternativeId alternative) except -1 nogil:
         """Return an undeclared key and its continuation, as one state."""
         return self.terms.mk_seq(self.alternatives[alternative].call, self.continuation_of(alternative))
 
-    cdef bint is_unconditional(self, AlternativeId alternative) except -1:
+    cdef bint is_unconditional(self, AlternativeId alternative) except -1 nogil:
         """Tell whether a continuation can end with no guard pending, so that every frame allows it."""
         cdef Alternative at
         cdef Ends first, after_run

@@ -53,19 +53,19 @@ cdef class ConstrainedRuns(MaskPart):
     cdef Growing[int32_t] few_served                            # configuration -> places of few served nodes
     cdef Growing[ConfigId] unconstrained_of                     # configuration -> the same, no constraint
 
-    cdef TermId unconstrained_state(self, TermId state) except -3
-    cdef TermId whole_run(self, TermId state) except -3
-    cdef ConfigId unconstrained(self, ConfigId config) except -3
+    cdef TermId unconstrained_state(self, TermId state) except -3 nogil
+    cdef TermId whole_run(self, TermId state) except -3 nogil
+    cdef ConfigId unconstrained(self, ConfigId config) except -3 nogil
     cdef int32_t defer_by_first_byte(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred, vector[NodeId]& left
-    ) except -3
+    ) except -3 nogil
     cdef bint exclude_side_by_side(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
-    ) except -1
+    ) except -1 nogil
     cdef int defer_without(
         self, ConfigId unconstrained, PlaceId place, vector[TokenId]& tokens, vector[DeferredRun]& deferred
-    ) except -1
-    cdef bint exclude_strings(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1
+    ) except -1 nogil
+    cdef bint exclude_strings(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1 nogil
     cdef ConfigId defer_runs(
         self,
         ConfigId config,
@@ -73,6 +73,6 @@ cdef class ConstrainedRuns(MaskPart):
         vector[DeferredRun]& deferred,
         vector[PlaceId]& jobs,
         vector[ConfigId]& job_configs,
-    ) except -3
-    cdef bint defer_one_run(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1
-    cdef FilterId filter_without(self, PlaceId place, vector[NodeId]& nodes) except -1
+    ) except -3 nogil
+    cdef bint defer_one_run(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1 nogil
+    cdef FilterId filter_without(self, PlaceId place, vector[NodeId]& nodes) except -1 nogil

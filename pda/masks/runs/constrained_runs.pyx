@@ -51,7 +51,7 @@ cdef enum:
     MOST_EXCLUDED = 1024    # tokens that a constraint may exclude
 
 
-cdef int append_tokens(Nodes n, NodeId node, const uint64_t* first, vector[TokenId]& tokens) except -1:
+cdef int append_tokens(Nodes n, NodeId node, const uint64_t* first, vector[TokenId]& tokens) except -1 nogil:
     """Append the tokens that continue after a node with one of the bytes, given as 4 words."""
     cdef int32_t k, t, b
     cdef NodeId kid
@@ -83,7 +83,7 @@ cdef class ConstrainedRuns(MaskPart):
     def __dealloc__(self):
         map_free(&self.byte_filter_index)
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget the configurations without their constraints."""
         self.unconstrained_of.clear()
         self.fails.clear()
@@ -92,14 +92,14 @@ cdef class ConstrainedRuns(MaskPart):
         map_reset(&self.byte_filter_index)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = 4 * (self.fails.size() + self.few_served.size() + self.unconstrained_of.size())
         held += sizeof(ByteFilter) * self.byte_filters.size()
         held += map_nbytes(&self.byte_filter_index)
         return held
 
-    cdef TermId unconstrained_state(self, TermId state) except -3:
+    cdef TermId unconstrained_state(self, TermId state) except -3 nogil:
         """Return a state X{m,n} & … continuation without its constraint; other states as they are.
 
         A state [bytes] X{m,n} continuation, as of names, is X{m+1,n+1} continuation with a constraint on its
@@ -121,7 +121,7 @@ cdef class ConstrainedRuns(MaskPart):
                 return self.terms.mk_seq(kid, t.b) if t.kind == K_SEQ else kid
         return state
 
-    cdef TermId whole_run(self, TermId state) except -3:
+    cdef TermId whole_run(self, TermId state) except -3 nogil:
         """Return X{m+1,n+1} continuation for [bytes] X{m,n} continuation if some of the bytes begin X.
 
         Return other states as they are.
@@ -146,7 +146,7 @@ cdef class ConstrainedRuns(MaskPart):
         whole = self.terms.mk_rep(run.a, run.b + 1, run.c + 1 if run.c >= 0 else run.c)
         return self.terms.mk_seq(whole, next.b if next.kind == K_SEQ else EPS)
 
-    cdef ConfigId unconstrained(self, ConfigId config) except -3:
+    cdef ConfigId unconstrained(self, ConfigId config) except -3 nogil:
         """Return the configuration without its constraints if it consists of runs only then; else itself.
 
         An unconstrained run may be empty where the constrained one is not. Then calls and returns leave it at
@@ -189,7 +189,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef int32_t defer_by_first_byte(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred, vector[NodeId]& left
-    ) except -3:
+    ) except -3 nogil:
         """Leave the tokens under a place to run tables by their first byte, where the constraint allows that.
 
         A child of the place is left to the tables if its byte begins a run and leads both configurations to
@@ -248,7 +248,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef bint exclude_side_by_side(
         self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
-    ) except -1:
+    ) except -1 nogil:
         """Leave the tokens under a place to run tables, but for the tokens that only the constraint forbids.
 
         If a key must not be one of some names, these are the tokens that end such a name. They are found by
@@ -322,7 +322,7 @@ cdef class ConstrainedRuns(MaskPart):
 
     cdef int defer_without(
         self, ConfigId unconstrained, PlaceId place, vector[TokenId]& tokens, vector[DeferredRun]& deferred
-    ) except -1:
+    ) except -1 nogil:
         """Leave all tokens but some to the run tables of a configuration that consists of runs only."""
         cdef DeferredRun deferred_run
         cdef int32_t k
@@ -334,7 +334,7 @@ cdef class ConstrainedRuns(MaskPart):
             deferred.push_back(deferred_run)
         return 0
 
-    cdef bint exclude_strings(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1:
+    cdef bint exclude_strings(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1 nogil:
         """Do the same for X{m,} & !strings … continuation, by spelling the strings down the trie.
 
         A token is forbidden only if it spells one of the strings and goes into the continuation after it.
@@ -436,7 +436,7 @@ cdef class ConstrainedRuns(MaskPart):
         vector[DeferredRun]& deferred,
         vector[PlaceId]& jobs,
         vector[ConfigId]& job_configs,
-    ) except -3:
+    ) except -3 nogil:
         """Leave the tokens under a place to run tables as far as possible.
 
         Return the configuration to walk with, or DEAD. Single children that must be walked become jobs.
@@ -475,7 +475,7 @@ cdef class ConstrainedRuns(MaskPart):
             job_configs.push_back(continuation)
         return DEAD
 
-    cdef bint defer_one_run(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1:
+    cdef bint defer_one_run(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1 nogil:
         """Leave all tokens of a small subtree to run tables. Return whether the tables apply.
 
         They apply to a single run with excluded strings, as after the quote of an undeclared key, which would
@@ -504,7 +504,7 @@ cdef class ConstrainedRuns(MaskPart):
         deferred.push_back(deferred_run)
         return True
 
-    cdef FilterId filter_without(self, PlaceId place, vector[NodeId]& nodes) except -1:
+    cdef FilterId filter_without(self, PlaceId place, vector[NodeId]& nodes) except -1 nogil:
         """Return the filter that removes the tokens of some children of a place. Remembered."""
         cdef Nodes n = self.tries.nodes(place)
         cdef ByteFilter entry

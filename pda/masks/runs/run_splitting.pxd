@@ -62,12 +62,12 @@ cdef class RunSplitter(MaskPart):
     cdef Growing[int32_t] split_count
     cdef Growing[RunMemberId] split_members
 
-    cdef int first_of(self, ConfigId config, uint64_t* words) except -1
-    cdef int32_t queries(self, CodeId code) except -1
-    cdef bint is_narrow(self, CodeId code) noexcept
-    cdef RunMemberId member_of(self, TermId state, FrameId frame, SemId sem) except -3
-    cdef int split(self, ConfigId config) except -3
-    cdef bint is_steady(self, SemId sem) noexcept
-    cdef bint is_known(self, ConfigId config) noexcept
-    cdef bint passes(self, RunId run, RunMember member, FilterId* filter) except -3
-    cdef TailId tail_of(self, RunId run, ConfigId continuation) except -3
+    cdef int first_of(self, ConfigId config, uint64_t* words) except -1 nogil
+    cdef int32_t queries(self, CodeId code) except -1 nogil
+    cdef bint is_narrow(self, CodeId code) noexcept nogil
+    cdef RunMemberId member_of(self, TermId state, FrameId frame, SemId sem) except -3 nogil
+    cdef int split(self, ConfigId config) except -3 nogil
+    cdef bint is_steady(self, SemId sem) noexcept nogil
+    cdef bint is_known(self, ConfigId config) noexcept nogil
+    cdef bint passes(self, RunId run, RunMember member, FilterId* filter) except -3 nogil
+    cdef TailId tail_of(self, RunId run, ConfigId continuation) except -3 nogil

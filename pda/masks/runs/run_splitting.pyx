@@ -58,7 +58,7 @@ cdef class RunSplitter(MaskPart):
         map_free(&self.tail_index)
         map_free(&self.met_codes)
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget how configurations are split."""
         self.run_members.clear()
         self.first_bytes_at.clear()
@@ -73,7 +73,7 @@ cdef class RunSplitter(MaskPart):
         map_reset(&self.met_codes)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = 4 * (self.first_bytes_at.size() + self.split_of.size() + self.split_first.size())
         held += 4 * (self.split_count.size() + self.split_members.size())
@@ -86,7 +86,7 @@ cdef class RunSplitter(MaskPart):
 
     # -- configurations ------------------------------------------------------------------------------
 
-    cdef int first_of(self, ConfigId config, uint64_t* words) except -1:
+    cdef int first_of(self, ConfigId config, uint64_t* words) except -1 nogil:
         """Give the bytes that a configuration can continue with."""
         cdef int32_t k, b
         cdef MapId map
@@ -111,7 +111,7 @@ cdef class RunSplitter(MaskPart):
             words[k] = found.words[k]
         return 0
 
-    cdef int32_t queries(self, CodeId code) except -1:
+    cdef int32_t queries(self, CodeId code) except -1 nogil:
         """Return how many states have used the runs of X, with this one. ALWAYS if a table exists.
 
         A trie of other tokens pays off if many states use it, or if the run table exists. The same holds for
@@ -124,11 +124,11 @@ cdef class RunSplitter(MaskPart):
         map_put(&self.met_codes, code, met)
         return met
 
-    cdef bint is_narrow(self, CodeId code) noexcept:
+    cdef bint is_narrow(self, CodeId code) noexcept nogil:
         """Tell whether characters of a class begin with few different bytes."""
         return count_bits(self.runs.codes[code].first, 4) < FEW_BYTES
 
-    cdef RunMemberId member_of(self, TermId state, FrameId frame, SemId sem) except -3:
+    cdef RunMemberId member_of(self, TermId state, FrameId frame, SemId sem) except -3 nogil:
         """Return the RunMember of a member, or NO_MEMBER if the tables do not apply to it.
 
         They apply if the next byte tells where the run ends: X is a prefix code, and neither the continuation
@@ -195,7 +195,7 @@ cdef class RunSplitter(MaskPart):
         map_put(&self.member_index, key, known)
         return known
 
-    cdef int split(self, ConfigId config) except -3:
+    cdef int split(self, ConfigId config) except -3 nogil:
         """Find the runs in a configuration, and the configuration without them. Remembered."""
         cdef Config c
         cdef Member m
@@ -251,16 +251,16 @@ cdef class RunSplitter(MaskPart):
         self.split_of[config] = continuation
         return 0
 
-    cdef bint is_steady(self, SemId sem) noexcept:
+    cdef bint is_steady(self, SemId sem) noexcept nogil:
         """Tell whether a semantic state of a walk stays the same after the next byte, whatever it is."""
         return not self.semantics.keeps_bytes(sem) and self.semantics.sems[sem].text != KEY_OF_NONE
 
-    cdef bint is_known(self, ConfigId config) noexcept:
+    cdef bint is_known(self, ConfigId config) noexcept nogil:
         """Tell whether no member of a configuration depends on the semantic state."""
         cdef Config c = self.space.configs[config]
         return not c.reads and c.sure == c.count
 
-    cdef bint passes(self, RunId run, RunMember member, FilterId* filter) except -3:
+    cdef bint passes(self, RunId run, RunMember member, FilterId* filter) except -3 nogil:
         """Narrow a filter to the tokens with a run of the right length. Return False if there are none."""
         cdef TailId tail
         cdef FilterId fitting
@@ -272,7 +272,7 @@ cdef class RunSplitter(MaskPart):
             filter[0] = self.slices.filter_both(filter[0], fitting)
         return True
 
-    cdef TailId tail_of(self, RunId run, ConfigId continuation) except -3:
+    cdef TailId tail_of(self, RunId run, ConfigId continuation) except -3 nogil:
         """Return the tail of a run table: the exits after which a configuration may continue.
 
         Its returns may continue too. ``continuation``: may be ANYTHING. Remembered.
@@ -296,7 +296,7 @@ cdef class RunSplitter(MaskPart):
             self.first_of(continuation, words)
         for b in range(256):
             if (words[b >> 6] >> (b & 63)) & 1:
-                span = self.runs.exits_with(run, <uint8_t>b)
+                self.runs.exits_with(self.trie.character_groups, run, <uint8_t>b, &span)
                 for k in range(span.first, span.first + span.count):
                     self.slices.tail_exits.push_back(self.runs.exits[k])
                     tail.most_before = max(tail.most_before, self.runs.exits[k].count)

@@ -7,6 +7,7 @@ from stackmask.pda.masks.shared.part cimport MaskPart
 from stackmask.pda.masks.shared.arena cimport MaskArena
 from stackmask.pda.masks.shared.run_tables cimport Exit
 from stackmask.pda.memory.hash_tables cimport KeyMap
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 
 
 cdef struct Filter:
@@ -25,6 +26,7 @@ cdef struct Tail:
 
 
 cdef class Slices(MaskPart):
+    cdef CharacterGroups groups
     cdef MaskArena arena
     cdef KeyMap slice_index         # run << 32 | characters -> mask
     cdef KeyMap filter_index        # tail << 40 | low << 20 | high -> filter
@@ -36,12 +38,12 @@ cdef class Slices(MaskPart):
     cdef vector[TokenId] excluded_tokens
     cdef vector[uint8_t] spared     # scratch: which excluded tokens a mask had before
 
-    cdef MaskId slice(self, RunId run, int32_t high) except -3
-    cdef MaskId mask_of(self, const TokenId* tokens, int32_t count) except -3
-    cdef MaskId slice_of_groups(self, RunId run, int32_t high) except -3
-    cdef FilterId filter_of(self, TailId tail, int32_t low, int32_t high) except -1
-    cdef FilterId make_filter(self, Tail at, int32_t low, int32_t high) except -1
-    cdef FilterId filter_both(self, FilterId a, FilterId b) except -1
-    cdef RowId both_rows(self, RowId a, RowId b) except? -1
-    cdef FilterId add_filter(self, RowId row, vector[TokenId]& excluded) except -1
-    cdef int add_all(self) except -1
+    cdef MaskId slice(self, RunId run, int32_t high) except -3 nogil
+    cdef MaskId mask_of(self, const TokenId* tokens, int32_t count) except -3 nogil
+    cdef MaskId slice_of_groups(self, RunId run, int32_t high) except -3 nogil
+    cdef FilterId filter_of(self, TailId tail, int32_t low, int32_t high) except -1 nogil
+    cdef FilterId make_filter(self, Tail at, int32_t low, int32_t high) except -1 nogil
+    cdef FilterId filter_both(self, FilterId a, FilterId b) except -1 nogil
+    cdef RowId both_rows(self, RowId a, RowId b) except? -1 nogil
+    cdef FilterId add_filter(self, RowId row, vector[TokenId]& excluded) except -1 nogil
+    cdef int add_all(self) except -1 nogil

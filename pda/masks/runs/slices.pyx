@@ -20,7 +20,6 @@ from stackmask.pda.memory.hash_tables cimport (
     map_put,
     map_reset,
 )
-from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.masks.shared.arena cimport NO_FILTER, NO_TOKENS, SPARSE, Mask, nothing
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes, node_at
 from stackmask.pda.masks.shared.run_tables cimport UNBOUNDED, Run, has_groups, is_sorted
@@ -30,14 +29,14 @@ cdef enum:
     COUNT_BITS = 20         # bits of a number of characters in keys
 
 
-cdef void enter(uint32_t* row, const TokenId* tokens, const TokenId* stop) noexcept:
+cdef void enter(uint32_t* row, const TokenId* tokens, const TokenId* stop) noexcept nogil:
     """Set the bits of tokens in a row."""
     while tokens < stop:
         row[tokens[0] >> 5] |= <uint32_t>1 << (tokens[0] & 31)
         tokens += 1
 
 
-cdef void take_out(uint32_t* row, const TokenId* tokens, const TokenId* stop) noexcept:
+cdef void take_out(uint32_t* row, const TokenId* tokens, const TokenId* stop) noexcept nogil:
     """Clear the bits of tokens in a row."""
     while tokens < stop:
         row[tokens[0] >> 5] &= ~(<uint32_t>1 << (tokens[0] & 31))
@@ -50,6 +49,7 @@ cdef class Slices(MaskPart):
 
     def __cinit__(self, MaskContext context not None, MaskArena arena not None):
         self.arena = arena
+        self.groups = self.trie.character_groups
         map_init(&self.slice_index)
         map_init(&self.filter_index)
         map_init(&self.both_index)
@@ -62,7 +62,7 @@ cdef class Slices(MaskPart):
         map_free(&self.both_index)
         map_free(&self.row_index)
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Drop slices and filters."""
         self.tails.clear()
         self.tail_exits.clear()
@@ -75,7 +75,7 @@ cdef class Slices(MaskPart):
         self.add_all()
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = 4 * self.excluded_tokens.size() + sizeof(Filter) * self.filters.size()
         held += sizeof(Tail) * self.tails.size() + sizeof(Exit) * self.tail_exits.size()
@@ -85,7 +85,7 @@ cdef class Slices(MaskPart):
         held += map_nbytes(&self.row_index)
         return held
 
-    cdef MaskId slice(self, RunId run, int32_t high) except -3:
+    cdef MaskId slice(self, RunId run, int32_t high) except -3 nogil:
         """Return the mask of the runs of at most ``high`` characters; the last one may be incomplete."""
         cdef Run r = self.runs.runs[run]
         cdef uint64_t key
@@ -135,7 +135,7 @@ cdef class Slices(MaskPart):
         map_put(&self.slice_index, key, found)
         return found
 
-    cdef MaskId mask_of(self, const TokenId* tokens, int32_t count) except -3:
+    cdef MaskId mask_of(self, const TokenId* tokens, int32_t count) except -3 nogil:
         """Return the mask of a list of tokens, as a list or as a row."""
         cdef Mask mask = nothing()
         if count == 0:
@@ -149,22 +149,21 @@ cdef class Slices(MaskPart):
             self.arena.sparse_tokens.append(tokens, tokens + count)
         return self.arena.add(mask)
 
-    cdef MaskId slice_of_groups(self, RunId run, int32_t high) except -3:
+    cdef MaskId slice_of_groups(self, RunId run, int32_t high) except -3 nogil:
         """Return the mask of the runs of at most ``high`` characters, made from character groups."""
-        cdef CharacterGroups grouped = self.trie.character_groups
         cdef Run r = self.runs.runs[run]
         cdef Mask mask = nothing()
         cdef int32_t k, t, next
         cdef GroupId g
         cdef MaskId whole
         cdef int32_t count = 0, odd = 0
-        cdef const TokenId* tokens = grouped.tokens.data()
+        cdef const TokenId* tokens = self.groups.tokens.data()
         # the tokens of groups that are partly in X
         cdef const TokenId* others = self.runs.tokens.data() + r.sorted_first
         cdef uint32_t* row = NULL
         for k in range(r.group_first, r.group_first + r.group_count):
             g = self.runs.groups[k]
-            count += grouped.up_to(g, high) - grouped.first[g]
+            count += self.groups.up_to(g, high) - self.groups.first[g]
         while odd < r.sorted_count and self.runs.needed[r.sorted_first + odd] <= high:
             odd += 1
         count += odd
@@ -175,8 +174,8 @@ cdef class Slices(MaskPart):
             mask.sparse_count = count
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                t = grouped.first[g]
-                self.arena.sparse_tokens.append(tokens + t, tokens + grouped.up_to(g, high))
+                t = self.groups.first[g]
+                self.arena.sparse_tokens.append(tokens + t, tokens + self.groups.up_to(g, high))
             self.arena.sparse_tokens.append(others, others + odd)
             return self.arena.add(mask)
         mask.dense = self.arena.new_row()
@@ -187,27 +186,27 @@ cdef class Slices(MaskPart):
             memcpy(row, self.arena.rows[self.arena.masks[whole].dense], 4 * <size_t>self.width)
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                take_out(row, tokens + grouped.up_to(g, high), tokens + grouped.first[g + 1])
+                take_out(row, tokens + self.groups.up_to(g, high), tokens + self.groups.first[g + 1])
             others = self.runs.tokens.data() + r.sorted_first
             take_out(row, others + odd, others + r.sorted_count)
-        elif count == r.token_count and 2 * count > <int32_t>grouped.tokens.size():
+        elif count == r.token_count and 2 * count > <int32_t>self.groups.tokens.size():
             # most of the vocabulary: take out the other groups
-            memcpy(row, grouped.row.data(), 4 * grouped.row.size())
+            memcpy(row, self.groups.row.data(), 4 * self.groups.row.size())
             next = r.group_first
-            for g in range(<int32_t>grouped.sorts_of.size()):
+            for g in range(<int32_t>self.groups.sorts_of.size()):
                 if next < r.group_first + r.group_count and self.runs.groups[next] == g:
                     next += 1
                 else:
-                    take_out(row, tokens + grouped.first[g], tokens + grouped.first[g + 1])
+                    take_out(row, tokens + self.groups.first[g], tokens + self.groups.first[g + 1])
             enter(row, others, others + odd)
         else:
             for k in range(r.group_first, r.group_first + r.group_count):
                 g = self.runs.groups[k]
-                enter(row, tokens + grouped.first[g], tokens + grouped.up_to(g, high))
+                enter(row, tokens + self.groups.first[g], tokens + self.groups.up_to(g, high))
             enter(row, others, others + odd)
         return self.arena.add(mask)
 
-    cdef FilterId filter_of(self, TailId tail, int32_t low, int32_t high) except -1:
+    cdef FilterId filter_of(self, TailId tail, int32_t low, int32_t high) except -1 nogil:
         """Return the filter of the tokens that continue after a run of ``low`` to ``high`` characters.
 
         ``tail``: the exits where they continue. NO_FILTER: all tokens that continue pass. Tokens that do not
@@ -232,7 +231,7 @@ cdef class Slices(MaskPart):
             map_put(&self.filter_index, key, found)
         return found
 
-    cdef FilterId make_filter(self, Tail at, int32_t low, int32_t high) except -1:
+    cdef FilterId make_filter(self, Tail at, int32_t low, int32_t high) except -1 nogil:
         """Make the filter that removes the tokens after longer and shorter runs."""
         cdef RowId found
         cdef int32_t k, t
@@ -275,7 +274,7 @@ cdef class Slices(MaskPart):
                 enter(row, n.tokens + n.token_first[i], n.tokens + n.token_first[n.end[i]])
         return self.add_filter(found, left_out)
 
-    cdef FilterId filter_both(self, FilterId a, FilterId b) except -1:
+    cdef FilterId filter_both(self, FilterId a, FilterId b) except -1 nogil:
         """Return the filter of the tokens that pass both filters. Remembered."""
         cdef uint64_t key
         cdef FilterId found
@@ -297,7 +296,7 @@ cdef class Slices(MaskPart):
             map_put(&self.both_index, key, found)
         return found
 
-    cdef RowId both_rows(self, RowId a, RowId b) except? -1:
+    cdef RowId both_rows(self, RowId a, RowId b) except? -1 nogil:
         """Return the row of the tokens in both rows; NO_ROW is all tokens. Remembered."""
         cdef uint64_t key
         cdef RowId found
@@ -315,7 +314,7 @@ cdef class Slices(MaskPart):
             map_put(&self.row_index, key, found)
         return found
 
-    cdef FilterId add_filter(self, RowId row, vector[TokenId]& excluded) except -1:
+    cdef FilterId add_filter(self, RowId row, vector[TokenId]& excluded) except -1 nogil:
         """Return a new filter: the tokens of a row (NO_ROW: all tokens) without the excluded ones."""
         cdef Filter entry
         entry.row = row
@@ -327,7 +326,7 @@ cdef class Slices(MaskPart):
         self.filters.push_back(entry)
         return <int32_t>self.filters.size() - 1
 
-    cdef int add_all(self) except -1:
+    cdef int add_all(self) except -1 nogil:
         """Make the first filter: NO_FILTER, which all tokens pass."""
         cdef vector[TokenId] nothing_else
         self.add_filter(NO_ROW, nothing_else)

@@ -81,7 +81,7 @@ cdef inline bint is_merged(const Group& group) noexcept nogil:
     return group.merged_first != NOT_MADE
 
 
-cdef inline Mask nothing() noexcept:
+cdef inline Mask nothing() noexcept nogil:
     """Return the mask without tokens."""
     cdef Mask mask
     memset(&mask, 0, sizeof(Mask))
@@ -91,7 +91,7 @@ cdef inline Mask nothing() noexcept:
     return mask
 
 
-cdef inline bint leads_nowhere(const Mask& mask) noexcept:
+cdef inline bint leads_nowhere(const Mask& mask) noexcept nogil:
     """Tell whether a mask has only tokens that are allowed whatever the stack is."""
     return (
         not mask.pending_count
@@ -104,7 +104,7 @@ cdef inline bint leads_nowhere(const Mask& mask) noexcept:
     )
 
 
-cdef inline bint is_nothing(const Mask& mask) noexcept:
+cdef inline bint is_nothing(const Mask& mask) noexcept nogil:
     """Tell whether a mask has no tokens, whatever the stack is."""
     return mask.dense == NO_ROW and not mask.sparse_count and leads_nowhere(mask)
 
@@ -134,17 +134,17 @@ cdef class MaskArena:
     cdef vector[PlaceId] key_starts
     cdef readonly uint64_t drops            # how often all masks were dropped
 
-    cdef int drop(self) except -1
-    cdef size_t nbytes(self) noexcept
-    cdef int free_rows(self) noexcept
-    cdef RowId new_row(self) except -1
-    cdef RowId row_of(self, vector[TokenId]& tokens) except -1
-    cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except -1
-    cdef MaskId add(self, const Mask& mask) except -1
+    cdef int drop(self) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
+    cdef int free_rows(self) noexcept nogil
+    cdef RowId new_row(self) except -1 nogil
+    cdef RowId row_of(self, vector[TokenId]& tokens) except -1 nogil
+    cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except -1 nogil
+    cdef MaskId add(self, const Mask& mask) except -1 nogil
     cdef SuffixesId intern_group(
         self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
-    ) except -1
-    cdef int merge_places(self, vector[PlaceId]& places) except -3
-    cdef int merge_group(self, SuffixesId group) except -3
-    cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL
-    cdef bint is_few(self, SuffixesId group) noexcept
+    ) except -1 nogil
+    cdef int merge_places(self, vector[PlaceId]& places) except -3 nogil
+    cdef int merge_group(self, SuffixesId group) except -3 nogil
+    cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil
+    cdef bint is_few(self, SuffixesId group) noexcept nogil

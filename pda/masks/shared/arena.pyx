@@ -50,7 +50,7 @@ cdef class MaskArena:
         self.free_rows()
         ids_free(&self.group_index)
 
-    cdef int free_rows(self) noexcept:
+    cdef int free_rows(self) noexcept nogil:
         """Give back the memory of all rows."""
         cdef size_t i
         for i in range(self.blocks.size()):
@@ -62,7 +62,7 @@ cdef class MaskArena:
         self.block_bytes = 0
         return 0
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget all masks."""
         self.free_rows()
         self.masks.clear()
@@ -76,12 +76,13 @@ cdef class MaskArena:
         self.key_starts.clear()
         self.group_first.clear()
         ids_clear(&self.group_index)
-        self.tries = self.context.tries
+        with gil:
+            self.tries = self.context.tries
         self.masks.push_back(nothing())
         self.drops += 1
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held by rows, masks and groups."""
         # rows that are not taken yet count too: a block of large pages takes its memory at once
         cdef size_t held = self.block_bytes + 8 * self.rows.size() + sizeof(Mask) * self.masks.size()
@@ -91,7 +92,7 @@ cdef class MaskArena:
         held += sizeof(Pending) * self.pendings.size() + 8 * self.group_first.size()
         return held + ids_nbytes(&self.group_index)
 
-    cdef RowId new_row(self) except -1:
+    cdef RowId new_row(self) except -1 nogil:
         """Make a row of zeros. Rows never move, so growing never copies them.
 
         They are taken from blocks of fresh memory, which is zero as it comes.
@@ -125,7 +126,7 @@ cdef class MaskArena:
         self.fresh_rows -= 1
         return <int32_t>self.rows.size() - 1
 
-    cdef RowId row_of(self, vector[TokenId]& tokens) except -1:
+    cdef RowId row_of(self, vector[TokenId]& tokens) except -1 nogil:
         """Make a row with these tokens, clear their list, and return the number of the row."""
         cdef size_t k
         cdef RowId row = self.new_row()
@@ -135,7 +136,7 @@ cdef class MaskArena:
         tokens.clear()
         return row
 
-    cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except -1:
+    cdef int keep_tokens(self, vector[TokenId]& tokens, RowId dense, Mask* mask) except -1 nogil:
         """Set the tokens that a mask allows whatever the stack is. ``dense``: a row with more, or NO_ROW."""
         cdef size_t k
         cdef uint32_t* bits
@@ -152,14 +153,14 @@ cdef class MaskArena:
         self.sparse_tokens.append(tokens.begin(), tokens.end())
         return 0
 
-    cdef MaskId add(self, const Mask& mask) except -1:
+    cdef MaskId add(self, const Mask& mask) except -1 nogil:
         """Return the number of a new mask."""
         self.masks.push_back(mask)
         return <int32_t>self.masks.size() - 1
 
     cdef SuffixesId intern_group(
         self, GuardId guard, SemId sem, RunId run, vector[PlaceId]& places
-    ) except -1:
+    ) except -1 nogil:
         """Return the number of a group. ``places`` are sorted, and merged if one is in a suffix trie."""
         cdef Group group
         cdef size_t k
@@ -209,7 +210,7 @@ cdef class MaskArena:
         ids_put(&self.group_index, &probe, id)
         return id
 
-    cdef int merge_places(self, vector[PlaceId]& places) except -3:
+    cdef int merge_places(self, vector[PlaceId]& places) except -3 nogil:
         """Merge suffixes into one suffix trie, but for large subtrees, which are left as they are."""
         cdef vector[PlaceId] small
         cdef size_t k, n = 0
@@ -228,7 +229,7 @@ cdef class MaskArena:
             places.push_back(small[0])
         return 0
 
-    cdef int merge_group(self, SuffixesId group) except -3:
+    cdef int merge_group(self, SuffixesId group) except -3 nogil:
         """Merge the suffixes of a group, for walks."""
         cdef Group g = self.groups[group]
         cdef vector[PlaceId] places
@@ -244,7 +245,7 @@ cdef class MaskArena:
             self.places.push_back(places[i])
         return 0
 
-    cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL:
+    cdef const uint64_t* first_of_group(self, SuffixesId group) except NULL nogil:
         """Return the bytes that the suffixes of a group can begin with, as 4 words."""
         cdef Group g
         cdef Nodes n
@@ -269,7 +270,7 @@ cdef class MaskArena:
                     words[n.kid_byte[k] >> 6] |= <uint64_t>1 << (n.kid_byte[k] & 63)
         return words
 
-    cdef bint is_few(self, SuffixesId group) noexcept:
+    cdef bint is_few(self, SuffixesId group) noexcept nogil:
         """Tell whether a group consists of a few places of the vocabulary."""
         cdef Group g = self.groups[group]
         cdef int32_t i

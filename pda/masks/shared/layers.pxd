@@ -21,4 +21,4 @@ cdef struct Layers:
     bint settled_places     # places where the semantic state decides are tried with masks, not token by token
 
 
-cdef Layers layers_now() noexcept
+cdef Layers layers_now() noexcept nogil

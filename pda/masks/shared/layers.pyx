@@ -35,7 +35,7 @@ LAYERS = (
 )
 
 
-cdef Layers layers_now() noexcept:
+cdef Layers layers_now() noexcept nogil:
     """Return the switches as they are now. An engine copies them when it is made."""
     return NOW
 

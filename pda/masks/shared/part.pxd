@@ -27,7 +27,7 @@ cdef class MaskContext:
     cdef SuffixTries tries                   # the token trie and the suffix tries
     cdef Runs runs
 
-    cdef int renew(self) except -1
+    cdef int renew(self) except -1 nogil
 
 
 cdef class MaskPart:
@@ -40,6 +40,9 @@ cdef class MaskPart:
     cdef Runs runs
     cdef int32_t width
     cdef Layers layers
+    cdef MaskPart next_part             # the next one of the engine, or None
 
-    cdef int drop(self) except -1
-    cdef size_t nbytes(self) noexcept
+    cdef int drop_all(self) except -1 nogil
+    cdef size_t nbytes_of_all(self) noexcept nogil
+    cdef int drop(self) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil

@@ -42,14 +42,14 @@ cdef class MaskContext:
             ids.push_back(token)
         self.class_tokens.push_back(ids)
 
-    cdef int renew(self) except -1:
+    cdef int renew(self) except -1 nogil:
         """Begin again without configurations, suffix tries and run tables; they are made when needed."""
-        cdef ConfigSpace old = self.space
-        self.space = ConfigSpace(
-            self.terms, self.semantics, True, old.max_configurations, old.max_members
-        )
-        self.tries = SuffixTries(self.trie)
-        self.runs = Runs(self.terms, self.tries)
+        with gil:
+            self.space = ConfigSpace(
+                self.terms, self.semantics, True, self.space.max_configurations, self.space.max_members
+            )
+            self.tries = SuffixTries(self.trie)
+            self.runs = Runs(self.terms, self.tries)
         return 0
 
 
@@ -67,13 +67,28 @@ cdef class MaskPart:
         self.tries = context.tries
         self.runs = context.runs
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget all masks. The context was renewed before, so its new objects are taken here."""
-        self.space = self.context.space
-        self.tries = self.context.tries
-        self.runs = self.context.runs
+        with gil:
+            self.space = self.context.space
+            self.tries = self.context.tries
+            self.runs = self.context.runs
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes that the part holds and a drop gives back."""
         return 0
+
+    cdef int drop_all(self) except -1 nogil:
+        """Drop this part and those after it."""
+        self.drop()
+        if self.next_part is not None:
+            self.next_part.drop_all()
+        return 0
+
+    cdef size_t nbytes_of_all(self) noexcept nogil:
+        """Return the bytes of this part and those after it."""
+        cdef size_t held = self.nbytes()
+        if self.next_part is not None:
+            held += self.next_part.nbytes_of_all()
+        return held

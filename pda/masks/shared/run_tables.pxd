@@ -4,7 +4,7 @@ from libcpp.vector cimport vector
 
 from stackmask.pda.ids cimport CodeId, GroupId, NodeId, PlaceId, RunId, TermId, TokenId
 from stackmask.pda.memory.growing_array cimport Growing
-from stackmask.pda.vocabulary.character_groups cimport ClassSorts
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups, ClassSorts
 from stackmask.pda.vocabulary.suffix_tries cimport SuffixTries
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_store cimport TermStore
@@ -122,18 +122,20 @@ cdef class Runs:
     cdef vector[ScanStep] steps
     cdef vector[uint8_t] path           # scratch: the bytes of the path to a node, the last one first
 
-    cdef uint64_t whole_leads(self, const int16_t* table)
-    cdef CodeId code_of(self, TermId item) except -2
-    cdef bint is_made(self, CodeId code) noexcept
-    cdef RunId run_of(self, CodeId code, PlaceId place) except -1
-    cdef bint take_groups(self, Run* run) except -1
-    cdef int find_exits(self, RunId run) except -1
-    cdef Span exits_with(self, RunId run, uint8_t byte) except *
-    cdef int climb(self, RunId run, NodeId node) except -1
-    cdef PlaceId merge(self, vector[PlaceId]& places) except -1
-    cdef int scan(self, RunId run) except -1
-    cdef int sort_tokens(self, RunId run) except -1
-    cdef Span suffixes_of(self, RunId run, uint8_t byte) except *
-    cdef int append_suffixes(self, RunId run, const uint64_t* first, vector[PlaceId]& places) except -1
-    cdef size_t nbytes(self) noexcept
-    cdef size_t index_nbytes(self) noexcept
+    cdef uint64_t whole_leads(self, const int16_t* table) noexcept nogil
+    cdef CodeId code_of(self, TermId item) except -2 nogil
+    cdef bint is_made(self, CodeId code) noexcept nogil
+    cdef RunId run_of(self, CodeId code, PlaceId place) except -1 nogil
+    cdef bint take_groups(self, CharacterGroups grouped, Run* run) except -1 nogil
+    cdef int find_exits(self, RunId run) except -1 nogil
+    cdef int exits_with(
+        self, CharacterGroups grouped, RunId run, uint8_t byte, Span* found
+    ) except -1 nogil
+    cdef int climb(self, RunId run, NodeId node) except -1 nogil
+    cdef PlaceId merge(self, vector[PlaceId]& places) except -1 nogil
+    cdef int scan(self, RunId run) except -1 nogil
+    cdef int sort_tokens(self, RunId run) except -1 nogil
+    cdef int suffixes_of(self, RunId run, uint8_t byte, Span* found) except -1 nogil
+    cdef int append_suffixes(self, RunId run, const uint64_t* first, vector[PlaceId]& places) except -1 nogil
+    cdef size_t nbytes(self) noexcept nogil
+    cdef size_t index_nbytes(self) noexcept nogil

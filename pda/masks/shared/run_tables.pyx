@@ -29,7 +29,6 @@ from stackmask.pda.memory.hash_tables cimport (
     NO_VALUE, ids_nbytes, map_free, map_get, map_init, map_nbytes, map_put, mix
 )
 from stackmask.pda.memory.byte_sets cimport lowest_bit
-from stackmask.pda.vocabulary.token_trie cimport Trie
 
 cdef enum:
     MAX_CODE_STATES = 64    # a character needs a few states; longer items are no characters
@@ -58,7 +57,7 @@ cdef class Runs:
         map_free(&self.exit_index)
         map_free(&self.merge_index)
 
-    cdef CodeId code_of(self, TermId item) except -2:
+    cdef CodeId code_of(self, TermId item) except -2 nogil:
         """Return the number of the automaton of an item, NOT_A_CODE if it is no prefix code. Remembered."""
         cdef CodeId found = map_get(&self.code_index, item)
         cdef vector[TermId] states
@@ -112,15 +111,15 @@ cdef class Runs:
             if self.table[base + b] == 0:
                 code.single[b >> 6] |= <uint64_t>1 << (b & 63)
         code.leads = self.whole_leads(&self.table[base])
-        code.sorts = self.tries.trie.character_groups.compare_sorts(
-            &self.table[base], code.states, code.single, code.leads
+        self.tries.trie.character_groups.compare_sorts(
+            &self.table[base], code.states, code.single, code.leads, &code.sorts
         )
         self.codes.push_back(code)
         found = <int32_t>self.codes.size() - 1
         map_put(&self.code_index, item, found)
         return found
 
-    cdef uint64_t whole_leads(self, const int16_t* table):
+    cdef uint64_t whole_leads(self, const int16_t* table) noexcept nogil:
         """Return the bytes from 0xC0 such that X has all characters of UTF-8 that begin with them."""
         cdef const int8_t* steps = utf8_steps()
         cdef int32_t lead, s
@@ -142,11 +141,11 @@ cdef class Runs:
                 found |= <uint64_t>1 << (lead - 0xC0)
         return found
 
-    cdef bint is_made(self, CodeId code) noexcept:
+    cdef bint is_made(self, CodeId code) noexcept nogil:
         """Tell whether the run table of the whole vocabulary exists."""
         return map_get(&self.run_index, <uint64_t>code << 32) != NO_VALUE
 
-    cdef RunId run_of(self, CodeId code, PlaceId place) except -1:
+    cdef RunId run_of(self, CodeId code, PlaceId place) except -1 nogil:
         """Return the run table of the tokens strictly under a place. Remembered.
 
         Cost: for the whole vocabulary, nanoseconds a group, and tens of nanoseconds a token of a group that
@@ -165,7 +164,7 @@ cdef class Runs:
         run.group_count = run.sorted_count = run.exit_count = run.token_count = 0
         run.most_needed = 0
         if place == 0:
-            self.take_groups(&run)
+            self.take_groups(self.tries.trie.character_groups, &run)
         self.runs.push_back(run)
         found = <int32_t>self.runs.size() - 1
         if not has_groups(run):
@@ -177,9 +176,8 @@ cdef class Runs:
         map_put(&self.run_index, key, found)
         return found
 
-    cdef bint take_groups(self, Run* run) except -1:
+    cdef bint take_groups(self, CharacterGroups grouped, Run* run) except -1 nogil:
         """Make a run table from character groups; return False if that is too costly."""
-        cdef CharacterGroups grouped = self.tries.trie.character_groups
         cdef Code code = self.codes[run.code]
         cdef const int16_t* table = &self.table[code.table_first]
         cdef vector[GroupId] mixed
@@ -216,7 +214,7 @@ cdef class Runs:
             run.most_needed = max(run.most_needed, <int32_t>(sorted_[k] >> 32))
         return True
 
-    cdef int find_exits(self, RunId run) except -1:
+    cdef int find_exits(self, RunId run) except -1 nogil:
         """Store all exits of a run table, by byte; exits with the same byte are in the order of the trie."""
         cdef Run r
         cdef int32_t i
@@ -245,32 +243,33 @@ cdef class Runs:
         self.runs[run] = r
         return 0
 
-    cdef Span exits_with(self, RunId run, uint8_t byte) except *:
-        """Return the exits of a run table with a byte. Remembered.
+    cdef int exits_with(
+        self, CharacterGroups grouped, RunId run, uint8_t byte, Span* found
+    ) except -1 nogil:
+        """Find the exits of a run table with a byte. Remembered.
 
         If not all exits are known yet and the byte is rare, they are found from the nodes with this byte.
         """
-        cdef CharacterGroups grouped = self.tries.trie.character_groups
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef Run* r = &self.runs[run]
-        cdef Span found
         cdef int32_t low, high, middle, known, nodes
         found.first = found.count = 0
         if (self.codes[r.code].first[byte >> 6] >> (byte & 63)) & 1:
-            return found
+            return 0
         # for a table of few tokens, a pass over the trie is faster than looking at so many nodes
         nodes = grouped.node_first[byte + 1] - grouped.node_first[byte]
         if not has_exits(r[0]) and not grouped.is_frequent(byte) and nodes <= r.token_count:
             known = map_get(&self.exit_index, key)
             if known != NO_VALUE:
-                return self.exits_of_byte[known]
+                found[0] = self.exits_of_byte[known]
+                return 0
             found.first = <int32_t>self.exits.size()
             for middle in range(grouped.node_first[byte], grouped.node_first[byte + 1]):
                 self.climb(run, grouped.nodes[middle])
             found.count = <int32_t>self.exits.size() - found.first
             map_put(&self.exit_index, key, <int32_t>self.exits_of_byte.size())
-            self.exits_of_byte.push_back(found)
-            return found
+            self.exits_of_byte.push_back(found[0])
+            return 0
         self.find_exits(run)
         r = &self.runs[run]
         low = r.exit_first
@@ -285,26 +284,25 @@ cdef class Runs:
         while low < r.exit_first + r.exit_count and self.exits[low].byte == byte:
             low += 1
         found.count = low - found.first
-        return found
+        return 0
 
-    cdef int climb(self, RunId run, NodeId node) except -1:
+    cdef int climb(self, RunId run, NodeId node) except -1 nogil:
         """Add a node of the vocabulary to ``exits`` if the path before it is whole characters of X only."""
-        cdef Trie trie = self.tries.trie
         cdef const int16_t* table = &self.table[self.codes[self.runs[run].code].table_first]
         cdef Code* code = &self.codes[self.runs[run].code]
-        cdef NodeId at = trie.parent[node]
+        cdef NodeId at = self.tries.trie.parent[node]
         cdef int32_t state = 0
-        cdef uint8_t byte = trie.byte[at]
+        cdef uint8_t byte = self.tries.trie.byte[at]
         cdef Exit exit
         if at and not (code.last[byte >> 6] >> (byte & 63)) & 1:
             return 0
         self.path.clear()
         while at:
-            byte = trie.byte[at]
+            byte = self.tries.trie.byte[at]
             if not (code.used[byte >> 6] >> (byte & 63)) & 1:
                 return 0
             self.path.push_back(byte)
-            at = trie.parent[at]
+            at = self.tries.trie.parent[at]
         exit.count = 0
         while not self.path.empty():
             state = table[256 * state + self.path.back()]
@@ -314,17 +312,16 @@ cdef class Runs:
             exit.count += state == 0  # mutant: count-bytes
         if state == 0:
             exit.place = place_at(node, INCLUSIVE)
-            exit.byte = trie.byte[node]
+            exit.byte = self.tries.trie.byte[node]
             self.exits.push_back(exit)
         return 0
 
-    cdef int scan(self, RunId run) except -1:
+    cdef int scan(self, RunId run) except -1 nogil:
         """Find the tokens and exits of a run table, unless the last pass found them."""
         cdef PlaceId place = self.runs[run].place
         cdef CodeId code = self.runs[run].code
         cdef NodeId node = node_at(place)
         cdef SummaryId t
-        cdef Trie trie = self.tries.trie
         cdef const SummaryId* summary_of = NULL
         cdef int32_t before = 0     # characters before the place
         if run == self.scanned_run:
@@ -336,10 +333,10 @@ cdef class Runs:
         self.found_others.clear()
         self.terms.meter.spend(self.tries.size_of(place))
         if not trie_of(place):
-            t = trie.summary_of[node]
+            t = self.tries.trie.summary_of[node]
             if node == 0 or t != NO_SUMMARY:
-                summary_of = trie.summary_of.data()
-                before = trie.summaries[t].characters if t != NO_SUMMARY else 0
+                summary_of = self.tries.trie.summary_of.data()
+                before = self.tries.trie.summaries[t].characters if t != NO_SUMMARY else 0
         scan_runs(
             self.tries.nodes(place),
             node,
@@ -350,8 +347,8 @@ cdef class Runs:
             self.found_exits,
             self.found_others,
             summary_of,
-            trie.summaries.data(),
-            trie.characters.data(),
+            self.tries.trie.summaries.data(),
+            self.tries.trie.characters.data(),
             before,
             self.codes[code],
             not has_groups(self.runs[run]),
@@ -359,7 +356,7 @@ cdef class Runs:
         self.scanned_run = run
         return 0
 
-    cdef int sort_tokens(self, RunId run) except -1:
+    cdef int sort_tokens(self, RunId run) except -1 nogil:
         """Store the tokens of a run table by their number of characters."""
         cdef vector[int32_t] offset
         cdef int32_t i, t, first, count = self.runs[run].token_count
@@ -384,17 +381,18 @@ cdef class Runs:
         self.runs[run].sorted_count = count
         return 0
 
-    cdef Span suffixes_of(self, RunId run, uint8_t byte) except *:
-        """Return the suffixes after runs that begin with a byte, in ``suffix_places``. Remembered."""
+    cdef int suffixes_of(self, RunId run, uint8_t byte, Span* found) except -1 nogil:
+        """Find the suffixes after runs that begin with a byte, in ``suffix_places``. Remembered."""
         cdef uint64_t key = (<uint64_t>run << 8) | <uint64_t>byte
         cdef int32_t known = map_get(&self.suffix_index, key)
         cdef vector[PlaceId] large, small
-        cdef Span at, found
+        cdef Span at
         cdef PlaceId merged
         cdef int32_t k
         if known != NO_VALUE:
-            return self.suffix_lists[known]
-        at = self.exits_with(run, byte)
+            found[0] = self.suffix_lists[known]
+            return 0
+        self.exits_with(self.tries.trie.character_groups, run, byte, &at)
         for k in range(at.first, at.first + at.count):
             if self.tries.size_of(self.exits[k].place) > LARGE:
                 large.push_back(self.exits[k].place)
@@ -409,10 +407,10 @@ cdef class Runs:
         self.suffix_places.append(large.begin(), large.end())
         self.suffix_places.append(small.begin(), small.end())
         map_put(&self.suffix_index, key, <int32_t>self.suffix_lists.size())
-        self.suffix_lists.push_back(found)
-        return found
+        self.suffix_lists.push_back(found[0])
+        return 0
 
-    cdef PlaceId merge(self, vector[PlaceId]& places) except -1:
+    cdef PlaceId merge(self, vector[PlaceId]& places) except -1 nogil:
         """Return the place of the suffix trie that some places are merged into.
 
         Remembered: classes that differ in few characters have the same places after their runs.
@@ -441,7 +439,7 @@ cdef class Runs:
         self.merged.push_back(entry)
         return entry.place
 
-    cdef int append_suffixes(self, RunId run, const uint64_t* first, vector[PlaceId]& places) except -1:
+    cdef int append_suffixes(self, RunId run, const uint64_t* first, vector[PlaceId]& places) except -1 nogil:
         """Append the places of the suffixes after runs that begin with some bytes (4 words)."""
         cdef int32_t b, k
         cdef Span at
@@ -449,13 +447,13 @@ cdef class Runs:
         for b in range(4):
             left = first[b]
             while left:
-                at = self.suffixes_of(run, <uint8_t>(64 * b + lowest_bit(left)))
+                self.suffixes_of(run, <uint8_t>(64 * b + lowest_bit(left)), &at)
                 for k in range(at.first, at.first + at.count):
                     places.push_back(self.suffix_places[k])
                 left &= left - 1
         return 0
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held, with those of the suffix tries."""
         cdef size_t held = 8 * (self.tokens.size() + self.found_tokens.size()) + 2 * self.table.size()
         held += sizeof(Exit) * self.exits.size() + sizeof(Run) * self.runs.size()
@@ -465,7 +463,7 @@ cdef class Runs:
         held += 13 * self.tries.byte.size() + 4 * self.tries.tokens.size()
         return held
 
-    cdef size_t index_nbytes(self) noexcept:
+    cdef size_t index_nbytes(self) noexcept nogil:
         """Return the bytes held by the indexes of run tables and suffix tries."""
         cdef size_t held = 4 * (self.tries.kid_first.size() + self.tries.kid_node.size())
         held += self.tries.kid_byte.size() + self.tries.twice.size() + ids_nbytes(&self.tries.root_index)
@@ -474,7 +472,7 @@ cdef class Runs:
         return held
 
 
-cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept:
+cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int32_t state) noexcept nogil:
     """Tell whether X continues from ``state`` exactly as UTF-8 continues from ``utf8``."""
     cdef int32_t[UTF8_STATES] partner   # state of UTF-8 -> state of X
     cdef int32_t[UTF8_STATES] queue
@@ -502,7 +500,7 @@ cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int3
     return True
 
 
-cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept:
+cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept nogil:
     """Tell whether a subtree has characters of X only, and ``count`` of them come before it, as in UTF-8."""
     return (
         not summary.ascii[0] & ~code.single[0]
@@ -527,7 +525,7 @@ cdef int scan_runs(
     int32_t before,
     const Code& code,
     bint with_tokens,
-) except -1:
+) except -1 nogil:
     """Run the automaton of X over the nodes under one node.
 
     Append the tokens that are runs, with their numbers of characters, and the nodes where the run ends:

@@ -19,6 +19,6 @@ cdef class KnownStackWalks(MaskPart):
     cdef KeyMap repeat_index    # (walk << 32 | return state) << 1 | strict -> mask
     cdef KeyMap grouped_index   # walk << 1 | strict -> mask
 
-    cdef MaskId with_return_state(self, RepeatId number, TermId continuation, bint strict) except -3
-    cdef MaskId with_groups(self, RepeatId number, bint strict) except -3
-    cdef MaskId walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3
+    cdef MaskId with_return_state(self, RepeatId number, TermId continuation, bint strict) except -3 nogil
+    cdef MaskId with_groups(self, RepeatId number, bint strict) except -3 nogil
+    cdef MaskId walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3 nogil

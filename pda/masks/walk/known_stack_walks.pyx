@@ -42,19 +42,19 @@ cdef class KnownStackWalks(MaskPart):
         map_free(&self.repeat_index)
         map_free(&self.grouped_index)
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget the masks of repeated walks."""
         map_reset(&self.repeat_index)
         map_reset(&self.grouped_index)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = map_nbytes(&self.repeat_index)
         held += map_nbytes(&self.grouped_index)
         return held
 
-    cdef MaskId with_return_state(self, RepeatId number, TermId continuation, bint strict) except -3:
+    cdef MaskId with_return_state(self, RepeatId number, TermId continuation, bint strict) except -3 nogil:
         """Return the mask of a walk repeated with one more known frame, which has one return state.
 
         NOT_REPEATED if the walk has too many known frames already.
@@ -77,7 +77,7 @@ cdef class KnownStackWalks(MaskPart):
         map_put(&self.repeat_index, key, found)
         return found
 
-    cdef MaskId with_groups(self, RepeatId number, bint strict) except -3:
+    cdef MaskId with_groups(self, RepeatId number, bint strict) except -3 nogil:
         """Return the mask of a repeatable walk with its suffixes merged into groups instead."""
         cdef uint64_t key = (<uint64_t>number << 1) | <uint64_t>strict
         cdef MaskId found = map_get(&self.grouped_index, key)
@@ -86,7 +86,7 @@ cdef class KnownStackWalks(MaskPart):
             map_put(&self.grouped_index, key, found)
         return found
 
-    cdef MaskId walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3:
+    cdef MaskId walk_again(self, RepeatableWalk again, bint strict, bint repeatable) except -3 nogil:
         """Walk over the known frames. ``repeatable``: this walk may be repeated with one more frame."""
         cdef int32_t k
         cdef FrameId frame = BOTTOM

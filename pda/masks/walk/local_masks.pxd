@@ -46,11 +46,11 @@ cdef class LocalMasks(MaskPart):
 
     cdef MaskId make(
         self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
-    ) except -3
-    cdef MaskId keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3
-    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1
-    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1
-    cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except -3
+    ) except -3 nogil
+    cdef MaskId keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3 nogil
+    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1 nogil
+    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1 nogil
+    cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except -3 nogil
     cdef int may_repeat(
         self,
         WalkQuery* query,
@@ -59,19 +59,19 @@ cdef class LocalMasks(MaskPart):
         vector[PlaceId]& places,
         bint closed,
         bint with_tokens,
-    ) except -1
+    ) except -1 nogil
     cdef int include_run(
         self, DeferredRun deferred, bint strict, vector[Include]& out, vector[PlaceId]& readers
-    ) except -3
-    cdef bint asks_state(self, MaskId mask) noexcept
-    cdef bint is_worth_splitting(self, MaskId mask) noexcept
-    cdef MaskId root(self, TermId state, bint strict) except -3
-    cdef MaskId of_prefix(self, Prefix prefix, bint strict) except -3
-    cdef MaskId of_state(self, TermId state, KeysId keys, bint strict) except -3
-    cdef MaskId of_keyed_state(self, TermId state, SemId sem, bint strict) except -3
+    ) except -3 nogil
+    cdef bint asks_state(self, MaskId mask) noexcept nogil
+    cdef bint is_worth_splitting(self, MaskId mask) noexcept nogil
+    cdef MaskId root(self, TermId state, bint strict) except -3 nogil
+    cdef MaskId of_prefix(self, Prefix prefix, bint strict) except -3 nogil
+    cdef MaskId of_state(self, TermId state, KeysId keys, bint strict) except -3 nogil
+    cdef MaskId of_keyed_state(self, TermId state, SemId sem, bint strict) except -3 nogil
     cdef PlaceId partition_of(
         self, TermId state, SemId sem, bint strict, ConfigId start, vector[Include]& includes
-    ) except -3
-    cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except -3
-    cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except -3
-    cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except -3
+    ) except -3 nogil
+    cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except -3 nogil
+    cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except -3 nogil
+    cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except -3 nogil

@@ -80,7 +80,7 @@ cdef class LocalMasks(MaskPart):
         map_free(&self.children)
         map_free(&self.after_run_index)
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget all masks."""
         self.entries = 0
         map_reset(&self.state_masks)
@@ -93,7 +93,7 @@ cdef class LocalMasks(MaskPart):
         self.walked_places.clear()
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = map_nbytes(&self.state_masks) + map_nbytes(&self.subtree_masks)
         held += map_nbytes(&self.entry_index) + map_nbytes(&self.children) + map_nbytes(&self.after_run_index)
@@ -104,7 +104,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef MaskId make(
         self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
-    ) except -3:
+    ) except -3 nogil:
         """Walk some places and return the mask. ``includes``: masks that it includes besides."""
         cdef WalkResult found, again
         cdef uint64_t before = self.walker.visited_nodes
@@ -116,7 +116,7 @@ cdef class LocalMasks(MaskPart):
         again.visited = <int32_t>(self.walker.visited_nodes - before)
         return self.keep(query, again, includes)
 
-    cdef MaskId keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3:
+    cdef MaskId keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3 nogil:
         """Make a mask of the result of a walk, and include what run tables add."""
         cdef Mask mask = nothing()
         cdef size_t r
@@ -136,7 +136,7 @@ cdef class LocalMasks(MaskPart):
             return NO_TOKENS
         return self.arena.add(mask)
 
-    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1:
+    cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1 nogil:
         """Store the tokens that are allowed with any stack, and those that a follow restriction decides."""
         cdef Pending pending
         cdef size_t g
@@ -153,7 +153,7 @@ cdef class LocalMasks(MaskPart):
             self.arena.pendings.push_back(pending)
         return 0
 
-    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1:
+    cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1 nogil:
         """Store the places where the walk returns, and where undeclared keys begin."""
         cdef vector[SuffixesId] groups
         cdef size_t g
@@ -188,7 +188,7 @@ cdef class LocalMasks(MaskPart):
         vector[PlaceId]& places,
         bint closed,
         bint with_tokens,
-    ) except -1:
+    ) except -1 nogil:
         """Store what is needed to repeat a walk of some places with the frame known."""
         query.repeatable = self.layers.known_stack
         query.again.state = state
@@ -205,7 +205,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef int include_run(
         self, DeferredRun deferred, bint strict, vector[Include]& out, vector[PlaceId]& readers
-    ) except -3:
+    ) except -3 nogil:
         """Include the slice of a run from its table, and the mask of what follows runs of the right length.
 
         ``readers``: gets the place if a strict walk may reach the maximum of the run, and only a return is
@@ -232,7 +232,7 @@ cdef class LocalMasks(MaskPart):
             out.push_back(included)
         return 0
 
-    cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except -3:
+    cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except -3 nogil:
         """Return the mask of what follows the runs of a run table, over the suffixes after these runs."""
         cdef uint64_t key = (((<uint64_t>run << 31) | <uint64_t>member.continuation) << 1) | <uint64_t>strict
         cdef MaskId found = map_get(&self.after_run_index, key)
@@ -258,11 +258,11 @@ cdef class LocalMasks(MaskPart):
 
     # -- masks, remembered -----------------------------------------------------------------------------
 
-    cdef bint asks_state(self, MaskId mask) noexcept:
+    cdef bint asks_state(self, MaskId mask) noexcept nogil:
         """Tell whether the semantic state decides about some tokens of a mask."""
         return self.arena.masks[mask].reader_count > 0 or self.arena.masks[mask].reads_tokens != 0
 
-    cdef bint is_worth_splitting(self, MaskId mask) noexcept:
+    cdef bint is_worth_splitting(self, MaskId mask) noexcept nogil:
         """Tell whether a prefix with this mask may be split off.
 
         It may if the semantic state decides about no token, and no walk must be repeated with the frame
@@ -279,17 +279,17 @@ cdef class LocalMasks(MaskPart):
                 return False
         return True
 
-    cdef MaskId root(self, TermId state, bint strict) except -3:
+    cdef MaskId root(self, TermId state, bint strict) except -3 nogil:
         """Return the mask of a local state, with the frame and the semantic state not known."""
         return self.of_keyed_state(state, SEM_SYMBOL, strict)
 
-    cdef MaskId of_prefix(self, Prefix prefix, bint strict) except -3:
+    cdef MaskId of_prefix(self, Prefix prefix, bint strict) except -3 nogil:
         """Return the mask of a prefix for the whole vocabulary."""
         if prefix.is_literal and not strict and self.layers.literals:
             return self.literals.of_vocabulary(as_literal(prefix))
         return self.root(self.literals.table.term_of(prefix), strict)
 
-    cdef MaskId of_state(self, TermId state, KeysId keys, bint strict) except -3:
+    cdef MaskId of_state(self, TermId state, KeysId keys, bint strict) except -3 nogil:
         """Return the mask of a local state; it is made for these very keys where they decide."""
         cdef MaskId found
         if keys <= KEYS_UNKNOWN:
@@ -300,7 +300,7 @@ cdef class LocalMasks(MaskPart):
                 return found
         return self.of_keyed_state(state, self.semantics.symbol_with(keys), strict)
 
-    cdef MaskId of_keyed_state(self, TermId state, SemId sem, bint strict) except -3:
+    cdef MaskId of_keyed_state(self, TermId state, SemId sem, bint strict) except -3 nogil:
         """Return the mask of a local state in an object. ``sem``: its keys, as far as walks know them."""
         cdef uint64_t key = (<uint64_t>sem << 32) | (<uint64_t>state << 1) | <uint64_t>strict
         cdef MaskId found = map_get(&self.state_masks, key)
@@ -321,7 +321,7 @@ cdef class LocalMasks(MaskPart):
 
     cdef PlaceId partition_of(
         self, TermId state, SemId sem, bint strict, ConfigId start, vector[Include]& includes
-    ) except -3:
+    ) except -3 nogil:
         """Return the place of the tokens that must be walked. ``includes`` gets masks of the others."""
         cdef Uncounted loose
         cdef Include included
@@ -330,7 +330,7 @@ cdef class LocalMasks(MaskPart):
         included.ends = 1
         included.filter = NO_FILTER
         if self.layers.short_tokens and not self.terms.terms[state].flags & (F_TOKEN | F_CALL | F_KEYS):
-            loose = self.partition.without_upper_bound(state)
+            self.partition.without_upper_bound(state, &loose)
             if loose.bytes:
                 included.mask = self.of_keyed_state(loose.state, sem, strict)
                 included.filter = self.partition.short_filter(loose.bytes)
@@ -347,7 +347,7 @@ cdef class LocalMasks(MaskPart):
             self.shortened += 1
         return place
 
-    cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except -3:
+    cdef MaskId of_state_under(self, TermId state, NodeId node, bint strict) except -3 nogil:
         """Return the mask of a local state, outside of objects, for the tokens of one subtree only."""
         cdef uint64_t key = (<uint64_t>state << 32) | (<uint64_t>node << 1) | <uint64_t>strict
         cdef MaskId found = map_get(&self.subtree_masks, key)
@@ -365,14 +365,14 @@ cdef class LocalMasks(MaskPart):
             map_put(&self.subtree_masks, key, found)
         return found
 
-    cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except -3:
+    cdef MaskId child_of_prefix(self, SuffixesId group, Prefix prefix, bint strict) except -3 nogil:
         """Return the mask of a prefix for the suffixes of a group."""
         if prefix.is_literal and self.layers.literals and not strict:
             if self.arena.groups[group].guard == ANY_BYTE:
                 return self.literals.of_group(group, as_literal(prefix))
         return self.child(group, self.literals.table.term_of(prefix), SEM_SYMBOL, strict)
 
-    cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except -3:
+    cdef MaskId child(self, SuffixesId group, TermId continuation, SemId sem, bint strict) except -3 nogil:
         """Return the mask of a return state for the suffixes of a group, with the frame not known.
 
         ``sem``: the semantic state after the return, as far as walks know it. ``strict``: as in

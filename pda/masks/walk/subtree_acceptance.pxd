@@ -36,16 +36,16 @@ cdef class SubtreeAcceptance(MaskPart):
     cdef Growing[uint8_t] queries   # configuration -> queries before its loop is computed
     cdef Growing[SelfLoop] loops    # the loops computed so far
 
-    cdef int classify(self, ConfigId config, SummaryId summary) except -1
-    cdef SelfLoop* loop_of(self, ConfigId config) noexcept
-    cdef int find_accepting_member(self, ConfigId config) except -1
-    cdef int find_loop(self, ConfigId config) except -1
-    cdef int32_t find_length(self, ConfigId config, int32_t want) except -1
-    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept
-    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept
-    cdef bint leads_to(self, ConfigId next, ConfigId config, int32_t state, ConfigId target) except -1
-    cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept
-    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept
-    cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except -1
-    cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept
-    cdef int append_return_places(self, NodeId node, GuardId guard, vector[PlaceId]& places) except -1
+    cdef int classify(self, ConfigId config, SummaryId summary) except -1 nogil
+    cdef SelfLoop* loop_of(self, ConfigId config) noexcept nogil
+    cdef int find_accepting_member(self, ConfigId config) except -1 nogil
+    cdef int find_loop(self, ConfigId config) except -1 nogil
+    cdef int32_t find_length(self, ConfigId config, int32_t want) except -1 nogil
+    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept nogil
+    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil
+    cdef bint leads_to(self, ConfigId next, ConfigId config, int32_t state, ConfigId target) except -1 nogil
+    cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept nogil
+    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept nogil
+    cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except -1 nogil
+    cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept nogil
+    cdef int append_return_places(self, NodeId node, GuardId guard, vector[PlaceId]& places) except -1 nogil

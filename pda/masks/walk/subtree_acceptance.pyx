@@ -36,19 +36,19 @@ cdef class SubtreeAcceptance(MaskPart):
     def __cinit__(self, MaskContext context not None, TokenPartition partition not None):
         self.partition = partition
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget the loops of configurations."""
         self.loop_at.clear()
         self.queries.clear()
         self.loops.clear()
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = 5 * self.loop_at.size() + sizeof(SelfLoop) * self.loops.size()
         return held
 
-    cdef int classify(self, ConfigId config, SummaryId summary) except -1:
+    cdef int classify(self, ConfigId config, SummaryId summary) except -1 nogil:
         """Classify a subtree, given by the index of its summary, for a configuration.
 
         SAME_STATE: every string of the subtree leads back to this configuration, or to one that differs only
@@ -78,7 +78,7 @@ cdef class SubtreeAcceptance(MaskPart):
             return SAME_STATE
         return DESCEND
 
-    cdef int find_accepting_member(self, ConfigId config) except -1:
+    cdef int find_accepting_member(self, ConfigId config) except -1 nogil:
         """Find a member of a configuration that accepts all runs of some class of characters."""
         cdef SelfLoop* loop_of = self.loop_of(config)
         cdef AllowedRuns found
@@ -91,7 +91,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 continue
             if self.space.frames[m.frame].keys_forbid or self.space.frames[m.frame].action_forbids:
                 continue
-            found = self.partition.allowed_runs(m.state, m.frame)
+            self.partition.allowed_runs(m.state, m.frame, &found)
             if found.code != NOT_A_CODE:
                 code = self.runs.codes[found.code]
                 loop_of = self.loop_of(config)
@@ -102,7 +102,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 break
         return 0
 
-    cdef int find_loop(self, ConfigId config) except -1:
+    cdef int find_loop(self, ConfigId config) except -1 nogil:
         """Find the configuration that most characters lead to, preferably itself, and these characters."""
         cdef SelfLoop found
         cdef int32_t b, k, j, state
@@ -166,13 +166,13 @@ cdef class SubtreeAcceptance(MaskPart):
         self.loop_at[config] = <int32_t>self.loops.size()
         return 0
 
-    cdef SelfLoop* loop_of(self, ConfigId config) noexcept:
+    cdef SelfLoop* loop_of(self, ConfigId config) noexcept nogil:
         """Return the loop of a configuration, NULL if not computed. Pointers are invalid after a new loop."""
         if <size_t>config >= self.loop_at.size() or not self.loop_at[config]:
             return NULL
         return &self.loops[self.loop_at[config] - 1]
 
-    cdef int32_t find_length(self, ConfigId config, int32_t want) except -1:
+    cdef int32_t find_length(self, ConfigId config, int32_t want) except -1 nogil:
         """Return after how many characters a configuration is surely the same, but for a count.
 
         Search up to ``want`` characters, and a bit further for the next query.
@@ -200,7 +200,7 @@ cdef class SubtreeAcceptance(MaskPart):
         self.loop_of(config)[0] = loop_of
         return k
 
-    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept:
+    cdef bint is_narrower(self, const SelfLoop& loop_of, const SelfLoop& other) noexcept nogil:
         """Tell whether some character of one loop is missing in another."""
         return (
             loop_of.all.ascii[0] & ~other.all.ascii[0] != 0
@@ -208,7 +208,7 @@ cdef class SubtreeAcceptance(MaskPart):
             or loop_of.all.leads & ~other.all.leads != 0
         )
 
-    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept:
+    cdef bint are_alike(self, ConfigId a, ConfigId b) noexcept nogil:
         """Tell whether tokens end in two configurations alike, and both return alike."""
         cdef Config x = self.space.configs[a]
         cdef Config y = self.space.configs[b]
@@ -227,7 +227,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 return False
         return True
 
-    cdef bint leads_to(self, ConfigId next, ConfigId config, int32_t state, ConfigId target) except -1:
+    cdef bint leads_to(self, ConfigId next, ConfigId config, int32_t state, ConfigId target) except -1 nogil:
         """Tell whether a character that was begun in ``config`` leads to ``next``, however it is completed.
 
         ``state``: the state of UTF-8 after its first byte. ``target``: the configuration there. Tokens that
@@ -270,7 +270,7 @@ cdef class SubtreeAcceptance(MaskPart):
                     return False
         return True
 
-    cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept:
+    cdef bint may_follow(self, Nodes n, NodeId node, GuardId guard) noexcept nogil:
         """Tell whether a guard allows some byte that comes after a node."""
         cdef int32_t k
         if guard == ANY_BYTE:
@@ -280,7 +280,7 @@ cdef class SubtreeAcceptance(MaskPart):
                 return True
         return False
 
-    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept:
+    cdef bint allows(self, uint64_t guards, uint8_t byte) noexcept nogil:
         """Tell whether some guard of a set, given as bits, allows a byte."""
         cdef GuardId g = 0
         while guards:
@@ -290,7 +290,7 @@ cdef class SubtreeAcceptance(MaskPart):
             g += 1
         return False
 
-    cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except -1:
+    cdef int note_readers(self, PlaceId place, uint64_t guards, vector[PlaceId]& readers) except -1 nogil:
         """Store where omitted members continue under some guards: at a place, or at children of it."""
         cdef Nodes n = self.tries.nodes(place)
         cdef int32_t k
@@ -308,7 +308,7 @@ cdef class SubtreeAcceptance(MaskPart):
                     readers.push_back(place_at(n.kid_node[k], trie_of(place) | INCLUSIVE))
         return 0
 
-    cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept:
+    cdef bint meets(self, SummaryId summary, uint64_t guards) noexcept nogil:
         """Tell whether some of the guards may allow a byte of the characters in a subtree."""
         cdef SubtreeSummary* at = &self.trie.summaries[summary]
         cdef int32_t b
@@ -321,7 +321,7 @@ cdef class SubtreeAcceptance(MaskPart):
                     return True
         return False
 
-    cdef int append_return_places(self, NodeId node, GuardId guard, vector[PlaceId]& places) except -1:
+    cdef int append_return_places(self, NodeId node, GuardId guard, vector[PlaceId]& places) except -1 nogil:
         """Append the nodes of a subtree where a whole character ends and the guard allows the next byte."""
         cdef NodeId i
         cdef int32_t k, j

@@ -9,6 +9,7 @@ from stackmask.pda.masks.runs.run_splitting cimport RunSplitter
 from stackmask.pda.masks.runs.slices cimport Slices
 from stackmask.pda.memory.hash_tables cimport KeyMap
 from stackmask.pda.terms.term_table cimport Term
+from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 
 
 cdef struct Length:
@@ -37,6 +38,7 @@ cdef class TokenPartition(MaskPart):
     cdef MaskArena arena
     cdef Slices slices
     cdef RunSplitter splitter
+    cdef CharacterGroups groups
     cdef KeyMap length_index        # term -> index in lengths
     cdef vector[Length] lengths
     cdef KeyMap follow_index        # term << 32 | code -> index in followed
@@ -51,21 +53,21 @@ cdef class TokenPartition(MaskPart):
     cdef KeyMap visited             # alternatives
     cdef uint64_t visits            # terms visited so far
 
-    cdef size_t nbytes_of_terms(self) noexcept
-    cdef Length length(self, TermId term, int depth) except *
+    cdef size_t nbytes_of_terms(self) noexcept nogil
+    cdef int length(self, TermId term, int depth, Length* found) except -1 nogil
     cdef uint64_t follow(
         self, TermId term, uint64_t states, CodeId code, int depth, int32_t* left
-    ) except? 0x5555555555555555
-    cdef uint64_t follow_bytes(self, Term t, uint64_t states, CodeId code, int32_t* left) noexcept
-    cdef Uncounted without_upper_bound(self, TermId state) except *
-    cdef Uncounted uncounted(self, TermId state) except *
-    cdef int32_t bytes_to_a_count(self, TermId term, int32_t* left) except -2
-    cdef TermId without_counts(self, TermId term, int32_t bytes) except -1
-    cdef int32_t count_longer(self, int32_t bytes) except -1
-    cdef FilterId short_filter(self, int32_t bytes) except -1
-    cdef PlaceId long_place(self, int32_t bytes) except -1
-    cdef RunId allowed_run_table(self, TermId state) except -2
-    cdef AllowedRuns allowed_runs(self, TermId state, FrameId frame) except *
-    cdef int find_allowed_runs(self, TermId state, bint alternatives, AllowedRuns* found) except -1
-    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1
-    cdef PlaceId other_tokens_place(self, RunId run) except -2
+    ) except? 0x5555555555555555 nogil
+    cdef uint64_t follow_bytes(self, Term t, uint64_t states, CodeId code, int32_t* left) noexcept nogil
+    cdef int without_upper_bound(self, TermId state, Uncounted* found) except -1 nogil
+    cdef int uncounted(self, TermId state, Uncounted* found) except -1 nogil
+    cdef int32_t bytes_to_a_count(self, TermId term, int32_t* left) except -2 nogil
+    cdef TermId without_counts(self, TermId term, int32_t bytes) except -1 nogil
+    cdef int32_t count_longer(self, int32_t bytes) except -1 nogil
+    cdef FilterId short_filter(self, int32_t bytes) except -1 nogil
+    cdef PlaceId long_place(self, int32_t bytes) except -1 nogil
+    cdef RunId allowed_run_table(self, TermId state) except -2 nogil
+    cdef int allowed_runs(self, TermId state, FrameId frame, AllowedRuns* found) except -1 nogil
+    cdef int find_allowed_runs(self, TermId state, bint alternatives, AllowedRuns* found) except -1 nogil
+    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1 nogil
+    cdef PlaceId other_tokens_place(self, RunId run) except -2 nogil

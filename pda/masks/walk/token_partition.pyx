@@ -43,7 +43,6 @@ from stackmask.pda.terms.term_table cimport (
     NEVER,
     Term,
 )
-from stackmask.pda.vocabulary.character_groups cimport CharacterGroups
 from stackmask.pda.vocabulary.suffix_tries cimport Nodes, node_at
 from stackmask.pda.masks.shared.run_tables cimport NOT_A_CODE
 
@@ -75,6 +74,7 @@ cdef class TokenPartition(MaskPart):
         self.arena = arena
         self.slices = slices
         self.splitter = splitter
+        self.groups = self.trie.character_groups
         map_init(&self.follow_index)
         map_init(&self.short_filters)
         map_init(&self.long_places)
@@ -93,7 +93,7 @@ cdef class TokenPartition(MaskPart):
         map_free(&self.uncounted_seen)
         map_free(&self.visited)
 
-    cdef int drop(self) except -1:
+    cdef int drop(self) except -1 nogil:
         """Forget the tries. The facts about terms are kept."""
         self.followed.clear()
         map_reset(&self.follow_index)
@@ -102,7 +102,7 @@ cdef class TokenPartition(MaskPart):
         map_reset(&self.other_tokens)
         return MaskPart.drop(self)
 
-    cdef size_t nbytes(self) noexcept:
+    cdef size_t nbytes(self) noexcept nogil:
         """Return the bytes held here."""
         cdef size_t held = 8 * self.followed.size()
         held += map_nbytes(&self.follow_index)
@@ -111,20 +111,21 @@ cdef class TokenPartition(MaskPart):
         held += map_nbytes(&self.other_tokens)
         return held
 
-    cdef size_t nbytes_of_terms(self) noexcept:
+    cdef size_t nbytes_of_terms(self) noexcept nogil:
         """Return the bytes of the facts about terms, which ``drop`` keeps."""
         cdef size_t held = sizeof(Length) * self.lengths.size() + map_nbytes(&self.length_index)
         return held + map_nbytes(&self.uncounted_seen) + 4 * self.longer.size()
 
     # -- short tokens ----------------------------------------------------------------------------------
 
-    cdef Length length(self, TermId term, int depth) except *:
-        """Return the lengths of a term; TOO_LONG where its structure does not tell them. Remembered."""
+    cdef int length(self, TermId term, int depth, Length* found) except -1 nogil:
+        """Find the lengths of a term; TOO_LONG where its structure does not tell them. Remembered."""
         cdef Term t = self.terms.terms[term]
-        cdef Length found, a, b
+        cdef Length a, b
         cdef int32_t known = map_get(&self.length_index, term), k
         if known != NO_VALUE:
-            return self.lengths[known]
+            found[0] = self.lengths[known]
+            return 0
         found.least = found.slack = TOO_LONG
         if t.kind == K_EPS:
             found.least = found.slack = 0
@@ -134,18 +135,18 @@ cdef class TokenPartition(MaskPart):
             found.least = found.slack = t.b
         elif depth < MAX_NESTING:
             if t.kind == K_SEQ:
-                a = self.length(t.a, depth + 1)
-                b = self.length(t.b, depth + 1)
+                self.length(t.a, depth + 1, &a)
+                self.length(t.b, depth + 1, &b)
                 found.least = a.least + b.least
                 found.slack = max(a.slack + b.least, b.slack)
             elif t.kind == K_ALT:
                 found.slack = 0
                 for k in range(t.b):
-                    a = self.length(self.terms.kids[t.a + k], depth + 1)
+                    self.length(self.terms.kids[t.a + k], depth + 1, &a)
                     found.least = min(found.least, a.least)
                     found.slack = max(found.slack, a.slack)
             elif t.kind == K_REP:
-                a = self.length(t.a, depth + 1)
+                self.length(t.a, depth + 1, &a)
                 found.least = t.b * a.least
                 found.slack = max(found.least, a.slack + max(t.b - 1, 0) * a.least)
         found.least = min(found.least, TOO_LONG)
@@ -153,12 +154,12 @@ cdef class TokenPartition(MaskPart):
         if found.slack == TOO_LONG:
             found.least = TOO_LONG  # also where some term in it is too deep
         map_put(&self.length_index, term, <int32_t>self.lengths.size())
-        self.lengths.push_back(found)
-        return found
+        self.lengths.push_back(found[0])
+        return 0
 
     cdef uint64_t follow(
         self, TermId term, uint64_t states, CodeId code, int depth, int32_t* left
-    ) except? 0x5555555555555555:
+    ) except? 0x5555555555555555 nogil:
         """Return the states of the automaton of X after the strings of a term; DEAD_END if one leaves it.
 
         ``states``: the states before the term, as bits. ``left``: how much more may be visited; DEAD_END if
@@ -208,7 +209,7 @@ cdef class TokenPartition(MaskPart):
             self.followed.push_back(out)
         return out
 
-    cdef uint64_t follow_bytes(self, Term t, uint64_t states, CodeId code, int32_t* left) noexcept:
+    cdef uint64_t follow_bytes(self, Term t, uint64_t states, CodeId code, int32_t* left) noexcept nogil:
         """Return the states after a set of bytes or a literal; DEAD_END if a byte leaves the automaton."""
         cdef const int16_t* table = &self.runs.table[self.runs.codes[code].table_first]
         cdef uint64_t from_here, more
@@ -230,8 +231,8 @@ cdef class TokenPartition(MaskPart):
             states = more
         return states
 
-    cdef Uncounted without_upper_bound(self, TermId state) except *:
-        """Return a state without its count, and up to which length of tokens it serves.
+    cdef int without_upper_bound(self, TermId state, Uncounted* found) except -1 nogil:
+        """Find a state without its count, and up to which length of tokens it serves.
 
         In pattern & X{0,n}, let all strings of the pattern be runs of X. After k characters, any continuation
         is allowed if n - k is at least the slack of the pattern, and a token of b bytes has at most b
@@ -242,13 +243,15 @@ cdef class TokenPartition(MaskPart):
         cdef Term t = self.terms.terms[state]
         cdef Term both = self.terms.terms[t.a] if t.kind == K_SEQ else t
         cdef Term count
-        cdef Uncounted found
+        cdef Length lengths
         cdef int32_t k, left, looks
         cdef TermId pattern
         cdef CodeId code
         found.state = found.bytes = 0
         if both.kind != K_AND or both.b != 2:
-            return self.uncounted(state) if self.layers.uncounted else found
+            if self.layers.uncounted:
+                self.uncounted(state, found)
+            return 0
         for k in range(2):
             count = self.terms.terms[self.terms.kids[both.a + k]]
             pattern = self.terms.kids[both.a + 1 - k]
@@ -260,7 +263,8 @@ cdef class TokenPartition(MaskPart):
                 continue
             if count.b > 1 or (count.b == 1 and self.terms.terms[pattern].nu != NEVER):
                 continue
-            left = count.c - 1 - <int32_t>self.length(pattern, 0).slack
+            self.length(pattern, 0, &lengths)
+            left = count.c - 1 - <int32_t>lengths.slack
             if left < LEAST_BYTES:
                 continue
             # round down to a few lengths, since each has its own trie
@@ -270,30 +274,29 @@ cdef class TokenPartition(MaskPart):
             if left >= self.trie.max_depth:
                 found.bytes = self.trie.max_depth
             found.state = self.terms.mk_seq(pattern, t.b if t.kind == K_SEQ else EPS)
-            return found
-        return found
+            return 0
+        return 0
 
-    cdef Uncounted uncounted(self, TermId state) except *:
-        """Return a state without the bounds of its counters, and up to which length of tokens it serves.
+    cdef int uncounted(self, TermId state, Uncounted* found) except -1 nogil:
+        """Find a state without the bounds of its counters, and up to which length of tokens it serves.
 
         Let Y{m,n} be in a sequence, as (\\S+\\s+){0,48}. A token that takes at most n - 1 of Y cannot tell it
         from Y{m,}: both or none can be completed, both end alike, and one continues where the other does. So
         states that differ only in a count share a mask. This pays off from the second such state on, if few
         tokens are longer. Runs of characters are left out, since they have tables of their own.
         """
-        cdef Uncounted found
         cdef int32_t left = MAX_VISITED, most = self.bytes_to_a_count(state, &left)
         cdef TermId met
         found.state = found.bytes = 0
         if most < LEAST_BYTES:
-            return found
+            return 0
         if most < self.trie.max_depth:
             found.bytes = LEAST_BYTES
             while found.bytes + found.bytes // 2 <= most:
                 found.bytes += found.bytes // 2
             if FEW_LONG * self.count_longer(found.bytes) > self.trie.token_count:
                 found.bytes = 0
-                return found
+                return 0
         else:
             found.bytes = self.trie.max_depth
         found.state = self.without_counts(state, found.bytes)
@@ -302,14 +305,15 @@ cdef class TokenPartition(MaskPart):
             map_put(&self.uncounted_seen, found.state, state)
         if met == NO_VALUE or met == state:
             found.bytes = 0
-        return found
+        return 0
 
-    cdef int32_t bytes_to_a_count(self, TermId term, int32_t* left) except -2:
+    cdef int32_t bytes_to_a_count(self, TermId term, int32_t* left) except -2 nogil:
         """Return the least number of bytes that may reach a count in a term; 0: it has none, -1: unknown.
 
         ``left``: how many more terms may be visited.
         """
         cdef Term t = self.terms.terms[term]
+        cdef Length lengths
         cdef int32_t k, least, found = 0, of_kid
         left[0] -= 1
         if left[0] < 0:
@@ -321,7 +325,8 @@ cdef class TokenPartition(MaskPart):
                 return -1
             if t.c <= 1 or self.runs.code_of(t.a) != NOT_A_CODE:
                 return 0
-            least = self.length(t.a, 0).least
+            self.length(t.a, 0, &lengths)
+            least = <int32_t>lengths.least
             return <int32_t>min(<int64_t>(t.c - 1) * least, TOO_LONG) if 0 < least < TOO_LONG else 0
         if t.kind == K_SEQ:
             found = self.bytes_to_a_count(t.a, left)
@@ -336,7 +341,7 @@ cdef class TokenPartition(MaskPart):
             found = max(found, of_kid)
         return found
 
-    cdef TermId without_counts(self, TermId term, int32_t bytes) except -1:
+    cdef TermId without_counts(self, TermId term, int32_t bytes) except -1 nogil:
         """Return a term without the bounds of counts that tokens of so many bytes cannot reach."""
         cdef Term t = self.terms.terms[term]
         cdef vector[TermId] kids
@@ -353,21 +358,19 @@ cdef class TokenPartition(MaskPart):
             return self.terms.mk_rep(t.a, t.b, -1)
         return term
 
-    cdef int32_t count_longer(self, int32_t bytes) except -1:
+    cdef int32_t count_longer(self, int32_t bytes) except -1 nogil:
         """Return the number of tokens with more than so many bytes."""
-        cdef CharacterGroups grouped = self.trie.character_groups
         cdef size_t k
         if self.longer.empty():
             self.longer.resize(self.trie.max_depth + 1, 0)
-            for k in range(grouped.tokens.size()):
-                self.longer[grouped.token_bytes.length(grouped.tokens[k])] += 1
+            for k in range(self.groups.tokens.size()):
+                self.longer[self.groups.token_bytes.length(self.groups.tokens[k])] += 1
             for k in range(self.longer.size() - 1, 0, -1):
                 self.longer[k - 1] += self.longer[k]
         return self.longer[bytes + 1] if <size_t>bytes + 1 < self.longer.size() else 0
 
-    cdef FilterId short_filter(self, int32_t bytes) except -1:
+    cdef FilterId short_filter(self, int32_t bytes) except -1 nogil:
         """Return the filter of the tokens with at most so many bytes."""
-        cdef CharacterGroups grouped = self.trie.character_groups
         cdef FilterId found = map_get(&self.short_filters, bytes)
         cdef PlaceId place
         cdef NodeId node
@@ -381,7 +384,7 @@ cdef class TokenPartition(MaskPart):
         place = self.long_place(bytes)
         made = self.arena.new_row()
         row = self.arena.rows[made]
-        memcpy(row, grouped.row.data(), 4 * grouped.row.size())
+        memcpy(row, self.groups.row.data(), 4 * self.groups.row.size())
         n = self.tries.nodes(place)
         node = node_at(place)
         for t in range(n.token_first[node], n.token_first[n.end[node]]):
@@ -390,7 +393,7 @@ cdef class TokenPartition(MaskPart):
         map_put(&self.short_filters, bytes, found)
         return found
 
-    cdef PlaceId long_place(self, int32_t bytes) except -1:
+    cdef PlaceId long_place(self, int32_t bytes) except -1 nogil:
         """Return the place of the trie of the tokens with more than so many bytes."""
         cdef PlaceId found = map_get(&self.long_places, bytes)
         cdef NodeId i = 1
@@ -411,10 +414,11 @@ cdef class TokenPartition(MaskPart):
 
     # -- allowed runs ----------------------------------------------------------------------------------
 
-    cdef RunId allowed_run_table(self, TermId state) except -2:
+    cdef RunId allowed_run_table(self, TermId state) except -2 nogil:
         """Return a run table whose runs are all allowed in a state, with any stack; or NO_RUN."""
-        cdef AllowedRuns found = self.allowed_runs(state, BOTTOM)
+        cdef AllowedRuns found
         cdef RunId run
+        self.allowed_runs(state, BOTTOM, &found)
         if found.bytes < MANY_BYTES or self.splitter.queries(found.code) < PAYS_OFF:
             return NO_RUN
         run = self.runs.run_of(found.code, 0)
@@ -425,28 +429,27 @@ cdef class TokenPartition(MaskPart):
             return NO_RUN
         return run
 
-    cdef AllowedRuns allowed_runs(self, TermId state, FrameId frame) except *:
-        """Return X{0,high} such that a state allows all its runs, whatever the stack under the frame is.
+    cdef int allowed_runs(self, TermId state, FrameId frame, AllowedRuns* found) except -1 nogil:
+        """Find X{0,high} such that a state allows all its runs, whatever the stack under the frame is.
 
         More of X may follow the runs. This is so if the state, or an alternative of it, begins with X* or
         X{m,n}. If there are several X, take the one with the most first bytes.
         """
         cdef Term t = self.terms.terms[state]
-        cdef AllowedRuns found
         cdef int32_t k
         found.code = NOT_A_CODE
         found.high = found.bytes = 0
         if self.terms.guard_sets.size() == 1:
-            self.find_allowed_runs(state, True, &found)
+            self.find_allowed_runs(state, True, found)
         elif t.kind == K_ALT:
             for k in range(t.b):
                 if self.space.member_ends(self.terms.kids[t.a + k], frame) & 1:
-                    self.find_allowed_runs(self.terms.kids[t.a + k], False, &found)
+                    self.find_allowed_runs(self.terms.kids[t.a + k], False, found)
         elif self.space.member_ends(state, frame) & 1:
-            self.find_allowed_runs(state, False, &found)
-        return found
+            self.find_allowed_runs(state, False, found)
+        return 0
 
-    cdef int find_allowed_runs(self, TermId state, bint alternatives, AllowedRuns* found) except -1:
+    cdef int find_allowed_runs(self, TermId state, bint alternatives, AllowedRuns* found) except -1 nogil:
         """Find X{m,n} at the beginning of a state; of its alternatives, too, if ``alternatives``.
 
         Cost: each term once. Alternatives may share terms, so there can be many more ways to a term.
@@ -478,7 +481,7 @@ cdef class TokenPartition(MaskPart):
                 self.use_runs(t, found)
         return 0
 
-    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1:
+    cdef int use_runs(self, Term loop, AllowedRuns* found) except -1 nogil:
         """Take X{m,n} if more bytes begin X than begin the one found before."""
         cdef CodeId code = self.runs.code_of(loop.a)
         cdef int32_t k, bytes = 0
@@ -493,7 +496,7 @@ cdef class TokenPartition(MaskPart):
             found.high = NO_END if loop.c < 0 else loop.c - 1
         return 0
 
-    cdef PlaceId other_tokens_place(self, RunId run) except -2:
+    cdef PlaceId other_tokens_place(self, RunId run) except -2 nogil:
         """Return the place of the trie of the tokens that are not runs of a run table."""
         cdef PlaceId found = map_get(&self.other_tokens, run)
         cdef vector[NodeId] left

@@ -41,23 +41,23 @@ cdef class TrieWalk(MaskPart):
 
     cdef bint walk(
         self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
-    ) except -1
+    ) except -1 nogil
     cdef int begin(
         self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
-    ) except -1
+    ) except -1 nogil
     cdef bint walk_place(
         self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out
-    ) except -1
-    cdef int classify(self, ConfigId c, SummaryId summary, WalkState* s) except -1
+    ) except -1 nogil
+    cdef int classify(self, ConfigId c, SummaryId summary, WalkState* s) except -1 nogil
     cdef int emit(
         self, const WalkQuery& query, ConfigId c, NodeId node, int verdict, WalkState* s, WalkResult& out
-    ) except -1
+    ) except -1 nogil
     cdef uint64_t emit_readers(
         self, const Config* config, NodeId node, int* verdict, WalkState* s, WalkResult& out
-    ) except? 0x5555555555555555
+    ) except? 0x5555555555555555 nogil
     cdef bint emit_returns(
         self, const WalkQuery& query, const Config* config, NodeId node, int verdict, WalkState* s,
         WalkResult& out
-    ) except -1
-    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1
-    cdef bint opens_key(self, const Config* config) noexcept
+    ) except -1 nogil
+    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1 nogil
+    cdef bint opens_key(self, const Config* config) noexcept nogil

@@ -34,7 +34,6 @@ from stackmask.pda.masks.walk.subtree_acceptance cimport DESCEND, ALL_ALLOWED, S
 from stackmask.pda.masks.walk.token_partition cimport NO_END
 from stackmask.pda.masks.walk.walk_inlines cimport allow, is_unconditional, next_alive, classify_loop
 from stackmask.pda.stack.configuration_table cimport DEAD, READS_STATE, UNKNOWN, Config, leads_on
-from stackmask.pda.stack.configurations cimport ConfigSpace
 from stackmask.pda.terms.term_table cimport token_symbol
 from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusive, node_at, place_at, trie_of
 
@@ -50,7 +49,7 @@ cdef enum:
     BEGIN_AGAIN = 3     # the walk turned out not to be repeatable: begin again without that
 
 
-cdef inline int take(TrieWalk walk, NodeId node, NodeId stop_node, WalkState* s, WalkResult& out) except -1:
+cdef inline int take(TrieWalk walk, NodeId node, NodeId stop_node, WalkState* s, WalkResult& out) except -1 nogil:
     """Allow the tokens of the nodes from ``node`` to before ``stop_node``, with any stack."""
     cdef int32_t t = s.nodes.token_first[node], stop = s.nodes.token_first[stop_node]
     if out.bits != NULL:
@@ -86,7 +85,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef bint walk(
         self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
-    ) except -1:
+    ) except -1 nogil:
         """Walk the subtrees at some places. Put the result into ``out``, which must be new.
 
         Return False if the query allows to repeat the walk with the frame known, and the walk found a return
@@ -124,7 +123,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef int begin(
         self, const WalkQuery& query, vector[PlaceId]& places, vector[PlaceId]& origin, WalkResult& out
-    ) except -1:
+    ) except -1 nogil:
         """Note what the start does before the first byte, and queue the places."""
         cdef Config first = self.space.configs[query.start]
         cdef int32_t p
@@ -147,9 +146,8 @@ cdef class TrieWalk(MaskPart):
 
     cdef bint walk_place(
         self, const WalkQuery& query, PlaceId place, ConfigId c, WalkState* s, WalkResult& out
-    ) except -1:
+    ) except -1 nogil:
         """Walk the subtree at one place from a configuration. Return False if the walk must begin again."""
-        cdef ConfigSpace space = self.space
         cdef ConfigId* stack = self.stack.data()
         cdef const SummaryId* summary_of = self.trie.summary_of.data()
         cdef Nodes nodes = self.tries.nodes(place)
@@ -164,7 +162,7 @@ cdef class TrieWalk(MaskPart):
         s.in_suffix_trie = trie_of(place)
         s.covered = 0
         if not own_byte:
-            if nodes.end[i] - i > RUN_NODES and not space.configs[query.start].reads & ~<uint64_t>1:
+            if nodes.end[i] - i > RUN_NODES and not self.space.configs[query.start].reads & ~<uint64_t>1:
                 c = self.constrained.defer_runs(c, place, out.deferred, self.jobs, self.job_configs)
                 if c == DEAD:
                     return True
@@ -174,13 +172,13 @@ cdef class TrieWalk(MaskPart):
         while True:
             if own_byte:
                 own_byte = False
-                c = space.step(above, nodes.byte[i])
+                c = self.space.step(above, nodes.byte[i])
             elif k < kid_end:
-                k = next_alive(space, above, nodes, k, kid_end, &c)
+                k = next_alive(self.space, above, nodes, k, kid_end, &c)
                 if k == kid_end:
                     continue
                 if c == UNKNOWN:
-                    c = space.step(above, nodes.kid_byte[k])
+                    c = self.space.step(above, nodes.kid_byte[k])
                 i = nodes.kid_node[k]
                 k += 1
             elif depth:
@@ -198,7 +196,7 @@ cdef class TrieWalk(MaskPart):
             visited += 1
             if not visited & 0xFFF:
                 self.terms.meter.spend(0x1000)
-            if c != s.unconditional and is_unconditional(&space.configs[c]):
+            if c != s.unconditional and is_unconditional(&self.space.configs[c]):
                 s.unconditional = c
             verdict = DESCEND
             if subtrees and not s.in_suffix_trie and summary_of[i] != NO_SUMMARY:
@@ -231,7 +229,7 @@ cdef class TrieWalk(MaskPart):
         self.visited_nodes += visited
         return self.terms.meter.spend(visited & 0xFFF) == 0
 
-    cdef int classify(self, ConfigId c, SummaryId summary, WalkState* s) except -1:
+    cdef int classify(self, ConfigId c, SummaryId summary, WalkState* s) except -1 nogil:
         """Classify a subtree for a configuration by the subtree's summary: see ``SubtreeAcceptance``."""
         cdef const Config* config
         cdef SelfLoop* loop
@@ -251,7 +249,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef int emit(
         self, const WalkQuery& query, ConfigId c, NodeId node, int verdict, WalkState* s, WalkResult& out
-    ) except -1:
+    ) except -1 nogil:
         """Note the tokens and the returns of a configuration at a node. Return how the walk continues."""
         cdef const Config* config = &self.space.configs[c]
         # most configurations have no such members: not even a call, for nodes are many
@@ -292,7 +290,7 @@ cdef class TrieWalk(MaskPart):
 
     cdef uint64_t emit_readers(
         self, const Config* config, NodeId node, int* verdict, WalkState* s, WalkResult& out
-    ) except? 0x5555555555555555:
+    ) except? 0x5555555555555555 nogil:
         """Note the places where omitted members of a configuration continue.
 
         The semantic state decides about these members, so their tokens are tried on the real configuration.
@@ -320,29 +318,28 @@ cdef class TrieWalk(MaskPart):
         int verdict,
         WalkState* s,
         WalkResult& out,
-    ) except -1:
+    ) except -1 nogil:
         """Note the returns of a configuration at a node, for the suffixes of the tokens there.
 
         Return False if the walk must be repeated with the frame known, and a repeated walk would lack this
         return.
         """
-        cdef ConfigSpace space = self.space
         cdef int32_t p
         cdef WalkGroupId g
         cdef GuardId guard
         cdef SummaryId summary = self.trie.summary_of[node] if verdict == SAME_STATE else NO_SUMMARY
         for p in range(config.pop_first, config.pop_first + config.pop_count):
-            guard = space.pops[p].guard
+            guard = self.space.pops[p].guard
             if verdict == SAME_STATE:
                 if not self.acceptance.meets(summary, <uint64_t>1 << guard):
                     continue
             elif not self.acceptance.may_follow(s.nodes, node, guard):
                 continue
             if out.repeats:
-                if space.pops[p].sem == query.again.sem:
+                if self.space.pops[p].sem == query.again.sem:
                     continue
                 return False
-            g = out.groups.at(guard, space.pops[p].sem)
+            g = out.groups.at(guard, self.space.pops[p].sem)
             out.merged += s.nodes.end[node] - node
             out.groups.places[g].push_back(place_at(node, s.in_suffix_trie))
             if verdict == SAME_STATE:
@@ -351,7 +348,7 @@ cdef class TrieWalk(MaskPart):
                 out.subtree_groups.push_back(g)
         return True
 
-    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1:
+    cdef int emit_special_tokens(self, const WalkQuery& query, WalkResult& out) except -1 nogil:
         """Note the special tokens that the start allows."""
         cdef const Config* config
         cdef const vector[TokenId]* tokens
@@ -376,7 +373,7 @@ cdef class TrieWalk(MaskPart):
                 out.pendings.tokens[g].insert(out.pendings.tokens[g].end(), tokens.begin(), tokens.end())
         return 0
 
-    cdef bint opens_key(self, const Config* config) noexcept:
+    cdef bint opens_key(self, const Config* config) noexcept nogil:
         """Tell whether some member has just begun to capture a key."""
         cdef int32_t i
         for i in range(config.first, config.first + config.count):

@@ -15,7 +15,7 @@ from stackmask.pda.masks.walk.subtree_acceptance cimport (
 )
 
 
-cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all) noexcept:
+cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all) noexcept nogil:
     # Tell whether all characters in a subtree belong to a class.
     return (
         not summary.ascii[0] & ~all.ascii[0]
@@ -24,7 +24,7 @@ cdef inline bint is_within(const SubtreeSummary* summary, const Characters& all)
     )
 
 
-cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loop_of) noexcept:
+cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loop_of) noexcept nogil:
     # ``SubtreeAcceptance.classify`` for a self-loop configuration without a bound on the number of
     # characters.
     if summary.height <= loop_of.high and is_within(summary, loop_of.accepted):
@@ -32,7 +32,7 @@ cdef inline int classify_loop(const SubtreeSummary* summary, const SelfLoop& loo
     return SAME_STATE if is_within(summary, loop_of.all) else DESCEND
 
 
-cdef inline bint is_unconditional(const Config* c) noexcept:
+cdef inline bint is_unconditional(const Config* c) noexcept nogil:
     # Tell whether tokens that end in a configuration are allowed with any stack, and nothing else happens in
     # it: no return, no member that the semantic state decides, no capture.
     return (
@@ -47,7 +47,7 @@ cdef inline bint is_unconditional(const Config* c) noexcept:
 
 cdef inline int32_t next_alive(
     ConfigSpace space, ConfigId config, const Nodes& n, int32_t k, int32_t stop, ConfigId* next
-) noexcept:
+) noexcept nogil:
     # Return the first child from k on that may be alive, or stop. ``next`` gets its configuration, or UNKNOWN
     # if a step must find it. Most children fail, at two loads each.
     cdef const Config* c = &space.configs[config]
@@ -65,7 +65,7 @@ cdef inline int32_t next_alive(
     return k
 
 
-cdef inline void allow(uint32_t* bits, const TokenId* tokens, int32_t t, int32_t stop) noexcept:
+cdef inline void allow(uint32_t* bits, const TokenId* tokens, int32_t t, int32_t stop) noexcept nogil:
     # Set the bits of tokens[t:stop].
     cdef uint32_t n
     while t < stop:

@@ -40,7 +40,7 @@ cdef struct WalkQuery:
     RepeatableWalk again    # how to repeat it
 
 
-cdef extern from *:
+cdef extern from * nogil:
     """
     #ifndef STACKMASK_WALK_RESULT
     #define STACKMASK_WALK_RESULT

@@ -1,0 +1,122 @@
+"""Cold masks in one thread and in two, of one compiler: what a second core is worth.
+
+Each request is a schema of MaskBench. All are compiled by a fresh compiler, which is not timed; then a mask is
+made before every token of the tests. ``one``: all requests in one thread. ``two``: in two threads, which share the compiler. The rounds
+take turns. ``processes``: the same halves in two processes, which share nothing: what the machine can give.
+
+    python benchmarks/threads.py --data ../shared/data --requests 200 --rounds 5
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import multiprocessing
+import random
+import statistics
+import threading
+import time
+from pathlib import Path
+
+from json_grammar import load_tokenizer
+from record import write_result
+
+import stackmask as sm
+
+Request = tuple[sm.Grammar, list[list[int]]]
+Compiled = tuple[sm.CompiledGrammar, list[list[int]]]
+
+
+def load(data: Path, count: int) -> tuple[sm.Vocabulary, list[Request]]:
+    """Return the vocabulary, and so many schemas with the tokens of their tests."""
+    tokenizer = load_tokenizer(data / "tokenizers" / "llama3-128k")
+    with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    random.Random(7).shuffle(rows)
+    requests = []
+    for row in rows[:count]:
+        texts = [json.dumps(test["data"], ensure_ascii=False) for test in row["tests"][:4]]
+        try:
+            grammar = sm.Grammar.from_json_schema(row["schema"])
+        except sm.StackmaskError:
+            continue
+        requests.append((grammar, [tokenizer.encode(text, add_special_tokens=False) for text in texts]))
+    return sm.Vocabulary.from_huggingface(tokenizer), requests
+
+
+def compile_all(vocabulary: sm.Vocabulary, requests: list[Request]) -> list[Compiled]:
+    """Compile all schemas with a fresh compiler."""
+    compiler = sm.Compiler(vocabulary)
+    return [(compiler.compile(grammar), texts) for grammar, texts in requests]
+
+
+def work(requests: list[Compiled]) -> int:
+    """Answer requests. Return how many masks were made."""
+    masks = 0
+    for compiled, texts in requests:
+        mask = sm.allocate_token_bitmask(1, compiled.vocabulary.size)
+        for tokens in texts:
+            matcher = compiled.matcher()
+            for token in tokens:
+                matcher.fill_next_token_bitmask(mask)
+                masks += 1
+                if not matcher.accept_token(token):
+                    break
+    return masks
+
+
+def in_threads(vocabulary: sm.Vocabulary, requests: list[Request], count: int) -> float:
+    """Return the seconds that so many threads take for all requests, with one fresh compiler."""
+    compiled = compile_all(vocabulary, requests)
+    threads = [
+        threading.Thread(target=work, args=(compiled[k::count],), name=f"requests {k}") for k in range(count)
+    ]
+    begin = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - begin
+
+
+def in_processes(vocabulary: sm.Vocabulary, requests: list[Request], count: int) -> float:
+    """Return the seconds that so many forked processes take, each with a compiler of its own."""
+    context = multiprocessing.get_context("fork")
+    compiled = [compile_all(vocabulary, requests[k::count]) for k in range(count)]
+    children = [context.Process(target=work, args=(half,)) for half in compiled]
+    begin = time.perf_counter()
+    for child in children:
+        child.start()
+    for child in children:
+        child.join()
+    return time.perf_counter() - begin
+
+
+def main() -> None:
+    """Run the rounds and write the result."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--requests", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--write", action="store_true")
+    args = parser.parse_args()
+    vocabulary, requests = load(args.data, args.requests)
+    seconds: dict[str, list[float]] = {"one": [], "two": [], "processes": []}
+    for number in range(args.rounds):
+        seconds["one"].append(in_threads(vocabulary, requests, 1))
+        seconds["two"].append(in_threads(vocabulary, requests, 2))
+        seconds["processes"].append(in_processes(vocabulary, requests, 2))
+        print(
+            f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:.2f} s" for k, v in seconds.items()), flush=True
+        )
+    median = {name: statistics.median(values) for name, values in seconds.items()}
+    gains = {name: round(median["one"] / median[name], 2) for name in ("two", "processes")}
+    print(f"two threads are {gains['two']} times one; two processes {gains['processes']} times")
+    if args.write:
+        command = f"python benchmarks/threads.py --requests {args.requests} --rounds {args.rounds} --write"
+        write_result("threads", command, {"requests": args.requests, "seconds": seconds, "gains": gains})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""The stores of one compiler: one, and more while threads ask for masks at once.
+
+A store makes one mask at a time. While a call on it takes long, other threads of the server would wait. So
+grammars that are compiled then, and matchers that have waited, go to another store, whose masks are made on another
+core. Stores share nothing, so what several of them need is made in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from weakref import WeakValueDictionary
+
+from stackmask.pda.store import Store
+from stackmask.runtime.matching.recent_grammars import RecentFamilies
+
+MAX_LANES = 4  # stores that share ``cache_bytes``
+FAMILIES_SHARE = 8  # of a store's bytes go to the families of grammars that may come again
+
+
+class Lane:
+    """One store, and the grammars that are compiled in it."""
+
+    __slots__ = ("families", "grammars", "store")
+
+    def __init__(self, store: Store, cache_bytes: int) -> None:
+        self.store = store
+        # (term of the start rule, first semantic state) → CompiledGrammar
+        self.grammars: WeakValueDictionary[tuple[int, int], object] = WeakValueDictionary()
+        self.families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
+
+    def set_budget(self, cache_bytes: int) -> None:
+        """Change how many bytes may be remembered."""
+        self.store.set_budget(cache_bytes)
+        self.families.max_bytes = cache_bytes // FAMILIES_SHARE
+
+
+class Lanes:
+    """The lanes of one compiler. Hold the lock of the compiler.
+
+    ``make`` makes a store with so many bytes for its cache. All lanes share ``cache_bytes`` evenly.
+    Invariant: there is always a first lane; the others go when nobody uses a grammar of theirs.
+    """
+
+    def __init__(self, make: Callable[[int], Store], cache_bytes: int) -> None:
+        self._make = make
+        self._cache_bytes = cache_bytes
+        self._lanes = [Lane(make(cache_bytes), cache_bytes)]
+        self.generation = 1
+
+    def of(self, store: Store) -> Lane | None:
+        """Return the lane of a store, unless the store is full, or was given up."""
+        for lane in self._lanes:
+            if lane.store is store:
+                return None if store.is_spent() else lane
+        return None
+
+    def open(self) -> Lane:
+        """Return a lane for a new grammar: the first one, or one whose store is not at work just now."""
+        self._tidy()
+        return self._idle(None) or self._lanes[0]
+
+    def aside(self, store: Store) -> Lane | None:
+        """Return a lane with another store, which is not at work; None if all are."""
+        self._tidy()
+        return self._idle(store)
+
+    def _idle(self, other_than: Store | None) -> Lane | None:
+        for lane in self._lanes:
+            if lane.store is not other_than and not lane.store.lock.is_taken():
+                return lane
+        return self._add() if len(self._lanes) < MAX_LANES else None
+
+    def _add(self) -> Lane:
+        share = self._cache_bytes // (len(self._lanes) + 1)
+        lane = Lane(self._make(share), share)
+        self._lanes.append(lane)
+        self._share_out()
+        return lane
+
+    def _tidy(self) -> None:
+        for k, lane in enumerate(self._lanes):
+            if lane.store.is_spent():
+                # the old one goes with the last matcher that uses it
+                share = self._cache_bytes // len(self._lanes)
+                self._lanes[k] = Lane(self._make(share), share)
+                self.generation += 1
+        used = [
+            lane
+            for k, lane in enumerate(self._lanes)
+            if k == 0 or lane.grammars or lane.store.lock.is_taken()
+        ]
+        if len(used) < len(self._lanes):
+            self._lanes = used
+            self._share_out()
+
+    def _share_out(self) -> None:
+        for lane in self._lanes:
+            lane.set_budget(self._cache_bytes // len(self._lanes))
+
+    def __len__(self) -> int:
+        return len(self._lanes)

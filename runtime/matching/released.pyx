@@ -1,0 +1,78 @@
+# distutils: language = c++
+"""Calls of the engine that let go of the interpreter's lock when they take long.
+
+A call begins with the interpreter's lock, since to let go of it and to take it again costs more than most
+calls. The meter of the store lets go of it after about 20 microseconds of work. Callers hold the lock of the
+store, and change nothing of a matcher before the call is over.
+"""
+
+from stackmask.pda.stack.configuration_table cimport DEAD
+
+
+cdef int fill_released(
+    MaskEngine masks, ConfigSpace family, int32_t config, uint32_t* words
+) except -1 nogil:
+    """Write the mask of a configuration. See ``MaskEngine.fill``."""
+    family.terms.meter.let_release()
+    try:
+        masks.fill(family, config, words)
+    finally:
+        family.terms.meter.reclaim()
+    return 0
+
+
+cdef int32_t step_token_released(
+    ConfigSpace family, int32_t config, int32_t token, const uint8_t* text, size_t length
+) except -3 nogil:
+    """Return the configuration after a token, or DEAD."""
+    family.terms.meter.let_release()
+    try:
+        return family.step_token(config, token, text, length)
+    finally:
+        family.terms.meter.reclaim()
+
+
+cdef Py_ssize_t step_bytes_released(
+    ConfigSpace family, int32_t* config, const uint8_t* text, Py_ssize_t length
+) except -1 nogil:
+    """Step by a text as far as it is allowed. Return how many bytes that is."""
+    cdef int32_t next
+    cdef Py_ssize_t taken = 0
+    family.terms.meter.let_release()
+    try:
+        while taken < length:
+            next = family.step(config[0], text[taken])
+            if next == DEAD:
+                break
+            config[0] = next
+            taken += 1
+    finally:
+        family.terms.meter.reclaim()
+    return taken
+
+
+cdef int32_t step_released(ConfigSpace family, int32_t config, int32_t symbol) except -3 nogil:
+    """Return the configuration after a byte or a class of special tokens, or DEAD."""
+    family.terms.meter.let_release()
+    try:
+        return family.step(config, symbol)
+    finally:
+        family.terms.meter.reclaim()
+
+
+cdef int32_t union_released(ConfigSpace family, int32_t a, int32_t b) except -3 nogil:
+    """Return the configuration that is either of two."""
+    family.terms.meter.let_release()
+    try:
+        return family.union_of(a, b)
+    finally:
+        family.terms.meter.reclaim()
+
+
+cdef int32_t start_released(ConfigSpace family, int32_t state, int32_t frame, int32_t sem) except -3 nogil:
+    """Return the configuration of a local state before the first byte."""
+    family.terms.meter.let_release()
+    try:
+        return family.closed(state, frame, sem)
+    finally:
+        family.terms.meter.reclaim()
