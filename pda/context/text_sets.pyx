@@ -31,7 +31,9 @@ cdef class TextSets:
     def __dealloc__(self):
         ids_free(&self.index)
 
-    cdef TextNodeId node(self, uint32_t prefix, uint32_t bit, TextNodeId low, TextNodeId high) except -1 nogil:
+    cdef TextNodeId node(
+        self, uint32_t prefix, uint32_t bit, TextNodeId low, TextNodeId high
+    ) except -1 nogil:
         cdef uint64_t h = mix(mix(mix(mix(53, prefix), bit), <uint32_t>low), <uint32_t>high)
         cdef Probe probe = ids_probe(&self.index, h)
         cdef TextNodeId id = ids_next(&self.index, &probe)

@@ -60,7 +60,9 @@ cdef class MaskEngine:
     cdef readonly uint64_t hits
     cdef readonly uint64_t simulations      # fills that tried tokens on the configuration
 
-    cdef int fill_again(self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words) except -1 nogil
+    cdef int fill_again(
+        self, ConfigSpace family, ConfigId config, MaskRef mask, uint32_t* words
+    ) except -1 nogil
     cdef int join(self, uint32_t* words, MaskRef* made, RowId* likely_base) except -1 nogil
     cdef int try_undecided(self, ConfigSpace family, ConfigId config, uint32_t* words) except -1 nogil
     cdef uint64_t changes_made(self) noexcept nogil

@@ -314,7 +314,9 @@ cdef class MaskAssembler(MaskPart):
             self.enter(family, self.arena.intern_group(ANY_BYTE, SEM_SYMBOL, run, nowhere), edge, at)
         return True
 
-    cdef bint can_continue(self, ConfigSpace family, AlternativeId alternative, FrameId frame) except -1 nogil:
+    cdef bint can_continue(
+        self, ConfigSpace family, AlternativeId alternative, FrameId frame
+    ) except -1 nogil:
         """Tell whether the continuation of an alternative can reach the end of the text over a frame.
 
         Follow restrictions further down may forbid it, while another alternative keeps the state alive.

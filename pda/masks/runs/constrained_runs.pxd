@@ -65,7 +65,9 @@ cdef class ConstrainedRuns(MaskPart):
     cdef int defer_without(
         self, ConfigId unconstrained, PlaceId place, vector[TokenId]& tokens, vector[DeferredRun]& deferred
     ) except -1 nogil
-    cdef bint exclude_strings(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1 nogil
+    cdef bint exclude_strings(
+        self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
+    ) except -1 nogil
     cdef ConfigId defer_runs(
         self,
         ConfigId config,
@@ -74,5 +76,7 @@ cdef class ConstrainedRuns(MaskPart):
         vector[PlaceId]& jobs,
         vector[ConfigId]& job_configs,
     ) except -3 nogil
-    cdef bint defer_one_run(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1 nogil
+    cdef bint defer_one_run(
+        self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
+    ) except -1 nogil
     cdef FilterId filter_without(self, PlaceId place, vector[NodeId]& nodes) except -1 nogil

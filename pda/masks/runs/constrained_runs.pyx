@@ -334,7 +334,9 @@ cdef class ConstrainedRuns(MaskPart):
             deferred.push_back(deferred_run)
         return 0
 
-    cdef bint exclude_strings(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1 nogil:
+    cdef bint exclude_strings(
+        self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
+    ) except -1 nogil:
         """Do the same for X{m,} & !strings … continuation, by spelling the strings down the trie.
 
         A token is forbidden only if it spells one of the strings and goes into the continuation after it.
@@ -475,7 +477,9 @@ cdef class ConstrainedRuns(MaskPart):
             job_configs.push_back(continuation)
         return DEAD
 
-    cdef bint defer_one_run(self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred) except -1 nogil:
+    cdef bint defer_one_run(
+        self, ConfigId config, PlaceId place, vector[DeferredRun]& deferred
+    ) except -1 nogil:
         """Leave all tokens of a small subtree to run tables. Return whether the tables apply.
 
         They apply to a single run with excluded strings, as after the quote of an undeclared key, which would

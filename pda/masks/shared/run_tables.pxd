@@ -122,7 +122,6 @@ cdef class Runs:
     cdef vector[ScanStep] steps
     cdef vector[uint8_t] path           # scratch: the bytes of the path to a node, the last one first
 
-    cdef uint64_t whole_leads(self, const int16_t* table) noexcept nogil
     cdef CodeId code_of(self, TermId item) except -2 nogil
     cdef bint is_made(self, CodeId code) noexcept nogil
     cdef RunId run_of(self, CodeId code, PlaceId place) except -1 nogil

@@ -110,35 +110,13 @@ cdef class Runs:
         for b in range(128):
             if self.table[base + b] == 0:
                 code.single[b >> 6] |= <uint64_t>1 << (b & 63)
-        code.leads = self.whole_leads(&self.table[base])
+        code.leads = whole_leads(&self.table[base])
         self.tries.trie.character_groups.compare_sorts(
             &self.table[base], code.states, code.single, code.leads, &code.sorts
         )
         self.codes.push_back(code)
         found = <int32_t>self.codes.size() - 1
         map_put(&self.code_index, item, found)
-        return found
-
-    cdef uint64_t whole_leads(self, const int16_t* table) noexcept nogil:
-        """Return the bytes from 0xC0 such that X has all characters of UTF-8 that begin with them."""
-        cdef const int8_t* steps = utf8_steps()
-        cdef int32_t lead, s
-        cdef uint64_t found = 0
-        cdef bint whole
-        cdef int32_t[UTF8_STATES] tried     # by state of UTF-8: the state of X compared last
-        cdef bint[UTF8_STATES] result
-        for s in range(UTF8_STATES):
-            tried[s] = -1
-        for lead in range(0xC0, 0x100):
-            s = steps[lead]
-            if s < 0 or table[lead] < 0:
-                continue
-            if tried[s] != table[lead]:
-                tried[s] = table[lead]
-                result[s] = is_whole(steps, table, s, table[lead])
-            whole = result[s]
-            if whole:
-                found |= <uint64_t>1 << (lead - 0xC0)
         return found
 
     cdef bint is_made(self, CodeId code) noexcept nogil:
@@ -498,6 +476,29 @@ cdef bint is_whole(const int8_t* steps, const int16_t* table, int32_t utf8, int3
             elif partner[s] != t:
                 return False
     return True
+
+
+cdef uint64_t whole_leads(const int16_t* table) noexcept nogil:
+    """Return the bytes from 0xC0 such that X has all characters of UTF-8 that begin with them."""
+    cdef const int8_t* steps = utf8_steps()
+    cdef int32_t lead, s
+    cdef uint64_t found = 0
+    cdef bint whole
+    cdef int32_t[UTF8_STATES] tried     # by state of UTF-8: the state of X compared last
+    cdef bint[UTF8_STATES] result
+    for s in range(UTF8_STATES):
+        tried[s] = -1
+    for lead in range(0xC0, 0x100):
+        s = steps[lead]
+        if s < 0 or table[lead] < 0:
+            continue
+        if tried[s] != table[lead]:
+            tried[s] = table[lead]
+            result[s] = is_whole(steps, table, s, table[lead])
+        whole = result[s]
+        if whole:
+            found |= <uint64_t>1 << (lead - 0xC0)
+    return found
 
 
 cdef inline bint is_inside(const SubtreeSummary& summary, const Code& code, int32_t count) noexcept nogil:

@@ -47,7 +47,9 @@ cdef class LocalMasks(MaskPart):
     cdef MaskId make(
         self, WalkQuery query, vector[PlaceId]& places, vector[PlaceId]& origin, vector[Include]& includes
     ) except -3 nogil
-    cdef MaskId keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3 nogil
+    cdef MaskId keep(
+        self, const WalkQuery& query, WalkResult& found, vector[Include]& includes
+    ) except -3 nogil
     cdef int keep_tokens(self, WalkResult& found, Mask* mask) except -1 nogil
     cdef int keep_groups(self, const WalkQuery& query, WalkResult& found, Mask* mask) except -1 nogil
     cdef MaskId after_run(self, RunId run, RunMember member, bint strict) except -3 nogil

@@ -116,7 +116,9 @@ cdef class LocalMasks(MaskPart):
         again.visited = <int32_t>(self.walker.visited_nodes - before)
         return self.keep(query, again, includes)
 
-    cdef MaskId keep(self, const WalkQuery& query, WalkResult& found, vector[Include]& includes) except -3 nogil:
+    cdef MaskId keep(
+        self, const WalkQuery& query, WalkResult& found, vector[Include]& includes
+    ) except -3 nogil:
         """Make a mask of the result of a walk, and include what run tables add."""
         cdef Mask mask = nothing()
         cdef size_t r

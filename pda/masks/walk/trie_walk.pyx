@@ -49,7 +49,9 @@ cdef enum:
     BEGIN_AGAIN = 3     # the walk turned out not to be repeatable: begin again without that
 
 
-cdef inline int take(TrieWalk walk, NodeId node, NodeId stop_node, WalkState* s, WalkResult& out) except -1 nogil:
+cdef inline int take(
+    TrieWalk walk, NodeId node, NodeId stop_node, WalkState* s, WalkResult& out
+) except -1 nogil:
     """Allow the tokens of the nodes from ``node`` to before ``stop_node``, with any stack."""
     cdef int32_t t = s.nodes.token_first[node], stop = s.nodes.token_first[stop_node]
     if out.bits != NULL:
