@@ -28,6 +28,7 @@ from stackmask.runtime.cli.app import app
 from stackmask.runtime.cli.database import Keys, QueryError, Reference
 from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.prompts import by_relevance, context_of, describe_table, make_prompt
+from stackmask.runtime.cli.query_process import ProcessDatabase
 from stackmask.runtime.cli.sqlite_database import SQLiteDatabase
 from stackmask.runtime.cli.tables import json_value, unique_names
 from stackmask.runtime.embedded import bundled_database
@@ -275,7 +276,7 @@ def test_csv_and_json_are_alone_on_standard_output(file: Path, writes: Callable[
 def test_explain_shows_the_plan_and_runs_nothing(
     file: Path, writes: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SQLiteDatabase, "run", None)
+    monkeypatch.setattr(ProcessDatabase, "run", None)
     writes("SELECT * FROM item")
     result = call("q", "--db", str(file), "--model", "any", "--explain")
     assert result.exit_code == 0 and "\n\nSCAN item" in result.stdout
