@@ -23,7 +23,7 @@ SCHEMA_SECONDS: Final = 30  # for reading the catalogue
 LONGEST_TIMEOUT: Final = 2**31 - 1  # milliseconds
 OUT_OF_MEMORY: Final = "out of memory"  # how the client's library begins or ends that message
 MOST_OF_A_PLAN: Final = 100_000  # lines
-GRACE_SECONDS: Final = 2.0  # after the server's own time limit, the client cancels
+GRACE_SECONDS: Final = 1.0  # after the server's own time limit, the client cancels
 # shown as the server writes them: Python's own types cannot hold all of their values
 AS_TEXT: Final = ("date", "time", "timetz", "timestamp", "timestamptz", "interval", "json", "jsonb")
 
