@@ -18,6 +18,10 @@ class QueryError(StackmaskError):
     """A query that the database refuses, that takes too long, or that would do more than read."""
 
 
+class ConnectionLostError(QueryError):
+    """The connection ended in a query; the next one needs another connection."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rows:
     """The answer to a query. ``more``: there are rows beyond those here."""

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Final
 
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.cli.answers import too_much_memory
-from stackmask.runtime.cli.database import Database, QueryError
+from stackmask.runtime.cli.database import ConnectionLostError, Database, QueryError
 from stackmask.runtime.cli.frames import in_steps, packed_schema, read_frame, write_frame
 from stackmask.runtime.cli.open_database import open_directly
 
@@ -88,7 +88,9 @@ def answer(database: Database, request: dict[str, Any], pipe: BinaryIO) -> bool:
             write_frame(pipe, {"rows": group})
         write_frame(pipe, {"end": True, "columns": list(rows.columns), "more": rows.more})
     except QueryError as error:
-        write_frame(pipe, {"error": "query", "text": str(error)})
+        lost = isinstance(error, ConnectionLostError)
+        write_frame(pipe, {"error": "query", "text": str(error), "last": lost})
+        return not lost
     except MemoryError:
         write_frame(pipe, {"error": "query", "text": str(too_much_memory(MEMORY_BYTES)), "last": True})
         return False

@@ -17,11 +17,19 @@ from stackmask.grammar.sql.schema.inspect_server import (
     read_connection,
 )
 from stackmask.runtime.cli.answers import fetch, too_slow
-from stackmask.runtime.cli.database import ANSWER_BYTES, Keys, QueryError, Reference, Rows, TableKey
+from stackmask.runtime.cli.database import (
+    ANSWER_BYTES,
+    ConnectionLostError,
+    Keys,
+    QueryError,
+    Reference,
+    Rows,
+    TableKey,
+)
 
 SCHEMA_SECONDS: Final = 30  # for reading the catalogue
 LONGEST_TIMEOUT: Final = 2**31 - 1  # milliseconds
-OUT_OF_MEMORY: Final = "out of memory"  # how the client's library begins or ends that message
+NO_MEMORY: Final = (b"out of memory", b"cannot allocate memory")  # in messages of the client's library
 MOST_OF_A_PLAN: Final = 100_000  # lines
 GRACE_SECONDS: Final = 1.0  # after the server's own time limit, the client cancels
 # shown as the server writes them: Python's own types cannot hold all of their values
@@ -152,13 +160,20 @@ class ServerDatabase:
                 f"refused: this is more than reading the database ({first_line(error)})"
             ) from None
         except (psycopg.Error, UnicodeEncodeError, ValueError) as error:
-            if not isinstance(error, psycopg.errors.OutOfMemory) and OUT_OF_MEMORY in str(error):
-                raise MemoryError from None  # that of the server is another one
+            if self._lacks_memory(error):
+                raise MemoryError from None
+            if self._driver.closed:
+                raise ConnectionLostError(f"PostgreSQL: {first_line(error)}") from None
             raise QueryError(f"PostgreSQL: {first_line(error)}") from None
         finally:
             watchdog.cancel()
             with contextlib.suppress(psycopg.Error):
                 self._driver.rollback()
+
+    def _lacks_memory(self, error: Exception) -> bool:
+        """Say whether this process, rather than the server, had no memory for an answer."""
+        said = self._driver.pgconn.error_message
+        return getattr(error, "sqlstate", None) is None and any(words in said for words in NO_MEMORY)
 
     def _cancel(self) -> None:
         with contextlib.suppress(Exception):  # the connection may be gone: then there is nothing to cancel
