@@ -93,10 +93,12 @@ def json_value(value: Any) -> Any:
 
 def unique_names(names: Sequence[str]) -> list[str]:
     """Return names for the keys of an object: the second ``n`` is ``n_2``."""
-    found: list[str] = []
+    found: dict[str, None] = {}
+    numbers: dict[str, int] = {}
     for name in names:
-        wanted, number = name, 2
+        wanted = name
         while wanted in found:
-            wanted, number = f"{name}_{number}", number + 1
-        found.append(wanted)
-    return found
+            numbers[name] = numbers.get(name, 1) + 1
+            wanted = f"{name}_{numbers[name]}"
+        found[wanted] = None
+    return list(found)
