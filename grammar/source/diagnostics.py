@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from stackmask.grammar.ir import SourceText, Span
+from stackmask.grammar.source.visible import escaped
 
 MAX_RENDERED = 50  # a file with more problems than this is usually not a grammar at all
 MAX_LINE_COLUMNS = 120  # longer source lines are shown around the problem only
@@ -38,7 +39,7 @@ def presentable(message: str) -> str:
 
 
 def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode() if character != "\t" else " "
+    return escaped(character) if character != "\t" else " "
 
 
 def _cut(text: str, length: int) -> str:

@@ -110,17 +110,29 @@ def sql(
         ),
     ] = True,
     timeout: Annotated[
-        float, typer.Option("--timeout", min=0.001, help="Stop the query after so many seconds.")
+        float,
+        typer.Option("--timeout", min=0.001, max=86_400, help="Stop the query after so many seconds."),
     ] = 10.0,
     rows: Annotated[
         int, typer.Option("--rows", min=1, max=1_000_000, help="Fetch at most so many rows.")
     ] = 50,
+    max_size: Annotated[
+        int, typer.Option("--max-size", min=1, max=1024, help="MiB that the rows may take together.")
+    ] = 16,
     max_new_tokens: MaxNewTokens = 256,
 ) -> None:
     """Answer a question: write the SQL, run it (read-only), show the rows."""
     from stackmask.runtime.cli.command_sql import Asking, run_sql
 
-    how = Asking(max_new_tokens, timeout, rows, output_format, explain=explain, constrained=grammar)
+    how = Asking(
+        max_new_tokens,
+        timeout,
+        rows,
+        output_format,
+        explain=explain,
+        constrained=grammar,
+        size=max_size << 20,
+    )
     raise typer.Exit(run_sql(question, db, model, how))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from stackmask.grammar.ir import RuleSet, SourceText, Span, TokenTerminal, walk
 from stackmask.grammar.source.diagnostics import Diagnostic, StackmaskError, render_one
-from stackmask.runtime.cli.console import output, show_error
+from stackmask.runtime.cli.console import output, show, show_error
 from stackmask.runtime.cli.grammars import load_grammar
 from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 from stackmask.runtime.matching.refusal import describe_expectation
@@ -112,12 +112,12 @@ def run_check(name: str, start: str | None, text: str | None, file: Path | None)
     compiled = compile_for_text(grammar)
     if text is None and file is None:
         rules = len(grammar.rules.rules)
-        output().print(f"ok: {rules} rules, start {grammar.rules.start}", markup=False)
+        show(output(), f"ok: {rules} rules, start {grammar.rules.start}")
         return ACCEPTED
     data = read_data(file) if file is not None else (text or "").encode("utf-8", "surrogateescape")
     verdict = judge(compiled, data)
     if verdict.accepted:
-        output().print("accepted", markup=False)
+        show(output(), "accepted")
         return ACCEPTED
     show_error(explain(verdict, data, "<text>" if file is None else str(file)))
     return REJECTED

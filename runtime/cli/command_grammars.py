@@ -7,7 +7,7 @@ from rich.table import Table
 
 from stackmask.grammar.source.diagnostics import GrammarFileError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
-from stackmask.runtime.cli.console import output
+from stackmask.runtime.cli.console import cell, output
 
 
 def describe(text: str) -> str:
@@ -34,5 +34,5 @@ def run_grammars(name: str | None) -> None:
     table.add_column(overflow="fold")
     for each in bundled_names():
         path = bundled_path(each)
-        table.add_row(each, "" if path is None else describe(read_text(path)))
-    output().print(table, markup=False)
+        table.add_row(cell(each), cell("" if path is None else describe(read_text(path))))
+    output().print(table)

@@ -16,10 +16,11 @@ from rich.spinner import Spinner
 from rich.syntax import Syntax
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.visible import visible
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.runtime.cli.checking import compile_for_text, explain, judge
-from stackmask.runtime.cli.console import messages, output, show_error
-from stackmask.runtime.cli.database import Database, QueryError, Rows
+from stackmask.runtime.cli.console import messages, output, show, show_error
+from stackmask.runtime.cli.database import ANSWER_BYTES, Database, QueryError, Rows
 from stackmask.runtime.cli.loading import load_model
 from stackmask.runtime.cli.open_database import open_database
 from stackmask.runtime.cli.prompts import Prompt, make_embedded_prompt, make_prompt
@@ -32,7 +33,7 @@ _FENCED = re.compile(r"```[a-zA-Z]*[ \t]*\n(.*?)(?:\n```|\Z)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How to answer. ``timeout`` in seconds, ``rows`` the most that are shown."""
+    """How to answer. ``timeout`` in seconds, ``rows`` the most that are shown, ``size`` their bytes together."""
 
     max_new_tokens: int = 256
     timeout: float = 10.0
@@ -40,6 +41,7 @@ class Asking:
     form: Format = "table"
     explain: bool = False
     constrained: bool = True
+    size: int = ANSWER_BYTES
 
 
 def run_sql(question: str, db: str | None, model_name: str | None, how: Asking) -> int:
@@ -66,8 +68,11 @@ def find_database(db: str | None) -> tuple[str | Path, bool]:
         return bundled_database(), True
     if db in bundled_names() and not Path(db).exists():
         return bundled_database(db), db == bundled_names()[0]
-    path = Path(db)
-    return db, "://" not in db and path.is_file() and path.resolve() == bundled_database().resolve()
+    known = False
+    with contextlib.suppress(OSError, ValueError):  # a name that no file can have: opening it says so
+        path = Path(db)
+        known = "://" not in db and path.is_file() and path.resolve() == bundled_database().resolve()
+    return db, known
 
 
 def make_grammar(database: Database) -> Grammar:
@@ -119,7 +124,7 @@ def _write(prompt: Any, model: Any, tokenizer: Any, grammar: Grammar | None, how
     if console.is_terminal:
         console.print(_highlighted(query))
     else:
-        console.print(query, markup=False, soft_wrap=True)
+        show(console, query)
     if not result.finished:
         show_error(f"error: {result.note}")
         return None
@@ -145,7 +150,7 @@ def _streaming(console: Console) -> Iterator[Callable[[str], None]]:
 
 
 def _highlighted(query: str) -> Syntax:
-    return Syntax(query, "sql", background_color="default", word_wrap=True)
+    return Syntax(visible(query), "sql", background_color="default", word_wrap=True)
 
 
 def bare_query(text: str) -> str:
@@ -175,11 +180,11 @@ def _answer(database: Database, query: str, how: Asking) -> int:
             lines = database.plan(query, timeout=how.timeout)
             if how.form == "table":
                 console.print()
-                console.print("\n".join(lines), markup=False, soft_wrap=True)
+                show(console, "\n".join(lines))
             else:
                 show_rows(Rows(["plan"], [[line] for line in lines], False), how.form)
             return ANSWERED
-        rows = database.run(query, timeout=how.timeout, limit=how.rows)
+        rows = database.run(query, timeout=how.timeout, limit=how.rows, size=how.size)
     except QueryError as error:
         show_error(f"error: {error}")
         return FAILED
@@ -187,5 +192,5 @@ def _answer(database: Database, query: str, how: Asking) -> int:
         console.print()
     show_rows(rows, how.form)
     if rows.more:
-        messages().print(f"only the first {how.rows} rows are shown; see --rows", style="dim")
+        show(messages(), f"only the first {how.rows} rows are shown; see --rows", "dim")
     return ANSWERED

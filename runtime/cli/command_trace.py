@@ -8,7 +8,7 @@ import numpy as np
 from rich.table import Table
 
 from stackmask.runtime.cli.checking import ACCEPTED, REJECTED
-from stackmask.runtime.cli.console import output
+from stackmask.runtime.cli.console import cell, output, show
 from stackmask.runtime.cli.grammars import load_grammar
 from stackmask.runtime.cli.loading import load_tokenizer
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask
@@ -69,11 +69,12 @@ def run_trace(name: str, start: str | None, text: str, model: str | None, *, cos
             status = REJECTED
         extra = cost_columns(explain(matcher)) if cost else ()
         shown = "(end)" if token is None else repr(tokenizer.decode([token]))
-        table.add_row(str(step), shown, str(allowed_tokens(matcher, vocabulary.size)), *extra)
+        allowed = str(allowed_tokens(matcher, vocabulary.size))
+        table.add_row(*map(cell, (str(step), shown, allowed, *extra)))
         if token is not None and not matcher.accept_token(token):
             status = REJECTED
             break
-    output().print(table, markup=False)
+    output().print(table)
     if status == REJECTED:
-        output().print(matcher.refusal or "the text ends too early", markup=False)
+        show(output(), matcher.refusal or "the text ends too early")
     return status

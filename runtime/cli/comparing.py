@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rich.table import Table
-from rich.text import Text
 
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.runtime.cli.console import messages, output, show_error
+from stackmask.runtime.cli.console import cell, messages, output, show_error
+from stackmask.runtime.cli.console import show as show_text
 from stackmask.runtime.comparison.engines import PUSHDOWN
 from stackmask.runtime.comparison.measuring import Column, Limits
 from stackmask.runtime.comparison.result import Comparison, compare, figures
@@ -76,22 +76,20 @@ def _write(file: Path, text: str) -> None:
 def show(result: Comparison) -> None:
     """Print what was compared along which text, the table, and what could not be done and why."""
     console = output()
-    console.print(f"{result.subject.kind}: {result.subject.title}", markup=False, soft_wrap=True)
-    console.print(
-        f"tokenizer: {result.tokenizer}, {result.vocabulary_size:,} tokens", markup=False, soft_wrap=True
-    )
+    show_text(console, f"{result.subject.kind}: {result.subject.title}")
+    show_text(console, f"tokenizer: {result.tokenizer}, {result.vocabulary_size:,} tokens")
     shown = result.text.shown
     shown = repr(shown if len(shown) <= SHOWN else shown[:SHOWN] + "…")
     how = "" if result.text.seed is None else f", drawn with seed {result.text.seed}"
     whole = "" if result.text.complete else ", unfinished"
-    console.print(f"text: {result.tokens} tokens{how}{whole}: {shown}", markup=False, soft_wrap=True)
+    show_text(console, f"text: {result.tokens} tokens{how}{whole}: {shown}")
     console.print()
     console.print(make_table(result))
     notes = list(make_notes(result))
     if notes:
         console.print()
     for note in notes:
-        console.print(note, markup=False, soft_wrap=True)
+        show_text(console, note)
 
 
 def make_table(result: Comparison) -> Table:
@@ -99,9 +97,9 @@ def make_table(result: Comparison) -> Table:
     table = Table()
     table.add_column("", no_wrap=True)
     for column in result.columns:
-        table.add_column(Text(column.name), justify="right")
-    for label, cell in ROWS:
-        table.add_row(label, *(Text(cell(column, result)) for column in result.columns))
+        table.add_column(cell(column.name), justify="right")
+    for label, figure in ROWS:
+        table.add_row(label, *(cell(figure(column, result)) for column in result.columns))
     return table
 
 

@@ -9,8 +9,10 @@ from typing import ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
+from rich.text import Text
 
 from stackmask.grammar.source.diagnostics import GrammarError, StackmaskError
+from stackmask.grammar.source.visible import visible
 from stackmask.runtime.cli.exit_status import INTERRUPTED, USAGE_ERROR
 
 PIPE_COLUMNS = 160
@@ -32,9 +34,19 @@ def messages() -> Console:
     return Console(stderr=True, highlight=False, emoji=False)
 
 
+def show(console: Console, text: str, style: str | None = None) -> None:
+    """Write a text, word for word: what looks like markup is text, and control characters are shown as escapes."""
+    console.print(visible(text), markup=False, soft_wrap=True, style=style)
+
+
+def cell(text: str, style: str = "") -> Text:
+    """Return a text for a table, word for word in the same way."""
+    return Text(visible(text), style=style)
+
+
 def show_error(text: str) -> None:
-    """Write an error, word for word: it may hold grammar text that looks like markup."""
-    messages().print(text, markup=False, soft_wrap=True, style="red" if "\n" not in text else None)
+    """Write an error or a note, word for word: it may hold grammar text that looks like markup."""
+    show(messages(), text, "red" if "\n" not in text else None)
 
 
 def reporting(command: Callable[P, R]) -> Callable[P, R]:

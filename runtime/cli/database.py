@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.sql.schema.schema import Schema
+
+ANSWER_BYTES: Final = 16 << 20  # of one answer, all of its rows together
 
 TableKey = tuple[str | None, str]  # schema, table
 
 
 class QueryError(StackmaskError):
     """A query that the database refuses, that takes too long, or that would do more than read."""
+
+
+class ConnectionLostError(QueryError):
+    """The connection ended in a query; the next one needs another connection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +57,10 @@ class Database(Protocol):
     def keys(self) -> Keys:
         """Return the primary and foreign keys."""
 
-    def run(self, query: str, *, timeout: float, limit: int) -> Rows:
-        """Run one query, read-only, and fetch up to ``limit`` rows; ``timeout`` in seconds.
+    def run(self, query: str, *, timeout: float, limit: int, size: int = ANSWER_BYTES) -> Rows:
+        """Run one query, read-only, and fetch up to ``limit`` rows; ``timeout`` in seconds, ``size`` in bytes.
 
-        Raises: QueryError, in the database's own words.
+        Raises: QueryError, in the database's own words, or with the limit that was met.
         """
 
     def plan(self, query: str, *, timeout: float) -> list[str]:

@@ -6,6 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
+from stackmask.grammar.source.visible import visible
 from stackmask.runtime.cli.console import messages, show_error
 from stackmask.runtime.cli.grammars import load_grammar
 from stackmask.runtime.cli.loading import load_model
@@ -54,8 +55,12 @@ def run_generate(
 
     from stackmask.runtime.generation import generate
 
+    shown = (
+        visible if sys.stdout.isatty() else str
+    )  # in a pipe, a text is what the grammar says, byte for byte
+
     def write(_: int, text: str) -> None:
-        sys.stdout.write(text)
+        sys.stdout.write(shown(text))
         sys.stdout.flush()
 
     try:

@@ -9,11 +9,18 @@ from stackmask.runtime.cli.database import Database
 
 
 def open_database(source: str | Path) -> Database:
-    """Open a SQLite file, or what a URL names.
+    """Open a SQLite file, or what a URL names, in a process of its own.
 
     Raises: SQLError if it cannot be opened or has no tables: missing, locked, of another kind, not to be reached,
     a driver not installed. Messages show no password.
     """
+    from stackmask.runtime.cli.query_process import ProcessDatabase
+
+    return ProcessDatabase(source)
+
+
+def open_directly(source: str | Path) -> Database:
+    """Open the same in this process: what ``open_database`` does where it cannot harm anyone. Raises: SQLError."""
     if is_url(source) and not str(source).startswith("sqlite:"):
         from stackmask.runtime.cli.server_database import ServerDatabase
 

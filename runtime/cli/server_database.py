@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -15,10 +16,22 @@ from stackmask.grammar.sql.schema.inspect_server import (
     make_engine,
     read_connection,
 )
-from stackmask.runtime.cli.database import Keys, QueryError, Reference, Rows, TableKey
+from stackmask.runtime.cli.answers import fetch, too_slow
+from stackmask.runtime.cli.database import (
+    ANSWER_BYTES,
+    ConnectionLostError,
+    Keys,
+    QueryError,
+    Reference,
+    Rows,
+    TableKey,
+)
 
 SCHEMA_SECONDS: Final = 30  # for reading the catalogue
-GRACE_SECONDS: Final = 2.0  # after the server's own time limit, the client cancels
+LONGEST_TIMEOUT: Final = 2**31 - 1  # milliseconds
+NO_MEMORY: Final = (b"out of memory", b"cannot allocate memory")  # in messages of the client's library
+MOST_OF_A_PLAN: Final = 100_000  # lines
+GRACE_SECONDS: Final = 1.0  # after the server's own time limit, the client cancels
 # shown as the server writes them: Python's own types cannot hold all of their values
 AS_TEXT: Final = ("date", "time", "timetz", "timestamp", "timestamptz", "interval", "json", "jsonb")
 
@@ -85,22 +98,29 @@ class ServerDatabase:
         """Return the primary and foreign keys."""
         return self._keys
 
-    def run(self, query: str, *, timeout: float, limit: int) -> Rows:
+    def run(self, query: str, *, timeout: float, limit: int, size: int = ANSWER_BYTES) -> Rows:
         """Run one query; see :class:`Database`."""
+        deadline = time.monotonic() + timeout
+
+        def check() -> None:  # the server's limit is for each step
+            if time.monotonic() > deadline:
+                raise too_slow(timeout)
+
         with self._reading(timeout), self._driver.cursor(name="answer") as cursor:
             cursor.execute(query)
-            rows = cursor.fetchmany(limit + 1)
+            rows, more = fetch(cursor.fetchmany, limit, size, check=check)
             columns = [column.name for column in cursor.description or ()]
-        return Rows(columns, rows[:limit], len(rows) > limit)
+        return Rows(columns, rows, more)
 
     def plan(self, query: str, *, timeout: float) -> list[str]:
         """Return the server's plan. As the body of a cursor, only queries have one, and ANALYZE is no word of theirs."""
         explained = f"EXPLAIN (FORMAT TEXT) DECLARE answer CURSOR FOR {query}"
         with self._reading(timeout), self._driver.cursor() as cursor:
             cursor.execute(explained, prepare=True)  # the protocol of one statement
-            return [line for (line,) in cursor.fetchall()]
+            return [line for (line,) in fetch(cursor.fetchmany, MOST_OF_A_PLAN, ANSWER_BYTES)[0]]
 
     def _prepare(self) -> None:
+        import psycopg
         from psycopg.types.string import TextLoader
 
         self._driver.read_only = True  # every transaction begins as READ ONLY
@@ -110,33 +130,50 @@ class ServerDatabase:
             cursor.execute("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")
             cursor.execute(f"SET statement_timeout = {SCHEMA_SECONDS * 1000}")
         self._driver.commit()
+        with contextlib.suppress(psycopg.Error):  # PostgreSQL 14, on most systems
+            self._driver.execute(
+                "SET client_connection_check_interval = '1s'"
+            )  # a client that is gone ends its query
+            self._driver.commit()
+        self._driver.rollback()
 
     @contextlib.contextmanager
     def _reading(self, timeout: float) -> Iterator[None]:
         """Hold a transaction that can only read, for a limited time."""
         import psycopg
 
-        watchdog = threading.Timer(timeout + GRACE_SECONDS, self._cancel)
+        watchdog = threading.Timer(min(timeout + GRACE_SECONDS, threading.TIMEOUT_MAX), self._cancel)
         watchdog.daemon = True
         watchdog.start()
         try:
             with self._driver.cursor() as cursor:
                 cursor.execute("SET TRANSACTION READ ONLY")
-                cursor.execute(f"SET LOCAL statement_timeout = {max(1, int(timeout * 1000))}")
+                cursor.execute(f"SET LOCAL statement_timeout = {_milliseconds(timeout)}")
                 cursor.execute("SELECT 1")  # from here on, the transaction cannot be made one that writes
             yield
+        except QueryError:
+            raise
         except psycopg.errors.QueryCanceled:
-            raise QueryError(f"the query took longer than {timeout:g} s and was stopped") from None
+            raise too_slow(timeout) from None
         except psycopg.errors.ReadOnlySqlTransaction as error:
             raise QueryError(
                 f"refused: this is more than reading the database ({first_line(error)})"
             ) from None
         except (psycopg.Error, UnicodeEncodeError, ValueError) as error:
+            if self._lacks_memory(error):
+                raise MemoryError from None
+            if self._driver.closed:
+                raise ConnectionLostError(f"PostgreSQL: {first_line(error)}") from None
             raise QueryError(f"PostgreSQL: {first_line(error)}") from None
         finally:
             watchdog.cancel()
             with contextlib.suppress(psycopg.Error):
                 self._driver.rollback()
+
+    def _lacks_memory(self, error: Exception) -> bool:
+        """Say whether this process, rather than the server, had no memory for an answer."""
+        said = self._driver.pgconn.error_message
+        return getattr(error, "sqlstate", None) is None and any(words in said for words in NO_MEMORY)
 
     def _cancel(self) -> None:
         with contextlib.suppress(Exception):  # the connection may be gone: then there is nothing to cancel
@@ -152,3 +189,7 @@ class ServerDatabase:
             reference = Reference(tuple(columns), (other_schema, other))
             foreign[schema, table] = (*foreign.get((schema, table), ()), reference)
         return Keys(primary, foreign)
+
+
+def _milliseconds(timeout: float) -> int:
+    return max(1, int(min(timeout * 1000, LONGEST_TIMEOUT)))

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.inspect_sqlite import open_file, read_connection
-from stackmask.runtime.cli.database import Keys, QueryError, Reference, Rows, TableKey
+from stackmask.runtime.cli.answers import fetch, too_much_memory, too_slow
+from stackmask.runtime.cli.database import ANSWER_BYTES, Keys, QueryError, Reference, Rows, TableKey
 
 STEPS_BETWEEN_CHECKS: Final = 10_000  # virtual machine steps of SQLite; about a millisecond
-LONGEST_VALUE: Final = 100_000_000  # bytes: one step of the machine can make a value, and no clock stops it
+LONGEST_VALUE: Final = 16 << 20  # bytes: one step of the machine can make a value, and no clock stops it
+HEAP_BYTES: Final = 512 << 20  # of SQLite, in the whole process: sorting and temporary tables are in it
+MOST_OF_A_PLAN: Final = 100_000  # lines
 READING: Final = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
 )
 UNSAFE: Final = frozenset({"load_extension", "fts3_tokenizer", "edit", "readfile", "writefile"})
+TOO_LONG: Final = "string or blob too big"
 REFUSED: Final = (
     "not authorized",
     "authorization denied",
@@ -33,8 +39,9 @@ class SQLiteDatabase:
     dialect = "sqlite"
     product = "SQLite"
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, clock: Callable[[], float] = time.monotonic) -> None:
         """Open a file and read its schema. Raises: SQLError."""
+        self._clock = clock
         self._connection = open_file(path)
         try:
             # virtual tables connect when the schema is read: some of them prepare writes there, though they make none
@@ -48,6 +55,9 @@ class SQLiteDatabase:
         self._connection.text_factory = lambda data: data.decode("utf-8", "replace")
         if hasattr(self._connection, "setlimit"):  # Python 3.11
             self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        self._connection.execute(
+            "PRAGMA temp_store = MEMORY"
+        )  # what is sorted counts as memory, and fills no disk
         self._connection.set_authorizer(_authorize)
 
     def close(self) -> None:
@@ -58,14 +68,13 @@ class SQLiteDatabase:
         """Return the primary and foreign keys."""
         return self._keys
 
-    def run(self, query: str, *, timeout: float, limit: int) -> Rows:
+    def run(self, query: str, *, timeout: float, limit: int, size: int = ANSWER_BYTES) -> Rows:
         """Run one query; see :class:`Database`."""
-        columns, rows = self._fetch(query, timeout, limit + 1)
-        return Rows(columns, rows[:limit], len(rows) > limit)
+        return Rows(*self._fetch(query, timeout, limit, size))
 
     def plan(self, query: str, *, timeout: float) -> list[str]:
         """Return SQLite's plan as an indented tree."""
-        _, rows = self._fetch(f"EXPLAIN QUERY PLAN {query}", timeout, None)
+        _, rows, _ = self._fetch(f"EXPLAIN QUERY PLAN {query}", timeout, MOST_OF_A_PLAN, ANSWER_BYTES)
         depths: dict[int, int] = {}
         lines = []
         for node, parent, _, detail in rows:
@@ -75,22 +84,30 @@ class SQLiteDatabase:
             raise QueryError("refused: this is no query, and has no plan")
         return lines
 
-    def _fetch(self, query: str, timeout: float, limit: int | None) -> tuple[list[str], list[Any]]:
-        deadline = time.monotonic() + timeout
-        self._connection.set_progress_handler(lambda: time.monotonic() > deadline, STEPS_BETWEEN_CHECKS)
+    def _fetch(
+        self, query: str, timeout: float, limit: int, size: int
+    ) -> tuple[list[str], list[Sequence[Any]], bool]:
+        deadline = self._clock() + timeout
+        self._connection.set_progress_handler(lambda: self._clock() > deadline, STEPS_BETWEEN_CHECKS)
         try:
             cursor = self._connection.execute(query)
             try:
-                rows = cursor.fetchall() if limit is None else cursor.fetchmany(limit)
-                return [column[0] for column in cursor.description or ()], rows
+                rows, more = fetch(cursor.fetchmany, limit, size)
+                return [column[0] for column in cursor.description or ()], rows, more
             finally:
                 cursor.close()
+        except QueryError:
+            raise
+        except MemoryError:
+            raise too_much_memory(HEAP_BYTES) from None
         except (sqlite3.Error, sqlite3.Warning, UnicodeEncodeError, ValueError) as error:
             text = str(error)
             if text == "interrupted":
-                raise QueryError(f"the query took longer than {timeout:g} s and was stopped") from None
+                raise too_slow(timeout) from None
             if any(words in text for words in REFUSED):
                 raise QueryError(f"refused: this is more than reading the database ({text})") from None
+            if text == TOO_LONG:
+                text += f": no value may be longer than {LONGEST_VALUE >> 20:,} MiB; ask for a part of it, or its length"
             raise QueryError(f"SQLite: {text}") from None
         finally:
             self._connection.set_progress_handler(None, 0)
@@ -113,6 +130,12 @@ class SQLiteDatabase:
                 Reference(tuple(columns), (table.schema, target)) for target, columns in references.values()
             )
         return Keys(primary, foreign)
+
+
+def limit_heap() -> None:
+    """Bound the memory of SQLite in this process. A lower bound that is set already stays."""
+    with contextlib.closing(sqlite3.connect(":memory:")) as connection:
+        connection.execute(f"PRAGMA hard_heap_limit = {HEAP_BYTES}")
 
 
 def _authorize(action: int, first: str | None, second: str | None, *_: str | None) -> int:

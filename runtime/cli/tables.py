@@ -8,29 +8,36 @@ import math
 import sys
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from rich.table import Table
 from rich.text import Text
 
-from stackmask.runtime.cli.console import output
+from stackmask.grammar.source.visible import visible, visible_in_json
+from stackmask.runtime.cli.console import cell, output
 from stackmask.runtime.cli.database import Rows
+
+LONGEST_CELL: Final = 1_000  # characters shown of one value in the table for people
+LONGEST_NAME: Final = 200
+LONGEST_INTEGER: Final = 4_000  # digits; Python writes and reads no longer integers without being told to
 
 Format = Literal["table", "csv", "json"]
 
 
 def show_rows(rows: Rows, form: Format) -> None:
-    """Write rows to standard output."""
+    """Write rows to standard output. No form sends control characters: JSON has escapes, the others show them."""
     if form == "table":
         output().print(make_table(rows))
     elif form == "csv":
         writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(rows.columns)
-        writer.writerows(["" if value is None else text_of(value) for value in row] for row in rows.rows)
+        writer.writerow([visible(name) for name in rows.columns])
+        writer.writerows(
+            ["" if value is None else visible(text_of(value)) for value in row] for row in rows.rows
+        )
     else:
         names = unique_names(rows.columns)
         found = [dict(zip(names, map(json_value, row), strict=True)) for row in rows.rows]
-        sys.stdout.write(json.dumps(found, ensure_ascii=False, indent=2) + "\n")
+        sys.stdout.write(visible_in_json(json.dumps(found, ensure_ascii=False, indent=2)) + "\n")
     sys.stdout.flush()
 
 
@@ -40,12 +47,22 @@ def make_table(rows: Rows) -> Table:
     for i, name in enumerate(rows.columns):
         values = [row[i] for row in rows.rows if row[i] is not None]
         numbers = bool(values) and all(isinstance(value, int | float | Decimal) for value in values)
-        table.add_column(Text(name), justify="right" if numbers else "left", overflow="fold")
+        table.add_column(
+            cell(shortened(name, LONGEST_NAME)), justify="right" if numbers else "left", overflow="fold"
+        )
     for row in rows.rows:
         table.add_row(
-            *(Text("NULL", style="dim") if value is None else Text(text_of(value)) for value in row)
+            *(
+                Text("NULL", style="dim") if value is None else cell(shortened(text_of(value), LONGEST_CELL))
+                for value in row
+            )
         )
     return table
+
+
+def shortened(text: str, most: int) -> str:
+    """Return the beginning of a text that is longer than ``most``, and how long it is."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text):,} characters)"
 
 
 def text_of(value: Any) -> str:
@@ -62,7 +79,7 @@ def json_value(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     if isinstance(value, Decimal):
-        if not value.is_finite():
+        if not value.is_finite() or value.adjusted() > LONGEST_INTEGER:
             return str(value)
         if value == value.to_integral_value():
             return int(value)
@@ -76,10 +93,12 @@ def json_value(value: Any) -> Any:
 
 def unique_names(names: Sequence[str]) -> list[str]:
     """Return names for the keys of an object: the second ``n`` is ``n_2``."""
-    found: list[str] = []
+    found: dict[str, None] = {}
+    numbers: dict[str, int] = {}
     for name in names:
-        wanted, number = name, 2
+        wanted = name
         while wanted in found:
-            wanted, number = f"{name}_{number}", number + 1
-        found.append(wanted)
-    return found
+            numbers[name] = numbers.get(name, 1) + 1
+            wanted = f"{name}_{numbers[name]}"
+        found[wanted] = None
+    return list(found)

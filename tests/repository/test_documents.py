@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib
 import json
@@ -101,6 +102,32 @@ def test_figures_of_the_readme_are_those_of_the_runs() -> None:
             assert float(shown) == pytest.approx(engines[name][field], rel=0.2), (name, field)
     held_out = result("embedded_accuracy")["held_out"]
     assert f"answers {held_out['with_grammar']['right']} of 200 held-out questions right with" in text
+
+
+def test_limits_of_the_security_page() -> None:
+    """The table has every field of ``Limits`` with its default, and the bounds of the command line as they are."""
+    typer_main = pytest.importorskip("typer.main")
+    from stackmask.runtime.cli import query_child, query_process, sqlite_database, tables
+    from stackmask.runtime.cli.app import app
+    from stackmask.runtime.fsm.compiling import DEFAULT_MEMORY
+    from stackmask.runtime.matching.compiler import DEFAULT_CACHE_BYTES
+
+    page = (REPO / "docs" / "security.md").read_text(encoding="utf-8")
+    options = {option.name: option.default for option in typer_main.get_command(app).commands["sql"].params}
+    rows = [(f"`{each.name}`", f"{each.default:,.0f}") for each in dataclasses.fields(stackmask.Limits)]
+    rows += [
+        ("`Compiler(cache_bytes=…)`", f"{DEFAULT_CACHE_BYTES >> 20} MiB"),
+        ("`fsm.compile(memory=…)`", f"{DEFAULT_MEMORY >> 20} MiB"),
+        ("`--timeout`", f"{options['timeout']:g} s"),
+        ("`--rows`", str(options["rows"])),
+        ("`--max-size`", f"{options['max_size']} MiB"),
+        ("one value in SQLite", f"{sqlite_database.LONGEST_VALUE >> 20} MiB"),
+        ("memory of SQLite", f"{sqlite_database.HEAP_BYTES >> 20} MiB"),
+        ("memory of the process", f"{query_child.MEMORY_BYTES >> 30} GiB"),
+        ("opening", f"{query_process.OPEN_SECONDS:g} s"),
+        ("one value in the table for people", f"{tables.LONGEST_CELL:,} characters"),
+    ]
+    assert [row for row in rows if "| {} | {} |".format(*row) not in page] == []
 
 
 EXAMPLES = [path for path in tracked_files() if path.startswith("examples/") and path.endswith(".py")]

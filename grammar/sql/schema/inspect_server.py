@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from stackmask.grammar.sql.schema.ddl_postgres import SYSTEM_COLUMNS
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import SHOWN, Column, Schema, Table
+from stackmask.grammar.sql.schema.secrets import check_unambiguous, hide, shown_url, url_secrets
 
 if TYPE_CHECKING:
     from sqlalchemy import URL, Connection, Engine
@@ -67,7 +68,7 @@ def sqlite_path(url: str) -> Path:
     """Return the file of ``sqlite:///relative`` or ``sqlite:////absolute``. Raises: SQLError."""
     rest = url[len(SQLITE_FILE) :]
     if not url.startswith(SQLITE_FILE) or not rest or "?" in rest:
-        raise SQLError(f"{url:.{SHOWN}} names no file: sqlite:///relative/path or sqlite:////absolute/path")
+        raise SQLError("the URL sqlite:… names no file: sqlite:///relative/path or sqlite:////absolute/path")
     return Path(rest)
 
 
@@ -79,31 +80,43 @@ def make_engine(url: str | URL, **options: Any) -> Engine:
     """
     with _alchemy():
         import sqlalchemy
-        from sqlalchemy.exc import ArgumentError, NoSuchModuleError
-        from sqlalchemy.pool import NullPool
-    try:
+        from sqlalchemy.exc import ArgumentError
+    parsed = None
+    with contextlib.suppress(ArgumentError, ValueError):  # they quote the URL
         parsed = sqlalchemy.make_url(url)
-    except (ArgumentError, ValueError):
-        shown = str(url).partition("://")[0]
-        raise SQLError(
-            f"the URL {shown:.{SHOWN}}://… cannot be read: scheme://user:password@host/database"
-        ) from None
+    if parsed is None:
+        scheme = str(url).partition("://")[0]
+        raise SQLError(f"the URL {scheme:.{SHOWN}}://… cannot be read: scheme://user:password@host/database")
+    if isinstance(url, str):
+        check_unambiguous(url, parsed)
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername=DRIVER)
     if parsed.drivername == DRIVER:
         options.setdefault("connect_timeout", CONNECT_SECONDS)
+    made = _try_engine(parsed, options)
+    if isinstance(made, str):
+        raise SQLError(made)
+    return made
+
+
+def _try_engine(url: URL, options: dict[str, Any]) -> Engine | str:
+    """Return an engine, or why there is none. A text rather than an error: one would keep what the driver said."""
+    import sqlalchemy
+    from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+    from sqlalchemy.pool import NullPool
+
     try:
-        return sqlalchemy.create_engine(parsed, poolclass=NullPool, connect_args=options)
+        return sqlalchemy.create_engine(url, poolclass=NullPool, connect_args=options)
     except NoSuchModuleError:
-        raise SQLError(
-            f"no database is known under {parsed.drivername}://; there are postgresql://, sqlite:///, and what "
+        return (
+            f"no database is known under {url.drivername}://; there are postgresql://, sqlite:///, and what "
             f"SQLAlchemy has dialects for"
-        ) from None
+        )
     except ModuleNotFoundError as error:
         extra = " (pip install 'stackmask[sql]')" if error.name == "psycopg" else ""
-        raise SQLError(f"{parsed.drivername}:// needs {error.name}, which is not installed{extra}") from None
-    except (ImportError, TypeError, ArgumentError) as error:
-        raise SQLError(f"{parsed.drivername}:// cannot be used: {first_line(error)}") from None
+        return f"{url.drivername}:// needs {error.name}, which is not installed{extra}"
+    except (ImportError, TypeError, ValueError, ArgumentError) as error:
+        return f"{url.drivername}:// cannot be used: {hide(first_line(error), url_secrets(url))}"
 
 
 @contextlib.contextmanager
@@ -122,11 +135,13 @@ def connected(source: object, **options: Any) -> Iterator[Connection]:
         source = make_engine(source, **options)
     if not isinstance(source, sqlalchemy.Engine):
         raise SQLError(f"schema: a {type(source).__name__} of SQLAlchemy is no Engine, Connection or URL")
+    failure = ""
     try:
         connection = source.connect()
-    except SQLAlchemyError as error:
-        shown = source.url.set(query={}).render_as_string(hide_password=True)
-        raise SQLError(f"cannot connect to {shown}: {first_line(error)}") from None
+    except (SQLAlchemyError, UnicodeError, ValueError, TypeError) as error:
+        failure = hide(first_line(error), url_secrets(source.url))
+    if failure:  # outside of the handler, so that the error keeps nothing of the driver's
+        raise SQLError(f"cannot connect to {shown_url(source.url)}: {failure}")
     with connection:
         yield connection
 

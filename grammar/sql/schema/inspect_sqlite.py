@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Final
 
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import Column, Schema, Table, fold
+from stackmask.grammar.sql.schema.secrets import shown_file
 
 ROWID: Final = ("rowid", "oid", "_rowid_")
 OLDEST: Final = (3, 37, 0)  # `pragma_table_list`
@@ -28,10 +30,11 @@ def open_file(path: Path) -> sqlite3.Connection:
 
     Raises: SQLError if there is no such file, it is no database, or another process keeps it locked.
     """
-    if not path.exists():
-        raise SQLError(f"no such database: {path}")
-    if not path.is_file():
-        raise SQLError(f"not a database file: {path}")
+    problem = "no such database"
+    with contextlib.suppress(OSError, ValueError):  # a name that no file can have
+        problem = "" if path.is_file() else "not a database file" if path.exists() else problem
+    if problem:
+        raise SQLError(f"{problem}: {shown_file(path)}")
     try:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:

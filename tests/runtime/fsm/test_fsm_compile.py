@@ -6,12 +6,12 @@ import itertools
 import os
 import signal
 import threading
-import time
 from typing import Any
 
 import pytest
 
 import stackmask as sm
+from stackmask.runtime.fsm import explore
 
 VOCABULARY = sm.Vocabulary(
     [*(bytes([b]) for b in range(256)), b"((", b"))", b"()", b"aaaa", None, None, b"t"],
@@ -207,21 +207,31 @@ def test_a_smaller_budget_refuses_more() -> None:
     assert compiled.nbytes < 1 << 20
 
 
-def test_time_is_bounded() -> None:
+def test_time_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = itertools.count()  # a second goes by between two looks
+    monkeypatch.setattr(explore, "monotonic", lambda: float(next(clock)))
     with pytest.raises(sm.BudgetError, match="max_seconds"):
         sm.fsm.compile(
             sm.Grammar.from_regex("(.*a.{30})"),
             VOCABULARY,
             memory=1 << 40,
-            limits=sm.Limits(max_seconds=0.05),
+            limits=sm.Limits(max_seconds=20),
         )
+    assert next(clock) < 30
 
 
-def test_an_interrupt_ends_it() -> None:
+def test_an_interrupt_ends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    searching = threading.Event()
+
+    def now() -> float:  # the search looks at the clock again and again
+        searching.set()
+        return 0.0
+
     def interrupt() -> None:
-        time.sleep(0.3)
+        searching.wait()
         os.kill(os.getpid(), signal.SIGINT)
 
+    monkeypatch.setattr(explore, "monotonic", now)
     grammar = sm.Grammar.from_regex("(.*a.{40})")
     grammar.normalized  # noqa: B018 - made before the interrupt
     thread = threading.Thread(target=interrupt)

@@ -1,0 +1,98 @@
+"""Passwords in the names of databases: where one may be, and messages that do not show it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote, quote_plus, unquote, unquote_plus
+
+from stackmask.grammar.sql.schema.errors import SQLError
+
+if TYPE_CHECKING:
+    from sqlalchemy import URL
+
+HIDDEN: Final = "***"
+SHORTEST: Final = 3  # characters; shorter passwords are found in every other word
+_SECRET_KEY: Final = r"[\w\-]*(?:pass|pwd|pw|secret|token|key|credential)[\w\-]*"
+_VALUE: Final = re.compile(
+    _SECRET_KEY + r"\s*[=:]\s*('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|[^&;\s,]+)", re.IGNORECASE
+)
+_USER_INFO: Final = re.compile(r":(.*)@", re.DOTALL)
+_PLAIN_HOST: Final = re.compile(r"[\w.\-:]*")
+_PLAIN_NAME: Final = re.compile(r"[\w.\-]*")
+
+
+def possible_secrets(source: str) -> list[str]:
+    """Return what may be a password in a URL, in a string of ``key=value``, or in something that was meant as one.
+
+    Each as it is written, and decoded. The longest come first.
+    """
+    found: set[str] = set()
+    for text in (source, unquote(source), unquote_plus(source)):
+        after_scheme = text.partition("://")[2] or text
+        found.update(match[1] for match in _USER_INFO.finditer(after_scheme))
+        found.update(match[1].strip("'\"") for match in _VALUE.finditer(text))
+    return with_spellings(found)
+
+
+def with_spellings(secrets: Iterable[str]) -> list[str]:
+    """Return secrets in all ways that a message may spell them, the longest first."""
+    found: set[str] = set()
+    for secret in secrets:
+        for text in (secret, unquote(secret), unquote_plus(secret)):
+            escaped = text.encode("unicode_escape").decode("ascii")
+            found.update((text, repr(text)[1:-1], escaped, quote(text, safe="", errors="replace")))
+            found.add(quote_plus(text, errors="replace"))
+    return sorted((text for text in found if len(text) >= SHORTEST), key=len, reverse=True)
+
+
+def hide(text: str, secrets: Sequence[str]) -> str:
+    """Return a message with stars in place of secrets."""
+    for secret in secrets:
+        text = text.replace(secret, HIDDEN)
+    return text
+
+
+def shown_file(path: object) -> str:
+    """Return the name of a file as messages show it: not at all, if it may be a URL or settings with a password."""
+    text = str(path)
+    if possible_secrets(text) or re.search(r":.*@|\w\s*=", text):
+        return "(the name is not shown, since it may hold a password; a URL begins with its scheme, as postgresql://)"
+    return text
+
+
+def shown_url(url: URL) -> str:
+    """Return the plain parts of a parsed URL: those that can hold nothing but names."""
+    host, database = url.host or "", url.database or ""
+    if not (_PLAIN_HOST.fullmatch(host) and _PLAIN_NAME.fullmatch(database)):
+        return f"{url.drivername}://…"
+    user = f"{url.username}@" if url.username and _PLAIN_NAME.fullmatch(url.username) else ""
+    port = f":{url.port}" if url.port else ""
+    return hide(f"{url.drivername}://{user}{host}{port}/{database}", url_secrets(url))
+
+
+def url_secrets(url: URL) -> list[str]:
+    """Return the secrets of a parsed URL: its password, and what its query holds under such names."""
+    found = [] if url.password is None else [str(url.password)]
+    query: Mapping[str, Any] = url.query
+    for key, value in query.items():
+        if re.fullmatch(_SECRET_KEY, key, re.IGNORECASE):
+            found += [value] if isinstance(value, str) else list(value)
+    return with_spellings(found)
+
+
+def check_unambiguous(source: str, url: URL) -> None:
+    """Refuse a URL in which a part of the password may be taken for something else, and be shown or sent.
+
+    Raises: SQLError, which shows nothing of it.
+    """
+    scheme, _, after = source.partition("://")
+    stray = "@" in f"{url.host or ''}{url.database or ''}"
+    if after.count("@") > 1 or stray or "?" in after.partition("@")[0] * ("@" in after):
+        raise SQLError(
+            f"the URL {scheme}://… has an @ that can be read in two ways: write @ as %40, and : / ? # of a password "
+            f"as %3A %2F %3F %23"
+        )
+    if ":" in (url.username or ""):
+        raise SQLError(f"the URL {scheme}://… has the name of a user with a colon: write user:password@host")
