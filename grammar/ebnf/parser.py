@@ -13,6 +13,7 @@ from stackmask.grammar.ebnf.malformed import MessageTable, report_character, rep
 from stackmask.grammar.ebnf.syntax import Module
 from stackmask.grammar.ir import Span
 from stackmask.grammar.source.diagnostics import Collector
+from stackmask.grammar.source.work import spend
 
 if TYPE_CHECKING:
     from lark import Lark
@@ -104,6 +105,7 @@ def _parse_pieces(text: str, module: Module, problems: Collector) -> None:
     starts = _pieces(text)
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         builder.begin(text, start, module, problems)
+        spend(100)
         try:
             lark.parse(text[start:end])
             continue

@@ -16,6 +16,7 @@ cdef class WorkAccount:
     cdef readonly int64_t allowance     # units that the request may have at most
     cdef readonly int64_t left          # units that it may still do; below 0: it did a little more
     cdef readonly bint cancelled
+    cdef object event                   # cancels when it is set; or None
     cdef int64_t most_per_call          # units that one call may use, where more were granted than usual
 
 

@@ -19,13 +19,17 @@ cdef double YIELD_SECONDS = 0.005   # the switch interval of the interpreter
 
 @cython.final
 cdef class WorkAccount:
-    """The work that one request may still do, over all its calls. Safe to cancel from another thread."""
+    """The work that one request may still do, over all its calls. Safe to cancel from another thread.
 
-    def __cinit__(self, allowance, spent=0):
+    ``event``: like ``threading.Event``; cancels as well, once it is set.
+    """
+
+    def __cinit__(self, allowance, spent=0, event=None):
         self.allowance = min(allowance, ENDLESS)
         self.left = self.allowance - min(spent, self.allowance)
         self.most_per_call = 0
         self.cancelled = False
+        self.event = event
 
     def grant(self, units):
         """Allow some more units, and one call to use all of these."""
@@ -67,6 +71,8 @@ cdef class WorkMeter:
         self.granted = self.credit = 0
         if self.account is not None:
             self.account.left -= used
+            if self.account.event is not None and self.account.event.is_set():
+                self.account.cancelled = True
             if self.account.cancelled:
                 raise CancelledError()
             if self.call_left <= 0:

@@ -21,6 +21,7 @@ from stackmask.runtime.matching.recent_grammars import RecentFamilies
 
 if TYPE_CHECKING:
     from stackmask.grammar.grammar import Grammar
+    from stackmask.grammar.source.work import Event
     from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -39,6 +40,7 @@ class CompiledGrammar:
 
     __slots__ = (
         "__weakref__",
+        "_allowance",
         "_compiler",
         "_work",
         "automaton",
@@ -48,13 +50,15 @@ class CompiledGrammar:
         "vocabulary",
     )
 
-    def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton, work: int) -> None:
+    def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton, account: WorkAccount) -> None:
         self.grammar = grammar
         self.vocabulary = compiler.vocabulary
         self.automaton = automaton
         self.family: ConfigSpace | None = None  # of the matchers that were made last
         self.planner: JumpPlanner | None = None  # of that family
-        self._work = work  # units that compiling it took: its matchers have so many less
+        # what its matchers may do, and what reading and compiling it took of that
+        self._allowance: int = account.allowance
+        self._work: int = account.allowance - account.left
         self._compiler = compiler
 
     def matcher(self) -> Matcher:
@@ -139,32 +143,42 @@ class Compiler:
         self._store: Store | None = None
         self._open_store()
 
-    def compile(self, grammar: Grammar) -> CompiledGrammar:
-        """Compile a grammar.
+    def compile(self, grammar: Grammar, *, cancel: Event | None = None) -> CompiledGrammar:
+        """Compile a grammar, within its own limits or else those of the compiler.
 
-        Raises: GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
+        ``cancel``: a ``threading.Event``, or another object with ``is_set()``. Once another thread sets it, the call ends
+        within milliseconds; the compiler and the grammar are as before.
+        Raises: CancelledError; GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
         with self._renewing:
             store = self._open_store()
-        automaton, work = self._lowered(grammar, store)
+        automaton, account = self._lowered(grammar, store, cancel)
         # equal rules have been given equal terms
         key = (automaton.lowered.start, automaton.start_state)
         with self._renewing:
             compiled = self._compiled.get(key) if store is self._store else None
             if compiled is None:
-                compiled = CompiledGrammar(grammar, self, automaton, work)
+                compiled = CompiledGrammar(grammar, self, automaton, account)
                 if store is self._store:
                     self._compiled[key] = compiled
                     known = self._families.get(key)
                     if known is not None:
                         compiled.family, compiled.planner = known
+            else:  # nobody has less for what another one wrote in a costlier way
+                compiled._allowance = max(compiled._allowance, account.allowance)
+                compiled._work = min(compiled._work, account.allowance - account.left)
         return compiled
 
-    def _lowered(self, grammar: Grammar, store: Store) -> tuple[Automaton, int]:
-        """Make the automaton of a grammar in a store. Return it, and the units of work that this took."""
-        rules = grammar.normalized  # made on first use: in Python, so without the lock
-        account = WorkAccount(self.limits.max_work)
+    def _lowered(
+        self, grammar: Grammar, store: Store, cancel: Event | None = None
+    ) -> tuple[Automaton, WorkAccount]:
+        """Make the automaton of a grammar in a store. Return it, and the account of all that this took."""
+        rules = grammar.normalize(self.limits, cancel)  # made on first use: in Python, so without the lock
+        allowance = self.limits.max_work
+        if grammar.limits is not None:
+            allowance = max(allowance, grammar.limits.max_work)
+        account = WorkAccount(allowance, grammar.work, cancel)
         done = False
         store.lock.enter(account)
         try:
@@ -172,7 +186,7 @@ class Compiler:
             done = True
         finally:
             store.lock.leave(done)
-        return automaton, account.allowance - account.left
+        return automaton, account
 
     def remember(self, compiled: CompiledGrammar) -> None:
         """Keep what the matchers of a grammar find, should the grammar be dropped and come again."""
@@ -190,9 +204,9 @@ class Compiler:
             store = self._open_store()
         if compiled.automaton.store is store:
             return
-        automaton, work = self._lowered(compiled.grammar, store)
+        automaton, account = self._lowered(compiled.grammar, store)
         with self._renewing:
-            compiled.automaton, compiled._work = automaton, work
+            compiled.automaton, compiled._work = automaton, account.allowance - account.left
             compiled.family = None
             compiled.planner = None
             if store is self._store:

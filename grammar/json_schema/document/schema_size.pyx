@@ -96,3 +96,44 @@ cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except -1:
         sizes[key] = size
         todo.pop()
     return False
+
+
+cpdef Py_ssize_t written_bytes(object value, Py_ssize_t most) except -1:
+    """Return about how many bytes a value takes as JSON text; a number above ``most`` if it is more.
+
+    Parts that it shares with itself count each time, unless that makes too many.
+    Cost: linear in the parts that there are, or in ``most``; no recursion.
+    """
+    cdef Py_ssize_t size = count_bytes(value, most, None)
+    if size > most:
+        size = count_bytes(value, most, set())
+    return size
+
+
+cdef Py_ssize_t count_bytes(object value, Py_ssize_t most, set seen) except -1:
+    cdef list todo = [value]
+    cdef object item, key, part
+    cdef Py_ssize_t size = 0
+    while todo and size <= most:
+        item = todo.pop()
+        if isinstance(item, str):
+            size += 2 + len(<str>item)
+        elif isinstance(item, (dict, list, tuple)):
+            size += 2
+            if seen is not None:
+                key = <Py_ssize_t><void*>item
+                if key in seen:
+                    continue
+                seen.add(key)
+            if isinstance(item, dict):
+                for name, part in item.items():
+                    size += 4
+                    if isinstance(name, str):
+                        size += len(<str>name)
+                    todo.append(part)
+            else:
+                size += len(item)
+                todo.extend(item)
+        else:
+            size += 4
+    return size
