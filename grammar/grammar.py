@@ -221,6 +221,7 @@ class Grammar:
         from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 
         def read() -> Grammar:
+            enter("reading the pattern")
             if isinstance(pattern, str | bytes):
                 check_text("the pattern", pattern)
             expr = regex_expr(pattern, flavor=flavor, flags=flags, search=search)

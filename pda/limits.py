@@ -17,8 +17,8 @@ class Limits:
     max_work: units of work of one request, about 10 ns each: reading its grammar, compiling it and all its masks. Work that
         was done before for anybody is free, and each accepted token gives back 100,000 units (1 ms). One call may
         use three quarters. The same on every machine and at any load.
-    max_input_bytes: of each text that a grammar is read from, looked at before anything is read. 64 KB is what
-        servers let through; 1 MiB holds the largest schemas that people publish and a database of 10,000 tables.
+    max_input_bytes: size of each text that a grammar is read from, looked at before anything is read. The largest
+        schemas that people publish have 0.5 MB, and the names of a database of 10,000 tables 1 to 3 MB.
     max_seconds: time of one call on the clock, on top of it; checked with every millisecond of work.
     """
 
@@ -28,5 +28,5 @@ class Limits:
     max_semantic_states: int = 2_000_000
     max_explored: int = 200_000  # mutant: wide-search
     max_work: int = 300_000_000
-    max_input_bytes: int = 1 << 20
+    max_input_bytes: int = 4 << 20
     max_seconds: float = 60.0

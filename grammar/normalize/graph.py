@@ -31,7 +31,9 @@ def reachable(start: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[s
     seen = set(start)
     todo = list(seen)
     while todo:
-        for name in graph[todo.pop()]:
+        targets = graph[todo.pop()]
+        spend(1)
+        for name in targets:
             if name not in seen:
                 seen.add(name)
                 todo.append(name)

@@ -182,9 +182,9 @@ def _rewrite_cycle(
     def grow(parts: int) -> None:
         nonlocal size
         size += parts
-        spend(4 * parts)
         if size > MAX_WRITTEN:
             raise TooLarge
+        spend(4 * parts)
 
     def tail(source: str, target: str) -> Expr:
         """Return what leads from a source to a target: a loop, or a call of a tail rule."""
@@ -323,10 +323,10 @@ def _steps(
         if shared is None:
             found: dict[str, list[Expr]] = {}
             added = sum(len(links[j]) for j in jumps[source])
-            spend(2 * len(jumps[source]) + 4 * added)
             work += added
             if work > MAX_WRITTEN:
                 raise TooLarge
+            spend(2 * len(jumps[source]) + 4 * added)
             for j, link_ends in jumps[source].items():
                 before = ends_expression(link_ends)
                 for k, link in links[j]:

@@ -70,6 +70,7 @@ def ends_of(expr: Expr, ends: Mapping[str, Ends]) -> Ends:
         case RuleRef(name, nonempty):
             return NEVER if nonempty else ends[name]
         case Sequence(items):
+            spend(len(items) // 2)
             result = ALWAYS
             for item in items:
                 result = both(result, ends_of(item, ends))
@@ -77,6 +78,7 @@ def ends_of(expr: Expr, ends: Mapping[str, Ends]) -> Ends:
                     break
             return result
         case Choice(items):
+            spend(len(items) // 2)
             return minimal({mask for item in items for mask in ends_of(item, ends)})
         case Repeat(item, low):
             # m empty rounds are no more than one: M | M = M, and unlike masks only add up

@@ -19,7 +19,6 @@ from stackmask.grammar.regex.flavours.rust import FLAGS as RUST_FLAGS
 from stackmask.grammar.regex.flavours.rust import rust_reader
 from stackmask.grammar.regex.pattern.reader import Reader, U
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
-from stackmask.grammar.source.work import enter
 
 Flavor: TypeAlias = Literal["ecma", "python", "rust"]
 
@@ -46,7 +45,6 @@ def regex_expr(
         flavour that is not there, or a pattern or flags that are no text.
     Cost: about 1 µs a character; assertions in loops more, within limits.
     """
-    enter("reading the pattern")
     reader, text = _reader(pattern, flavor, flags)
     as_bytes = reader.as_bytes
     tree = reader.read()

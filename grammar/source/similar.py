@@ -19,6 +19,6 @@ def similar(name: str, names: Iterable[str]) -> str | None:
     candidates = [other for other in names if len(other) <= MAX_LENGTH]
     if len(candidates) > MAX_NAMES:
         return None
-    spend(20 + 12 * len(candidates))
+    spend(20 + 2 * len(candidates))
     close = get_close_matches(name, candidates, 1)
     return close[0] if close else None

@@ -17,6 +17,7 @@ from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import read_schema
 from stackmask.grammar.sql.scope.rules import scoped_rules
 from stackmask.grammar.sql.scope.shared.relations import read_catalog
+from stackmask.grammar.source.work import enter, uncounted
 
 DIALECTS: Final = {"sqlite": "sqlite", "postgres": "postgres", "postgresql": "postgres"}
 MAX_ROWS: Final = 10**18  # what a 64-bit count of rows holds, and so what LIMIT takes
@@ -36,6 +37,7 @@ def sql_rules(
 
     Raises: SQLError.
     """
+    enter("reading the dialect")
     dialect = _dialect(dialect)
     _check_limit(max_limit)
     check_blanks(blanks)
@@ -70,6 +72,7 @@ def scoped_sql_rules(
 
     Raises: SQLError.
     """
+    enter("reading the tables")
     dialect = _dialect(dialect)
     _check_limit(max_limit)
     check_blanks(blanks)
@@ -112,6 +115,7 @@ def _functions(dialect: str, functions: Iterable[str] | None, read_only: bool) -
 
 
 @lru_cache(maxsize=8)
+@uncounted
 def _dialect_rules(dialect: str, start: str) -> RuleSet:
     path = bundled_path(dialect)
     assert path is not None  # a file of this package

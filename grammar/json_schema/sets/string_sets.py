@@ -64,7 +64,7 @@ class Texts:
 
     def meet(self, other: Texts) -> Texts:
         """Return the strings of both."""
-        spend(self.size() + other.size())
+        spend(self.size() + other.size() + len(self.parts) * len(other.parts) // 16)
         if self is ALL or self is other:
             return other
         if other is ALL:
@@ -136,8 +136,8 @@ class Texts:
     def size(self) -> int:
         """Return how many words and parts describe the set."""
         if self.words is not None:
-            return 1 + len(self.words)
-        return 1 + len(self.excluded) + len(self.parts) * max(1, len(self.parts) // 8)
+            return 1 + len(self.words) // 4
+        return 1 + (len(self.excluded) + len(self.parts)) // 4
 
     def _only_excludes(self) -> bool:
         return bool(self.excluded) and not (self.parts or self.low) and self.high is None
