@@ -137,7 +137,7 @@ class Texts:
         """Return how many words and parts describe the set."""
         if self.words is not None:
             return 1 + len(self.words) // 4
-        return 1 + (len(self.excluded) + len(self.parts)) // 4
+        return 1 + (len(self.parts) + len(self.excluded)) // 8
 
     def _only_excludes(self) -> bool:
         return bool(self.excluded) and not (self.parts or self.low) and self.high is None
