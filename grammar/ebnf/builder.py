@@ -52,7 +52,7 @@ _QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (
 class Builder:
     """The callbacks of one parse, named after the rules of ``ebnf.lark``; ``children`` are tokens and nodes.
 
-    Not thread safe: the parser's lock guards it.
+    Not thread safe: one thread has it, with its parser.
     """
 
     def __init__(self) -> None:

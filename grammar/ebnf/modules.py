@@ -297,9 +297,7 @@ def _undefined_help(name: str, file: _File, text: str) -> str:
     if not close:
         return ""
     span = file.module.known.get(close)
-    return f"did you mean `{close}`" + (
-        f" (line {line_and_column(text, span.start)[0]})?" if span else "?"
-    )
+    return f"did you mean `{close}`" + (f" (line {line_and_column(text, span.start)[0]})?" if span else "?")
 
 
 def _prefixes(module: Module, op: str) -> Iterator[Prefix]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,13 +14,14 @@ from stackmask.grammar.ebnf.malformed import MessageTable, report_character, rep
 from stackmask.grammar.ebnf.syntax import Module
 from stackmask.grammar.ir import Span
 from stackmask.grammar.source.diagnostics import Collector
-from stackmask.grammar.source.work import spend
+from stackmask.grammar.source.work import spend, uncounted
 
 if TYPE_CHECKING:
     from lark import Lark
 
 GRAMMAR_FILE: Final = Path(__file__).with_name("ebnf.lark")
-_lock = threading.Lock()  # one parser and one builder per process; parsing holds the interpreter anyway
+# parsers that no thread uses, each with its builder: one text may take a second, and nobody is to wait for that
+_idle: list[tuple[Lark, Builder]] = []
 
 _NAME = r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*"
 # comments may stand between a name and its `::=`; written so that there is one way to match them
@@ -40,8 +42,20 @@ _SCAN = re.compile(
 )
 
 
-@cache
-def _parser() -> tuple[Lark, Builder]:
+@contextmanager
+def _parser() -> Iterator[tuple[Lark, Builder]]:
+    """Lend a parser and its builder to one thread."""
+    try:
+        found = _idle.pop()
+    except IndexError:
+        found = _new_parser()
+    try:
+        yield found
+    finally:
+        _idle.append(found)
+
+
+def _new_parser() -> tuple[Lark, Builder]:
     from lark import Lark
 
     builder = Builder()
@@ -56,8 +70,9 @@ def _parser() -> tuple[Lark, Builder]:
 
 
 @cache
+@uncounted
 def _message_table() -> MessageTable:
-    lark, builder = _parser()
+    lark, builder = _new_parser()
 
     def parse(example: str) -> None:
         builder.begin(example, 0, Module(0), Collector())
@@ -77,15 +92,14 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
         problems.add("G006", "half of a surrogate pair is not a character", bad.start(), bad.end())
     text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
     module = Module(source)
-    with _lock:
-        lark, builder = _parser()
+    with _parser() as (lark, builder):
         found = Collector(source)
         builder.begin(text, 0, module, found)
         try:
             lark.parse(text)
         except UnexpectedInput:
             module, found = Module(source), Collector(source)
-            _parse_pieces(text, module, found)
+            _parse_pieces(text, module, found, lark, builder)
         problems.found.extend(found.found)
     return module
 
@@ -96,11 +110,10 @@ def _pieces(text: str) -> list[int]:
     return starts if starts and not text[: starts[0]].strip() else [0, *starts]
 
 
-def _parse_pieces(text: str, module: Module, problems: Collector) -> None:
+def _parse_pieces(text: str, module: Module, problems: Collector, lark: Lark, builder: Builder) -> None:
     """Parse each rule by itself, so that one broken rule hides no other."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-    lark, builder = _parser()
     table = _message_table()
     starts = _pieces(text)
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):

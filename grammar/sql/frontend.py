@@ -10,6 +10,7 @@ from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir import Expr, Literal, RuleSet
 from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.source.files import bundled_path, read_text
+from stackmask.grammar.source.work import enter, uncounted
 from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules, check_blanks
 from stackmask.grammar.sql.calls.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, names_pattern, safe_functions
@@ -17,7 +18,6 @@ from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.read import read_schema
 from stackmask.grammar.sql.scope.rules import scoped_rules
 from stackmask.grammar.sql.scope.shared.relations import read_catalog
-from stackmask.grammar.source.work import enter, uncounted
 
 DIALECTS: Final = {"sqlite": "sqlite", "postgres": "postgres", "postgresql": "postgres"}
 MAX_ROWS: Final = 10**18  # what a 64-bit count of rows holds, and so what LIMIT takes

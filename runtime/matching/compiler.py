@@ -50,7 +50,9 @@ class CompiledGrammar:
         "vocabulary",
     )
 
-    def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton, account: WorkAccount) -> None:
+    def __init__(
+        self, grammar: Grammar, compiler: Compiler, automaton: Automaton, account: WorkAccount
+    ) -> None:
         self.grammar = grammar
         self.vocabulary = compiler.vocabulary
         self.automaton = automaton

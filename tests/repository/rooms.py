@@ -38,7 +38,15 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "pda/vocabulary": ("pda/errors", "pda/memory", "pda/text"),
     "pda/context": ("grammar/ir", "pda/errors", "pda/memory", "pda/terms", "pda/text"),
     "runtime/vocabulary/tokenizers": ("pda/errors", "pda/vocabulary"),
-    "pda/lowering": ("grammar/ir", "grammar/source", "pda/context", "pda/errors", "pda/limits", "pda/terms"),
+    "pda/lowering": (
+        "grammar/ir",
+        "grammar/source",
+        "pda/context",
+        "pda/errors",
+        "pda/limits",
+        "pda/memory",
+        "pda/terms",
+    ),
     "pda/stack": ("pda/context", "pda/errors", "pda/memory", "pda/terms"),
     "runtime/jump_forward": ("pda/memory", "pda/vocabulary", "runtime/vocabulary/tokenizers"),
     "runtime/vocabulary": ("pda/errors", "pda/vocabulary", "runtime/vocabulary/tokenizers"),
@@ -59,7 +67,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/sets",
         "grammar/json_schema/text",
     ),
-    "grammar/json_schema/write/numbers": ("grammar/ir", "grammar/json_schema/sets"),
+    "grammar/json_schema/write/numbers": ("grammar/ir", "grammar/json_schema/sets", "grammar/source"),
     "grammar/regex/assertions": (
         "grammar/ir",
         "grammar/normalize",
@@ -125,6 +133,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/sets",
         "grammar/json_schema/text",
         "grammar/json_schema/write/numbers",
+        "grammar/source",
     ),
     "grammar/sql/calls": ("grammar/ebnf", "grammar/ir", "grammar/sql/schema"),
     "pda/masks": (
@@ -207,6 +216,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/regex",
         "grammar/source",
         "grammar/sql",
+        "pda/limits",
     ),
     "runtime/matching": (
         "grammar/front_ends",

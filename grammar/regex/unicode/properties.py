@@ -10,9 +10,9 @@ import zlib
 from functools import cache
 from typing import Final
 
-from stackmask.grammar.source.similar import similar
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import CATEGORY_NAMES, Ranges
+from stackmask.grammar.source.similar import similar
 
 # long names, short names and the other spellings of the general categories
 _CATEGORIES: Final[dict[str, str]] = {
@@ -176,9 +176,7 @@ def ecma_property(written: str) -> Ranges:
             return script(names["sc"][value], name in ("Script_Extensions", "scx"))
         known: list[str] = [*names["sc"]] if name in ("Script", "sc", "Script_Extensions", "scx") else []
         close = similar(value, known or _CATEGORIES)
-        hint = (
-            f"did you mean `{name}={close}`?" if close else "General_Category, Script or Script_Extensions"
-        )
+        hint = f"did you mean `{name}={close}`?" if close else "General_Category, Script or Script_Extensions"
         raise UnknownProperty(f"unknown Unicode property `{written}`", hint)
     if written in ("Any", "ASCII", "Assigned"):
         found = _special(written)

@@ -8,9 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from stackmask.grammar.source.work import check_size, check_text, spend
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import SHOWN, Schema, check_schema, schema_from_names
-from stackmask.grammar.source.work import check_size, check_text, spend
 
 if TYPE_CHECKING:
     import sqlite3

@@ -21,6 +21,7 @@ from stackmask.grammar.ir import (
 from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.files import read_text
+from stackmask.grammar.source.work import spend, uncounted
 from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules
 from stackmask.grammar.sql.calls.calls import WORD_END, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Arity, Functions
@@ -35,7 +36,6 @@ from stackmask.grammar.sql.scope.shared.state import Query
 from stackmask.grammar.sql.scope.sqlite.all_actions import PLACES
 from stackmask.grammar.sql.scope.sqlite.functions import call_rules
 from stackmask.grammar.sql.scope.sqlite.resolvers import Resolver, resolvers
-from stackmask.grammar.source.work import spend, uncounted
 
 FREE: Final = "FREE_"  # dynamic rules with this prefix are another way to write the rule behind it
 FOLDER: Final = Path(__file__).parent
