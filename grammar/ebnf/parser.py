@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from lark import Lark
 
 GRAMMAR_FILE: Final = Path(__file__).with_name("ebnf.lark")
-# parsers that no thread uses, each with its builder: one text may take a second, and nobody is to wait for that
-_idle: list[tuple[Lark, Builder]] = []
+# parsers that no thread uses: one text may take a second, and nobody is to wait for that
+_idle: list[_Parser] = []
 
 _NAME = r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*"
 # comments may stand between a name and its `::=`; written so that there is one way to match them
@@ -42,43 +42,47 @@ _SCAN = re.compile(
 )
 
 
+class _Parser:
+    """A parser with its builder and its messages, for one thread at a time."""
+
+    def __init__(self) -> None:
+        from lark import Lark
+
+        self.builder = Builder()
+        self.lark: Lark = Lark(
+            GRAMMAR_FILE.read_text(encoding="utf-8"),
+            parser="lalr",
+            lexer="basic",
+            transformer=self.builder,  # any object with a method per rule
+            maybe_placeholders=False,
+        )
+
+    @cached_property
+    def messages(self) -> MessageTable:
+        """What is said in which state of this very parser: another one may number them in another way."""
+        return self._find_messages()
+
+    @uncounted
+    def _find_messages(self) -> MessageTable:
+        def parse(example: str) -> None:
+            self.builder.begin(example, 0, Module(0), Collector())
+            self.lark.parse(example)
+
+        return MessageTable(parse)
+
+
 @contextmanager
-def _parser() -> Iterator[tuple[Lark, Builder]]:
-    """Lend a parser and its builder to one thread."""
+def _lent_parser() -> Iterator[_Parser]:
+    """Lend a parser to one thread."""
     try:
-        found = _idle.pop()
+        parser = _idle.pop()
     except IndexError:
-        found = _new_parser()
+        parser = _Parser()
     try:
-        yield found
+        yield parser
     finally:
-        _idle.append(found)
-
-
-def _new_parser() -> tuple[Lark, Builder]:
-    from lark import Lark
-
-    builder = Builder()
-    lark = Lark(
-        GRAMMAR_FILE.read_text(encoding="utf-8"),
-        parser="lalr",
-        lexer="basic",
-        transformer=builder,  # any object with a method per rule
-        maybe_placeholders=False,
-    )
-    return lark, builder
-
-
-@cache
-@uncounted
-def _message_table() -> MessageTable:
-    lark, builder = _new_parser()
-
-    def parse(example: str) -> None:
-        builder.begin(example, 0, Module(0), Collector())
-        lark.parse(example)
-
-    return MessageTable(parse)
+        parser.builder.begin("", 0, Module(0), Collector())  # which lets go of the text
+        _idle.append(parser)
 
 
 def parse_module(text: str, source: int, problems: Collector) -> Module:
@@ -92,14 +96,14 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
         problems.add("G006", "half of a surrogate pair is not a character", bad.start(), bad.end())
     text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
     module = Module(source)
-    with _parser() as (lark, builder):
+    with _lent_parser() as parser:
         found = Collector(source)
-        builder.begin(text, 0, module, found)
+        parser.builder.begin(text, 0, module, found)
         try:
-            lark.parse(text)
+            parser.lark.parse(text)
         except UnexpectedInput:
             module, found = Module(source), Collector(source)
-            _parse_pieces(text, module, found, lark, builder)
+            _parse_pieces(text, module, found, parser)
         problems.found.extend(found.found)
     return module
 
@@ -110,11 +114,11 @@ def _pieces(text: str) -> list[int]:
     return starts if starts and not text[: starts[0]].strip() else [0, *starts]
 
 
-def _parse_pieces(text: str, module: Module, problems: Collector, lark: Lark, builder: Builder) -> None:
+def _parse_pieces(text: str, module: Module, problems: Collector, parser: _Parser) -> None:
     """Parse each rule by itself, so that one broken rule hides no other."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-    table = _message_table()
+    lark, builder, table = parser.lark, parser.builder, parser.messages
     starts = _pieces(text)
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         builder.begin(text, start, module, problems)
