@@ -217,11 +217,11 @@ class Expansion:
         """Add literals and atoms with all that follows from them. False if they contradict one another."""
         algebra = self.algebra
         todo = list(items)
+        spend(2 + 2 * len(todo))
         todo.reverse()  # a stack: the first comes off first, as the order of declaration has it
         assumed = branch.assumed
         while todo:
             item = todo.pop()
-            spend(2)
             if item in assumed or item == EVERYTHING:
                 continue
             assumed.add(item)
@@ -300,6 +300,7 @@ class Expansion:
                 else:
                     branch.clauses.append(clause)
         follows = [*follows, *own] if node.parts_first else [*own, *follows]
+        spend(2 * len(follows))
         todo.extend(reversed(follows))
         return True
 

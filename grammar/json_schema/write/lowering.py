@@ -104,9 +104,8 @@ class Lowering:
                     continue
             value = algebra.value(state)
             order.append((state, value))
-            spend(4)
             for form in value.objects:
-                spend(2 + len(form.members) // 2 + len(form.classes) * (1 + len(form.some)))
+                spend(4 + len(form.members) // 2 + len(form.classes) * (1 + len(form.some)))
                 add_states(form.members, seen, todo)
                 if form.classes:
                     for child in self.objects.other_children(form):

@@ -109,7 +109,10 @@ print({name: units(name) for name in SOURCES})
         ("the JSON Schema", lambda limits: sm.Grammar.from_json_schema("[" * 101, limits=limits)),
         ("the JSON Schema", lambda limits: sm.Grammar.from_json_schema({"a": "b" * 101}, limits=limits)),
         ("the list of choices", lambda limits: sm.Grammar.from_choices(["a" * 60, "b" * 60], limits=limits)),
-        ("the schema", lambda limits: sm.Grammar.from_sql("sqlite", schema={"t" * 101: ["a"]}, limits=limits)),
+        (
+            "the schema",
+            lambda limits: sm.Grammar.from_sql("sqlite", schema={"t" * 101: ["a"]}, limits=limits),
+        ),
         (
             "the schema",
             lambda limits: sm.Grammar.from_sql(
@@ -119,7 +122,9 @@ print({name: units(name) for name in SOURCES})
     ],
 )
 def test_what_is_too_large_is_not_read(what: str, read: Callable[[sm.Limits], sm.Grammar]) -> None:
-    message = rf"{what} has \d+ bytes: more than 100 \(max_input_bytes\); raise it with Limits\(max_input_bytes=…\)"
+    message = (
+        rf"{what} has \d+ bytes: more than 100 \(max_input_bytes\); raise it with Limits\(max_input_bytes=…\)"
+    )
     with pytest.raises(sm.BudgetError, match=message):
         read(sm.Limits(max_input_bytes=100))
 

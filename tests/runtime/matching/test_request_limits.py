@@ -9,7 +9,9 @@ import pytest
 import stackmask as sm
 from stackmask.pda.errors import BudgetError, CancelledError
 
-TEXT = "root ::= r0\n" + "".join(f'r{i} ::= [a-c] r{i + 1} | "b" r0 |\n' for i in range(80)) + "r80 ::= [d-e]\n"
+TEXT = (
+    "root ::= r0\n" + "".join(f'r{i} ::= [a-c] r{i + 1} | "b" r0 |\n' for i in range(80)) + "r80 ::= [d-e]\n"
+)
 
 
 def letters() -> sm.Vocabulary:

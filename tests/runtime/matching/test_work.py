@@ -67,11 +67,7 @@ def test_a_request_that_was_refused_goes_on_with_more_work() -> None:
     vocabulary = letters()
     mask, right = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
     free = sm.Compiler(vocabulary).compile(net()).matcher()
-    held = (
-        sm.Compiler(vocabulary, limits=scarce(60_000))
-        .compile(net())
-        .matcher()
-    )
+    held = sm.Compiler(vocabulary, limits=scarce(60_000)).compile(net()).matcher()
     refused = 0
     calls = [partial(held.fill_next_token_bitmask, mask), held.accept_token]
     for letter in b"abcxyz" * 10:
