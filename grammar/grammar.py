@@ -124,8 +124,9 @@ class Grammar:
         if not isinstance(path, str | os.PathLike):
             raise StackmaskError(f"a path is str or os.PathLike, not {type(path).__name__}")
         file = Path(path)
+        folder = file.parent
         return cls.from_ebnf(
-            read_text(file), start, name=str(file), base=file.parent, limits=limits
+            read_text(file), start, name=str(file), base=folder, limits=limits
         )  # mutant: other-base
 
     @classmethod

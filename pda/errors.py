@@ -25,5 +25,5 @@ class SpoiledError(StackmaskError):
     def __init__(self) -> None:
         super().__init__(
             "memory ran out in an earlier call, in the middle of a change to what the matchers of this compiler "
-            "share; make a new matcher (compiled.matcher()), and take its text in again"
+            "share; make a new matcher (compiled.matcher()), and take its text in again"  # mutant: fresh-matcher
         )

@@ -57,7 +57,9 @@ def folded(ranges: Ranges, folding: str) -> Ranges:
             else:
                 starts = [first for first, _ in ranges]
                 places = ((code, bisect_right(starts, code) - 1) for code in classes)
-                codes = (c for c, at in places if at >= 0 and c <= ranges[at][1])  # mutant: fold-last
+                codes = (
+                    code for code, at in places if at >= 0 and code <= ranges[at][1]
+                )  # mutant: fold-last
             result.extend((other, other) for code in codes for other in classes[code])
     return charclass.normalize(result)
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -86,7 +87,7 @@ sys.path.insert(0, sys.argv[1])
 from test_work import SOURCES, units
 print({name: units(name) for name in SOURCES})
 """
-    folder = os.path.dirname(__file__)
+    folder = str(Path(__file__).parent)
     said = {
         subprocess.run(
             [sys.executable, "-c", script, folder],
