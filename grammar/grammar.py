@@ -124,10 +124,9 @@ class Grammar:
         if not isinstance(path, str | os.PathLike):
             raise StackmaskError(f"a path is str or os.PathLike, not {type(path).__name__}")
         file = Path(path)
-        folder = file.parent
-        return cls.from_ebnf(
-            read_text(file), start, name=str(file), base=folder, limits=limits
-        )  # mutant: other-base
+        base = file.parent
+        text = read_text(file)
+        return cls.from_ebnf(text, start, name=str(file), base=base, limits=limits)  # mutant: other-base
 
     @classmethod
     def from_json_schema(

@@ -128,7 +128,7 @@ ROWS = (
     Mutant(
         "other-base",
         "grammar/grammar",
-        "base=folder",
+        "base=base",
         "base=None",
         "Imports of a file are looked for beside that file.",
         ("tests/grammar/ebnf/test_modules.py",),

@@ -4,6 +4,7 @@ from cpython.dict cimport PyDict_CheckExact, PyDict_Next
 from cpython.list cimport PyList_CheckExact
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
+from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_GET_LENGTH
 from libcpp.vector cimport vector
 
 MAX_WRITTEN = 2_000_000     # parts of a schema, those in several places counted each time
@@ -104,7 +105,9 @@ cpdef Py_ssize_t written_bytes(object value, Py_ssize_t most) except -1:
     Parts that it shares with itself count each time, unless that makes too many.
     Cost: linear in the parts that there are, or in ``most``; no recursion.
     """
-    cdef Py_ssize_t size = count_bytes(value, most, None)
+    cdef Py_ssize_t size = count_plain(value, most)
+    if size < 0:
+        size = count_bytes(value, most, None)
     if size > most:
         size = count_bytes(value, most, set())
     return size
@@ -134,6 +137,38 @@ cdef Py_ssize_t count_bytes(object value, Py_ssize_t most, set seen) except -1:
             else:
                 size += len(item)
                 todo.extend(item)
+        else:
+            size += 4
+    return size
+
+
+cdef Py_ssize_t count_plain(object value, Py_ssize_t most) except -2:
+    """Return what ``count_bytes`` does, or -1 where a part is no plain JSON value. Nothing is changed or freed meanwhile."""
+    cdef vector[PyObject*] todo
+    cdef PyObject* item
+    cdef PyObject* name
+    cdef PyObject* part
+    cdef Py_ssize_t size = 0, at, i
+    todo.push_back(<PyObject*>value)
+    while not todo.empty() and size <= most:
+        item = todo.back()
+        todo.pop_back()
+        if PyUnicode_CheckExact(<object>item):
+            size += 2 + PyUnicode_GET_LENGTH(<object>item)
+        elif PyDict_CheckExact(<object>item):
+            size += 2
+            at = 0
+            while PyDict_Next(<object>item, &at, &name, &part):
+                size += 4
+                if PyUnicode_CheckExact(<object>name):
+                    size += PyUnicode_GET_LENGTH(<object>name)
+                todo.push_back(part)
+        elif PyList_CheckExact(<object>item):
+            size += 2 + len(<list>item)
+            for i in range(len(<list>item)):
+                todo.push_back(<PyObject*>(<list>item)[i])
+        elif isinstance(<object>item, (str, dict, list, tuple)):
+            return -1
         else:
             size += 4
     return size

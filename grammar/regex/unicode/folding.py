@@ -57,9 +57,8 @@ def folded(ranges: Ranges, folding: str) -> Ranges:
             else:
                 starts = [first for first, _ in ranges]
                 places = ((code, bisect_right(starts, code) - 1) for code in classes)
-                codes = (
-                    code for code, at in places if at >= 0 and code <= ranges[at][1]
-                )  # mutant: fold-last
+                ends = ((code, ranges[at][1]) for code, at in places if at >= 0)
+                codes = (code for code, last in ends if code <= last)  # mutant: fold-last
             result.extend((other, other) for code in codes for other in classes[code])
     return charclass.normalize(result)
 
