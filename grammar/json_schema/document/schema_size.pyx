@@ -143,7 +143,7 @@ cdef Py_ssize_t count_bytes(object value, Py_ssize_t most, set seen) except -1:
 
 
 cdef Py_ssize_t count_plain(object value, Py_ssize_t most) except -2:
-    """Return what ``count_bytes`` does, or -1 where a part is no plain JSON value. Nothing is changed or freed meanwhile."""
+    """Return what ``count_bytes`` does, or -1 where a part is no plain value. Nothing is freed meanwhile."""
     cdef vector[PyObject*] todo
     cdef PyObject* item
     cdef PyObject* name
