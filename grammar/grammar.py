@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
-from functools import cached_property
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -13,37 +12,75 @@ from stackmask.grammar.ir import Rule, RuleSet, SourceText
 from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, GrammarFileError, StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
+from stackmask.grammar.source.work import Event, Work, check_size, check_text, counted, enter, spend
+from stackmask.pda.limits import Limits
 
 if TYPE_CHECKING:
     from stackmask.grammar.json_schema.document.report import Report
 
 
 class Grammar:
-    """An immutable grammar. Make one with a ``from_…`` method; equal rules make equal automata."""
+    """An immutable grammar. Make one with a ``from_…`` method; equal rules make equal automata.
+
+    All of these take ``limits``, else the default ones hold, and raise BudgetError where a text is larger
+    (``max_input_bytes``) or takes more work (``max_work``, ``max_seconds``) than they allow. The grammar keeps them for
+    ``normalized``; the work is part of the request that compiles it.
+    """
 
     report: Report | None = None
     """What was narrowed, read as annotation or relaxed; for grammars of JSON Schemas only."""
 
+    limits: Limits | None = None
+    """Those that it was read with; None for the default ones."""
+
+    work: int = 0
+    """Units that reading it took, and making it ready, once that is done."""
+
     def __init__(self, rules: RuleSet, *, normalized: RuleSet | None = None) -> None:
         """Make a grammar of rules; ``normalized``: rules of the same language that need no passes any more."""
         self._rules = rules
-        if normalized is not None:
-            self.__dict__["normalized"] = normalized
+        self._normalized = normalized
+
+    @classmethod
+    def _read(cls, limits: Limits | None, read: Callable[[], Grammar]) -> Grammar:
+        """Return what ``read`` makes, whose work is counted."""
+        if limits is not None and not isinstance(limits, Limits):
+            raise StackmaskError(f"`limits` is a Limits, not {type(limits).__name__}")
+        with counted(_account(limits or Limits())) as work:
+            grammar = read()
+        grammar.limits = limits
+        grammar.work = work.done
+        return grammar
 
     @property
     def rules(self) -> RuleSet:
         """The rules as written: imports resolved and skip inserted, nothing else changed."""
         return self._rules
 
-    @cached_property
+    @property
     def normalized(self) -> RuleSet:
-        """The rules as the automaton needs them, made on first use.
+        """The rules as the automaton needs them, made on first use, within the limits of the grammar.
 
-        Raises: GrammarError if the rules mean nothing, or something that cannot be enforced.
+        Raises: GrammarError if the rules mean nothing, or something that cannot be enforced; BudgetError if the limits
+            are met.
         """
-        from stackmask.grammar.normalize import normalize
+        return self._normalized or self.normalize()
 
-        return normalize(self._rules)
+    def normalize(self, limits: Limits | None = None, cancel: Event | None = None) -> RuleSet:
+        """Return ``normalized``, made within ``limits`` where the grammar has none of its own.
+
+        Once ``cancel``, a ``threading.Event``, is set, it ends. Nothing is kept of a call that did not come to its end.
+        Raises: GrammarError, BudgetError as ``normalized``; CancelledError.
+        """
+        if self._normalized is None:
+            from stackmask.grammar.normalize import normalize
+
+            with counted(_account(self.limits or limits or Limits(), self.work, cancel)) as work:
+                made = normalize(self._rules)
+            if self._normalized is None:  # another thread may have been faster
+                self.work = work.done
+                self._normalized = made
+        return self._normalized
 
     @classmethod
     def from_ebnf(
@@ -53,6 +90,7 @@ class Grammar:
         *,
         name: str = "<grammar>",
         base: str | os.PathLike[str] | None = None,
+        limits: Limits | None = None,
     ) -> Grammar:
         """Read a grammar in the EBNF dialect (``docs/grammar.md``).
 
@@ -67,10 +105,18 @@ class Grammar:
             raise StackmaskError(f"a grammar is str, not {type(text).__name__}")
         if start is not None and not isinstance(start, str):
             raise StackmaskError(f"`start` is the name of a rule, not {type(start).__name__}")
-        return cls(load_rules(text, name=name, base=None if base is None else Path(base), start=start))
+        folder = None if base is None else Path(base)
+
+        def read() -> Grammar:
+            check_text("the grammar", text)
+            return cls(load_rules(text, name=name, base=folder, start=start))
+
+        return cls._read(limits, read)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], start: str | None = None) -> Grammar:
+    def from_file(
+        cls, path: str | os.PathLike[str], start: str | None = None, *, limits: Limits | None = None
+    ) -> Grammar:
         """Read a grammar file; without ``start`` begin with ``root`` if there is such a rule, else the first.
 
         Raises: GrammarFileError if the file cannot be read; GrammarError as ``from_ebnf``.
@@ -78,7 +124,9 @@ class Grammar:
         if not isinstance(path, str | os.PathLike):
             raise StackmaskError(f"a path is str or os.PathLike, not {type(path).__name__}")
         file = Path(path)
-        return cls.from_ebnf(read_text(file), start, name=str(file), base=file.parent)  # mutant: other-base
+        base = file.parent
+        text = read_text(file)
+        return cls.from_ebnf(text, start, name=str(file), base=base, limits=limits)  # mutant: other-base
 
     @classmethod
     def from_json_schema(
@@ -92,6 +140,7 @@ class Grammar:
         property_order: str = "schema",
         on_unsupported: str = "error",
         spelling: str = "any",
+        limits: Limits | None = None,
     ) -> Grammar:
         """Make the grammar of the JSON texts that a schema allows (``docs/json-schema.md``).
 
@@ -110,19 +159,22 @@ class Grammar:
         """
         from stackmask.grammar.json_schema.frontend import schema_rules
 
-        rules, report = schema_rules(
-            schema,
-            draft=draft,
-            resources=resources,
-            formats=formats,
-            whitespace=whitespace,
-            property_order=property_order,
-            on_unsupported=on_unsupported,
-            spelling=spelling,
-        )
-        grammar = cls(rules, normalized=rules)  # in normal form by construction
-        grammar.report = report
-        return grammar
+        def read() -> Grammar:
+            rules, report = schema_rules(
+                schema,
+                draft=draft,
+                resources=resources,
+                formats=formats,
+                whitespace=whitespace,
+                property_order=property_order,
+                on_unsupported=on_unsupported,
+                spelling=spelling,
+            )
+            grammar = cls(rules, normalized=rules)  # in normal form by construction
+            grammar.report = report
+            return grammar
+
+        return cls._read(limits, read)
 
     @classmethod
     def json(cls, kind: Literal["value", "object", "array"] = "value", *, whitespace: Any = None) -> Grammar:
@@ -157,6 +209,7 @@ class Grammar:
         flavor: Literal["ecma", "python", "rust"] = "ecma",
         flags: str = "",
         search: bool = False,
+        limits: Limits | None = None,
     ) -> Grammar:
         """Return the grammar of the texts that a regular expression matches (``docs/regex.md``).
 
@@ -167,9 +220,15 @@ class Grammar:
         """
         from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 
-        expr = regex_expr(pattern, flavor=flavor, flags=flags, search=search)
-        text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
-        return cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
+        def read() -> Grammar:
+            enter("reading the pattern")
+            if isinstance(pattern, str | bytes):
+                check_text("the pattern", pattern)
+            expr = regex_expr(pattern, flavor=flavor, flags=flags, search=search)
+            text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
+            return cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
+
+        return cls._read(limits, read)
 
     @classmethod
     def from_sql(
@@ -186,6 +245,7 @@ class Grammar:
         escape: str | None = None,
         blanks: Literal["any", "single"] = "any",
         new_names: bool = False,
+        limits: Limits | None = None,
     ) -> Grammar:
         """Make the grammar of one query (SELECT, VALUES, WITH … SELECT) of a dialect (``docs/sql.md``).
 
@@ -204,34 +264,32 @@ class Grammar:
         """
         from stackmask.grammar.sql.frontend import scoped_sql_rules, sql_rules
 
-        if schema is not None:
+        options: dict[str, Any] = {
+            "functions": functions,
+            "read_only": read_only,
+            "max_limit": max_limit,
+            "allow_comments": allow_comments,
+            "blanks": blanks,
+        }
+
+        def read() -> Grammar:
+            if schema is None:
+                return cls(sql_rules(dialect, **options))
             written, ready = scoped_sql_rules(
                 dialect,
                 schema=schema,
                 tables=tables,
                 columns=columns,
-                functions=functions,
-                read_only=read_only,
-                max_limit=max_limit,
-                allow_comments=allow_comments,
                 escape=escape,
-                blanks=blanks,
                 new_names=new_names,
+                **options,
             )
             return cls(written, normalized=ready)
-        return cls(
-            sql_rules(
-                dialect,
-                functions=functions,
-                read_only=read_only,
-                max_limit=max_limit,
-                allow_comments=allow_comments,
-                blanks=blanks,
-            )
-        )
+
+        return cls._read(limits, read)
 
     @classmethod
-    def from_choices(cls, strings: Iterable[str | bytes]) -> Grammar:
+    def from_choices(cls, strings: Iterable[str | bytes], *, limits: Limits | None = None) -> Grammar:
         """Return the grammar of exactly these strings.
 
         Raises: StackmaskError if ``strings`` is one string, or holds something else; GrammarError if one holds a
@@ -240,20 +298,12 @@ class Grammar:
         """
         if not isinstance(strings, Iterable) or isinstance(strings, str | bytes | bytearray | memoryview):
             raise StackmaskError(f"choices are a list of strings, not {type(strings).__name__}")
-        words = set()
-        try:
-            for string in strings:
-                if isinstance(string, str):
-                    words.add(string.encode())
-                elif isinstance(string, bytes | bytearray | memoryview):
-                    words.add(bytes(string))
-                else:  # bytes(3) would be three null bytes
-                    raise StackmaskError(f"a choice is str or bytes, not {type(string).__name__}: {string!r}")
-        except UnicodeEncodeError as error:
-            problem = f"a choice holds half a character (a surrogate): {error.object!r}"
-            raise GrammarError([Diagnostic("G006", problem)]) from None
-        expr = ir.Choice(tuple(map(ir.Literal, sorted(words))))
-        return cls(RuleSet({"root": Rule("root", expr)}, "root"))
+
+        def read() -> Grammar:
+            expr = ir.Choice(tuple(map(ir.Literal, sorted(_encoded(strings)))))
+            return cls(RuleSet({"root": Rule("root", expr)}, "root"))
+
+        return cls._read(limits, read)
 
     def dump(self) -> str:
         """Return the rules as text, the same for equal rules."""
@@ -261,3 +311,30 @@ class Grammar:
 
     def __repr__(self) -> str:
         return f"<Grammar: {len(self._rules.rules)} rules, start {self._rules.start}>"
+
+
+def _account(limits: Limits, spent: int = 0, cancel: Event | None = None) -> Work:
+    return Work(limits.max_work, limits.max_seconds, limits.max_input_bytes, spent=spent, event=cancel)
+
+
+def _encoded(strings: Iterable[str | bytes]) -> set[bytes]:
+    """Return the bytes of all choices. Raises: StackmaskError, GrammarError, BudgetError."""
+    enter("reading the choices")
+    words: set[bytes] = set()
+    size = 0
+    try:
+        for string in strings:
+            if isinstance(string, str):
+                word = string.encode()
+            elif isinstance(string, bytes | bytearray | memoryview):
+                word = bytes(string)
+            else:  # bytes(3) would be three null bytes
+                raise StackmaskError(f"a choice is str or bytes, not {type(string).__name__}: {string!r}")
+            words.add(word)
+            size += 1 + len(word)
+            check_size("the list of choices", size)
+            spend(1)
+    except UnicodeEncodeError as error:
+        problem = f"a choice holds half a character (a surrogate): {error.object!r}"
+        raise GrammarError([Diagnostic("G006", problem)]) from None
+    return words

@@ -3,23 +3,9 @@
 from __future__ import annotations
 
 from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.work import BudgetError, CancelledError
 
-
-class BudgetError(StackmaskError):
-    """A limit was met; names the limit, its value and, unless it is ``fixed``, the knob that raises it."""
-
-    def __init__(self, limit: str, value: int, what: str, *, fixed: bool = False) -> None:
-        self.limit = limit
-        self.value = value
-        advice = "this limit is fixed" if fixed else f"raise it with Limits({limit}=…)"  # mutant: advice
-        super().__init__(f"{what}: more than {value:,} ({limit}); {advice}")
-
-
-class CancelledError(StackmaskError):
-    """A call was cancelled from another thread. The matcher is as it was before the call."""
-
-    def __init__(self) -> None:
-        super().__init__("the request was cancelled, by Matcher.cancel()")
+__all__ = ["BudgetError", "CancelledError", "ResolverError", "SpoiledError", "VocabularyError"]
 
 
 class VocabularyError(StackmaskError):
@@ -39,5 +25,5 @@ class SpoiledError(StackmaskError):
     def __init__(self) -> None:
         super().__init__(
             "memory ran out in an earlier call, in the middle of a change to what the matchers of this compiler "
-            "share; make a new matcher (compiled.matcher()), and take its text in again"
+            "share; make a new matcher (compiled.matcher()), and take its text in again"  # mutant: fresh-matcher
         )

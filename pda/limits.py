@@ -14,9 +14,11 @@ class Limits:
     max_members: parallel readings of the text so far (ambiguity) in one configuration.
     max_semantic_states: values of captures and stacks, one per captured byte while a capture is open.
     max_explored: terms visited to decide one question of emptiness (`&`, `!`).
-    max_work: units of work of one request, about 10 ns each: compiling its grammar and all its masks. Work that
+    max_work: units of work of one request, about 10 ns each: reading its grammar, compiling it and all its masks. Work that
         was done before for anybody is free, and each accepted token gives back 100,000 units (1 ms). One call may
         use three quarters. The same on every machine and at any load.
+    max_input_bytes: size of each text that a grammar is read from, looked at before anything is read. The largest
+        schemas that people publish have 0.5 MB, and the names of a database of 10,000 tables 1 to 3 MB.
     max_seconds: time of one call on the clock, on top of it; checked with every millisecond of work.
     """
 
@@ -26,4 +28,5 @@ class Limits:
     max_semantic_states: int = 2_000_000
     max_explored: int = 200_000  # mutant: wide-search
     max_work: int = 300_000_000
+    max_input_bytes: int = 4 << 20
     max_seconds: float = 60.0

@@ -39,6 +39,7 @@ from stackmask.grammar.regex import (
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.diagnostics import Collector, line_and_column
 from stackmask.grammar.source.escapes import read_class, read_literal
+from stackmask.grammar.source.work import spend
 
 MAX_DEPTH: Final = 100  # levels of groups, operators and quantifiers in one rule
 EMPTY: Final = Leaf(EPSILON, Span(-1, -1))  # an alternative with nothing in it has no place
@@ -51,7 +52,7 @@ _QUANTIFIERS: Final[dict[str, tuple[int, int | None]]] = {"*": (0, None), "+": (
 class Builder:
     """The callbacks of one parse, named after the rules of ``ebnf.lark``; ``children`` are tokens and nodes.
 
-    Not thread safe: the parser's lock guards it.
+    Not thread safe: one thread has it, with its parser.
     """
 
     def __init__(self) -> None:
@@ -64,6 +65,7 @@ class Builder:
 
     def span(self, token: Any) -> Span:
         """Return where a Lark token stands in the whole text."""
+        spend(16)  # what reading a token takes, with the calls that it leads to
         return Span(token.start_pos + self.offset, token.end_pos + self.offset, self.problems.source)
 
     def _cover(self, items: Sequence[Node]) -> Span:
@@ -85,6 +87,7 @@ class Builder:
         return Leaf(EPSILON, node.span)
 
     def _group_of(self, op: str, items: Sequence[Node]) -> Node:
+        spend(4 + 2 * len(items))
         depth = 1 + max(item.depth for item in items)
         return self._checked(Group(op, tuple(items), self._cover(items), depth))
 
@@ -338,6 +341,7 @@ class Builder:
 
 
 def _caseless(value: str, span: Span) -> Expr:
+    spend(2 * len(value))
     items: list[Expr] = []
     plain = ""
     for char in value:

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 from stackmask.grammar.source.diagnostics import Collector
+from stackmask.grammar.source.similar import similar
 
 
 class Malformed(NamedTuple):
@@ -238,8 +238,8 @@ def report_character(text: str, start: int, problems: Collector) -> None:
         )
     elif char in "%@":
         kind, known = ("directive", DIRECTIVES) if char == "%" else ("construct", CONSTRUCTS)
-        close = get_close_matches(word, known, 1)
-        help = f"did you mean `{close[0]}`?" if close else f"there are {', '.join(known)}"
+        close = similar(word, known)
+        help = f"did you mean `{close}`?" if close else f"there are {', '.join(known)}"
         problems.add("G012", f"unknown {kind} `{word}`", start, end, help=help)
     elif char == "<":
         problems.add(

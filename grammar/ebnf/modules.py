@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
@@ -21,6 +20,8 @@ from stackmask.grammar.source.diagnostics import (
     line_and_column,
 )
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
+from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.work import check_text, enter, spend
 
 DEFAULT_START: Final = "root"
 MAX_SUGGESTIONS: Final = 20  # a file; looking for similar names compares with every name there is
@@ -33,6 +34,7 @@ def load_rules(text: str, *, name: str, base: Path | None, start: str | None) ->
     None means ``root`` if there is such a rule, else the first one.
     Raises: GrammarError with the problems of all files at once.
     """
+    enter("reading the grammar")
     loader = _Loader()
     loader.add(text, name, base, None)
     loader.follow_imports()
@@ -62,6 +64,7 @@ class _Loader:
 
     def add(self, text: str, name: str, base: Path | None, path: Path | None) -> _File:
         """Parse a text; its imports are followed later."""
+        check_text(f"`{name}`", text)
         problems = Collector(len(self.sources))
         self.sources.append(SourceText(name, text))
         file = _File(parse_module(text, problems.source, problems), base, problems)
@@ -103,14 +106,14 @@ class _Loader:
             found = bundled_path(wanted.target)
             if found is None:
                 known = bundled_names()
-                close = get_close_matches(wanted.target, known, 1)
+                close = similar(wanted.target, known)
                 file.problems.add(
                     "G013",
                     f"no bundled grammar `{wanted.target}`",
                     span.start,
                     span.end,
                     label="not bundled",
-                    help=f"did you mean `{close[0]}`?"
+                    help=f"did you mean `{close}`?"
                     if close
                     else f"bundled are: {', '.join(known) or 'none'}; a path stands in quotes",
                 )
@@ -160,14 +163,14 @@ class _Loader:
             file.meaning[local.name] = (file, local.name)  # the failed import is reported already
             return
         if outer.name not in source.module.known:
-            close = get_close_matches(outer.name, source.module.known, 1)
+            close = similar(outer.name, source.module.known)
             problems.add(
                 "G014",
                 f"`{wanted.target}` has no rule `{outer.name}`",
                 outer.span.start,
                 outer.span.end,
                 label="nothing to import",
-                help=f"did you mean `{close[0]}`?" if close else "",
+                help=f"did you mean `{close}`?" if close else "",
             )
         file.meaning[local.name] = (source, outer.name)
 
@@ -182,13 +185,13 @@ class _Loader:
                 help = 'a rule looks like `root ::= "text"`'
                 root.problems.add("G016", "the grammar has no rules", 0, 0, help=help)
         elif start not in root.meaning:
-            close = get_close_matches(start, root.meaning, 1)
+            close = similar(start, root.meaning)
             names = ", ".join(f"`{name}`" for name in list(known)[:8])
             root.problems.found.append(
                 Diagnostic(
                     "G016",
                     f"the start rule `{start}` is not defined",
-                    help=f"did you mean `{close[0]}`?" if close else f"pass start=…, one of {names}",
+                    help=f"did you mean `{close}`?" if close else f"pass start=…, one of {names}",
                 )
             )
         return start
@@ -214,7 +217,9 @@ class _Loader:
                 continue
             definition = file.module.definitions[name]
             rules[full] = lowering.rule(definition)
-            used = [p.name for p in walk_nodes(definition.body) if isinstance(p, Name)]
+            nodes = list(walk_nodes(definition.body))
+            spend(10 + 6 * len(nodes))
+            used = [node.name for node in nodes if isinstance(node, Name)]
             pending.extend(
                 file.meaning[n] for n in reversed(used) if file is not root or file.meaning[n][0] is not root
             )
@@ -288,13 +293,11 @@ def _undefined_help(name: str, file: _File, text: str) -> str:
         if right and (not left or left in file.meaning) and right.strip("-.") in file.meaning:
             meaning = "to subtract" if separator == "-" else "to mean any character"
             return f"a `{separator}` inside a name is part of it; put blanks around it {meaning}"
-    close = get_close_matches(name, file.meaning, 1)
+    close = similar(name, file.meaning)
     if not close:
         return ""
-    span = file.module.known.get(close[0])
-    return f"did you mean `{close[0]}`" + (
-        f" (line {line_and_column(text, span.start)[0]})?" if span else "?"
-    )
+    span = file.module.known.get(close)
+    return f"did you mean `{close}`" + (f" (line {line_and_column(text, span.start)[0]})?" if span else "?")
 
 
 def _prefixes(module: Module, op: str) -> Iterator[Prefix]:

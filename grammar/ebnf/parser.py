@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-import threading
-from functools import cache
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -13,12 +14,14 @@ from stackmask.grammar.ebnf.malformed import MessageTable, report_character, rep
 from stackmask.grammar.ebnf.syntax import Module
 from stackmask.grammar.ir import Span
 from stackmask.grammar.source.diagnostics import Collector
+from stackmask.grammar.source.work import spend, uncounted
 
 if TYPE_CHECKING:
     from lark import Lark
 
 GRAMMAR_FILE: Final = Path(__file__).with_name("ebnf.lark")
-_lock = threading.Lock()  # one parser and one builder per process; parsing holds the interpreter anyway
+# parsers that no thread uses: one text may take a second, and nobody is to wait for that
+_idle: list[_Parser] = []
 
 _NAME = r"-*[A-Za-z0-9_](?:[A-Za-z0-9_-]|\.(?=[A-Za-z0-9_-]))*"
 # comments may stand between a name and its `::=`; written so that there is one way to match them
@@ -39,30 +42,47 @@ _SCAN = re.compile(
 )
 
 
-@cache
-def _parser() -> tuple[Lark, Builder]:
-    from lark import Lark
+class _Parser:
+    """A parser with its builder and its messages, for one thread at a time."""
 
-    builder = Builder()
-    lark = Lark(
-        GRAMMAR_FILE.read_text(encoding="utf-8"),
-        parser="lalr",
-        lexer="basic",
-        transformer=builder,  # any object with a method per rule
-        maybe_placeholders=False,
-    )
-    return lark, builder
+    def __init__(self) -> None:
+        from lark import Lark
+
+        self.builder = Builder()
+        self.lark: Lark = Lark(
+            GRAMMAR_FILE.read_text(encoding="utf-8"),
+            parser="lalr",
+            lexer="basic",
+            transformer=self.builder,  # any object with a method per rule
+            maybe_placeholders=False,
+        )
+
+    @cached_property
+    def messages(self) -> MessageTable:
+        """What is said in which state of this very parser: another one may number them in another way."""
+        return self._find_messages()
+
+    @uncounted
+    def _find_messages(self) -> MessageTable:
+        def parse(example: str) -> None:
+            self.builder.begin(example, 0, Module(0), Collector())
+            self.lark.parse(example)
+
+        return MessageTable(parse)
 
 
-@cache
-def _message_table() -> MessageTable:
-    lark, builder = _parser()
-
-    def parse(example: str) -> None:
-        builder.begin(example, 0, Module(0), Collector())
-        lark.parse(example)
-
-    return MessageTable(parse)
+@contextmanager
+def _lent_parser() -> Iterator[_Parser]:
+    """Lend a parser to one thread."""
+    try:
+        parser = _idle.pop()
+    except IndexError:
+        parser = _Parser()
+    try:
+        yield parser
+    finally:
+        parser.builder.begin("", 0, Module(0), Collector())  # which lets go of the text
+        _idle.append(parser)
 
 
 def parse_module(text: str, source: int, problems: Collector) -> Module:
@@ -76,15 +96,14 @@ def parse_module(text: str, source: int, problems: Collector) -> Module:
         problems.add("G006", "half of a surrogate pair is not a character", bad.start(), bad.end())
     text = _SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text)
     module = Module(source)
-    with _lock:
-        lark, builder = _parser()
+    with _lent_parser() as parser:
         found = Collector(source)
-        builder.begin(text, 0, module, found)
+        parser.builder.begin(text, 0, module, found)
         try:
-            lark.parse(text)
+            parser.lark.parse(text)
         except UnexpectedInput:
             module, found = Module(source), Collector(source)
-            _parse_pieces(text, module, found)
+            _parse_pieces(text, module, found, parser)
         problems.found.extend(found.found)
     return module
 
@@ -95,15 +114,15 @@ def _pieces(text: str) -> list[int]:
     return starts if starts and not text[: starts[0]].strip() else [0, *starts]
 
 
-def _parse_pieces(text: str, module: Module, problems: Collector) -> None:
+def _parse_pieces(text: str, module: Module, problems: Collector, parser: _Parser) -> None:
     """Parse each rule by itself, so that one broken rule hides no other."""
     from lark.exceptions import UnexpectedCharacters, UnexpectedToken
 
-    lark, builder = _parser()
-    table = _message_table()
+    lark, builder, table = parser.lark, parser.builder, parser.messages
     starts = _pieces(text)
     for start, end in zip(starts, [*starts[1:], len(text)], strict=True):
         builder.begin(text, start, module, problems)
+        spend(100)
         try:
             lark.parse(text[start:end])
             continue

@@ -14,6 +14,7 @@ from stackmask.grammar.json_schema.document.errors import (
 from stackmask.grammar.json_schema.document.loading import is_type, load_schema
 from stackmask.grammar.json_schema.document.python_types import NARROWING
 from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.document.schema_size import written_bytes
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
 from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR
@@ -22,6 +23,7 @@ from stackmask.grammar.json_schema.write.plain_strings import NARROWING as PLAIN
 from stackmask.grammar.json_schema.write.plain_strings import with_plain_texts
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.gc_pause import without_collection
+from stackmask.grammar.source.work import check_size, check_text, enter, input_limit
 
 PREPARED_CLASSES = (ANY_STRING_CHAR,)  # nearly every grammar has JSON strings
 
@@ -57,9 +59,10 @@ def schema_rules(
     blanks = Whitespace.of(whitespace)
     of_type = is_type(source)
     try:
+        enter("reading the schema")
         with without_collection():  # all that is made on the way is gone at the end
             rules, report = _read(
-                load_schema(source),
+                _loaded(source, resources),
                 blanks,
                 property_order == "any",
                 draft=None if draft is None else BY_NAME[draft],  # mutant: own-draft
@@ -78,6 +81,18 @@ def schema_rules(
         rules = with_plain_texts(rules)
         report.add("narrowed", "", "", PLAIN)
     return rules, report
+
+
+def _loaded(source: Any, resources: Any) -> Any:
+    """Return the schema as Python values. Raises: SchemaError; BudgetError if there are too many of these."""
+    if isinstance(source, str | bytes | bytearray):
+        check_text("the JSON Schema", source)
+    schema = load_schema(source)
+    if schema is source or resources:
+        most = input_limit()
+        size = written_bytes([schema, resources], most)
+        check_size("the JSON Schema", size)
+    return schema
 
 
 def _read(schema: Any, blanks: Whitespace, any_order: bool, **options: Any) -> tuple[RuleSet, Report]:

@@ -30,6 +30,7 @@ from stackmask.grammar.normalize.stack import check_stack
 from stackmask.grammar.normalize.wellformed import check_wellformed
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
 from stackmask.grammar.source.gc_pause import without_collection
+from stackmask.grammar.source.work import enter
 
 __all__ = ["left_calls", "normalize", "nullable_rules"]
 
@@ -51,17 +52,23 @@ def normalize(ruleset: RuleSet) -> RuleSet:
 
 def _normalized(ruleset: RuleSet) -> RuleSet:
     with without_collection():
+        enter("making the rules ready")
         ruleset = with_bodies(ruleset, {name: the_same(rule.body) for name, rule in ruleset.rules.items()})
         check_wellformed(ruleset)
         ruleset = remove_useless(ruleset)
+        enter("writing out the operands of `&`, `-` and `!`")
         ruleset = expand_booleans(ruleset)
+        enter("looking for operands of `&`, `-` and `!` that match nothing")
         ruleset = drop_empty_booleans(ruleset)
+        enter("making the rules ready")
         check_keys(ruleset)
         ruleset = write_out_empty_rules(ruleset)
         check_captures(ruleset)
         check_stack(ruleset)
         check_restrictions(ruleset)
+        enter("removing left recursion")
         ruleset = remove_left_recursion(ruleset)
+        enter("writing out small rules")
         return merge_operators(inline_rules(ruleset))
 
 

@@ -33,10 +33,11 @@ from stackmask.grammar.normalize.graph import (
 )
 from stackmask.grammar.normalize.left_parts import nonempty_part
 from stackmask.grammar.normalize.memo import facts, remembered
-from stackmask.grammar.normalize.productive import remove_unreachable
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.work import spend
 
 MAX_EXPANDED = 1_000_000  # nodes of one operand once its rules are written out
+MAX_LEVELS = 400  # ... and how deeply they nest: some passes go down them by recursion
 
 _FORBIDDEN = {
     NotFollowedBy: "a follow restriction",
@@ -70,7 +71,7 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
         raise GrammarError(problems, ruleset.sources)
 
     expanded: dict[str, Expr] = {}
-    sizes: dict[str, int] = {}
+    sizes: dict[str, tuple[int, int]] = {}
 
     def substitute(expr: Expr) -> Expr:
         def leaf(part: Expr) -> Expr:
@@ -81,21 +82,24 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
 
         return rewrite(expr, leaf)
 
-    def size(expr: Expr) -> int:
+    def checked_size(expr: Expr, span: Span | None) -> tuple[int, int]:
+        """Return the parts and levels of an expression once rules are written out, if these are not too many."""
         known = tuple([sizes[name] for name in facts(expr).names])
-        return remembered(_size, expr, known, partial(_size, expr, sizes))
+        found = remembered(_size, expr, known, partial(_size, expr, sizes))
+        if found[0] > MAX_EXPANDED:
+            raise GrammarError([_too_large(span)], ruleset.sources)
+        if found[1] > MAX_LEVELS:
+            raise GrammarError([_too_deep(span)], ruleset.sources)
+        return found
 
     for [name] in components(inner):  # callees first; all are single, nothing here is recursive
         body = ruleset.rules[name].body
-        sizes[name] = size(body)
-        if sizes[name] > MAX_EXPANDED:
-            raise GrammarError([_too_large(ruleset.rules[name].span)], ruleset.sources)
+        sizes[name] = checked_size(body, ruleset.rules[name].span)
         used = [expanded[other] for other in facts(body).names]
         written = partial(substitute, body)
         expanded[name] = remembered(expand_booleans, body, tuple(map(id, used)), written, used)
     for item in operands:
-        if size(item) > MAX_EXPANDED:
-            raise GrammarError([_too_large(item.span)], ruleset.sources)
+        checked_size(item, item.span)
 
     def outside(expr: Expr) -> Expr:
         if isinstance(expr, Intersection | Complement):
@@ -103,14 +107,22 @@ def expand_booleans(ruleset: RuleSet) -> RuleSet:
         items = children(expr)
         return rebuild(expr, tuple(map(outside, items))) if items else expr
 
+    # rules that only operands call are not needed any more: written out in each other, they would be quadratic
+    calls = {name: list(targets) for name, targets in graph.items()}
+    for name, found in outermost.items():
+        if found:
+            calls[name] = _names_outside(ruleset.rules[name].body)
+    needed = reachable([ruleset.start], calls)
     bodies = {}
-    for name, rule in ruleset.rules.items():
-        bodies[name] = rule.body
+    for name in ruleset.rules:
+        if name not in needed:
+            continue
+        body = bodies[name] = ruleset.rules[name].body
         if outermost[name]:
-            inside = {other: expanded[other] for other in facts(rule.body).names if other in expanded}
-            known = tuple([(other, id(found)) for other, found in inside.items()])
-            bodies[name] = remembered("outside", rule.body, known, partial(outside, rule.body), inside)
-    return remove_unreachable(with_bodies(ruleset, bodies))
+            inside = {other: expanded[other] for other in facts(body).names if other in expanded}
+            known = tuple([(other, id(made)) for other, made in inside.items()])
+            bodies[name] = remembered("outside", body, known, partial(outside, body), inside)
+    return with_bodies(ruleset, bodies)
 
 
 def _outermost_booleans(body: Expr) -> tuple[Expr, ...]:
@@ -131,18 +143,46 @@ def _outermost_booleans(body: Expr) -> tuple[Expr, ...]:
     return tuple(found)
 
 
-def _size(expr: Expr, sizes: dict[str, int]) -> int:
-    known: dict[int, int] = {}
+def _names_outside(body: Expr) -> list[str]:
+    """Return the rules that a body calls outside of operands."""
+    names: dict[str, None] = {}
+    stack = [body]
+    while stack:
+        expr = stack.pop()
+        spend(1)
+        if isinstance(expr, RuleRef):
+            names[expr.name] = None
+        elif not isinstance(expr, Intersection | Complement):
+            stack.extend(children(expr))
+    return list(names)
 
-    def visit(expr: Expr) -> int:
-        # what is shared counts wherever it occurs
+
+def _size(expr: Expr, sizes: dict[str, tuple[int, int]]) -> tuple[int, int]:
+    """Return the parts and the levels of an expression. What is shared counts wherever it occurs."""
+    known: dict[int, tuple[int, int]] = {}
+
+    def visit(expr: Expr) -> tuple[int, int]:
         found = known.get(id(expr))
         if found is None:
-            found = sizes[expr.name] if isinstance(expr, RuleRef) else 1 + sum(map(visit, children(expr)))
+            if isinstance(expr, RuleRef):
+                found = sizes[expr.name]
+            else:
+                parts = [visit(item) for item in children(expr)]
+                levels = 1 + max((part[1] for part in parts), default=0)
+                found = 1 + sum(part[0] for part in parts), levels
             known[id(expr)] = found
         return found
 
     return visit(expr)
+
+
+def _too_deep(span: Span | None) -> Diagnostic:
+    return Diagnostic(
+        "G105",
+        f"an operand of `&`, `-` or `!` nests more than {MAX_LEVELS} expressions once its rules are written out",
+        span,
+        help="let fewer rules with `&`, `-` or `!` lead through each other",
+    )
 
 
 def _too_large(span: Span | None) -> Diagnostic:

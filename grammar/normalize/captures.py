@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from stackmask.grammar.ir import Capture, RuleSet, TokenTerminal, walk
-from stackmask.grammar.normalize.graph import reachable, reference_graph, references
+from stackmask.grammar.normalize.graph import reachable, reference_graph
 from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import ends_of, rule_ends
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.work import spend
 
 
 def check_captures(ruleset: RuleSet) -> None:
@@ -21,11 +22,12 @@ def check_captures(ruleset: RuleSet) -> None:
     ]
     ends = rule_ends(ruleset)
     graph = reference_graph(ruleset)
-    with_token = {
-        name
-        for name, rule in ruleset.rules.items()
-        if any(isinstance(expr, TokenTerminal) for expr in walk(rule.body))
-    }
+    users: dict[str, list[str]] = {name: [] for name in graph}
+    for name, targets in graph.items():
+        for target in targets:
+            users[target].append(name)
+    holds_token = (n for n, rule in ruleset.rules.items() if TokenTerminal in facts(rule.body).kinds)
+    with_token = reachable(holds_token, users)  # they, and all that lead to them
     problems = []
     for capture in captures:
         if ends_of(capture.item, ends):
@@ -37,8 +39,9 @@ def check_captures(ruleset: RuleSet) -> None:
                     help="make it `+` instead of `*`, or capture only where there is text",
                 )
             )
-        inside = reachable({ref.name for ref in references(capture.item)}, graph)
-        if not with_token.isdisjoint(inside) or any(isinstance(e, TokenTerminal) for e in walk(capture.item)):
+        spend(2 * facts(capture.item).size)
+        inside = facts(capture.item)
+        if TokenTerminal in inside.kinds or not with_token.isdisjoint(inside.names):
             problems.append(
                 Diagnostic("G111", "a special token has no text and cannot be captured", capture.span)
             )

@@ -49,6 +49,8 @@ def drop_empty_booleans(ruleset: RuleSet) -> RuleSet:
                 try:
                     verdicts[expr] = _simplest(expr)
                 except BudgetError as error:
+                    if error.limit != "max_explored":
+                        raise
                     problems.append(
                         Diagnostic(
                             "G117",

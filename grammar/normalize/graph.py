@@ -9,6 +9,7 @@ from typing import TypeVar
 from stackmask.grammar.ir import Expr, RuleRef, RuleSet, walk
 from stackmask.grammar.ir.strongly_connected import components
 from stackmask.grammar.normalize.memo import facts, remembered
+from stackmask.grammar.source.work import spend
 
 __all__ = ["components", "cycle_through", "reachable", "reference_graph", "references", "solve"]
 
@@ -30,7 +31,9 @@ def reachable(start: Iterable[str], graph: Mapping[str, Iterable[str]]) -> set[s
     seen = set(start)
     todo = list(seen)
     while todo:
-        for name in graph[todo.pop()]:
+        targets = graph[todo.pop()]
+        spend(1)
+        for name in targets:
             if name not in seen:
                 seen.add(name)
                 todo.append(name)
@@ -76,10 +79,12 @@ def solve(
             changed = False
             for name in reversed(component):
                 body = ruleset.rules[name].body
+                spend(1 + len(graph[name]))
                 if remember:
                     known = tuple([values[other] for other in graph[name]])
                     value = remembered(evaluate, body, known, partial(evaluate, body, values))
                 else:
+                    spend(facts(body).size)
                     value = evaluate(body, values)
                 if value != values[name]:
                     values[name] = value

@@ -32,6 +32,7 @@ from stackmask.grammar.ir import (
 )
 from stackmask.grammar.ir.build import choice, is_nothing, repeat, sequence
 from stackmask.grammar.normalize.nullable import ALWAYS, Ends, both, ends_expression, ends_of, first_calls
+from stackmask.grammar.source.work import spend
 
 MAX_SUFFIXES = 500_000  # parts written when nullable items stand in front of a sequence
 ANY_BYTES = Repeat(ByteClass((1 << 256) - 1), 1, None)
@@ -115,6 +116,7 @@ def split(expr: Expr, names: Collection[str], ends: Mapping[str, Ends]) -> Split
                         raise LeadingInCapture(item.span)
                     parts.append(Split(rest).after(before, item.span))
                     break
+                spend(4 + len(items) - i)
                 rest = sequence(items[i + 1 :])
                 parts.append(split(item, names, ends).then(rest).after(before, item.span))
                 before = both(before, ends_of(item, ends))

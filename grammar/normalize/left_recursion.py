@@ -46,6 +46,7 @@ from stackmask.grammar.normalize.nullable import (
 from stackmask.grammar.normalize.operators import put_together
 from stackmask.grammar.normalize.productive import remove_unreachable
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.work import spend
 
 MAX_WRITTEN = 60_000  # places for nodes in the rules that replace one cycle, and steps of looking for them
 _BETWEEN = " after "  # in the names of tails
@@ -183,6 +184,7 @@ def _rewrite_cycle(
         size += parts
         if size > MAX_WRITTEN:
             raise TooLarge
+        spend(4 * parts)
 
     def tail(source: str, target: str) -> Expr:
         """Return what leads from a source to a target: a loop, or a call of a tail rule."""
@@ -264,6 +266,7 @@ def _unconditional_paths(cycle: list[str], direct: dict[str, dict[str, Ends]]) -
             for other in direct[name]:
                 if other not in reached:
                     work += len(jumps[other])
+                    spend(1 + len(jumps[other]) // 8)
                     if work > MAX_WRITTEN:
                         raise TooLarge
                     reached.update(jumps[other])
@@ -289,6 +292,7 @@ def _conditional_paths(cycle: list[str], direct: dict[str, dict[str, Ends]]) -> 
                 before = found.get(i, NEVER)
                 extended = minimal({*before, *both(found[j], link_ends)})
                 work += 1 + len(found[j]) * len(link_ends) + len(extended) ** 2
+                spend(4)
                 if work > MAX_WRITTEN:
                     raise TooLarge
                 if extended != before:
@@ -318,9 +322,11 @@ def _steps(
         shared = known.get(id(jumps[source]))
         if shared is None:
             found: dict[str, list[Expr]] = {}
-            work += sum(len(links[j]) for j in jumps[source])
+            added = sum(len(links[j]) for j in jumps[source])
+            work += added
             if work > MAX_WRITTEN:
                 raise TooLarge
+            spend(2 * len(jumps[source]) + 4 * added)
             for j, link_ends in jumps[source].items():
                 before = ends_expression(link_ends)
                 for k, link in links[j]:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from typing import Any, Final, NamedTuple, TypeVar
 
 from stackmask.grammar.ir import Expr, Literal, RuleRef, children, walk
+from stackmask.grammar.source.work import measured, spend, spend_units
 
 MAX_NODES: Final = 400_000  # of all bodies that are remembered; then all are forgotten
 MAX_ANSWERS: Final = 100_000
@@ -36,8 +37,8 @@ class Facts(NamedTuple):
 
 
 _facts: dict[int, tuple[Expr, Facts]] = {}
-# (pass, id of the body) → the body, and by what the answer depends on: the answer, and objects known by their ids
-_answers: dict[tuple[Any, int], tuple[Expr, dict[Hashable, tuple[Any, Any]]]] = {}
+# (pass, id of the body) → the body, and by what the answer depends on: the answer, objects known by their ids, units of work
+_answers: dict[tuple[Any, int], tuple[Expr, dict[Hashable, tuple[Any, Any, int]]]] = {}
 _equal: dict[Expr, Expr] = {}  # bodies that programs made, by structure
 _held = [0, 0]  # nodes, answers
 
@@ -116,21 +117,30 @@ def remembered(
     """Return what ``answer`` says, or said before for the same task, body (as an object) and dependencies.
 
     ``task`` names the question. ``held``: objects that ``depends_on`` knows by their ids, which must stay theirs.
+    Work: what the answer took is charged whenever it is asked for, so that no outcome depends on what came before.
     """
     known = _answers.get((task, id(body)))
     if known is None:
         known = _answers[task, id(body)] = (body, {})
     by_dependency = known[1]
     found = by_dependency.get(depends_on)
-    if found is None:
-        result = answer()
-        _held[1] += 1
-        if _held[1] > MAX_ANSWERS:
-            forget()
-        by_dependency[depends_on] = (result, held)
-        return result
-    said: Answer = found[0]
-    return said
+    if found is not None:
+        spend_units(found[2])
+        said: Answer = found[0]
+        return said
+    made = _facts.get(id(body))
+    size = made[1].size if made is not None else 0
+    result, units = measured(lambda: _after(4 + 3 * size, answer))
+    _held[1] += 1
+    if _held[1] > MAX_ANSWERS:
+        forget()
+    by_dependency[depends_on] = (result, held, units)
+    return result
+
+
+def _after(steps: int, answer: Callable[[], Answer]) -> Answer:
+    spend(steps)
+    return answer()
 
 
 def forget() -> None:

@@ -35,6 +35,7 @@ from stackmask.grammar.ir import (
 from stackmask.grammar.ir.build import choice
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.normalize.memo import facts, remembered
+from stackmask.grammar.source.work import spend
 
 Ends: TypeAlias = frozenset[int]
 
@@ -46,6 +47,8 @@ def minimal(masks: set[int]) -> Ends:
     """Return the masks that no other one implies."""
     if 0 in masks:
         return ALWAYS
+    if len(masks) > 4:
+        spend(len(masks) ** 2 // 4)
     return frozenset(m for m in masks if not any(o != m and o & m == o for o in masks))  # mutant: minimal
 
 
@@ -53,6 +56,7 @@ def both(left: Ends, right: Ends) -> Ends:
     """Return the ways to satisfy one end of each side at the same place."""
     if left == ALWAYS or not right:
         return right
+    spend(len(left) * len(right) // 4)
     return minimal({a | b for a in left for b in right})
 
 
@@ -66,6 +70,7 @@ def ends_of(expr: Expr, ends: Mapping[str, Ends]) -> Ends:
         case RuleRef(name, nonempty):
             return NEVER if nonempty else ends[name]
         case Sequence(items):
+            spend(len(items) // 2)
             result = ALWAYS
             for item in items:
                 result = both(result, ends_of(item, ends))
@@ -73,6 +78,7 @@ def ends_of(expr: Expr, ends: Mapping[str, Ends]) -> Ends:
                     break
             return result
         case Choice(items):
+            spend(len(items) // 2)
             return minimal({mask for item in items for mask in ends_of(item, ends)})
         case Repeat(item, low):
             # m empty rounds are no more than one: M | M = M, and unlike masks only add up

@@ -38,6 +38,7 @@ from stackmask.grammar.normalize.left_parts import Split, nonempty_part, union
 from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import Ends, ends_expression, ends_of, rule_ends
 from stackmask.grammar.normalize.productive import remove_unreachable
+from stackmask.grammar.source.work import spend
 
 MAX_CYCLE = 64  # rules that call each other first, among which one is looked for that the others lead to
 MAX_SIZE = 20_000  # nodes of what such rules become when they are put together
@@ -138,6 +139,7 @@ class _Tails:
 
         Cost: linear in the expression and in the rules that are called at its end; beyond the budget they stay calls.
         """
+        spend(4)
         match expr:
             case RuleRef(called, nonempty) if called == self.name:
                 return NOTHING if nonempty else ends_expression(self.ends[called]), EPSILON
@@ -183,6 +185,7 @@ def put_together(
     budget = [MAX_SIZE]  # for all that are tried
     for name in cycle:
         order = _order_without(name, cycle, splits)
+        spend(8 * len(cycle))
         if order is None:
             continue
         found: dict[str, Split] = {}
@@ -190,6 +193,7 @@ def put_together(
         for other in order:
             parts = [Split(splits[other].own)]
             sizes[other] = facts(splits[other].own).size
+            spend(8 * (1 + len(splits[other].links)))
             for called, link in splits[other].links.items():
                 size = facts(link).size
                 if called == name:

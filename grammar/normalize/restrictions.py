@@ -27,6 +27,7 @@ from stackmask.grammar.normalize.keys import NO_KEYS, key_level, key_levels
 from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.normalize.nullable import ends_of, rule_ends
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.work import spend
 
 
 def check_restrictions(ruleset: RuleSet) -> None:
@@ -69,6 +70,7 @@ def check_restrictions(ruleset: RuleSet) -> None:
         stack = [(ruleset.rules[name].body, entry)]
         while stack:
             expr, pending = stack.pop()
+            spend(4)
             match expr:
                 case Sequence() | Keyed():
                     pass

@@ -21,6 +21,7 @@ from stackmask.grammar.ir import (
 from stackmask.grammar.normalize.graph import solve
 from stackmask.grammar.normalize.memo import facts
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.work import spend
 
 
 def check_stack(ruleset: RuleSet) -> None:
@@ -45,6 +46,7 @@ def check_stack(ruleset: RuleSet) -> None:
         stack = [ruleset.rules[todo.pop()].body]  # expressions that can be entered with an empty stack
         while stack:
             expr = stack.pop()
+            spend(4)
             match expr:
                 case RuleRef(name):
                     if name not in entered:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from functools import partial
 
 from stackmask.grammar.ir import Expr, Repeat, RuleRef, RuleSet, children
 from stackmask.grammar.normalize.memo import facts, remembered
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError
+from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.work import spend
 
 MAX_NESTING = 400  # the front ends stop at 100 levels of text, each at most a few levels of expression
 MAX_NAMES_SHOWN = 400  # in "did you mean": the comparison is quadratic
@@ -38,6 +39,7 @@ def check_wellformed(ruleset: RuleSet) -> None:
         deepest: dict[int, int] = {}  # what occurs several times is looked at once, where it is deepest
         while stack:
             expr, depth = stack.pop()
+            spend(3)
             if deepest.get(id(expr), 0) >= depth:
                 continue
             first = id(expr) not in deepest
@@ -80,6 +82,7 @@ def _is_sound(body: Expr) -> bool:
     level: dict[int, Expr] = {id(body): body}
     for _ in range(MAX_NESTING):
         below: dict[int, Expr] = {}
+        spend(len(level))
         for expr in level.values():
             if isinstance(expr, Repeat) and (expr.min < 0 or (expr.max is not None and expr.max < expr.min)):
                 return False
@@ -94,5 +97,5 @@ def _is_sound(body: Expr) -> bool:
 def _hint(name: str, ruleset: RuleSet) -> str:
     if len(ruleset.rules) > MAX_NAMES_SHOWN:
         return ""
-    close = get_close_matches(name, ruleset.rules, 1)
-    return f"did you mean `{close[0]}`?" if close else ""
+    close = similar(name, ruleset.rules)
+    return f"did you mean `{close}`?" if close else ""

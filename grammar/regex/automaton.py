@@ -34,6 +34,7 @@ from stackmask.grammar.regex.pattern.tree import (
 from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.source.work import spend
 from stackmask.pda.terms.character_classes import byte_sequences
 
 MAX_STATES: Final = 1_000
@@ -100,6 +101,7 @@ def spelled_out(node: Node, assertion: Edge | Look) -> Node:
     """
     match node:
         case ir.CharClass(ranges):
+            spend(8 * len(ranges))
             sequences = [s for low, high in ranges for s in byte_sequences(low, high)]
             return ir.Choice(tuple(ir.Sequence(tuple(byte_class((r,)) for r in s)) for s in sequences))
         case Edge(pairs):
@@ -130,6 +132,7 @@ class _Automaton:
     def __init__(self, root: Node, search: bool, as_bytes: bool, assertion: Edge | Look) -> None:
         self.assertion, self.as_bytes = assertion, as_bytes
         nodes = list(walk_nodes(root))
+        spend(10 * len(nodes))
         self.classes, self.members = self._classes(nodes)
         self.nodes: list[Any] = [None, None, None]  # of a continuation, its first node ...
         self.rests: list[int] = [-1, -1, -1]  # ... and the continuation behind it
@@ -179,6 +182,7 @@ class _Automaton:
         classes: list[Ranges] = []
         members: dict[Ranges, set[int]] = {ranges: set() for ranges in wanted}
         for signature, pieces in groups.items():
+            spend(2 + len(signature) + len(pieces))
             ranges = sets.intersect(charclass.normalize(pieces), universe)
             if ranges:
                 for holder in signature:
@@ -223,6 +227,7 @@ class _Automaton:
             row: dict[int, int] = {}
             for letter in range(len(self.classes)):
                 condition, threads = self.read(state, letter)
+                spend(4)
                 if condition == FALSE:
                     continue
                 if condition == TRUE:
@@ -332,6 +337,7 @@ class _Step:
             if condition == FALSE:
                 continue
             automaton.steps += 1
+            spend(6)
             if automaton.steps > MAX_STEPS or depth > MAX_DEPTH:
                 raise TooEntangled(automaton.assertion)
             # reached before under a condition that this one implies: nothing new, and loops end here
@@ -427,6 +433,7 @@ def conjoin(left: Condition, right: Condition) -> Condition:
     if right == TRUE:
         return left
     found: set[frozenset[Literal]] = set()
+    spend(2 * len(left) * len(right))
     for a in left:
         for b in right:
             joined = a | b
@@ -458,6 +465,7 @@ def smallest(conjunctions: set[frozenset[Literal]]) -> Condition:
     """Return the conjunctions that no other one follows from."""
     if len(conjunctions) < 2:
         return frozenset(conjunctions)
+    spend(1 + len(conjunctions) ** 2 // 16)
     return cast(
         "Condition", frozenset(c for c in conjunctions if not any(other < c for other in conjunctions))
     )

@@ -9,6 +9,7 @@ from itertools import groupby
 from typing import Final, TypeAlias
 
 from stackmask.grammar.ir import ANY_CHAR, MAX_CODE_POINT, SURROGATES
+from stackmask.grammar.source.work import spend
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
 """Inclusive, sorted, disjoint, not adjacent, without surrogates: what ``CharClass`` holds."""
@@ -165,6 +166,7 @@ def fold_case(ranges: Iterable[tuple[int, int]]) -> Ranges:
             if first <= high and last >= low:
                 result.append((max(first, low) + shift, min(last, high) + shift))
         if last >= 0x80:
+            spend(200)
             for code, variants in _case_variants().items():
                 if first <= code <= last:
                     result.extend((v, v) for v in variants)

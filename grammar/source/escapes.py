@@ -10,6 +10,7 @@ from stackmask.grammar.ir import MAX_CODE_POINT, SURROGATES
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.diagnostics import Collector
+from stackmask.grammar.source.work import spend
 
 CONTROLS: Final = {
     "n": 0x0A,
@@ -146,6 +147,7 @@ def read_literal(text: str, start: int, end: int, problems: Collector) -> str:
     parts: list[str] = []
     position = start
     while position < end:
+        spend(4)
         backslash = text.find("\\", position, end)
         if backslash < 0:
             parts.append(text[position:end])
@@ -205,6 +207,7 @@ def read_class(text: str, start: int, end: int, problems: Collector, *, ignore_c
             end,
             help=r"write `[a-zA-Z]`, `\d`, `\s` or `\p{L}`",
         )
+    spend(2 + 2 * (end - inside))
     items = list(_class_items(text, inside, end - 1, problems))
     ranges: list[tuple[int, int]] = []
     index = 0

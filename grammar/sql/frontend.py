@@ -10,6 +10,7 @@ from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir import Expr, Literal, RuleSet
 from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.source.files import bundled_path, read_text
+from stackmask.grammar.source.work import enter, uncounted
 from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules, check_blanks
 from stackmask.grammar.sql.calls.calls import WORD_END, call_rules, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Functions, chosen_functions, names_pattern, safe_functions
@@ -36,6 +37,7 @@ def sql_rules(
 
     Raises: SQLError.
     """
+    enter("reading the dialect")
     dialect = _dialect(dialect)
     _check_limit(max_limit)
     check_blanks(blanks)
@@ -70,6 +72,7 @@ def scoped_sql_rules(
 
     Raises: SQLError.
     """
+    enter("reading the tables")
     dialect = _dialect(dialect)
     _check_limit(max_limit)
     check_blanks(blanks)
@@ -112,6 +115,7 @@ def _functions(dialect: str, functions: Iterable[str] | None, read_only: bool) -
 
 
 @lru_cache(maxsize=8)
+@uncounted
 def _dialect_rules(dialect: str, start: str) -> RuleSet:
     path = bundled_path(dialect)
     assert path is not None  # a file of this package

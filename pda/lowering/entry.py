@@ -13,7 +13,7 @@ from stackmask.pda.context.semantic_states import Semantics
 from stackmask.pda.errors import VocabularyError
 from stackmask.pda.lowering.references import ALL_BYTES, KnownRules
 from stackmask.pda.lowering.rules_to_terms import Lowering
-from stackmask.pda.terms.character_classes import byte_sequences
+from stackmask.pda.terms.character_classes import Tree, byte_sequences
 from stackmask.pda.terms.literal_trie import literal_trie
 from stackmask.pda.terms.term_store import TermStore
 
@@ -36,6 +36,8 @@ class Tables:
     calls: dict[int, int] = field(default_factory=dict)
     # ranges → term
     characters: dict[Hashable, int] = field(default_factory=dict)
+    # what follows some first bytes of a character → term
+    class_parts: dict[Tree, int] = field(default_factory=dict)
     # the body of a rule that is never empty → its number; what else a rule is → its number, or those of its component
     rules: dict[Hashable, int | tuple[int, ...]] = field(default_factory=dict)
     # an expression with numbers for its rules and inner expressions → its number

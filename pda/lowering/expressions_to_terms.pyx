@@ -65,6 +65,8 @@ from stackmask.pda.terms.character_classes import class_term
 
 cdef enum:
     MAX_SPREAD = 2000           # items of sequences that are made anew within one other
+    CLASS_RANGE = 200           # units of work for a range of characters, whose terms are made in Python
+    CLASS_PART = 400            # ... and for each part of a class that is new
 
 TEST_KINDS = ("close", "continue", "undeclared")  # then the slots
 cdef object ALL_BYTES = (1 << 256) - 1
@@ -132,14 +134,18 @@ cdef class TermMaker:
         cdef TermId made = EPS
         cdef vector[TermId] kids
         cdef tuple items
-        cdef Py_ssize_t i, spread
+        cdef Py_ssize_t i, spread, known
         cdef int kind = expr.kind
         if expr.depth > MAX_DEPTH:
             raise BudgetError("max_depth", MAX_DEPTH, "nesting of an expression", fixed=True)
         if kind == CHARS:
             found = self.tables.characters.get((<CharClass>expr).ranges)
             if found is None:
-                found = class_term(self.terms, (<CharClass>expr).ranges)
+                known = len(self.tables.class_parts)
+                found = class_term(self.terms, (<CharClass>expr).ranges, self.tables.class_parts)
+                # they are made in Python
+                known = CLASS_PART * (len(self.tables.class_parts) - known)
+                self.terms.meter.spend(known + CLASS_RANGE * len((<CharClass>expr).ranges))
                 self.tables.characters[(<CharClass>expr).ranges] = found
             return found
         if kind == BYTES:

@@ -2,32 +2,69 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 from stackmask.grammar import ir
+from stackmask.grammar.source.work import current_work, spend_units
 from stackmask.pda.limits import Limits
 from stackmask.pda.lowering.entry import regular_term
+from stackmask.pda.memory.store_lock import StoreLock
+from stackmask.pda.memory.work_meter import WorkAccount, WorkMeter
 from stackmask.pda.terms.term_store import TermStore
+
+Answer = TypeVar("Answer")
 
 
 def is_empty(expr: ir.Expr, max_explored: int = Limits().max_explored) -> bool:
     """Tell whether a regular expression without references matches nothing.
 
     Cost: the derivatives that a breadth-first search visits until one matches the empty string.
-    Raises: BudgetError if ``max_explored`` of them do not tell.
+    Raises: BudgetError if ``max_explored`` of them do not tell, or the request has no work left.
     """
-    terms = TermStore(max_explored=max_explored)
-    term = regular_term(terms, expr)
-    return not terms.alive(term)
+    meter = WorkMeter()
+
+    def answer() -> bool:
+        terms = TermStore(max_explored=max_explored)
+        terms.count_work(meter)
+        return not terms.alive(regular_term(terms, expr))
+
+    return _charged(meter, answer)
 
 
 class Recognizer:
     """The strings that a regular expression without references matches."""
 
-    __slots__ = ("_term", "_terms")
+    __slots__ = ("_meter", "_term", "_terms")
 
     def __init__(self, expr: ir.Expr) -> None:
+        self._meter = WorkMeter()
         self._terms = TermStore()
-        self._term = regular_term(self._terms, expr)
+        self._terms.count_work(self._meter)
+        self._term = _charged(self._meter, lambda: regular_term(self._terms, expr))
 
     def matches(self, data: bytes) -> bool:
-        """Tell whether these bytes are a match. Cost: one derivative a byte, remembered."""
-        return self._terms.matches(self._term, data)
+        """Tell whether these bytes are a match. Cost: one derivative a byte, remembered.
+
+        Raises: BudgetError if the request has no work left.
+        """
+        return _charged(self._meter, lambda: self._terms.matches(self._term, data))
+
+
+def _charged(meter: WorkMeter, answer: Callable[[], Answer]) -> Answer:
+    """Return an answer, whose work is charged to the request that asks."""
+    work = current_work()
+    if work is None:
+        return answer()
+    account = WorkAccount(work.may_use, 0, work.event)
+    lock = StoreLock(meter)
+    lock.enter(account)
+    done = False
+    try:
+        result = answer()
+        done = True
+    finally:
+        lock.leave(done)
+        # where nothing is left, this says so by the numbers of the request
+        spend_units(account.allowance - account.left)
+    return result

@@ -44,6 +44,7 @@ cdef class WorkAccount:
     cdef readonly int64_t left          # units that it may still do; below 0: it did a little more
     cdef int is_cancelled               # written by other threads
     cdef double patience                # seconds that it still waits for other requests
+    cdef object event                   # cancels when it is set; or None
     cdef int64_t most_per_call          # units that one call may use, where more were granted than usual
 
 
@@ -64,6 +65,7 @@ cdef class WorkMeter:
     cdef readonly int64_t done  # units of all calls
 
     cdef int check(self) except -1 nogil
+    cdef int ask_event(self) except -1 with gil
     cdef int look(self) except -1 nogil
     cdef int rest(self) except -1 nogil
     cdef void reclaim(self) noexcept nogil

@@ -2,6 +2,8 @@ from typing import final
 
 from typing_extensions import Self
 
+from stackmask.grammar.source.work import Event
+
 @final
 class WorkAccount:
     """The work that one request may still do, over all its calls. Safe to cancel from another thread."""
@@ -18,7 +20,7 @@ class WorkAccount:
     def cancelled(self) -> bool:
         """Whether it was cancelled."""
 
-    def __new__(cls, allowance: int, spent: int = 0) -> Self: ...
+    def __new__(cls, allowance: int, spent: int = 0, event: Event | None = None) -> Self: ...
     def grant(self, units: int) -> None:
         """Allow some more units, and one call to use all of these."""
 

@@ -28,14 +28,18 @@ cdef double SIGNAL_SECONDS = 0.05   # between looks at signals, where that lock 
 
 @cython.final
 cdef class WorkAccount:
-    """The work that one request may still do, over all its calls. Safe to cancel from another thread."""
+    """The work that one request may still do, over all its calls. Safe to cancel from another thread.
 
-    def __cinit__(self, allowance, spent=0):
+    ``event``: like ``threading.Event``; cancels as well, once it is set.
+    """
+
+    def __cinit__(self, allowance, spent=0, event=None):
         self.allowance = min(allowance, ENDLESS)
         self.left = self.allowance - min(spent, self.allowance)
         self.most_per_call = 0
         self.is_cancelled = False
         self.patience = PATIENCE
+        self.event = event
 
     @property
     def cancelled(self):
@@ -88,6 +92,8 @@ cdef class WorkMeter:
         self.granted = self.credit = 0
         if self.account is not None:
             self.account.left -= used
+            if self.account.event is not None:
+                self.ask_event()
             if atomic_read(self.account.is_cancelled):
                 raise CancelledError()
             if self.call_left <= 0:
@@ -106,6 +112,12 @@ cdef class WorkMeter:
         if self.running and atomic_read(self.readers):
             self.rest()
         self.granted = self.credit = min(<int64_t>CHECK_EVERY, self.call_left)
+        return 0
+
+    cdef int ask_event(self) except -1 with gil:
+        """Cancel the request if its event is set."""
+        if self.account.event.is_set():
+            self.account.cancel()
         return 0
 
     cdef int look(self) except -1 nogil:

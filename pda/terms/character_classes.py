@@ -17,7 +17,8 @@ Tree = tuple[tuple[int, "Tree"], ...]
 _LENGTH_ENDS = (0x7F, 0x7FF, 0xFFFF, 0x10FFFF)
 
 
-def byte_sequences(low: int, high: int) -> list[ByteRanges]:
+@lru_cache(1 << 15)
+def byte_sequences(low: int, high: int) -> tuple[ByteRanges, ...]:
     """Return the UTF-8 encodings of ``low..high`` as sequences of byte ranges, in order.
 
     Each sequence is a product: any choice of bytes out of its ranges encodes a code point of the range,
@@ -46,38 +47,44 @@ def byte_sequences(low: int, high: int) -> list[ByteRanges]:
             continue
         first, last = chr(low).encode(), chr(high).encode()
         out.append(tuple(zip(first, last, strict=True)))
-    return out
+    return tuple(out)
 
 
-def class_term(terms: TermStore, ranges: Ranges) -> int:
-    """Return the term of one character out of the ranges. Cost: linear in the ranges."""
-    return _term(terms, _tree(ranges))
+def class_term(terms: TermStore, ranges: Ranges, known: dict[Tree, int]) -> int:
+    """Return the term of one character out of the ranges.
+
+    ``known``: the terms of the parts of classes that were made before in this store; new ones are added.
+    Cost: linear in the ranges, but for the parts that are known.
+    """
+    return _term(terms, _tree(ranges), known)
 
 
 @lru_cache(4096)
 def _tree(ranges: Ranges) -> Tree:
     """Return the byte sequences of the ranges by their first bytes; remembered, for all stores alike."""
-    return _join([sequence for low, high in ranges for sequence in byte_sequences(low, high)])
+    return _join(tuple([sequence for low, high in ranges for sequence in byte_sequences(low, high)]))
 
 
-def _join(sequences: list[ByteRanges]) -> Tree:
+# classes that differ in few characters have nearly all continuations in common
+@lru_cache(1 << 15)
+def _join(sequences: tuple[ByteRanges, ...]) -> Tree:
     """Merge sequences by their first byte range; lead bytes with one continuation become one set."""
     groups: dict[tuple[int, int], list[ByteRanges]] = {}
     leads: dict[Tree, int] = {}
     for sequence in sequences:
         groups.setdefault(sequence[0], []).append(sequence[1:])
     for (low, high), rests in groups.items():
-        continuation = _join(rests) if rests[0] else ()
+        continuation = _join(tuple(rests)) if rests[0] else ()
         leads[continuation] = leads.get(continuation, 0) | ((1 << (high + 1)) - (1 << low))
     return tuple((mask, continuation) for continuation, mask in leads.items())
 
 
-def _term(terms: TermStore, tree: Tree) -> int:
-    return terms.alternatives(
-        [
-            terms.sequence(
-                [terms.byte_set(mask), _term(terms, continuation) if continuation else terms.sequence([])]
-            )
-            for mask, continuation in tree
-        ]
-    )
+def _term(terms: TermStore, tree: Tree, known: dict[Tree, int]) -> int:
+    found = known.get(tree)
+    if found is None:
+        items = []
+        for mask, continuation in tree:
+            after = _term(terms, continuation, known) if continuation else terms.sequence([])
+            items.append(terms.sequence([terms.byte_set(mask), after]))
+        found = known[tree] = terms.alternatives(items)
+    return found

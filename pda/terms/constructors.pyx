@@ -550,6 +550,10 @@ cdef class Constructors:
         if self.rules.simplifier == NULL:
             return True
         while i + 1 < items.size():
+            if table.terms[items[i]].kind != K_REP:
+                i += 1
+                continue
+            table.meter.spend(items.size() - i)
             j = i + 1
             while j < items.size():
                 joined = self.rules.both_repeats(self.rules.simplifier, table, items[i], items[j])

@@ -20,6 +20,7 @@ from stackmask.runtime.matching.matcher import Matcher
 
 if TYPE_CHECKING:
     from stackmask.grammar.grammar import Grammar
+    from stackmask.grammar.source.work import Event
     from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -37,6 +38,7 @@ class CompiledGrammar:
 
     __slots__ = (
         "__weakref__",
+        "_allowance",
         "_compiler",
         "_work",
         "automaton",
@@ -46,13 +48,17 @@ class CompiledGrammar:
         "vocabulary",
     )
 
-    def __init__(self, grammar: Grammar, compiler: Compiler, automaton: Automaton, work: int) -> None:
+    def __init__(
+        self, grammar: Grammar, compiler: Compiler, automaton: Automaton, account: WorkAccount
+    ) -> None:
         self.grammar = grammar
         self.vocabulary = compiler.vocabulary
         self.automaton = automaton
         self.family: ConfigSpace | None = None  # of the matchers that were made last
         self.planner: JumpPlanner | None = None  # of that family
-        self._work = work  # units that compiling it took: its matchers have so many less
+        # what its matchers may do, and what reading and compiling it took of that
+        self._allowance: int = account.allowance
+        self._work: int = account.allowance - account.left
         self._compiler = compiler
 
     def matcher(self) -> Matcher:
@@ -133,34 +139,44 @@ class Compiler:
         self._info = token_info(vocabulary)
         self._lanes = Lanes(self._new_store, cache_bytes)
 
-    def compile(self, grammar: Grammar) -> CompiledGrammar:
-        """Compile a grammar.
+    def compile(self, grammar: Grammar, *, cancel: Event | None = None) -> CompiledGrammar:
+        """Compile a grammar, within its own limits or else those of the compiler.
 
-        Raises: GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
+        ``cancel``: a ``threading.Event``, or another object with ``is_set()``. Once another thread sets it, the call ends
+        within milliseconds; the compiler and the grammar are as before.
+        Raises: CancelledError; GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
         with self._lock:
             lane = self._lanes.open()
-        return self._compile_in(lane, grammar)
+        return self._compile_in(lane, grammar, cancel)
 
-    def _compile_in(self, lane: Lane, grammar: Grammar) -> CompiledGrammar:
-        automaton, work = self._lowered(grammar, lane.store)
+    def _compile_in(self, lane: Lane, grammar: Grammar, cancel: Event | None = None) -> CompiledGrammar:
+        automaton, account = self._lowered(grammar, lane.store, cancel)
         # equal rules have been given equal terms
         key = (automaton.lowered.start, automaton.start_state)
         with self._lock:
             compiled = lane.grammars.get(key)
             if compiled is None:
-                compiled = CompiledGrammar(grammar, self, automaton, work)
+                compiled = CompiledGrammar(grammar, self, automaton, account)
                 lane.grammars[key] = compiled
                 known = lane.families.get(key)
                 if known is not None:
                     compiled.family, compiled.planner = known
+            else:  # nobody has less for what another one wrote in a costlier way
+                compiled._allowance = max(compiled._allowance, account.allowance)
+                compiled._work = min(compiled._work, account.allowance - account.left)
         return compiled
 
-    def _lowered(self, grammar: Grammar, store: Store) -> tuple[Automaton, int]:
-        """Make the automaton of a grammar in a store. Return it, and the units of work that this took."""
-        rules = grammar.normalized  # made on first use: in Python, so without the lock
-        account = WorkAccount(self.limits.max_work)
+    def _lowered(
+        self, grammar: Grammar, store: Store, cancel: Event | None = None
+    ) -> tuple[Automaton, WorkAccount]:
+        """Make the automaton of a grammar in a store. Return it, and the account of all that this took."""
+        rules = grammar.normalize(self.limits, cancel)  # made on first use: in Python, so without the lock
+        allowance = self.limits.max_work
+        if grammar.limits is not None:
+            allowance = max(allowance, grammar.limits.max_work)
+        account = WorkAccount(allowance, grammar.work, cancel)
         done = False
         store.lock.enter(account)
         try:
@@ -168,7 +184,7 @@ class Compiler:
             done = True
         finally:
             store.lock.leave(done)
-        return automaton, account.allowance - account.left
+        return automaton, account
 
     @property
     def generation(self) -> int:
@@ -189,9 +205,9 @@ class Compiler:
             return
         with self._lock:
             lane = self._lanes.open()
-        automaton, work = self._lowered(compiled.grammar, lane.store)
+        automaton, account = self._lowered(compiled.grammar, lane.store)
         with self._lock:
-            compiled.automaton, compiled._work = automaton, work
+            compiled.automaton, compiled._work = automaton, account.allowance - account.left
             compiled.family = None
             compiled.planner = None
             lane.grammars.setdefault((automaton.lowered.start, automaton.start_state), compiled)

@@ -182,7 +182,7 @@ cdef class Matcher(JumpCalls):
         for token in self.store.info.stop_ids:
             self.stops.push_back(token)
         if origin is None:
-            self.account = WorkAccount(self.store.limits.max_work, compiled._work)
+            self.account = WorkAccount(compiled._allowance, compiled._work)
             self.start()
         else:
             self.account = origin.account

@@ -46,6 +46,14 @@ ROWS = (
         ("tests/grammar/json_schema/test_spelling.py",),
     ),
     Mutant(
+        "advice",
+        "grammar/source",
+        "if fixed",
+        "if not fixed",
+        "An error about a limit names the knob that raises it.",
+        ("tests/pda/test_errors.py",),
+    ),
+    Mutant(
         "fold-last",
         "grammar/regex/unicode",
         "code <=",
@@ -120,7 +128,7 @@ ROWS = (
     Mutant(
         "other-base",
         "grammar/grammar",
-        "base=file.parent",
+        "base=base",
         "base=None",
         "Imports of a file are looked for beside that file.",
         ("tests/grammar/ebnf/test_modules.py",),

@@ -14,11 +14,11 @@ ROWS = (
         ("tests/pda/terms/test_emptiness.py", "tests/grammar/normalize/test_limits.py"),
     ),
     Mutant(
-        "advice",
+        "fresh-matcher",
         "pda/errors",
-        "if fixed",
-        "if not fixed",
-        "An error about a limit names the knob that raises it.",
+        "make a new matcher",
+        "keep the matcher",
+        "An error about states that are spoiled says what to do.",
         ("tests/pda/test_errors.py",),
     ),
     Mutant(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackmask.pda.errors import BudgetError
+from stackmask.pda.errors import BudgetError, SpoiledError
 
 
 def test_a_limit_that_can_be_raised_names_its_knob() -> None:
@@ -14,3 +14,7 @@ def test_a_limit_that_can_be_raised_names_its_knob() -> None:
 def test_a_fixed_limit_says_so() -> None:
     error = BudgetError("max_guards", 63, "follow restrictions", fixed=True)
     assert str(error) == "follow restrictions: more than 63 (max_guards); this limit is fixed"
+
+
+def test_what_is_spoiled_says_what_to_do() -> None:
+    assert "make a new matcher" in str(SpoiledError())

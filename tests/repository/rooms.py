@@ -46,6 +46,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "pda/errors",
         "pda/ids",
         "pda/limits",
+        "pda/memory",
         "pda/terms",
     ),
     "pda/stack": ("pda/context", "pda/errors", "pda/ids", "pda/memory", "pda/terms"),
@@ -76,7 +77,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/sets",
         "grammar/json_schema/text",
     ),
-    "grammar/json_schema/write/numbers": ("grammar/ir", "grammar/json_schema/sets"),
+    "grammar/json_schema/write/numbers": ("grammar/ir", "grammar/json_schema/sets", "grammar/source"),
     "grammar/regex/assertions": (
         "grammar/ir",
         "grammar/normalize",
@@ -152,6 +153,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/sets",
         "grammar/json_schema/text",
         "grammar/json_schema/write/numbers",
+        "grammar/source",
     ),
     "grammar/sql/calls": ("grammar/ebnf", "grammar/ir", "grammar/sql/schema"),
     "pda/masks": (
@@ -236,6 +238,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/regex",
         "grammar/source",
         "grammar/sql",
+        "pda/limits",
     ),
     "runtime/matching": (
         "grammar/front_ends",

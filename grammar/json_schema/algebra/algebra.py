@@ -46,6 +46,7 @@ from stackmask.grammar.json_schema.sets.values import (
     canonical,
     shown,
 )
+from stackmask.grammar.source.work import spend
 
 MAX_NAMES_WITHIN: Final = (
     100  # `propertyNames` in `propertyNames`, and subschemas between, which count a third
@@ -112,6 +113,7 @@ class Algebra:
         literals = self.literals
         seen: set[int] | None = None  # schemas that only lead on
         while True:
+            spend(2)
             if schema is True:
                 return EVERYTHING
             if schema is False:
@@ -206,6 +208,7 @@ class Algebra:
 
     def any_of(self, literals: list[int], where: Where) -> int:
         """Return the literal of a disjunction."""
+        spend(2 + len(literals) // 2)
         literals = sorted(set(literals) - {NOTHING})
         if EVERYTHING in literals:
             return EVERYTHING
@@ -238,6 +241,7 @@ class Algebra:
         node = self.nodes[abs(literal)]
         if not node.ready:
             node.ready = True
+            spend(16 + 4 * len(node.schema))
             read_keywords(self, node)
         return node
 
@@ -252,6 +256,7 @@ class Algebra:
         open_ids = {node.id}
         while path:
             current, rest = path[-1]
+            spend(2)
             if not rest:
                 path.pop()
                 open_ids.discard(current.id)
@@ -278,6 +283,7 @@ class Algebra:
     def charge(self, steps: int, state: State = ANY_STATE) -> None:
         """Count steps of working off combinations. Raises: UnsupportedSchemaError beyond the limit."""
         self.steps += steps
+        spend(20 * steps)
         if self.steps > MAX_STEPS:
             raise UnsupportedSchemaError(
                 self.where(state), "allOf", f"the schema's combinations take more than {MAX_STEPS} steps"
@@ -328,6 +334,7 @@ class Algebra:
         found = self.values.get(state)
         if found is not None:
             return found
+        spend(16 + 16 * len(state))
         if len(state) == 1:
             (literal,) = state
             node = self.nodes[abs(literal)]
@@ -395,6 +402,7 @@ class Algebra:
         """Tell whether a state has no value; None if that takes a look too deep."""
         found = self.values.get(state)
         if found is None:
+            spend(16 * len(state))
             scalars = state_scalars(self, state)
             if (
                 scalars.mask & SIMPLE

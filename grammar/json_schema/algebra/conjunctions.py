@@ -19,6 +19,7 @@ from stackmask.grammar.json_schema.nodes.nodes import (
     in_place,
 )
 from stackmask.grammar.json_schema.sets.values import ARRAY, OBJECT
+from stackmask.grammar.source.work import spend
 
 ENDLESS = "the schema refers to itself for the same value, without end"
 
@@ -38,6 +39,7 @@ def kinds(algebra: States, literal: int) -> int:
     asked = [_Asked(_asking(algebra, literal), literal)]
     open_literals = {literal}
     while asked:
+        spend(2)
         try:
             inner = asked[-1].questions.send(None if asked[-1].is_new else answer)
         except StopIteration as end:
@@ -95,7 +97,9 @@ def conjunction(algebra: States, state: State, kind: int) -> dict[tuple[Any, ...
     todo: list[Any] = sorted(state, key=abs, reverse=True)
     while todo:
         item = todo.pop()
+        spend(2)
         if type(item) is list:
+            spend(len(item) // 2)
             atoms.update(dict.fromkeys(item))
             continue
         if item == EVERYTHING or item in seen:
@@ -138,7 +142,9 @@ def order_members(algebra: States, state: State, forms: list[ObjectForm]) -> Non
     todo: list[Any] = sorted((x for x in state if x > 0), reverse=True)
     while todo:
         literal = todo.pop()
+        spend(3)
         if not isinstance(literal, int):
+            spend(len(literal.objects) // 2)
             for atom in literal.objects:
                 if atom[0] == PROPERTY:
                     ranks.setdefault(atom[1], len(ranks))

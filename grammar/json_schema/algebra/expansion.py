@@ -31,6 +31,7 @@ from stackmask.grammar.json_schema.nodes.nodes import (
     State,
 )
 from stackmask.grammar.json_schema.sets.values import OBJECT
+from stackmask.grammar.source.work import spend
 
 MAX_STEPS: Final = 6_000  # of working off disjunctions, for one schema
 MAX_FORMS: Final = 512  # alternatives for one value
@@ -108,6 +109,7 @@ class Expansion:
                     self.culprit(state),
                     f"its combinations come to more than {MAX_FORMS} alternatives for one value",
                 )
+            spend(20 + len(branch.atoms) // 4)
             clause = self.next_clause(branch)
             if clause is None:
                 results[tuple(dict.fromkeys(branch.atoms))] = None
@@ -122,7 +124,9 @@ class Expansion:
             clause.sort(key=_is_choice)
             opposites: list[Any] = []
             chosen: list[_Branch] = []
+            copied = 8 + (len(branch.assumed) + len(branch.atoms) + len(branch.clauses)) // 32
             for alternative in clause:
+                spend(copied)
                 inner = branch.copy()
                 if self.assume(inner, [*opposites, *alternative]):
                     chosen.append(inner)
@@ -148,6 +152,7 @@ class Expansion:
         best: list[tuple[Any, ...]] | None = None
         kept = []
         for clause in branch.clauses:
+            spend(1 + len(clause))
             possible: list[tuple[Any, ...]] = []
             met = False
             for alternative in clause:
@@ -212,6 +217,7 @@ class Expansion:
         """Add literals and atoms with all that follows from them. False if they contradict one another."""
         algebra = self.algebra
         todo = list(items)
+        spend(2 + 2 * len(todo))
         todo.reverse()  # a stack: the first comes off first, as the order of declaration has it
         assumed = branch.assumed
         while todo:
@@ -294,6 +300,7 @@ class Expansion:
                 else:
                     branch.clauses.append(clause)
         follows = [*follows, *own] if node.parts_first else [*own, *follows]
+        spend(2 * len(follows))
         todo.extend(reversed(follows))
         return True
 
@@ -323,6 +330,7 @@ class Expansion:
         possible = [x for x in literals if x < 0 or self.algebra.node(x).mask & self.kind]
         alternatives: list[tuple[Any, ...]] = []
         for i, literal in enumerate(possible):
+            spend(2 * len(possible))
             others = tuple(
                 -other for j, other in enumerate(possible) if j != i and not self.disjoint(literal, other)
             )

@@ -56,6 +56,7 @@ from stackmask.grammar.json_schema.sets.values import (
     shown,
     type_of,
 )
+from stackmask.grammar.source.work import spend
 
 MAX_COUNT: Final = 1_000_000_000  # of items, characters, properties
 
@@ -142,6 +143,7 @@ def write_values(reader: NodeReader, node: Node, keyword: str, values: list[Any]
     words: dict[str, None] = {}
     numbers: list[Any] = []
     structured: list[int] = []
+    spend(2 * len(values))
     for i, item in enumerate(values):
         if isinstance(item, str):
             words[item] = None
@@ -186,6 +188,7 @@ def _literals(reader: NodeReader, node: Node, keyword: str, value: Any) -> tuple
     if not items:
         raise SchemaError(node.where, keyword, "must not be empty")
     place = (node.where, keyword)
+    spend(2 * len(items))
     return tuple(reader.literal(item, node, (place, i)) for i, item in enumerate(items))
 
 
@@ -325,6 +328,7 @@ def _prefix_items(reader: NodeReader, node: Node, schema: dict[str, Any], value:
 
 def _prefix(reader: NodeReader, node: Node, keyword: str, items: list[Any]) -> None:
     place = (node.where, keyword)
+    spend(3 * len(items))
     for i, item in enumerate(items):
         literal = reader.literal(item, node, (place, i))
         if literal != EVERYTHING:
@@ -370,6 +374,7 @@ def _properties(reader: NodeReader, node: Node, schema: dict[str, Any], value: A
     node.parts_first = bool(node.parts)
     if type(value) is not dict:
         value = dict(_mapping(node, "properties", value))
+    spend(4 * len(value))
     reader.literals.add_properties(node.objects, value, node.resource, node.scope, place, reader.literal_in)
 
 
@@ -392,6 +397,7 @@ def key_set(reader: NodeReader, node: Node, names: dict[str, Any], patterns: Any
     found = [
         pattern_texts(reader, pattern, place, pattern) or ALL for pattern in patterns
     ]  # relaxed: any key may
+    spend(2 * len(names) // 8 + 4 * len(found))
     words = dict.fromkeys(word for texts in found if texts.words is not None for word in texts.words)
     sets = tuple(texts for texts in found if texts.words is None)
     return KeySet({**names, **words}, sets, negated)

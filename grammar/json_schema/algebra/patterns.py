@@ -15,6 +15,7 @@ from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts, text_set
 from stackmask.grammar.json_schema.sets.values import shown
 from stackmask.grammar.regex import regex_expr
 from stackmask.grammar.source.diagnostics import GrammarError
+from stackmask.grammar.source.work import remembering
 
 _CACHED: Final = 2048
 
@@ -39,7 +40,7 @@ def pattern_texts(reader: NodeReader, pattern: Any, where: Where, keyword: str) 
 _INVALID: Final = ("G007", "G008")  # bad character class, bad regex
 
 
-@lru_cache(_CACHED)
+@remembering(_CACHED)
 def _pattern(pattern: str) -> Texts | tuple[str, str]:
     try:
         expr = regex_expr(pattern, flavor="ecma", search=True)

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.python_types import type_schema
+from stackmask.grammar.source.work import check_size
 
 MAX_EXPONENT: Final = 10_000  # of a number in a schema: beyond it exact arithmetic costs too much
 
@@ -30,6 +31,7 @@ def load_schema(source: Any) -> Any:
     if isinstance(source, os.PathLike):
         path = Path(source)
         try:
+            check_size(f"the JSON Schema {path}", path.stat().st_size)
             return _parse(path.read_bytes(), str(path))
         except OSError as error:
             raise SchemaError(str(path), "", f"cannot be read: {error.strerror or error}") from None

@@ -23,6 +23,7 @@ from stackmask.grammar.json_schema.document.drafts import (
     subschema_keys,
 )
 from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError, Where
+from stackmask.grammar.source.work import spend
 
 _METASCHEMAS: Final = Path(__file__).with_name("metaschemas.json")
 _PLAIN_URI: Final = re.compile(r"https?://[A-Za-z0-9.-]+(?:/[A-Za-z0-9._/-]*)?")
@@ -165,6 +166,7 @@ class Registry:
         seen: set[tuple[int, int]] = set()
         while stack:
             schema, resource, where = stack.pop()
+            spend(4)
             if (id(schema), id(resource)) in seen or not isinstance(schema, dict):
                 continue
             seen.add((id(schema), id(resource)))
@@ -232,6 +234,7 @@ class Registry:
     def _pointer(self, fragment: str, resource: Resource, where: Where, keyword: str, ref: str) -> Target:
         schema, place = resource.root, resource.where
         for raw in fragment.split("/")[1:]:
+            spend(2)
             token = unquote(raw).replace("~1", "/").replace("~0", "~") if "%" in raw or "~" in raw else raw
             if isinstance(schema, dict) and token in schema:
                 schema = schema[token]

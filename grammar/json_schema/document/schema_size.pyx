@@ -4,6 +4,7 @@ from cpython.dict cimport PyDict_CheckExact, PyDict_Next
 from cpython.list cimport PyList_CheckExact
 from cpython.object cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact
+from cpython.unicode cimport PyUnicode_CheckExact, PyUnicode_GET_LENGTH
 from libcpp.vector cimport vector
 
 MAX_WRITTEN = 2_000_000     # parts of a schema, those in several places counted each time
@@ -96,3 +97,78 @@ cpdef bint is_larger(object value, Py_ssize_t most=2_000_000) except -1:
         sizes[key] = size
         todo.pop()
     return False
+
+
+cpdef Py_ssize_t written_bytes(object value, Py_ssize_t most) except -1:
+    """Return about how many bytes a value takes as JSON text; a number above ``most`` if it is more.
+
+    Parts that it shares with itself count each time, unless that makes too many.
+    Cost: linear in the parts that there are, or in ``most``; no recursion.
+    """
+    cdef Py_ssize_t size = count_plain(value, most)
+    if size < 0:
+        size = count_bytes(value, most, None)
+    if size > most:
+        size = count_bytes(value, most, set())
+    return size
+
+
+cdef Py_ssize_t count_bytes(object value, Py_ssize_t most, set seen) except -1:
+    cdef list todo = [value]
+    cdef object item, key, part
+    cdef Py_ssize_t size = 0
+    while todo and size <= most:
+        item = todo.pop()
+        if isinstance(item, str):
+            size += 2 + len(<str>item)
+        elif isinstance(item, (dict, list, tuple)):
+            size += 2
+            if seen is not None:
+                key = <Py_ssize_t><void*>item
+                if key in seen:
+                    continue
+                seen.add(key)
+            if isinstance(item, dict):
+                for name, part in item.items():
+                    size += 4
+                    if isinstance(name, str):
+                        size += len(<str>name)
+                    todo.append(part)
+            else:
+                size += len(item)
+                todo.extend(item)
+        else:
+            size += 4
+    return size
+
+
+cdef Py_ssize_t count_plain(object value, Py_ssize_t most) except -2:
+    """Return what ``count_bytes`` does, or -1 where a part is no plain value. Nothing is freed meanwhile."""
+    cdef vector[PyObject*] todo
+    cdef PyObject* item
+    cdef PyObject* name
+    cdef PyObject* part
+    cdef Py_ssize_t size = 0, at, i
+    todo.push_back(<PyObject*>value)
+    while not todo.empty() and size <= most:
+        item = todo.back()
+        todo.pop_back()
+        if PyUnicode_CheckExact(<object>item):
+            size += 2 + PyUnicode_GET_LENGTH(<object>item)
+        elif PyDict_CheckExact(<object>item):
+            size += 2
+            at = 0
+            while PyDict_Next(<object>item, &at, &name, &part):
+                size += 4
+                if PyUnicode_CheckExact(<object>name):
+                    size += PyUnicode_GET_LENGTH(<object>name)
+                todo.push_back(part)
+        elif PyList_CheckExact(<object>item):
+            size += 2 + len(<list>item)
+            for i in range(len(<list>item)):
+                todo.push_back(<PyObject*>(<list>item)[i])
+        elif isinstance(<object>item, (str, dict, list, tuple)):
+            return -1
+        else:
+            size += 4
+    return size

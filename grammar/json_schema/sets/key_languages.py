@@ -18,6 +18,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets.finiteness import MANY, at_least, is_plain
 from stackmask.grammar.json_schema.sets.string_sets import MAX_WORDS, Texts, TextsTooLarge, finite_words
 from stackmask.grammar.json_schema.text.strings import lift, literal, string
+from stackmask.grammar.source.work import remembering
 
 MAX_LENGTHS: Final = 32  # lengths of keys that are tried where they cannot be counted
 _TRIED: Final = "abxAB01/._-"
@@ -35,7 +36,7 @@ def simplified(texts: Texts) -> Texts:
     return Texts(None, texts.low, texts.high, parts, texts.excluded)
 
 
-@lru_cache(1024)
+@remembering(1024)
 def _without_idle(parts: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
     positive = tuple(part for part in parts if not isinstance(part, ir.Complement))
     if not positive:

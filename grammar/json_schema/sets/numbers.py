@@ -18,6 +18,8 @@ from functools import lru_cache
 from math import ceil, floor, isfinite, lcm
 from typing import Final, TypeAlias
 
+from stackmask.grammar.source.work import spend
+
 Rational: TypeAlias = int | Fraction
 """A number with finitely many decimals; whole ones are always ints, which keeps arithmetic cheap."""
 
@@ -304,6 +306,7 @@ def _segments(pieces: tuple[Piece, ...]) -> Iterator[tuple[Cut, Class]]:
 
 def _merge(a: NumberSet, b: NumberSet, operation: Callable[[Class, Class], Class]) -> NumberSet:
     """Apply an operation on classes along the line. Cost: linear in the pieces."""
+    spend(4 + 6 * (len(a.pieces) + len(b.pieces)))
     left, right = list(_segments(a.pieces)), list(_segments(b.pieces))
     i = j = 0
     pieces: list[Piece] = []

@@ -8,6 +8,7 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets.finiteness import is_endless
 from stackmask.grammar.json_schema.text.strings import ANY_STRING, lift, string, word
+from stackmask.grammar.source.work import remembering, spend
 from stackmask.pda.errors import BudgetError
 from stackmask.pda.lowering.questions import Recognizer, is_empty
 
@@ -63,6 +64,7 @@ class Texts:
 
     def meet(self, other: Texts) -> Texts:
         """Return the strings of both."""
+        spend(self.size() + other.size() + len(self.parts) * len(other.parts) // 16)
         if self is ALL or self is other:
             return other
         if other is ALL:
@@ -89,6 +91,7 @@ class Texts:
 
     def join(self, other: Texts) -> Texts:
         """Return the strings of either."""
+        spend(self.size() + other.size())
         if self is ALL or other is ALL:
             return ALL
         if self.words is not None and other.words is not None:
@@ -129,6 +132,12 @@ class Texts:
             if isinstance(part, ir.Complement):
                 return Texts(parts=(part.item,))
         return Texts(parts=(ir.Complement(self.expr()),))
+
+    def size(self) -> int:
+        """Return how many words and parts describe the set."""
+        if self.words is not None:
+            return 1 + len(self.words) // 4
+        return 1 + (len(self.parts) + len(self.excluded)) // 8
 
     def _only_excludes(self) -> bool:
         return bool(self.excluded) and not (self.parts or self.low) and self.high is None
@@ -245,6 +254,7 @@ def _is_nullable(expr: ir.Expr) -> bool:
     known: dict[int, bool] = {}
     todo = [expr]
     while todo:
+        spend(3)
         at = todo[-1]
         unknown = [item for item in ir.children(at) if id(item) not in known]
         if unknown:
@@ -270,7 +280,7 @@ def _is_nullable_by_items(expr: ir.Expr, items: list[bool]) -> bool:
             return False
 
 
-@lru_cache(4096)
+@remembering(4096)
 def _is_empty(expr: ir.Expr) -> bool:
     if _is_nullable(expr):
         return False
@@ -280,7 +290,9 @@ def _is_empty(expr: ir.Expr) -> bool:
         return False
     try:
         return is_empty(expr, MAX_EXPLORED)
-    except BudgetError:
+    except BudgetError as error:
+        if error.limit != "max_explored":
+            raise
         raise TextsTooLarge(
             f"whether any string meets all of its conditions takes more than {MAX_EXPLORED} steps to find out"
         ) from None
@@ -291,12 +303,14 @@ def finite_words(expr: ir.Expr, limit: int) -> list[str] | None:
 
     Finiteness is read off the expression: an intersection counts as finite if one of its items is.
     """
+    spend(2)
     match expr:
         case ir.Literal(data):
             return [data.decode()]
         case ir.CharClass(ranges):
             if sum(high - low + 1 for low, high in ranges) > limit:
                 return None
+            spend(limit // 8)
             return [chr(code) for low, high in ranges for code in range(low, high + 1)]
         case ir.Choice(items):
             words: dict[str, None] = {}
@@ -312,6 +326,7 @@ def finite_words(expr: ir.Expr, limit: int) -> list[str] | None:
                 more = finite_words(item, limit)
                 if more is None or len(found) * len(more) > limit:
                     return None
+                spend(1 + len(found) * len(more) // 4)
                 found = list(dict.fromkeys(a + b for a in found for b in more))
             return found
         case ir.Repeat(item, low, high):
@@ -322,6 +337,7 @@ def finite_words(expr: ir.Expr, limit: int) -> list[str] | None:
                 return None
             found, level = ([""] if low == 0 else []), [""]
             for count in range(1, high + 1):
+                spend(1 + len(level) * len(one) // 4)
                 level = [a + b for a in level for b in one]
                 if len(level) + len(found) > limit:
                     return None

@@ -11,6 +11,7 @@ from typing import Any, Final
 from stackmask.grammar.json_schema.document.errors import SchemaError, Where
 from stackmask.grammar.json_schema.document.loading import MAX_EXPONENT
 from stackmask.grammar.json_schema.document.schema_size import MAX_WRITTEN, is_larger
+from stackmask.grammar.source.work import spend
 
 MAX_VALUE_NESTING: Final = 200  # of `const` and `enum` values
 
@@ -84,6 +85,7 @@ def canonical(value: Any, where: Where = "", keyword: str = "", depth: int = 0) 
 
     Raises: SchemaError beyond 200 levels, or for a value of a schema that shares parts without measure.
     """
+    spend(2)
     if depth > MAX_VALUE_NESTING:
         raise SchemaError(where, keyword, f"the value is nested more than {MAX_VALUE_NESTING} levels deep")
     kind = type_of(value, where, keyword)

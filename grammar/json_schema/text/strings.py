@@ -26,6 +26,7 @@ from typing import Final
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.text.string_spelling import Spelling
 from stackmask.grammar.source import charclass
+from stackmask.grammar.source.work import spend
 
 KEY_SYNTAX: Final = ir.KeySyntax(quote=b'"', escape=b"\\", least=0x20, spelling="json")
 """How keys of JSON objects are written, for the engine."""
@@ -278,6 +279,7 @@ def lift(expr: ir.Expr) -> ir.Expr:
     stack: list[tuple[ir.Expr, bool]] = [(expr, False)]
     while stack:
         current, ready = stack.pop()
+        spend(3)
         if id(current) in done:
             continue
         if id(current) in _KEPT:
@@ -306,8 +308,10 @@ def _lift_node(expr: ir.Expr, done: dict[int, ir.Expr]) -> ir.Expr:
     """Lift one expression whose children are done."""
     match expr:
         case ir.CharClass(ranges):
+            spend(2 + 4 * len(ranges))  # be it remembered or not
             return _lift_class(ranges)
         case ir.Literal(data):
+            spend(len(data) // 2)
             return _lift_literal(data)
         case ir.Repeat(item, low, high):
             lifted = done[id(item)]

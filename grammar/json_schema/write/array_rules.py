@@ -14,6 +14,7 @@ from stackmask.grammar.json_schema.write.array_expr import array_expr
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.prelude import ANY_ARRAY
 from stackmask.grammar.json_schema.write.unique import enough_values, unique_array
+from stackmask.grammar.source.work import spend
 
 MAX_COUNTING: Final = 2000  # states of counting items of some kind
 _OPEN: Final = ir.Literal(b"[")
@@ -69,6 +70,7 @@ class ArrayWriter:
 
     def expression(self, form: ArrayForm) -> ir.Expr:
         """Return the expression of an array."""
+        spend(10 + 4 * len(form.prefix))
         if form.unique is False:
             self.writer.algebra.unsupported(
                 self.writer.algebra.where(form.rest), "uniqueItems", "its negation: two items must be equal"
@@ -121,6 +123,7 @@ class ArrayWriter:
         while todo:
             position = todo.pop()
             index, counts = position
+            spend(10)
             if index >= form.low and all(  # mutant: least-items
                 counts[i] >= least for i, (_, _, least, _) in enumerate(form.contains)
             ):
@@ -160,6 +163,7 @@ class ArrayWriter:
                     options[-1].append((literal, count + 1))
         found = []
         for choice in product(*options):
+            spend(6 + len(options))
             state = algebra.state([*item, *(literal for literal, _ in choice)])
             if not algebra.clashes(state):
                 found.append((state, tuple(count for _, count in choice)))
@@ -173,6 +177,7 @@ class ArrayWriter:
         while changed:
             changed = False
             for position, moves in plan.moves.items():
+                spend(1 + len(moves))
                 if position not in live and any(
                     target in live and productive.get(state) for state, target in moves
                 ):

@@ -31,6 +31,7 @@ from stackmask.grammar.json_schema.write.numbers.number_spellings import (
 from stackmask.grammar.json_schema.write.object_rules import ObjectWriter
 from stackmask.grammar.json_schema.write.prelude import prelude
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
+from stackmask.grammar.source.work import spend
 
 START: Final = "root"
 ANY_NUMBER: Final = number_expr(ALL_NUMBERS)
@@ -68,6 +69,7 @@ class Lowering:
         body = self.expression(start)
         while self.todo:
             name, value = self.todo.pop()
+            spend(20)
             self.rules[name] = ir.Rule(name, self.body(value))
         self.rules[START] = ir.Rule(START, body)
         if self.uses_prelude:
@@ -103,6 +105,7 @@ class Lowering:
             value = algebra.value(state)
             order.append((state, value))
             for form in value.objects:
+                spend(4 + len(form.members) // 2 + len(form.classes) * (1 + len(form.some)))
                 add_states(form.members, seen, todo)
                 if form.classes:
                     for child in self.objects.other_children(form):
@@ -129,6 +132,7 @@ class Lowering:
             left = []
             for entry in reversed(unknown):  # children mostly come after their parents
                 state, value = entry
+                spend(4 + 4 * (len(value.objects) + len(value.arrays)))
                 if any(map(self.objects.is_productive, value.objects)) or any(
                     map(self.arrays.is_productive, value.arrays)
                 ):

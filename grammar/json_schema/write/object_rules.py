@@ -41,6 +41,7 @@ from stackmask.grammar.json_schema.text.strings import (
 )
 from stackmask.grammar.json_schema.write.interfaces import ValueWriter
 from stackmask.grammar.json_schema.write.prelude import ANY_OBJECT
+from stackmask.grammar.source.work import spend
 
 MAX_SHARED: Final = 500  # declared members of a chain with rules of its own
 MAX_CHAIN: Final = 48  # members written for all places where a chain may start
@@ -89,6 +90,7 @@ class ObjectWriter:
 
     def is_productive(self, form: ObjectForm) -> bool:
         """Tell whether there is such an object, as far as is known of its values."""
+        spend(1 + len(form.members) // 8 + len(form.classes) * (1 + 4 * len(form.some)))
         productive = self.writer.productive
         count = count_live(form.members, productive)
         if count < 0:
@@ -105,6 +107,7 @@ class ObjectWriter:
 
     def expression(self, form: ObjectForm) -> ir.Expr:
         """Return the expression of an object."""
+        spend(10 + 6 * len(form.members) + 20 * len(form.classes) * (1 + len(form.some)))
         productive = self.writer.productive
         if not form.names and not form.low and form.high is None and len(form.classes) == 1:
             (only,) = form.classes

@@ -15,6 +15,7 @@ from stackmask.grammar.regex.assertions.contexts import concat
 from stackmask.grammar.regex.pattern.reader import byte_class, char_class
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.source.work import spend
 
 MAX_SIZE: Final = 60_000  # nodes of the expression
 MAX_NESTING: Final = 300  # levels of the expression; rules have at most 400
@@ -72,6 +73,7 @@ def expression(
         into = [s for s in sources[b] if s != b]
         out = [t for t in edges[b] if t != b]
         loop = size.get((b, b), 0)
+        spend(2 + len(into) + len(out))
         grown = sum(size[s, b] for s in into) * len(out) + sum(size[b, t] for t in out) * len(into)
         return grown + loop * len(into) * len(out), b
 
@@ -84,6 +86,7 @@ def expression(
         around = repeat(loop, 0, None) if loop is not None else ir.EPSILON
         for s in sources[b]:
             into = edges[s].pop(b)
+            spend(4 + 8 * len(edges[b]))
             for t, out in edges[b].items():
                 way = concat([into, around, out])
                 ways = size[s, b] + loop_size + size[b, t] + 2
@@ -152,6 +155,7 @@ def _minimal(rows: Sequence[dict[int, int]], accepting: Sequence[bool], alive: s
         numbers: dict[tuple[int, frozenset[tuple[int, int]]], int] = {}
         refined: dict[int, int] = {}
         for state, own in block.items():
+            spend(2 + len(rows[state]) // 4)
             moves = frozenset((letter, block[t]) for letter, t in rows[state].items() if t in alive)
             refined[state] = numbers.setdefault((own, moves), len(numbers))
         block = refined

@@ -12,6 +12,7 @@ from stackmask.grammar.regex.assertions.contexts import CannotSplit, Contexts
 from stackmask.grammar.regex.pattern.tree import ANYTHING, Edge, Look, Node, Pairs, Side, node_children
 from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.source.work import spend
 
 MAX_VARIANTS: Final = 128  # flat sequences of one branch of the pattern
 
@@ -57,6 +58,7 @@ class AssertionFinder:
         # children first; the keys are identities, so the nodes are kept
         order = [node]
         for current in order:
+            spend(2)
             order.extend(child for child in node_children(current) if id(child) not in self.known)
         for current in reversed(order):
             found = current if isinstance(current, Edge | Look) else None
@@ -73,6 +75,7 @@ class AssertionFinder:
             count *= len(part)
             if count > MAX_VARIANTS:
                 raise TooEntangled(self.assertion(node))
+        spend(4 * count)
         return [tuple(item for flat in flats for item in flat) for flats in product(*parts)]
 
     def limited(self, flats: list[Flat], node: Node) -> list[Flat]:
@@ -107,6 +110,7 @@ def both(left: Pairs, right: Pairs) -> Pairs:
     if right == TRIVIAL:
         return left
     found: dict[tuple[Side, Side], None] = {}
+    spend(4 * len(left) * len(right))
     for a, b in left:
         for c, d in right:
             pair = (common_side(a, c), common_side(b, d))

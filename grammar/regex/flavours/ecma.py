@@ -51,7 +51,7 @@ def word(flags: int) -> Ranges:
 
 
 # of classes: what the grammars refuse or read differently must not be taken from one another
-_CACHES: Final[tuple[dict[tuple[str, str, int], Ranges], ...]] = ({}, {}, {})
+_CACHES: Final[tuple[dict[tuple[str, str, int], tuple[Ranges, int]], ...]] = ({}, {}, {})
 
 
 @final

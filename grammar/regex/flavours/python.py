@@ -48,7 +48,10 @@ def unicode_space() -> Ranges:
     return charclass.normalize([(9, 13), (28, 32), (0x2000, 0x200A), *((c, c) for c in spaces)])
 
 
-_CACHES: Final[tuple[dict[tuple[str, str, int], Ranges], ...]] = ({}, {})  # of classes: of text, of bytes
+_CACHES: Final[tuple[dict[tuple[str, str, int], tuple[Ranges, int]], ...]] = (
+    {},
+    {},
+)  # of classes: of text, of bytes
 
 
 @final

@@ -84,7 +84,7 @@ def unicode_word() -> Ranges:
     )
 
 
-_CACHE: Final[dict[tuple[str, str, int], Ranges]] = {}
+_CACHE: Final[dict[tuple[str, str, int], tuple[Ranges, int]]] = {}
 
 
 @final

@@ -23,10 +23,11 @@ from stackmask.grammar.regex.pattern.tree import (
     takes_nothing,
 )
 from stackmask.grammar.regex.unicode import sets
-from stackmask.grammar.regex.unicode.folding import fold
+from stackmask.grammar.regex.unicode.folding import folded
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
 from stackmask.grammar.source.diagnostics import Collector
+from stackmask.grammar.source.work import measured, spend, spend_units
 
 MAX_GROUPS: Final = 100  # nested groups; each makes up to three levels of expressions
 MAX_COUNT: Final = 1_000_000_000
@@ -53,7 +54,7 @@ def byte_class(ranges: Ranges) -> ir.ByteClass:
 def variants(char: str, folding: str) -> Ranges | None:
     """Return the characters that equal this one without case; None if it stands alone."""
     code = ord(char)
-    ranges = fold(((code, code),), folding)
+    ranges = folded(((code, code),), folding)
     return None if ranges == ((code, code),) else ranges
 
 
@@ -74,7 +75,7 @@ class Flavour(ABC):
 
     quantifier: ClassVar[re.Pattern[str]]
     class_end: ClassVar[re.Pattern[str]]  # a class without nested ones, whole
-    class_cache: dict[tuple[str, str, int], Ranges]
+    class_cache: dict[tuple[str, str, int], tuple[Ranges, int]]  # with the units of work to read them
     stacks_quantifiers: ClassVar[bool] = False  # `a**`
     possessive: ClassVar[bool] = False
     repeats_names: ClassVar[bool] = False  # `(?<x>a)|(?<x>b)`
@@ -183,6 +184,7 @@ class Reader:
         """Return the tree of the pattern; a best guess where there are problems."""
         text, end = self.text, self.end
         stack, flavour = self.stack, self.flavour
+        spend(2 * end)
         while self.position < end:
             frame, start = stack[-1], self.position
             plain = (PLAIN_SPACED if frame.flags & X else PLAIN).match(text, start)
@@ -238,6 +240,7 @@ class Reader:
                 plain = plain[-1]
             frame.items.append(plain)
         else:
+            spend(2 * len(plain))
             for char in plain:
                 ranges = variants(char, folding)
                 frame.items.append(char if ranges is None else self.one_of(ranges))
@@ -280,15 +283,16 @@ class Reader:
         known = flavour.class_cache.get(key) if key else None
         if known is not None and match:
             self.position = match.end()
-            flavour.set(frame, known, start)
+            spend_units(known[1])
+            flavour.set(frame, known[0], start)
             return
         count = len(self.problems.found)
-        ranges, self.position = flavour.read_class(start, flags)
+        (ranges, self.position), units = measured(lambda: flavour.read_class(start, flags))
         fits = match is not None and match.end() == self.position
         if key and fits and len(self.problems.found) == count:
             if len(flavour.class_cache) >= sets.MAX_CACHED:
                 flavour.class_cache.clear()
-            flavour.class_cache[key] = ranges
+            flavour.class_cache[key] = ranges, units
         flavour.set(frame, ranges, start)
 
     def push(self, frame: Frame) -> None:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import Final
 
 from stackmask.grammar.regex.unicode.properties import folding_classes
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.source.work import spend
 
 ASCII: Final = "ascii"  # A-Z only
 SIMPLE: Final = "simple"  # Unicode simple case folding: Rust, and ECMA with u or v
 UPPER: Final = "upper"  # ECMA without u: by upper case, ASCII never equals the rest
+FEW: Final = 500  # characters that are looked at one by one
 PYTHON: Final = "python"  # Python's re on text: simple folding, and the dotted and dotless i
 
 # what equals an ASCII letter beside its other case
@@ -23,12 +26,18 @@ _SPECIAL: Final[dict[str, tuple[tuple[int, ...], ...]]] = {
 }
 
 
-@lru_cache(4096)
 def fold(ranges: Ranges, folding: str) -> Ranges:
     """Return the ranges with everything that equals one of their characters without case.
 
     Cost: ASCII is quick; other ranges go through all characters that have case, about 1 ms.
     """
+    spend(2 + len(ranges) if not ranges or ranges[-1][1] < 0x80 else 2 + min(_members(ranges), 1000))
+    return folded(ranges, folding)
+
+
+@lru_cache(4096)
+def folded(ranges: Ranges, folding: str) -> Ranges:
+    """Return what ``fold`` does, and charge nobody for it."""
     if ranges == charclass.ANY:
         return ranges
     result = list(ranges)
@@ -42,12 +51,20 @@ def fold(ranges: Ranges, folding: str) -> Ranges:
                 result.extend((code, code) for code in group)
         if ranges and ranges[-1][1] >= 0x80:
             classes = _upper_classes() if folding == UPPER else folding_classes()
-            starts = [first for first, _ in ranges]
-            for code, group in classes.items():
-                at = bisect_right(starts, code) - 1
-                if at >= 0 and code <= ranges[at][1]:  # mutant: fold-last
-                    result.extend((other, other) for other in group)
+            if _members(ranges) <= FEW:
+                codes: Iterable[int] = (c for first, last in ranges for c in range(first, last + 1))
+                codes = (code for code in codes if code in classes)
+            else:
+                starts = [first for first, _ in ranges]
+                places = ((code, bisect_right(starts, code) - 1) for code in classes)
+                ends = ((code, ranges[at][1]) for code, at in places if at >= 0)
+                codes = (code for code, last in ends if code <= last)  # mutant: fold-last
+            result.extend((other, other) for code in codes for other in classes[code])
     return charclass.normalize(result)
+
+
+def _members(ranges: Ranges) -> int:
+    return sum(last - first + 1 for first, last in ranges)
 
 
 @cache

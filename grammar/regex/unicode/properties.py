@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import base64
 import zlib
-from difflib import get_close_matches
 from functools import cache
 from typing import Final
 
-from stackmask.grammar.regex.unicode import sets
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import CATEGORY_NAMES, Ranges
+from stackmask.grammar.source.similar import similar
 
 # long names, short names and the other spellings of the general categories
 _CATEGORIES: Final[dict[str, str]] = {
@@ -156,7 +155,7 @@ def _special(name: str) -> Ranges | None:
         case "any":
             return charclass.ANY
         case "assigned":
-            return sets.complement(category("Cn"))
+            return charclass.negate(category("Cn"))
         case "ascii":
             return ((0, 0x7F),)
     return None
@@ -176,10 +175,8 @@ def ecma_property(written: str) -> Ranges:
         if name in ("Script", "sc", "Script_Extensions", "scx") and value in names["sc"]:
             return script(names["sc"][value], name in ("Script_Extensions", "scx"))
         known: list[str] = [*names["sc"]] if name in ("Script", "sc", "Script_Extensions", "scx") else []
-        close = get_close_matches(value, known or _CATEGORIES, 1)
-        hint = (
-            f"did you mean `{name}={close[0]}`?" if close else "General_Category, Script or Script_Extensions"
-        )
+        close = similar(value, known or _CATEGORIES)
+        hint = f"did you mean `{name}={close}`?" if close else "General_Category, Script or Script_Extensions"
         raise UnknownProperty(f"unknown Unicode property `{written}`", hint)
     if written in ("Any", "ASCII", "Assigned"):
         found = _special(written)
@@ -193,9 +190,9 @@ def ecma_property(written: str) -> Ranges:
         raise UnknownProperty(f"the property of strings `{written}` is not supported")
     if written in names["sc"]:
         raise UnknownProperty(f"unknown Unicode property `{written}`", f"did you mean `Script={written}`?")
-    close = get_close_matches(written, [*_CATEGORIES, *names["bin"]], 1)
+    close = similar(written, [*_CATEGORIES, *names["bin"]])
     raise UnknownProperty(
-        f"unknown Unicode property `{written}`", f"did you mean `{close[0]}`?" if close else ""
+        f"unknown Unicode property `{written}`", f"did you mean `{close}`?" if close else ""
     )
 
 
@@ -237,11 +234,11 @@ def rust_property(written: str) -> Ranges:
         ranges = _plain(_loose(written))
     if ranges is None:
         known = [*_loose_names()["gc"], *_loose_names()["sc"], *_loose_names()["bin"]]
-        close = get_close_matches(_loose(written), known, 1)
+        close = similar(_loose(written), known)
         raise UnknownProperty(
-            f"unknown Unicode property `{written}`", f"did you mean `{close[0]}`?" if close else ""
+            f"unknown Unicode property `{written}`", f"did you mean `{close}`?" if close else ""
         )
-    return sets.complement(ranges) if negated else ranges
+    return charclass.negate(ranges) if negated else ranges
 
 
 def _plain(name: str) -> Ranges | None:

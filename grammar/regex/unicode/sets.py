@@ -7,6 +7,7 @@ from typing import Final
 
 from stackmask.grammar.source import charclass
 from stackmask.grammar.source.charclass import Ranges
+from stackmask.grammar.source.work import spend
 
 MAX_CACHED: Final = 4096  # sets; a class of a pattern is one
 
@@ -32,17 +33,28 @@ NOT_CR_LF: Final = charclass.negate([(0x0A, 0x0A), (0x0D, 0x0D)])
 BYTES: Final[Ranges] = ((0, 0xFF),)
 
 
-@lru_cache(MAX_CACHED)
+# what is remembered is charged all the same, so that no outcome depends on what came before
 def complement(ranges: Ranges, universe: Ranges = charclass.ANY) -> Ranges:
     """Return the characters of the universe that are not in the ranges."""
-    if universe == charclass.ANY:
-        return charclass.negate(ranges)
-    return intersect(charclass.negate(ranges), universe)
+    spend(1 + len(ranges) // 2)
+    return _complement(ranges, universe)
 
 
 @lru_cache(MAX_CACHED)
+def _complement(ranges: Ranges, universe: Ranges) -> Ranges:
+    if universe == charclass.ANY:
+        return charclass.negate(ranges)
+    return _intersect(charclass.negate(ranges), universe)
+
+
 def intersect(left: Ranges, right: Ranges) -> Ranges:
     """Return the characters that are in both."""
+    spend(1 + (len(left) + len(right)) // 2)
+    return _intersect(left, right)
+
+
+@lru_cache(MAX_CACHED)
+def _intersect(left: Ranges, right: Ranges) -> Ranges:
     if left == right or right == charclass.ANY:
         return left
     if left == charclass.ANY:
@@ -62,6 +74,7 @@ def intersect(left: Ranges, right: Ranges) -> Ranges:
 
 def union(left: Ranges, right: Ranges) -> Ranges:
     """Return the characters that are in either."""
+    spend(1 + (len(left) + len(right)) // 2)
     return charclass.normalize((*left, *right))
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from stackmask.grammar.source.work import check_size, check_text, spend
 from stackmask.grammar.sql.schema.errors import SQLError
 from stackmask.grammar.sql.schema.schema import SHOWN, Schema, check_schema, schema_from_names
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     import sqlite3
 
 _DIALECTS: Final = {"sqlite": "sqlite", "postgres": "postgres", "postgresql": "postgres"}
+PARSING: Final = 6  # steps of work for a character of CREATE statements
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*://")
 # text that begins with a statement, after blanks and comments, and is no file name
 _STATEMENT = re.compile(
@@ -48,7 +50,17 @@ def read_schema(source: Source, dialect: str) -> Schema:
         raise SQLError(f"schema: it is one of {schema.dialect}, not of {wanted}")
     schema = replace(schema, dialect=wanted)
     check_schema(schema)
+    _count(schema)
     return schema
+
+
+def _count(schema: Schema) -> None:
+    """Count what reading the names takes. Raises: BudgetError if they are more than an input may hold."""
+    size = 0
+    for table in schema.tables:
+        size += len(table.name) + sum(4 + len(column.name) for column in table.columns)
+        spend(20 + 12 * len(table.columns))
+    check_size("the schema", size)
 
 
 def dialect_name(dialect: str) -> str:
@@ -83,6 +95,8 @@ def _read(source: Source, dialect: str) -> Schema:
     if isinstance(source, str) and is_ddl(source):
         from stackmask.grammar.sql.schema.ddl import read_ddl
 
+        check_text("the schema", source)
+        spend(PARSING * len(source))
         return read_ddl(source, dialect)
     if isinstance(source, str | Path):
         from stackmask.grammar.sql.schema.inspect_sqlite import read_file

@@ -21,6 +21,7 @@ from stackmask.grammar.ir import (
 from stackmask.grammar.ir.build import with_bodies
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.source.files import read_text
+from stackmask.grammar.source.work import spend, uncounted
 from stackmask.grammar.sql.calls.blanks import Blanks, blank_rules
 from stackmask.grammar.sql.calls.calls import WORD_END, numbers_up_to, seq, without_empty
 from stackmask.grammar.sql.calls.functions import Arity, Functions
@@ -74,12 +75,16 @@ def scoped_rules(
     """
     by_kind = tuple((kind, tuple(groups.items())) for kind, groups in functions.by_kind.items())
     listed = by_kind, functions.unlisted, functions.types
+    # what the dialect takes is the package's own, what the request adds to it is small
+    names = sum(len(names) for groups in functions.by_kind.values() for names in groups.values())
+    spend(2_000 + 100 * names + (4 * len(escape) if escape else 0))
     written, ready = _shared(catalog.dialect, listed, max_limit, allow_comments, escape, blanks)
     start = Query(catalog, None, "root")
     return replace(written, initial=start), replace(ready, initial=start)
 
 
 @lru_cache(maxsize=32)
+@uncounted
 def _shared(
     name: str,
     listed: Listed,
@@ -114,6 +119,7 @@ def _shared(
 
 
 @lru_cache(maxsize=32)
+@uncounted
 def _calls(name: str, listed: Listed) -> dict[str, Expr]:
     """Return the rules of the functions, remembered: other arguments may differ."""
     by_kind, unlisted, types = listed
@@ -122,6 +128,7 @@ def _calls(name: str, listed: Listed) -> dict[str, Expr]:
 
 
 @lru_cache(maxsize=4)
+@uncounted
 def _rules(name: str, limited: bool) -> RuleSet:
     path = FOLDER / f"scoped_{name}.ebnf"
     text = read_text(path)

@@ -27,11 +27,23 @@ def letters() -> sm.Vocabulary:
     return sm.Vocabulary([*tokens, b""], stop_ids=[len(tokens)])
 
 
+def net() -> sm.Grammar:
+    """Return the grammar, made ready: what that takes is part of the request."""
+    grammar = sm.Grammar.from_ebnf(NET)
+    assert grammar.normalized
+    return grammar
+
+
+def scarce(units: int) -> sm.Limits:
+    """Return limits that leave so many units for compiling ``net()`` and its masks."""
+    return sm.Limits(max_work=net().work + units)
+
+
 def masks_until_refused(compiler: sm.Compiler, text: str = "abcxyz" * 40) -> tuple[int, str, int]:
     """Return how many masks were made, which limit ended it, and the units that were left."""
     vocabulary = compiler.vocabulary
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
-    matcher = compiler.compile(sm.Grammar.from_ebnf(NET)).matcher()
+    matcher = compiler.compile(net()).matcher()
     for number, letter in enumerate(text.encode()):
         try:
             matcher.fill_next_token_bitmask(mask)
@@ -43,7 +55,7 @@ def masks_until_refused(compiler: sm.Compiler, text: str = "abcxyz" * 40) -> tup
 
 def test_the_outcome_is_the_same_every_time() -> None:
     vocabulary = letters()
-    limits = sm.Limits(max_work=60_000)
+    limits = scarce(60_000)
     outcomes = {masks_until_refused(sm.Compiler(vocabulary, limits=limits)) for _ in range(3)}
     assert len(outcomes) == 1
     ((masks, limit, _),) = outcomes
@@ -54,12 +66,8 @@ def test_the_outcome_is_the_same_every_time() -> None:
 def test_a_request_that_was_refused_goes_on_with_more_work() -> None:
     vocabulary = letters()
     mask, right = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
-    free = sm.Compiler(vocabulary).compile(sm.Grammar.from_ebnf(NET)).matcher()
-    held = (
-        sm.Compiler(vocabulary, limits=sm.Limits(max_work=60_000))
-        .compile(sm.Grammar.from_ebnf(NET))
-        .matcher()
-    )
+    free = sm.Compiler(vocabulary).compile(net()).matcher()
+    held = sm.Compiler(vocabulary, limits=scarce(60_000)).compile(net()).matcher()
     refused = 0
     calls = [partial(held.fill_next_token_bitmask, mask), held.accept_token]
     for letter in b"abcxyz" * 10:
@@ -97,7 +105,7 @@ def test_what_is_known_costs_no_work() -> None:
 
 def test_forks_are_one_request() -> None:
     compiler = sm.Compiler(letters())
-    matcher = compiler.compile(sm.Grammar.from_ebnf(NET)).matcher()
+    matcher = compiler.compile(net()).matcher()
     assert matcher.fork().account is matcher.account
 
 
@@ -105,8 +113,8 @@ def test_a_cancelled_request_makes_no_masks() -> None:
     vocabulary = letters()
     compiler = sm.Compiler(vocabulary)
     mask = sm.allocate_token_bitmask(1, vocabulary.size)
-    matcher = compiler.compile(sm.Grammar.from_ebnf(NET)).matcher()
-    other = compiler.compile(sm.Grammar.from_ebnf(NET)).matcher()
+    matcher = compiler.compile(net()).matcher()
+    other = compiler.compile(net()).matcher()
     matcher.cancel()
 
     def work() -> None:

@@ -16,6 +16,7 @@ from typing import Final, TypeAlias
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.write.numbers import decimals as d
+from stackmask.grammar.source.work import spend
 
 MAX_STATES: Final = 5_000
 MAX_LENGTH: Final = 60  # digits before the point of a bound on multiples that need remainders
@@ -171,6 +172,7 @@ class DigitAutomaton:
 
     def _simplify(self, pieces: tuple[ScaledPiece, ...], least: tuple[int, ...], level: int) -> Residual:
         """Leave out lattices without a member in the range, and forget those that no class needs."""
+        spend(4 + 8 * len(pieces))
         size = 10**level
         least = tuple(c if c < size else NO_MEMBER for c in least)
         kept: list[ScaledPiece] = []
@@ -223,6 +225,7 @@ class DigitAutomaton:
         number = self.numbers.get(key)
         if number is None:
             number = self.numbers[key] = len(self.states)
+            spend(30)
             if number >= MAX_STATES:
                 raise UnsupportedNumber(f"the multiples need more than {MAX_STATES} states of digits")
             self.states.append(_State())

@@ -1,0 +1,24 @@
+"""Names that are written nearly like another one, for what messages advise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Final
+
+from stackmask.grammar.source.work import spend
+
+MAX_LENGTH: Final = 80  # of names that are compared: it is quadratic in their length
+MAX_NAMES: Final = 4_000
+
+
+def similar(name: str, names: Iterable[str]) -> str | None:
+    """Return the name that is most like another one; None if none is. Long names and very many are not compared."""
+    if len(name) > MAX_LENGTH:
+        return None
+    candidates = [other for other in names if len(other) <= MAX_LENGTH]
+    if len(candidates) > MAX_NAMES:
+        return None
+    spend(20 + 2 * len(candidates))
+    close = get_close_matches(name, candidates, 1)
+    return close[0] if close else None
