@@ -25,9 +25,50 @@ LIMITS = sm.Limits(
 CACHE_BYTES = 8 << 20
 
 PIECES = (
-    *(b"ab", b"abc", b"aa", b"bb", b"ba", b"  ", b"\n\n", b'":', b'", "', b'{"', b'"}', b"[]", b"{}", b"null", b"true"),
-    *(b"false", b"-1", b"10", b"1.5", b"e1", b"\\u00", b"\\n", b'\\"', b"SELECT ", b" FROM ", b" WHERE ", b" = ", b"name"),
-    *(b"\xc3\xa9", b"\xc3", b"\xe2\x82\xac", b"\xf0\x9f\x98\x80", b"a b", b"a\nb", b"A1_", b"_a", b'a"', b"ab" * 20),
+    *(
+        b"ab",
+        b"abc",
+        b"aa",
+        b"bb",
+        b"ba",
+        b"  ",
+        b"\n\n",
+        b'":',
+        b'", "',
+        b'{"',
+        b'"}',
+        b"[]",
+        b"{}",
+        b"null",
+        b"true",
+    ),
+    *(
+        b"false",
+        b"-1",
+        b"10",
+        b"1.5",
+        b"e1",
+        b"\\u00",
+        b"\\n",
+        b'\\"',
+        b"SELECT ",
+        b" FROM ",
+        b" WHERE ",
+        b" = ",
+        b"name",
+    ),
+    *(
+        b"\xc3\xa9",
+        b"\xc3",
+        b"\xe2\x82\xac",
+        b"\xf0\x9f\x98\x80",
+        b"a b",
+        b"a\nb",
+        b"A1_",
+        b"_a",
+        b'a"',
+        b"ab" * 20,
+    ),
 )
 SPECIAL_NAMES = {"<|x|>": 256 + len(PIECES), "<|y|>": 257 + len(PIECES)}
 STOP = 258 + len(PIECES)
@@ -74,21 +115,27 @@ def mask_of(matcher: Any, size: int) -> bytes:
     written = masks.tobytes()
     width = len(written) // 4
     mask = written[width : 2 * width]
-    outside = written[:width] == poisons_written[:width] and written[3 * width :] == poisons_written[3 * width :]
+    outside = (
+        written[:width] == poisons_written[:width] and written[3 * width :] == poisons_written[3 * width :]
+    )
     expect(outside, "a fill wrote outside of its row")
     again = written[2 * width : 3 * width]
     if mask != again:
         raise Fault(f"two fills differ: {tokens_of(mask)}, {tokens_of(again)}")
     bits = int.from_bytes(mask, "little")
     expect(bits >> size == 0, "a bit after the vocabulary", size)
-    expect(first == second == (bits.bit_count() < size), "what a fill returned", first, second, bits.bit_count())
+    expect(
+        first == second == (bits.bit_count() < size), "what a fill returned", first, second, bits.bit_count()
+    )
     return mask
 
 
 def tokens_of(mask: bytes | np.ndarray) -> list[int]:
     """Return the tokens of a mask."""
     data = mask if isinstance(mask, bytes) else mask.tobytes()
-    found: list[int] = np.flatnonzero(np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")).tolist()
+    found: list[int] = np.flatnonzero(
+        np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+    ).tolist()
     return found
 
 
@@ -129,7 +176,9 @@ class Walk:
             expect(not allowed, "tokens after the end", allowed)
             return False
         expect(bool(allowed), "a dead end", self.text)
-        expect(bool(self.stops & set(allowed)) == accepting, "a stop token without the end", allowed, accepting)
+        expect(
+            bool(self.stops & set(allowed)) == accepting, "a stop token without the end", allowed, accepting
+        )
         known = set(allowed)
         for token in (*source.sample(range(self.size), 3), source.choice(allowed)):
             fork = matcher.fork()
@@ -195,14 +244,25 @@ class Walk:
         matcher = self.matcher
         if isinstance(error, sm.SpoiledError | MemoryError):
             return
-        expect(matcher.accept_calls in (calls, calls + 1), "an error changed the history", calls, matcher.accept_calls)
+        expect(
+            matcher.accept_calls in (calls, calls + 1),
+            "an error changed the history",
+            calls,
+            matcher.accept_calls,
+        )
         try:
             place = matcher.accept_calls
             if place < len(self.masks):
-                expect(mask_of(matcher, self.size) == self.masks[place], "another mask after an error", str(error))
+                expect(
+                    mask_of(matcher, self.size) == self.masks[place],
+                    "another mask after an error",
+                    str(error),
+                )
             if place:
                 matcher.rollback(place)
-            expect(mask_of(matcher, self.size) == self.masks[0], "another first mask after an error", str(error))
+            expect(
+                mask_of(matcher, self.size) == self.masks[0], "another first mask after an error", str(error)
+            )
         except NAMED_ERRORS:
             return
         except IndexError:  # no mask was made at all

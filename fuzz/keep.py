@@ -17,8 +17,8 @@ REPO = Path(__file__).resolve().parents[1]
 
 def keep_smallest(name: str, folder: Path, engine: Path) -> int:
     """Write the corpus of a target anew from a folder, in a process of its own; return how many inputs it has."""
-    subprocess.run([sys.executable, "-c", f"import sys; sys.path.append({str(REPO)!r})\n"
-                    f"from fuzz.keep import choose; choose({name!r}, {str(folder)!r}, {str(engine)!r})"], check=True)  # fmt: skip
+    subprocess.run([sys.executable, "-c", (f"import sys; sys.path.append({str(REPO)!r})\n"
+                    f"from fuzz.keep import choose; choose({name!r}, {str(folder)!r}, {str(engine)!r})")], check=True)  # fmt: skip
     return len(corpus_of(name))
 
 

@@ -26,9 +26,10 @@ REPO = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPO / "benchmarks")]
 sys.path.append(str(REPO))
 
-from fuzz.inputs import FOUND, add_found  # noqa: E402
-from fuzz.targets import NAMES  # noqa: E402
-from record import RESULTS, checkout_state, write_result  # noqa: E402
+from record import RESULTS, checkout_state, write_result
+
+from fuzz.inputs import FOUND, add_found
+from fuzz.targets import NAMES
 
 BUILD = REPO / "build" / "fuzz"
 LINE = re.compile(r"#(\d+)\s+(\w+)\s+cov: (\d+) ft: (\d+) corp: (\d+)/")
@@ -82,12 +83,24 @@ class Campaign:
         """Run one process to its end, which comes early if something is found. Return its status."""
         self.status.unlink(missing_ok=True)
         command = [
-            *(sys.executable, str(Path(__file__).with_name("worker.py")), self.name, str(self.status), str(self.engine)),
-            *(f"-max_total_time={max(1, int(self.left()))}", f"-timeout={TIMEOUT}", f"-rss_limit_mb={MEMORY_MB}"),
+            *(
+                sys.executable,
+                str(Path(__file__).with_name("worker.py")),
+                self.name,
+                str(self.status),
+                str(self.engine),
+            ),
+            *(
+                f"-max_total_time={max(1, int(self.left()))}",
+                f"-timeout={TIMEOUT}",
+                f"-rss_limit_mb={MEMORY_MB}",
+            ),
             *(f"-artifact_prefix={self.artifacts}/", "-print_final_stats=1", str(self.corpus)),
         ]
         before, shown, log = self.executions, 0.0, []
-        with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace", cwd=REPO) as process:
+        with subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, errors="replace", cwd=REPO
+        ) as process:
             assert process.stderr
             try:
                 for line in process.stderr:
@@ -145,8 +158,16 @@ class Campaign:
         for path in sorted(self.artifacts.iterdir()):
             if path.name.startswith(("crash-", "timeout-", "oom-", "leak-")):
                 log = (self.artifacts / "log").read_text() if (self.artifacts / "log").exists() else ""
-                reason = [line for line in log.splitlines() if re.match(r"\s*(\w+\.)*\w*(Error|Fault|Exception|Interrupt)\b", line)]
-                add_found(self.name, path.read_bytes(), (reason[0].strip() if reason else path.name.partition("-")[0])[:300])
+                reason = [
+                    line
+                    for line in log.splitlines()
+                    if re.match(r"\s*(\w+\.)*\w*(Error|Fault|Exception|Interrupt)\b", line)
+                ]
+                add_found(
+                    self.name,
+                    path.read_bytes(),
+                    (reason[0].strip() if reason else path.name.partition("-")[0])[:300],
+                )
                 path.unlink()
                 self.found += 1
 
@@ -178,7 +199,9 @@ def write(rows: dict[str, dict[str, Any]], engine: Path) -> None:
     total = sum(row["executions in all runs"] for row in known.values())
     reached, blocks = compiled_code(engine)
     result = {"executions in all": total, "blocks reached": reached, "blocks": blocks, "targets": known}
-    print(f"{total:,} executions in all; {reached:,} of {blocks:,} basic blocks of the compiled code were reached")
+    print(
+        f"{total:,} executions in all; {reached:,} of {blocks:,} basic blocks of the compiled code were reached"
+    )
     write_result("fuzz", "./dev fuzz --write", result, atheris=metadata.version("atheris"))
 
 
@@ -191,18 +214,28 @@ def compiled_code(engine: Path) -> tuple[int, int]:
     if shutil.which("objdump"):
         for stage in ("grammar", "pda", "runtime"):
             for extension in (engine / stage).rglob("*.so"):
-                code = subprocess.run(["objdump", "-d", str(extension)], capture_output=True, text=True, check=True)
+                code = subprocess.run(
+                    ["objdump", "-d", str(extension)], capture_output=True, text=True, check=True
+                )
                 blocks += len(re.findall(r"call.*<__sanitizer_cov_trace_pc", code.stdout))
     return len(sites), blocks
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(NAMES))
     parser.add_argument("--seconds", type=float, default=60, help="for each target (60)")
-    parser.add_argument("--write", action="store_true", help="add the figures to benchmarks/results/fuzz.json")
-    parser.add_argument("--engine", type=Path, default=REPO / "build" / "edges", help="the copy that was compiled for it")
-    parser.add_argument("--keep", action="store_true", help="fuzz nothing, but choose inputs for fuzz/corpus/")
+    parser.add_argument(
+        "--write", action="store_true", help="add the figures to benchmarks/results/fuzz.json"
+    )
+    parser.add_argument(
+        "--engine", type=Path, default=REPO / "build" / "edges", help="the copy that was compiled for it"
+    )
+    parser.add_argument(
+        "--keep", action="store_true", help="fuzz nothing, but choose inputs for fuzz/corpus/"
+    )
     options = parser.parse_args()
     unknown = [name for name in options.targets if name not in NAMES]
     if unknown:

@@ -25,7 +25,9 @@ def mutated_bytes(data: bytes, source: random.Random) -> bytes:
         at = source.randrange(len(changed))
         way = source.random()
         if way < 0.5:
-            changed[at] = source.choice((0, 1, 255, source.randrange(256), changed[at] ^ 1 << source.randrange(8)))
+            changed[at] = source.choice(
+                (0, 1, 255, source.randrange(256), changed[at] ^ 1 << source.randrange(8))
+            )
         elif way < 0.75:
             changed[at:at] = source.randbytes(source.randint(1, 8))
         elif len(changed) > 8:
@@ -56,7 +58,11 @@ def fuzz(name: str, seconds: float, seed: int) -> tuple[int, int]:
             found += 1
         executions += 1
         if executions % 64 == 0:
-            print(f"\r{name:12} {executions:>9,} executions {end - time.monotonic():5.0f} s left, {found} found", end="", flush=True)
+            print(
+                f"\r{name:12} {executions:>9,} executions {end - time.monotonic():5.0f} s left, {found} found",
+                end="",
+                flush=True,
+            )
     print(f"\r{name:12} {executions:>9,} executions, {found} found" + " " * 20)
     return executions, found
 
@@ -66,7 +72,9 @@ def main() -> int:
     sys.path.append(str(REPO))
     from fuzz.targets import NAMES
 
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(NAMES))
     parser.add_argument("--seconds", type=float, default=60, help="for each target (60)")
     parser.add_argument("--seed", type=int, default=int(time.time()))

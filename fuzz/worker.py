@@ -86,8 +86,7 @@ class Edges:
                 known = spans.get(fields[5], (low, high))
                 spans[fields[5]] = (min(known[0], low), max(known[1], high))
         self.modules = [
-            (*span, path.rpartition("/build/edges/")[2].partition(".")[0])
-            for path, span in spans.items()
+            (*span, path.rpartition("/build/edges/")[2].partition(".")[0]) for path, span in spans.items()
         ]
 
 

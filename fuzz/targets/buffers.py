@@ -8,15 +8,28 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from fuzz.checks import NAMED_ERRORS, POISON, expect, make_vocabulary
-from fuzz.choices import Choices
 
 import stackmask as sm
+from fuzz.checks import NAMED_ERRORS, POISON, expect, make_vocabulary
+from fuzz.choices import Choices
 from stackmask.runtime.kernels.errors import BitmaskError
 
 MAX_LENGTH = 64
 DTYPES = (
-    *("int32", "int32", "int32", "int32", "uint32", "int64", "int16", "int8", "uint8", "float32", "float64", "float16"),
+    *(
+        "int32",
+        "int32",
+        "int32",
+        "int32",
+        "uint32",
+        "int64",
+        "int16",
+        "int8",
+        "uint8",
+        "float32",
+        "float64",
+        "float16",
+    ),
     *(">i4", "bool", "complex64", "O", "S4", "V4", "datetime64[s]", "U1"),
 )
 BYTES = 4096  # of the memory that all arrays lie in
@@ -47,14 +60,20 @@ def array_of(choices: Choices) -> tuple[Any, np.ndarray]:
     memory = np.full(BYTES // 4, POISON, np.int32)
     kind = choices.below(10)
     if kind == 9:
-        return choices.pick((None, 3, "mask", b"mask", [0] * WORDS, memoryview(memory), bytearray(64), {}, object)), memory
+        return choices.pick(
+            (None, 3, "mask", b"mask", [0] * WORDS, memoryview(memory), bytearray(64), {}, object)
+        ), memory
     dtype = np.dtype(choices.pick(DTYPES))
     if dtype.hasobject:
         return np.empty((2, WORDS), object), memory
     offset = choices.pick((64, 64, 64, 68, 65, 66, 72, 96, 67))
     rows = choices.pick((1, 1, 2, 3, 0, 8))
-    width = choices.pick((WORDS, WORDS, WORDS, WORDS, WORDS + 1, WORDS - 1, 0, 1, WORDS * 2, vocabulary.size // 8))
-    shape: tuple[int, ...] = choices.pick(((rows, width), (rows, width), (width,), (width, rows), (1, rows, width), ()))
+    width = choices.pick(
+        (WORDS, WORDS, WORDS, WORDS, WORDS + 1, WORDS - 1, 0, 1, WORDS * 2, vocabulary.size // 8)
+    )
+    shape: tuple[int, ...] = choices.pick(
+        ((rows, width), (rows, width), (width,), (width, rows), (1, rows, width), ())
+    )
     itemsize = max(dtype.itemsize, 1)
     strides = [itemsize * int(np.prod(shape[i + 1 :])) for i in range(len(shape))]
     if strides:
@@ -80,10 +99,20 @@ def array_of(choices: Choices) -> tuple[Any, np.ndarray]:
     elif kind in (2, 3, 4) and dtype.isnative and dtype.kind in "iufb" and dtype.name not in ("uint32",):
         import torch
 
-        if min(strides, default=0) >= 0 and all(s % itemsize == 0 for s in strides) and offset % itemsize == 0:
+        if (
+            min(strides, default=0) >= 0
+            and all(s % itemsize == 0 for s in strides)
+            and offset % itemsize == 0
+        ):
             array = torch.from_numpy(array)
             if kind == 3:
-                array = array.requires_grad_() if array.is_floating_point() else array.to_sparse() if array.ndim else array
+                array = (
+                    array.requires_grad_()
+                    if array.is_floating_point()
+                    else array.to_sparse()
+                    if array.ndim
+                    else array
+                )
             elif kind == 4:
                 array = torch.empty(shape, dtype=array.dtype, device="meta")
     elif kind == 5:
@@ -111,12 +140,16 @@ def run(data: bytes) -> None:
             sm.fill_next_token_bitmask(matchers, array, rows, threads=choices.below(4))
         elif way == 4:
             logits = np.zeros((choices.pick((1, 2)), vocabulary.size), np.float32)
-            sm.apply_token_bitmask_inplace(logits, array, vocab_size=choices.pick((None, vocabulary.size, 31, 0, -1)))
+            sm.apply_token_bitmask_inplace(
+                logits, array, vocab_size=choices.pick((None, vocabulary.size, 31, 0, -1))
+            )
             expect(bool((memory == before).all()), "applying a mask changed it")
         else:
             words = np.full((2, WORDS), choices.pick((0, -1, POISON)), np.int32)
             sm.apply_token_bitmask_inplace(
-                array, words[: choices.pick((1, 2))], indices=choices.pick((None, [0], [1, 0], [0, 0], [5], [-1]))
+                array,
+                words[: choices.pick((1, 2))],
+                indices=choices.pick((None, [0], [1, 0], [0, 0], [5], [-1])),
             )
     except (*NAMED_ERRORS, BitmaskError, TypeError):
         expect(way in (2, 3) or bool((memory == before).all()), "a refused array was written to")
@@ -146,4 +179,9 @@ def check_outside(array: Any, memory: np.ndarray, before: np.ndarray) -> None:
     if 0 <= begin < BYTES:
         touched[begin : bounds[1] - memory.ctypes.data] = True
     changed = memory.view(np.uint8) != before.view(np.uint8)
-    expect(not bool((changed & ~touched).any()), "memory outside of an array was written to", view.shape, view.strides)
+    expect(
+        not bool((changed & ~touched).any()),
+        "memory outside of an array was written to",
+        view.shape,
+        view.strides,
+    )

@@ -6,13 +6,13 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from fuzz.checks import NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, tokens_of, walk_grammar
-from fuzz.mutators import TextMutator, mutate_input
 from oracle.earley import Recognizer
 from oracle.masks import advance_token, brute_force_mask
 from oracle.regular import NotRegular, TooLarge
 
 import stackmask as sm
+from fuzz.checks import NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, tokens_of, walk_grammar
+from fuzz.mutators import TextMutator, mutate_input
 from stackmask.grammar import ir
 
 MAX_LENGTH = 1200
@@ -27,8 +27,38 @@ ATOMS = (
 )
 PIECES = (
     *ATOMS,
-    *("*", "+", "?", "{2}", "{1,3}", "{0,}", "{,2}", " | ", " & ", "!", " !>> ", " !<< ", " ::= ", "\n", "# x\n"),
-    *("%skip [ ]+\n", "%import json\n", "%start a\n", "%stack\n", "push", "pop", "(", ")", "[", "]", ":=", "@", "\\"),
+    *(
+        "*",
+        "+",
+        "?",
+        "{2}",
+        "{1,3}",
+        "{0,}",
+        "{,2}",
+        " | ",
+        " & ",
+        "!",
+        " !>> ",
+        " !<< ",
+        " ::= ",
+        "\n",
+        "# x\n",
+    ),
+    *(
+        "%skip [ ]+\n",
+        "%import json\n",
+        "%start a\n",
+        "%stack\n",
+        "push",
+        "pop",
+        "(",
+        ")",
+        "[",
+        "]",
+        ":=",
+        "@",
+        "\\",
+    ),
 )
 vocabulary = make_vocabulary()
 
@@ -73,8 +103,8 @@ def seeds() -> Iterator[bytes]:
     for _ in range(100):
         yield b"0root ::= " + fresh(source).replace("\n", " ").replace("::=", "").encode()
     for text in (
-        "root ::= root root | \"(\" root \")\" | [a-z]*",
-        "root ::= a b c\na ::= b | \"a\"\nb ::= c* | a \"b\"\nc ::= root? \"c\"",
+        'root ::= root root | "(" root ")" | [a-z]*',
+        'root ::= a b c\na ::= b | "a"\nb ::= c* | a "b"\nc ::= root? "c"',
     ):
         yield b"0" + text.encode()
 

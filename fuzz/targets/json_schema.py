@@ -8,41 +8,212 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from fuzz.checks import NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, walk_grammar
-from fuzz.mutators import TextMutator, mutate_input
 from random_schemas import SchemaMaker
 
 import stackmask as sm
+from fuzz.checks import NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, walk_grammar
+from fuzz.mutators import TextMutator, mutate_input
 
 MAX_LENGTH = 1600
 DRAFTS = (None, None, None, "2020-12", "2019-09", "7", "6", "4")
-WHITESPACE: tuple[Any, ...] = (None, "compact", "any", {"max": 2}, {"separators": (", ", ": ")}, {"indent": 2})
+WHITESPACE: tuple[Any, ...] = (
+    None,
+    "compact",
+    "any",
+    {"max": 2},
+    {"separators": (", ", ": ")},
+    {"indent": 2},
+)
 KEYWORDS = (
-    *("$ref", "$defs", "$id", "$anchor", "$dynamicRef", "$dynamicAnchor", "$recursiveRef", "definitions", "type", "enum"),
-    *("const", "multipleOf", "maximum", "minimum", "exclusiveMaximum", "maxLength", "minLength", "pattern", "items"),
-    *("prefixItems", "additionalItems", "maxItems", "minItems", "uniqueItems", "contains", "minContains", "maxContains"),
-    *("properties", "patternProperties", "additionalProperties", "propertyNames", "required", "minProperties", "not"),
-    *("maxProperties", "dependentRequired", "dependentSchemas", "dependencies", "unevaluatedItems", "if", "then", "else"),
-    *("unevaluatedProperties", "allOf", "anyOf", "oneOf", "format", "contentEncoding", "$schema", "$comment", "default"),
+    *(
+        "$ref",
+        "$defs",
+        "$id",
+        "$anchor",
+        "$dynamicRef",
+        "$dynamicAnchor",
+        "$recursiveRef",
+        "definitions",
+        "type",
+        "enum",
+    ),
+    *(
+        "const",
+        "multipleOf",
+        "maximum",
+        "minimum",
+        "exclusiveMaximum",
+        "maxLength",
+        "minLength",
+        "pattern",
+        "items",
+    ),
+    *(
+        "prefixItems",
+        "additionalItems",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+        "contains",
+        "minContains",
+        "maxContains",
+    ),
+    *(
+        "properties",
+        "patternProperties",
+        "additionalProperties",
+        "propertyNames",
+        "required",
+        "minProperties",
+        "not",
+    ),
+    *(
+        "maxProperties",
+        "dependentRequired",
+        "dependentSchemas",
+        "dependencies",
+        "unevaluatedItems",
+        "if",
+        "then",
+        "else",
+    ),
+    *(
+        "unevaluatedProperties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "format",
+        "contentEncoding",
+        "$schema",
+        "$comment",
+        "default",
+    ),
 )
 VALUES: tuple[Any, ...] = (
-    *(True, False, None, 0, 1, -1, 2, 3, 0.5, 1e308, 10**30, -0.0, 1e-7, "", "a", "é", "#", "#/$defs/x", "#x", [], {}, [1, 1.0]),
-    *("^a", "b$", "^(?!a)", "(", "\\d+", "date", "date-time", "uuid", "email", "ipv6", "uri", "idn-hostname", "regex", "time"),
-    *({"type": "string"}, {"type": "integer"}, {"type": "object"}, {"type": "array"}, {"$ref": "#"}, {"not": {}}, ["a", "b"]),
-    *({"$ref": "#/$defs/x"}, {"x": {"type": "null"}}, {"a": {"$ref": "#"}}, ["string", "null"], [{"type": "number"}, {}]),
+    *(
+        True,
+        False,
+        None,
+        0,
+        1,
+        -1,
+        2,
+        3,
+        0.5,
+        1e308,
+        10**30,
+        -0.0,
+        1e-7,
+        "",
+        "a",
+        "é",
+        "#",
+        "#/$defs/x",
+        "#x",
+        [],
+        {},
+        [1, 1.0],
+    ),
+    *(
+        "^a",
+        "b$",
+        "^(?!a)",
+        "(",
+        "\\d+",
+        "date",
+        "date-time",
+        "uuid",
+        "email",
+        "ipv6",
+        "uri",
+        "idn-hostname",
+        "regex",
+        "time",
+    ),
+    *(
+        {"type": "string"},
+        {"type": "integer"},
+        {"type": "object"},
+        {"type": "array"},
+        {"$ref": "#"},
+        {"not": {}},
+        ["a", "b"],
+    ),
+    *(
+        {"$ref": "#/$defs/x"},
+        {"x": {"type": "null"}},
+        {"a": {"$ref": "#"}},
+        ["string", "null"],
+        [{"type": "number"}, {}],
+    ),
 )
 PIECES = (
     *(json.dumps(word) for word in KEYWORDS),
     *(json.dumps(value) for value in VALUES),
     *(f"{json.dumps(word)}: " for word in KEYWORDS),
-    *("{", "}", "[", "]", ",", ":", '"', "\\u0000", "\\ud800", "\\ud83d\\ude00", "NaN", "Infinity", "1e999", "~1", "~0", "%25"),
+    *(
+        "{",
+        "}",
+        "[",
+        "]",
+        ",",
+        ":",
+        '"',
+        "\\u0000",
+        "\\ud800",
+        "\\ud83d\\ude00",
+        "NaN",
+        "Infinity",
+        "1e999",
+        "~1",
+        "~0",
+        "%25",
+    ),
 )
 # keywords that the library and the engine read alike, so that a whole text can be judged
 JUDGED = {
-    *("type", "enum", "const", "maximum", "minimum", "exclusiveMaximum", "exclusiveMinimum", "maxLength", "minLength"),
-    *("items", "prefixItems", "maxItems", "minItems", "uniqueItems", "contains", "minContains", "maxContains", "properties"),
-    *("additionalProperties", "required", "minProperties", "maxProperties", "dependentRequired", "allOf", "anyOf", "oneOf"),
-    *("not", "if", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "dependentSchemas"),
+    *(
+        "type",
+        "enum",
+        "const",
+        "maximum",
+        "minimum",
+        "exclusiveMaximum",
+        "exclusiveMinimum",
+        "maxLength",
+        "minLength",
+    ),
+    *(
+        "items",
+        "prefixItems",
+        "maxItems",
+        "minItems",
+        "uniqueItems",
+        "contains",
+        "minContains",
+        "maxContains",
+        "properties",
+    ),
+    *(
+        "additionalProperties",
+        "required",
+        "minProperties",
+        "maxProperties",
+        "dependentRequired",
+        "allOf",
+        "anyOf",
+        "oneOf",
+    ),
+    *(
+        "not",
+        "if",
+        "then",
+        "else",
+        "propertyNames",
+        "unevaluatedItems",
+        "unevaluatedProperties",
+        "dependentSchemas",
+    ),
 }
 vocabulary = make_vocabulary()
 
@@ -84,7 +255,11 @@ def changed(tree: Any, source: random.Random) -> Any:
             todo.append(node[key])
     way = source.random()
     if not places or way < 0.05:
-        return value_of(source) if way < 0.02 else {source.choice(("allOf", "anyOf", "oneOf")): [tree, value_of(source)]}
+        return (
+            value_of(source)
+            if way < 0.02
+            else {source.choice(("allOf", "anyOf", "oneOf")): [tree, value_of(source)]}
+        )
     node, key = source.choice(places)
     if way < 0.3:
         node[key] = value_of(source)

@@ -13,10 +13,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from fuzz.checks import LIMITS, NAMED_ERRORS, POISON, expect, make_vocabulary, mask_of, tokens_of
-from fuzz.choices import Choices
 
 import stackmask as sm
+from fuzz.checks import LIMITS, NAMED_ERRORS, POISON, expect, make_vocabulary, mask_of, tokens_of
+from fuzz.choices import Choices
 
 MAX_LENGTH = 300
 MOST_CALLS = 40
@@ -29,14 +29,29 @@ GRAMMARS: tuple[tuple[str, Any], ...] = (
     ("ebnf", "root ::= e\ne ::= e '+' e | e '*' e | '(' e ')' | [0-9]+ | name\nname ::= [a-z]+ !>> [a-z]"),
     ("ebnf", 'root ::= "<" @push([a-z]+) ">" root* "</" @top ">" | "-"'),
     ("ebnf", 'root ::= (<|x|> [a-c]{1,3} <|y|>)* "end"'),
-    ("ebnf", "root ::= ([a-z]+ & !(\"if\" | \"else\")) (\" \" [a-z]+)*"),
+    ("ebnf", 'root ::= ([a-z]+ & !("if" | "else")) (" " [a-z]+)*'),
     ("ebnf", "root ::= .{3,20} 'x' | [à-ü€]+ | \"ab\"{5,9}"),
     ("ebnf", "root ::= a b c\na ::= b | 'a'\nb ::= c* | a 'b'\nc ::= root? 'c'"),
     ("schema", True),
     ("schema", {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}),
-    ("schema", {"properties": {"a": {"type": "string", "maxLength": 5}, "ab": {"enum": ["x", 1, None]}}, "required": ["a"]}),
+    (
+        "schema",
+        {
+            "properties": {"a": {"type": "string", "maxLength": 5}, "ab": {"enum": ["x", 1, None]}},
+            "required": ["a"],
+        },
+    ),
     ("schema", {"type": "object", "additionalProperties": {"$ref": "#"}, "maxProperties": 3}),
-    ("schema", {"anyOf": [{"type": "number", "multipleOf": 3}, {"type": "string", "format": "date"}, {"const": {"a": [1, "b"]}}]}),
+    (
+        "schema",
+        {
+            "anyOf": [
+                {"type": "number", "multipleOf": 3},
+                {"type": "string", "format": "date"},
+                {"const": {"a": [1, "b"]}},
+            ]
+        },
+    ),
     ("regex", r"(?=.*[A-Z])(?=.*\d)[A-Za-z\d]{4,9}"),
     ("regex", r"(a|b)*a(a|b){6}"),
     ("regex", r"\b\w+\b( \b\w+\b)*"),
@@ -78,8 +93,23 @@ class Player:
         self.choices = choices
         self.matchers: list[tuple[Any, list[Any]]] = [(compiler().compile(grammar_of(number)).matcher(), [])]
         self.calls = (
-            *(self.accept_allowed, self.accept_allowed, self.accept_allowed, self.accept_any, self.accept_text),
-            *(self.rollback, self.fork, self.reset, self.draft, self.jump, self.jump_tokens, self.ask, self.batch),
+            *(
+                self.accept_allowed,
+                self.accept_allowed,
+                self.accept_allowed,
+                self.accept_any,
+                self.accept_text,
+            ),
+            *(
+                self.rollback,
+                self.fork,
+                self.reset,
+                self.draft,
+                self.jump,
+                self.jump_tokens,
+                self.ask,
+                self.batch,
+            ),
             *(self.rows, self.drop, self.too_far),
         )
 
@@ -176,7 +206,13 @@ class Player:
             row = masks[parent + 1]
             alive = parent < 0 or taken[parent]
             allowed = bool(int(row[token >> 5]) >> (token & 31) & 1)
-            expect(taken[i] == (alive and allowed), "a draft token and the mask of its parent", tokens, parents, taken)
+            expect(
+                taken[i] == (alive and allowed),
+                "a draft token and the mask of its parent",
+                tokens,
+                parents,
+                taken,
+            )
 
     def jump(self, matcher: Any, history: list[Any]) -> None:
         whole, cut = matcher.find_jump_forward_bytes()

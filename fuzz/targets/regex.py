@@ -8,15 +8,19 @@ import re
 import warnings
 from collections.abc import Iterator
 
-from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, walk_grammar
-from fuzz.mutators import TextMutator, mutate_input
 from oracle import random_regexes as made
 
 import stackmask as sm
+from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, make_vocabulary, random_of, walk_grammar
+from fuzz.mutators import TextMutator, mutate_input
 
 MAX_LENGTH = 160
 FLAVORS = ("python", "python", "ecma", "rust")
-FLAGS = {"python": ("", "i", "s", "m", "x", "a"), "ecma": ("", "u", "v", "i", "s", "iu"), "rust": ("", "i", "s", "m", "x", "U")}
+FLAGS = {
+    "python": ("", "i", "s", "m", "x", "a"),
+    "ecma": ("", "u", "v", "i", "s", "iu"),
+    "rust": ("", "i", "s", "m", "x", "U"),
+}
 PIECES = (
     *made.PYTHON_ATOMS,
     *made.PYTHON_ASSERTIONS,
@@ -24,8 +28,42 @@ PIECES = (
     *made.ECMA_LENIENT_ATOMS,
     *made.ECMA_SET_ATOMS,
     *made.ECMA_ASSERTIONS,
-    *("*", "+", "?", "{2}", "{1,3}", "{0,}", "*?", "++", "|", "(?:", "(?P<n>", "(?<n>", ")", "(?i)", "(?=", "(?!", "(?<="),
-    *("(?<!", "(?>", "(?#x)", "[", "]", "[^", "&&", "--", "\\1", "\\k<n>", "(?P=n)", "(?(1)a|b)", "\\Q", "\\E", "[[:alpha:]]"),
+    *(
+        "*",
+        "+",
+        "?",
+        "{2}",
+        "{1,3}",
+        "{0,}",
+        "*?",
+        "++",
+        "|",
+        "(?:",
+        "(?P<n>",
+        "(?<n>",
+        ")",
+        "(?i)",
+        "(?=",
+        "(?!",
+        "(?<=",
+    ),
+    *(
+        "(?<!",
+        "(?>",
+        "(?#x)",
+        "[",
+        "]",
+        "[^",
+        "&&",
+        "--",
+        "\\1",
+        "\\k<n>",
+        "(?P=n)",
+        "(?(1)a|b)",
+        "\\Q",
+        "\\E",
+        "[[:alpha:]]",
+    ),
 )
 TEXTS = tuple("".join(letters) for count in range(4) for letters in itertools.product("ab \n", repeat=count))
 COUNTED = re.compile(r"\{|\*|\+")
@@ -38,7 +76,9 @@ def fresh(source: random.Random) -> str:
     way = source.random()
     if way < 0.4:
         return made.small_pattern(source)
-    return made.python_pattern(source) if way < 0.7 else made.ecma_pattern(source, source.choice(("", "u", "v")))
+    return (
+        made.python_pattern(source) if way < 0.7 else made.ecma_pattern(source, source.choice(("", "u", "v")))
+    )
 
 
 mutator = TextMutator(PIECES, fresh)
@@ -90,7 +130,10 @@ def compare(grammar: sm.Grammar, pattern: str, flags: str, search: bool) -> None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            number = sum({"i": re.I, "s": re.S, "m": re.M, "x": re.X, "a": re.A}[flag] for flag in flags)
+            number = sum(
+                {"i": re.IGNORECASE, "s": re.DOTALL, "m": re.MULTILINE, "x": re.VERBOSE, "a": re.ASCII}[flag]
+                for flag in flags
+            )
             compiled = re.compile(pattern, number)
         except (re.error, OverflowError, RecursionError, ValueError):
             return

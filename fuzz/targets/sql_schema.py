@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
+import stackmask as sm
 from fuzz.checks import CACHE_BYTES, NAMED_ERRORS, Walk, make_vocabulary, random_of
 from fuzz.mutators import TextMutator, mutate_input
-
-import stackmask as sm
 
 MAX_LENGTH = 800
 # a grammar of SQL has some thousand terms before its first mask
@@ -20,14 +19,59 @@ LIMITS = sm.Limits(
     max_explored=20_000,
     max_work=40_000_000,
 )
-TYPES = ("INTEGER", "TEXT", "REAL", "BLOB", "NUMERIC", "VARCHAR(20)", "DECIMAL(10, 2)", "timestamp with time zone", "int[]", "bool")
+TYPES = (
+    "INTEGER",
+    "TEXT",
+    "REAL",
+    "BLOB",
+    "NUMERIC",
+    "VARCHAR(20)",
+    "DECIMAL(10, 2)",
+    "timestamp with time zone",
+    "int[]",
+    "bool",
+)
 NAMES = ("t", "u", "Order", "select", "a", "b", "id", "naïve", "x y", "A", "tab_1")
 QUOTED = ("[x y]", '"x ""y"', "`z`", "'w'", '""', "main.t", "public.t")
 PIECES = (
-    *("CREATE TABLE ", "CREATE VIEW v AS SELECT a FROM t;", "IF NOT EXISTS ", "PRIMARY KEY", "NOT NULL", "UNIQUE", "CHECK (a > 0)"),
-    *("REFERENCES u(id)", "FOREIGN KEY (a) REFERENCES u (b)", "DEFAULT 'x'", "DEFAULT (1 + 2)", "COLLATE NOCASE", "WITHOUT ROWID"),
-    *("GENERATED ALWAYS AS (a + 1)", "TEMP ", "STRICT", "AUTOINCREMENT", "-- x\n", "/* x */", ";", ",", "(", ")", "AS SELECT 1", "\n"),
-    *("CONSTRAINT c ", "ALTER TABLE t ADD COLUMN z INT;", "CREATE TYPE mood AS ENUM ('a', 'b');", "CREATE INDEX i ON t(a);", "\x00"),
+    *(
+        "CREATE TABLE ",
+        "CREATE VIEW v AS SELECT a FROM t;",
+        "IF NOT EXISTS ",
+        "PRIMARY KEY",
+        "NOT NULL",
+        "UNIQUE",
+        "CHECK (a > 0)",
+    ),
+    *(
+        "REFERENCES u(id)",
+        "FOREIGN KEY (a) REFERENCES u (b)",
+        "DEFAULT 'x'",
+        "DEFAULT (1 + 2)",
+        "COLLATE NOCASE",
+        "WITHOUT ROWID",
+    ),
+    *(
+        "GENERATED ALWAYS AS (a + 1)",
+        "TEMP ",
+        "STRICT",
+        "AUTOINCREMENT",
+        "-- x\n",
+        "/* x */",
+        ";",
+        ",",
+        "(",
+        ")",
+        "AS SELECT 1",
+        "\n",
+    ),
+    *(
+        "CONSTRAINT c ",
+        "ALTER TABLE t ADD COLUMN z INT;",
+        "CREATE TYPE mood AS ENUM ('a', 'b');",
+        "CREATE INDEX i ON t(a);",
+        "\x00",
+    ),
     *(*TYPES, *NAMES, *QUOTED),
 )
 vocabulary = make_vocabulary()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
 import tempfile
 from collections.abc import Iterator
@@ -10,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, mask_of, random_of, tokens_of
-from fuzz.choices import Choices
 
 import stackmask as sm
+from fuzz.checks import LIMITS, NAMED_ERRORS, Walk, expect, mask_of, random_of, tokens_of
+from fuzz.choices import Choices
 
 MAX_LENGTH = 600
 FILE_LENGTH = 4000
@@ -27,7 +28,24 @@ GRAMMARS = (
     ("schema", True),
     ("schema", {"type": "string", "maxLength": 3}),
 )
-LETTERS = (b"a", b"b", b"c", b"x", b" ", b"1", b'"', b"{", b"}", b":", b",", b"\xc3", b"\xa9", b"\xe2\x82", b"\xac", b"\x00")
+LETTERS = (
+    b"a",
+    b"b",
+    b"c",
+    b"x",
+    b" ",
+    b"1",
+    b'"',
+    b"{",
+    b"}",
+    b":",
+    b",",
+    b"\xc3",
+    b"\xa9",
+    b"\xe2\x82",
+    b"\xac",
+    b"\x00",
+)
 
 
 def seeds() -> Iterator[bytes]:
@@ -71,7 +89,11 @@ def make(choices: Choices) -> sm.Vocabulary:
         tokens = [bytes([byte]) for byte in range(256)] + tokens
     stops = [choices.below(len(tokens) + 3) - 1 for _ in range(options >> 1 & 3)]
     special = [choices.below(len(tokens) + 3) - 1 for _ in range(options >> 3 & 3)]
-    names = {"<|x|>": choices.below(len(tokens) + 2), "<|y|>": choices.below(len(tokens) + 2)} if options & 32 else {}
+    names = (
+        {"<|x|>": choices.below(len(tokens) + 2), "<|y|>": choices.below(len(tokens) + 2)}
+        if options & 32
+        else {}
+    )
     size = len(tokens) + choices.below(70) - 1 if options & 64 else None
     return sm.Vocabulary(
         tokens,
@@ -115,10 +137,8 @@ def saved(vocabulary: sm.Vocabulary, source: random.Random) -> sm.Vocabulary:
         if source.random() < 0.5:
             del written[source.randrange(len(written)) :]
         path.write_bytes(written)
-        try:
+        with contextlib.suppress(NAMED_ERRORS):
             sm.Vocabulary.load(path)
-        except NAMED_ERRORS:
-            pass
     return again
 
 
@@ -132,7 +152,11 @@ def compare(matcher: Any, vocabulary: sm.Vocabulary, source: random.Random) -> N
         if matcher.is_terminated():
             expect(not allowed, "tokens after the end", allowed)
             return
-        expect(not {i for i in allowed if i >= len(tokens)} - vocabulary.special_ids, "an id without a token", allowed)
+        expect(
+            not {i for i in allowed if i >= len(tokens)} - vocabulary.special_ids,
+            "an id without a token",
+            allowed,
+        )
         for token in source.sample(range(len(tokens)), min(12, len(tokens))):
             text = tokens[token]
             if token in vocabulary.special_ids:
@@ -142,7 +166,12 @@ def compare(matcher: Any, vocabulary: sm.Vocabulary, source: random.Random) -> N
             if text is None or text == b"":
                 expect(token not in allowed, "a token without text is allowed", token)
             elif number or not vocabulary.strip_first_space:
-                expect(matcher.fork().accept_string(text) == (token in allowed), "bytes and mask disagree", token, text)
+                expect(
+                    matcher.fork().accept_string(text) == (token in allowed),
+                    "bytes and mask disagree",
+                    token,
+                    text,
+                )
         if not allowed:
             return  # the vocabulary cannot spell what comes next
         token = source.choice(sorted(allowed))

@@ -102,7 +102,9 @@ def test_a_wrong_bit_is_noticed() -> None:
     vocabulary = checks.make_vocabulary()
     grammar = sm.Grammar.from_regex("[ab]{1,9}c")
     matcher = sm.Compiler(vocabulary).compile(grammar).matcher()
-    everything = SimpleNamespace(sample=lambda ids, count: list(ids), choice=lambda items: items[0], random=lambda: 1.0)
+    everything = SimpleNamespace(
+        sample=lambda ids, count: list(ids), choice=lambda items: items[0], random=lambda: 1.0
+    )
     checks.Walk(matcher.fork(), vocabulary, everything).run(3)
     for token in (ord("a"), ord("z"), checks.STOP):
         walk = checks.Walk(WrongMatcher(matcher.fork(), token), vocabulary, everything)
