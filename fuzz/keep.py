@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any
@@ -12,6 +13,7 @@ from fuzz.inputs import corpus_of, write_corpus
 
 MOST_INPUTS = 150  # of a target in the tree
 MOST_LENGTH = 400
+MOST_SECONDS = 75  # tracing lines is slow: after that no more inputs are looked at
 REPO = Path(__file__).resolve().parents[1]
 
 
@@ -51,8 +53,9 @@ def choose(name: str, folder: str, engine: str) -> None:
     target = targets.load(name)
     inputs = {path.read_bytes() for path in Path(folder).iterdir()}
     lines, kept = Lines(), []
+    end = time.monotonic() + MOST_SECONDS
     for data in sorted(inputs, key=lambda data: (len(data), data)):
-        if len(data) > MOST_LENGTH:
+        if len(data) > MOST_LENGTH or time.monotonic() > end:
             continue
         before, lines.fresh = edges.reached(), False
         sys.settrace(lines.trace)
