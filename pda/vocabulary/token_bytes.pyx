@@ -291,8 +291,10 @@ cdef class TokenBytesBuilder:
         block = PyBytes_FromStringAndSize(NULL, offsets + self.absent.size() + self.blob.size())
         out = <uint8_t*>PyBytes_AS_STRING(block)
         memcpy(out, self.start.data(), offsets)
-        memcpy(out + offsets, self.absent.data(), self.absent.size())
-        memcpy(out + offsets + self.absent.size(), self.blob.data(), self.blob.size())
+        if not self.absent.empty():  # the data of an empty vector may be NULL, which memcpy must not be given
+            memcpy(out + offsets, self.absent.data(), self.absent.size())
+        if not self.blob.empty():
+            memcpy(out + offsets + self.absent.size(), self.blob.data(), self.blob.size())
         return TokenBytes(block, self.count)
 
 

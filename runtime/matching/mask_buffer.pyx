@@ -32,6 +32,7 @@ class MatcherError(StackmaskError):
 
 cdef object ndarray = np.ndarray
 cdef object INT32 = np.dtype(np.int32)
+cdef uint32_t no_words = 0              # where the rows of an empty tensor are, which has no address
 cdef object torch_int32 = None          # the one object of that type, once a tensor of it was seen
 
 
@@ -117,8 +118,10 @@ cdef int open_tensor(object mask, Rows* out) except -1:
     if not 1 <= len(shape) <= 2:
         raise MatcherError(f"the bitmask must have one or two dimensions, not {len(shape)}")
     address = mask.data_ptr()
-    if not address and 0 not in shape:
-        raise MatcherError("the bitmask is a tensor without memory")
+    if not address:
+        if 0 not in shape:
+            raise MatcherError("the bitmask is a tensor without memory")
+        address = <uintptr_t>&no_words  # `row_at` returns NULL for errors only
     if address % sizeof(uint32_t):
         raise MatcherError("the bitmask must be aligned: its address is no multiple of 4")
     out.base = <uint32_t*>address

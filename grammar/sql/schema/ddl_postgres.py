@@ -35,6 +35,8 @@ _COPY = re.compile(
 )
 _META = re.compile(r"^\\\S.*$", re.MULTILINE)  # commands of psql, as dumps have them
 _VISIBLE = re.compile(r"\S")
+# what sqlglot raises besides its own errors, at an empty name, for one
+_PARSER_FAULTS = (ValueError, TypeError, AttributeError, LookupError, RecursionError)
 _PLACE = re.compile(r"from (?:line )?(\d+):(\d+)")
 
 
@@ -169,6 +171,8 @@ class _Reader:
             at = start + _offset(sql, first["line"] or 1, (first["col"] or 1) - max(1, len(word)))
             message = str(first["description"]).rstrip(".")
             raise ddl_error(self.text, at, len(word), message[:1].lower() + message[1:]) from None
+        except _PARSER_FAULTS:
+            raise self.error("this statement is not understood") from None
         finally:
             logger.setLevel(level)
         if isinstance(parsed, exp.Command):
@@ -265,7 +269,7 @@ class _Reader:
                     validate_qualify_columns=False,
                     quote_identifiers=False,
                 )
-            except SqlglotError:
+            except (SqlglotError, *_PARSER_FAULTS):
                 raise unclear from None
             query = expanded
         names = []

@@ -196,3 +196,12 @@ def test_a_forked_process_has_threads_of_its_own(vocabulary: sm.Vocabulary) -> N
     assert os.waitpid(child, 0)[1] == 0
     sm.fill_next_token_bitmask(matchers, mask, threads=3)
     assert np.array_equal(mask, expected)
+
+
+def test_an_empty_tensor_has_no_rows_to_write() -> None:
+    """A tensor without elements has the address 0; a matcher that is None takes the width of the mask."""
+    torch = pytest.importorskip("torch")
+    assert sm.fill_next_token_bitmask([None], torch.zeros((1, 0), dtype=torch.int32)) is False
+    assert sm.fill_next_token_bitmask([], torch.zeros((0, 4), dtype=torch.int32)) is False
+    with pytest.raises(sm.MatcherError, match="out of range"):
+        sm.fill_next_token_bitmask([None], torch.zeros((0, 4), dtype=torch.int32))
