@@ -30,7 +30,7 @@ cdef extern from "Python.h" nogil:
 
 cdef enum:
     CHECK_EVERY = 100_000       # units, about a millisecond
-    FIRST_CHECK = 2_000         # a call that takes longer lets go of the interpreter's lock, if it may
+    FIRST_CHECK = 20_000        # a call that takes longer lets go of the interpreter's lock, if it may
 
 
 cdef struct Pause:

@@ -5,7 +5,7 @@ One unit is a step of about ten nanoseconds: a term looked up, a node of the voc
 of a mask. Loops whose length a request decides count their units. Every 100,000 units (about a millisecond)
 there is a check: the request has units left, nobody cancelled it, no signal came, the call is not too long on
 the clock. The first check of a call that computes only (``let_release``) lets go of the interpreter's lock,
-after about 20 microseconds; other calls release it for a moment every few milliseconds. A check also lets
+after about 200 microseconds; other calls release it for a moment every few milliseconds. A check also lets
 threads read what the call changes, if some wait for that.
 """
 

@@ -40,6 +40,7 @@ class CompiledGrammar:
         "__weakref__",
         "_allowance",
         "_compiler",
+        "_elsewhere",
         "_work",
         "automaton",
         "family",
@@ -60,12 +61,13 @@ class CompiledGrammar:
         self._allowance: int = account.allowance
         self._work: int = account.allowance - account.left
         self._compiler = compiler
+        self._elsewhere: dict[Store, CompiledGrammar] = {}  # the same grammar in other stores
 
     def matcher(self) -> Matcher:
         """Return a new matcher at the start of the grammar."""
-        self._compiler.renew(self)
-        matcher = Matcher(self)
-        self._compiler.remember(self)
+        compiled = self._compiler.renew(self)
+        matcher = Matcher(compiled)
+        self._compiler.remember(compiled)
         return matcher
 
     def precompute(self, budget: int = 1_000_000) -> dict[str, Any]:
@@ -199,10 +201,16 @@ class Compiler:
             key = (automaton.lowered.start, automaton.start_state)
             lane.families.put(key, compiled.family, compiled.planner)
 
-    def renew(self, compiled: CompiledGrammar) -> None:
-        """Move a compiled grammar to the store in use, if its own is full or spoiled; its matchers stay where they are."""
-        if self._lanes.of(compiled.automaton.store) is not None:
-            return
+    def renew(self, compiled: CompiledGrammar) -> CompiledGrammar:
+        """Move a compiled grammar to a store in use, if its own is full or spoiled; its matchers stay where they are.
+
+        Returns: the grammar, or the same one in another store if its own is at work just now.
+        """
+        store = compiled.automaton.store
+        if self._lanes.of(store) is not None:
+            if store.lock.is_taken():
+                return self.aside(compiled, store) or compiled
+            return compiled
         with self._lock:
             lane = self._lanes.open()
         automaton, account = self._lowered(compiled.grammar, lane.store)
@@ -211,12 +219,25 @@ class Compiler:
             compiled.family = None
             compiled.planner = None
             lane.grammars.setdefault((automaton.lowered.start, automaton.start_state), compiled)
+        return compiled
 
     def aside(self, compiled: CompiledGrammar, store: Store) -> CompiledGrammar | None:
-        """Compile a grammar in another store than this one, which is at work. Return None if all are."""
+        """Return a grammar compiled in another store than this one, which is at work.
+
+        None if all are, or the grammar meets a limit there.
+        """
         with self._lock:
             lane = self._lanes.aside(store)
-        return None if lane is None else self._compile_in(lane, compiled.grammar)
+            others = {s: known for s, known in compiled._elsewhere.items() if self._lanes.of(s) is not None}
+        if lane is None:
+            return None
+        if lane.store not in others:
+            try:
+                others[lane.store] = self._compile_in(lane, compiled.grammar)
+            except BudgetError:
+                return None
+        compiled._elsewhere = others
+        return others[lane.store]
 
     def _new_store(self, cache_bytes: int) -> Store:
         store = Store(self._info, self.limits, cache_bytes, key_syntax())

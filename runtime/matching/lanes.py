@@ -1,17 +1,23 @@
 """The stores of one compiler: one, and more while threads ask for masks at once.
 
-A store makes one mask at a time. While a call on it takes long, other threads of the server would wait. So
-grammars that are compiled then, and matchers that have waited, go to another store, whose masks are made on another
-core. Stores share nothing, so what several of them need is made in each.
+A store makes one mask at a time. While a call on it takes long, other threads of the server would wait. So a
+thread that meets a store at work goes to another one, and stays there: its grammars are compiled in that store, and
+its masks are made on another core. Stores share nothing, so what several of them need is made in each. A program of
+one thread has one store.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 from weakref import WeakValueDictionary
 
 from stackmask.pda.store import Store
 from stackmask.runtime.matching.recent_grammars import RecentFamilies
+
+if TYPE_CHECKING:
+    from stackmask.runtime.matching.compiler import CompiledGrammar
 
 MAX_LANES = 4  # stores that share ``cache_bytes``
 FAMILIES_SHARE = 8  # of a store's bytes go to the families of grammars that may come again
@@ -24,8 +30,8 @@ class Lane:
 
     def __init__(self, store: Store, cache_bytes: int) -> None:
         self.store = store
-        # (term of the start rule, first semantic state) → CompiledGrammar
-        self.grammars: WeakValueDictionary[tuple[int, int], object] = WeakValueDictionary()
+        # by the term of the start rule, and the first semantic state
+        self.grammars: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
         self.families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
 
     def set_budget(self, cache_bytes: int) -> None:
@@ -45,6 +51,7 @@ class Lanes:
         self._make = make
         self._cache_bytes = cache_bytes
         self._lanes = [Lane(make(cache_bytes), cache_bytes)]
+        self._thread = threading.local()  # its ``lane`` is the one that the thread goes to
         self.generation = 1
 
     def of(self, store: Store) -> Lane | None:
@@ -55,16 +62,27 @@ class Lanes:
         return None
 
     def open(self) -> Lane:
-        """Return a lane for a new grammar: the first one, or one whose store is not at work just now."""
+        """Return the lane of this thread for a new grammar: another one if its store is at work just now."""
         self._tidy()
-        return self._idle(None) or self._lanes[0]
+        lane: Lane = getattr(self._thread, "lane", self._lanes[0])
+        if lane not in self._lanes:
+            lane = self._lanes[0]
+        if lane.store.lock.is_taken():
+            lane = self._idle(lane.store) or lane
+        self._thread.lane = lane
+        return lane
 
     def aside(self, store: Store) -> Lane | None:
-        """Return a lane with another store, which is not at work; None if all are."""
+        """Return a lane with another store, which is not at work; None if all are. The thread stays there."""
         self._tidy()
-        return self._idle(store)
+        lane: Lane | None = getattr(self._thread, "lane", None)
+        if lane is None or lane.store is store or lane not in self._lanes or lane.store.lock.is_taken():
+            lane = self._idle(store)
+        if lane is not None:
+            self._thread.lane = lane
+        return lane
 
-    def _idle(self, other_than: Store | None) -> Lane | None:
+    def _idle(self, other_than: Store) -> Lane | None:
         for lane in self._lanes:
             if lane.store is not other_than and not lane.store.lock.is_taken():
                 return lane

@@ -13,13 +13,13 @@ from stackmask.pda.memory.checked_vectors cimport copy_items, refill
 from stackmask.pda.forced.forced_text cimport RUN_FINAL, ForcedRuns
 from stackmask.pda.masks.shared.mask_ref cimport MaskRef, is_whole
 from stackmask.pda.stack.frames cimport BOTTOM
-from stackmask.pda.memory.work_meter cimport PATIENCE, seconds, sleep_a_moment
 from stackmask.pda.terms.term_store cimport TermStore
 from stackmask.pda.terms.term_table cimport TOKENS
 from stackmask.runtime.jump_forward.jump_forward_calls cimport JumpCalls
 from stackmask.runtime.matching.mask_buffer cimport Rows, close_rows, every_allowed, open_rows, row_of
 from stackmask.runtime.matching.row_references cimport fill_with_stops, name_rows
 from stackmask.runtime.jump_forward.token_history cimport TokenHistory
+from stackmask.runtime.matching.moving cimport enter
 from stackmask.runtime.matching.released cimport (
     start_released,
     step_bytes_released,
@@ -30,7 +30,6 @@ from stackmask.runtime.matching.released cimport (
 
 from operator import index
 
-from stackmask.pda.errors import BudgetError
 from stackmask.runtime.jump_forward.jump_forward import NOTHING, JumpPlanner, Plan, lone_tokens
 from stackmask.runtime.matching.mask_buffer import MatcherError
 from stackmask.runtime.matching.refusal import describe_refusal
@@ -39,7 +38,6 @@ from stackmask.runtime.matching.row_references import MaskRows
 cdef enum:
     NO_CONFIG = -1
     SHARED_BYTES = 1 << 25      # a family that holds more takes no new matchers
-    MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
     TOKEN_WORK = 100_000        # units of work that an accepted token gives back, about a millisecond
 
 
@@ -525,59 +523,6 @@ cdef class Matcher(JumpCalls):
         finally:
             self.lock.give(done)
         return plan
-
-
-cdef int enter(Matcher matcher) except -1:
-    """Take the lock of the store, of another one if this one lets the matcher wait too long."""
-    if matcher.lock.is_held():
-        wait_or_move(matcher)
-    matcher.lock.take(matcher.account)
-    return 0
-
-
-cdef int wait_or_move(Matcher matcher) except -1:
-    """Wait until the store is free. If its waits come to PATIENCE, move to a store that is not at work."""
-    cdef double begin = seconds()
-    while matcher.lock.is_held():
-        if matcher.account.patience + begin - seconds() < 0 and matcher.tokens.size() <= MOST_REPEATED:
-            matcher.account.patience = PATIENCE
-            move(matcher)
-            return 0
-        with nogil:
-            sleep_a_moment()
-    matcher.account.patience += begin - seconds()
-    return 0
-
-
-cdef bint move(Matcher matcher) except -1:
-    """Begin anew in another store of the compiler, and accept the same tokens. Return False if none is free.
-
-    Cost: compiling the grammar, and a step for each token.
-    """
-    cdef Matcher other
-    if matcher.refused is not None or matcher.tokens.has_text():
-        return False  # these cannot be repeated
-    try:
-        compiled = matcher.compiled._compiler.aside(matcher.compiled, matcher.store)
-    except BudgetError:
-        return False  # where its grammar is, it has what it needs
-    if compiled is None:
-        return False
-    other = Matcher.__new__(Matcher, compiled)
-    other.account.patience = 1e9
-    for token in matcher.tokens.tokens():
-        if not other.accept_token(token):
-            return False
-    matcher.account.restart(compiled._work)
-    matcher.compiled = compiled
-    matcher.automaton = other.automaton
-    matcher.store = other.store
-    matcher.masks = other.masks
-    matcher.lock = other.lock
-    matcher.family = other.family
-    matcher.history.swap(other.history)
-    matcher.planner = None
-    return True
 
 
 cdef tuple expected_at(Matcher matcher, int32_t config):

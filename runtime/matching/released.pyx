@@ -2,7 +2,8 @@
 """Calls of the engine that let go of the interpreter's lock when they take long.
 
 A call begins with the interpreter's lock, since to let go of it and to take it again costs more than most
-calls. The meter of the store lets go of it after about 20 microseconds of work. Callers hold the lock of the
+calls. The meter of the store lets go of it after about 200 microseconds of work: to take it
+again may need 5 milliseconds where other threads run Python. Callers hold the lock of the
 store, and change nothing of a matcher before the call is over.
 """
 

@@ -1,0 +1,57 @@
+# distutils: language = c++
+"""Matchers that wait for their store, and move to another one of the compiler if that takes long."""
+
+from stackmask.pda.memory.work_meter cimport PATIENCE, seconds, sleep_a_moment
+
+cdef enum:
+    MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
+
+
+cdef int enter(Matcher matcher) except -1:
+    """Take the lock of the store, of another one if this one lets the matcher wait too long."""
+    if matcher.lock.is_held():
+        wait_or_move(matcher)
+    matcher.lock.take(matcher.account)
+    return 0
+
+
+cdef int wait_or_move(Matcher matcher) except -1:
+    """Wait until the store is free. If its waits come to PATIENCE, move to a store that is not at work."""
+    cdef double begin = seconds()
+    while matcher.lock.is_held():
+        if matcher.account.patience + begin - seconds() < 0 and matcher.tokens.size() <= MOST_REPEATED:
+            matcher.account.patience = PATIENCE
+            move(matcher)
+            return 0
+        with nogil:
+            sleep_a_moment()
+    matcher.account.patience += begin - seconds()
+    return 0
+
+
+cdef bint move(Matcher matcher) except -1:
+    """Begin anew in another store of the compiler, and accept the same tokens. Return False if none is free.
+
+    Cost: compiling the grammar, and a step for each token.
+    """
+    cdef Matcher other
+    if matcher.refused is not None or matcher.tokens.has_text():
+        return False  # these cannot be repeated
+    compiled = matcher.compiled._compiler.aside(matcher.compiled, matcher.store)
+    if compiled is None:
+        return False
+    other = Matcher.__new__(Matcher, compiled)
+    other.account.patience = 1e9
+    for token in matcher.tokens.tokens():
+        if not other.accept_token(token):
+            return False
+    matcher.account.restart(compiled._work)
+    matcher.compiled = compiled
+    matcher.automaton = other.automaton
+    matcher.store = other.store
+    matcher.masks = other.masks
+    matcher.lock = other.lock
+    matcher.family = other.family
+    matcher.history.swap(other.history)
+    matcher.planner = None
+    return True
