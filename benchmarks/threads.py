@@ -4,7 +4,9 @@ Each request is a schema of MaskBench. All are compiled by a fresh compiler, whi
 made before every token of the tests. ``one``: all requests in one thread. ``two``: in two threads, which share the compiler. The rounds
 take turns. ``processes``: the same halves in two processes, which share nothing: what the machine can give.
 
-    python benchmarks/threads.py --data ../shared/data --requests 200 --rounds 5
+The same is done with ``long`` requests: grammars of ambiguous rules, whose masks take milliseconds each.
+
+    python benchmarks/threads.py --data ../shared/data --requests 600 --rounds 5
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import statistics
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 from json_grammar import load_tokenizer
 from record import write_result
@@ -28,8 +31,8 @@ Request = tuple[sm.Grammar, list[list[int]]]
 Compiled = tuple[sm.CompiledGrammar, list[list[int]]]
 
 
-def load(data: Path, count: int) -> tuple[sm.Vocabulary, list[Request]]:
-    """Return the vocabulary, and so many schemas with the tokens of their tests."""
+def load(data: Path, count: int) -> tuple[sm.Vocabulary, dict[str, list[Request]]]:
+    """Return the vocabulary, and so many schemas with the tokens of their tests, and the long requests."""
     tokenizer = load_tokenizer(data / "tokenizers" / "llama3-128k")
     with lzma.open(data / "maskbench_dev.jsonl.xz", "rt", encoding="utf-8") as lines:
         rows = [json.loads(line) for line in lines]
@@ -42,7 +45,22 @@ def load(data: Path, count: int) -> tuple[sm.Vocabulary, list[Request]]:
         except sm.StackmaskError:
             continue
         requests.append((grammar, [tokenizer.encode(text, add_special_tokens=False) for text in texts]))
-    return sm.Vocabulary.from_huggingface(tokenizer), requests
+    workloads = {"maskbench": requests, "long": long_requests(tokenizer)}
+    return sm.Vocabulary.from_huggingface(tokenizer), workloads
+
+
+def long_requests(tokenizer: Any) -> list[Request]:
+    """Return grammars of ambiguous rules, each with classes of its own, so that little is shared."""
+    requests = []
+    for number in range(24):
+        rules = [f'root ::= r0\nr9 ::= "{number}" | ""']
+        for k in range(9):
+            rules.append(
+                f'r{k} ::= r{k + 1} r{k + 1} | "b{number}" r{k + 1} | [a-{"cdefghij"[(number + k) % 8]}] r{k + 1}'
+            )
+        letters = [tokenizer.encode(letter, add_special_tokens=False)[0] for letter in "abcabc"]
+        requests.append((sm.Grammar.from_ebnf("\n".join(rules)), [letters]))
+    return requests
 
 
 def compile_all(vocabulary: sm.Vocabulary, requests: list[Request]) -> list[Compiled]:
@@ -101,21 +119,29 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--write", action="store_true")
     args = parser.parse_args()
-    vocabulary, requests = load(args.data, args.requests)
-    seconds: dict[str, list[float]] = {"one": [], "two": [], "processes": []}
-    for number in range(args.rounds):
-        seconds["one"].append(in_threads(vocabulary, requests, 1))
-        seconds["two"].append(in_threads(vocabulary, requests, 2))
-        seconds["processes"].append(in_processes(vocabulary, requests, 2))
+    vocabulary, workloads = load(args.data, args.requests)
+    result = {}
+    for workload, requests in workloads.items():
+        seconds: dict[str, list[float]] = {"one": [], "two": [], "processes": []}
+        for number in range(args.rounds):
+            seconds["one"].append(in_threads(vocabulary, requests, 1))
+            seconds["two"].append(in_threads(vocabulary, requests, 2))
+            seconds["processes"].append(in_processes(vocabulary, requests, 2))
+            times = ", ".join(f"{name} {values[-1]:.2f} s" for name, values in seconds.items())
+            print(f"{workload}, round {number + 1}: {times}", flush=True)
+        median = {name: statistics.median(values) for name, values in seconds.items()}
+        gains = {name: round(median["one"] / median[name], 2) for name in ("two", "processes")}
         print(
-            f"round {number + 1}: " + ", ".join(f"{k} {v[-1]:.2f} s" for k, v in seconds.items()), flush=True
+            f"{workload}: two threads are {gains['two']} times one; two processes {gains['processes']} times"
         )
-    median = {name: statistics.median(values) for name, values in seconds.items()}
-    gains = {name: round(median["one"] / median[name], 2) for name in ("two", "processes")}
-    print(f"two threads are {gains['two']} times one; two processes {gains['processes']} times")
+        result[workload] = {
+            "requests": len(requests),
+            "seconds": seconds,
+            "times as fast as one thread": gains,
+        }
     if args.write:
-        command = f"python benchmarks/threads.py --requests {args.requests} --rounds {args.rounds} --write"
-        write_result("threads", command, {"requests": args.requests, "seconds": seconds, "gains": gains})
+        command = f"python benchmarks/threads.py --data PATH --requests {args.requests} --rounds {args.rounds} --write"
+        write_result("threads", command, result)
 
 
 if __name__ == "__main__":

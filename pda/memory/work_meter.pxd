@@ -44,6 +44,7 @@ cdef class WorkAccount:
     cdef readonly int64_t left          # units that it may still do; below 0: it did a little more
     cdef int is_cancelled               # written by other threads
     cdef double patience                # seconds that it still waits for other requests
+    cdef bint moved                     # to another store: it has begun anew
     cdef object event                   # cancels when it is set; or None
     cdef int64_t most_per_call          # units that one call may use, where more were granted than usual
 

@@ -39,6 +39,7 @@ cdef class WorkAccount:
         self.most_per_call = 0
         self.is_cancelled = False
         self.patience = PATIENCE
+        self.moved = False
         self.event = event
 
     @property
@@ -54,6 +55,7 @@ cdef class WorkAccount:
     def restart(self, spent):
         """Give back all but the units of compiling: the request begins anew elsewhere."""
         self.left = self.allowance - min(spent, self.allowance)
+        self.moved = True
 
     def cancel(self):
         """End the call that works for this request at its next check, and later ones that need work."""

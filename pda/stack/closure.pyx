@@ -96,7 +96,8 @@ cdef class Closure:
         cdef SemId sem
         cdef int32_t first = self.graph.frames[m.frame].first
         cdef Edge edge
-        self.terms.meter.spend(4)
+        # each caller is looked up among the members
+        self.terms.meter.spend(4 + 4 * self.graph.frames[m.frame].count)
         self.returns += self.graph.frames[m.frame].count
         for e in range(first, first + self.graph.frames[m.frame].count):
             edge = self.graph.edges[e]

@@ -45,7 +45,9 @@ cdef bint move(Matcher matcher) except -1:
     for token in matcher.tokens.tokens():
         if not other.accept_token(token):
             return False
-    matcher.account.restart(compiled._work)
+    if not matcher.account.moved:
+        # what was done is done once more; only once, or a request could work on by moving to and fro
+        matcher.account.restart(compiled._work)
     matcher.compiled = compiled
     matcher.automaton = other.automaton
     matcher.store = other.store

@@ -1,0 +1,136 @@
+"""Threads of one compiler: they go to stores of their own, and their masks are those of one thread."""
+
+from __future__ import annotations
+
+import random
+import threading
+import zlib
+
+import pytest
+
+import stackmask as sm
+from stackmask.runtime.matching.lanes import MAX_LANES
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> sm.Vocabulary:
+    tokens = [bytes([i]) for i in range(256)]
+    tokens += [bytes([a, b]) for a in range(97, 123) for b in range(97, 123)]
+    return sm.Vocabulary([*tokens, b""], stop_ids=[len(tokens)])
+
+
+def ambiguous(number: int) -> sm.Grammar:
+    """Return a grammar whose masks take milliseconds."""
+    rules = [f'root ::= r0\nr6 ::= "{number}" | ""']
+    for k in range(6):
+        rules.append(
+            f'r{k} ::= r{k + 1} r{k + 1} | "b{number}" r{k + 1} | [a-{"cdef"[(number + k) % 4]}] r{k + 1}'
+        )
+    return sm.Grammar.from_ebnf("\n".join(rules))
+
+
+def masks_of(compiler: sm.Compiler, grammar: sm.Grammar) -> list[int]:
+    """Return checksums of the masks along a text, byte by byte."""
+    mask = sm.allocate_token_bitmask(1, compiler.vocabulary.size)
+    matcher = compiler.compile(grammar).matcher()
+    found = []
+    single = {text: k for k, text in enumerate(compiler.vocabulary.token_bytes) if text and len(text) == 1}
+    for byte in b"abcab":
+        matcher.fill_next_token_bitmask(mask)
+        found.append(zlib.crc32(mask.tobytes()))
+        found.append(matcher.is_accepting())
+        if not matcher.accept_token(single[bytes([byte])]):
+            break
+    return found
+
+
+def test_masks_of_threads_are_those_of_one_thread(vocabulary: sm.Vocabulary) -> None:
+    grammars = [ambiguous(number) for number in range(8)]
+    alone = [masks_of(sm.Compiler(vocabulary), grammar) for grammar in grammars]
+    for cache_bytes in (1 << 29, 1 << 22):
+        compiler = sm.Compiler(vocabulary, cache_bytes=cache_bytes)
+        wrong: list[object] = []
+
+        def run(seed: int, compiler: sm.Compiler = compiler, wrong: list[object] = wrong) -> None:
+            order = list(range(len(grammars)))
+            random.Random(seed).shuffle(order)
+            try:
+                wrong += [number for number in order if masks_of(compiler, grammars[number]) != alone[number]]
+            except Exception as error:  # noqa: BLE001 - what a thread raises would be lost
+                wrong.append(error)
+
+        threads = [threading.Thread(target=run, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert wrong == []
+        assert 1 <= len(compiler._lanes) <= MAX_LANES
+
+
+def test_one_thread_has_one_store(vocabulary: sm.Vocabulary) -> None:
+    compiler = sm.Compiler(vocabulary)
+    for number in range(3):
+        masks_of(compiler, ambiguous(number))
+    assert len(compiler._lanes) == 1
+
+
+def test_a_thread_that_meets_a_store_at_work_goes_to_another(vocabulary: sm.Vocabulary) -> None:
+    compiler = sm.Compiler(vocabulary, cache_bytes=1 << 28)
+    compiled = compiler.compile(ambiguous(0))
+    first = compiled.automaton.store
+    entered, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with first.lock:
+            entered.set()
+            leave.wait(600)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    entered.wait(600)
+    try:
+        matcher = compiled.matcher()
+        assert matcher.compiled is not compiled
+        assert matcher.compiled.automaton.store is not first
+        assert compiled.matcher().compiled is matcher.compiled
+        assert compiler.compile(ambiguous(1)).automaton.store is matcher.compiled.automaton.store
+        # both share the bytes of the cache
+        assert first.cache_bytes == matcher.compiled.automaton.store.cache_bytes == 1 << 27
+    finally:
+        leave.set()
+        thread.join()
+
+
+def test_a_matcher_that_waits_too_long_moves_with_what_it_accepted(vocabulary: sm.Vocabulary) -> None:
+    compiler = sm.Compiler(vocabulary)
+    compiled = compiler.compile(ambiguous(0))
+    first = compiled.automaton.store
+    single = {text: k for k, text in enumerate(vocabulary.token_bytes) if text and len(text) == 1}
+    matcher, other = compiled.matcher(), sm.Compiler(vocabulary).compile(ambiguous(0)).matcher()
+    for byte in (b"a", b"b"):
+        assert matcher.accept_token(single[byte]) and other.accept_token(single[byte])
+    entered, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with first.lock:
+            entered.set()
+            leave.wait(600)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    entered.wait(600)
+    try:
+        here, there = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
+        matcher.fill_next_token_bitmask(here)
+        other.fill_next_token_bitmask(there)
+        assert matcher.compiled.automaton.store is not first
+        assert (here == there).all()
+        matcher.rollback(1)
+        other.rollback(1)
+        matcher.fill_next_token_bitmask(here)
+        other.fill_next_token_bitmask(there)
+        assert (here == there).all()
+    finally:
+        leave.set()
+        thread.join()
