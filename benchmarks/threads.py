@@ -19,6 +19,7 @@ import random
 import statistics
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,18 +85,23 @@ def work(requests: list[Compiled]) -> int:
     return masks
 
 
+def timed(workers: Sequence[Any]) -> float:
+    """Return the seconds that threads or processes take."""
+    begin = time.perf_counter()
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    return time.perf_counter() - begin
+
+
 def in_threads(vocabulary: sm.Vocabulary, requests: list[Request], count: int) -> float:
     """Return the seconds that so many threads take for all requests, with one fresh compiler."""
     compiled = compile_all(vocabulary, requests)
     threads = [
         threading.Thread(target=work, args=(compiled[k::count],), name=f"requests {k}") for k in range(count)
     ]
-    begin = time.perf_counter()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return time.perf_counter() - begin
+    return timed(threads)
 
 
 def in_processes(vocabulary: sm.Vocabulary, requests: list[Request], count: int) -> float:
@@ -103,12 +109,7 @@ def in_processes(vocabulary: sm.Vocabulary, requests: list[Request], count: int)
     context = multiprocessing.get_context("fork")
     compiled = [compile_all(vocabulary, requests[k::count]) for k in range(count)]
     children = [context.Process(target=work, args=(half,)) for half in compiled]
-    begin = time.perf_counter()
-    for child in children:
-        child.start()
-    for child in children:
-        child.join()
-    return time.perf_counter() - begin
+    return timed(children)
 
 
 def main() -> None:

@@ -10,6 +10,7 @@ cdef class StoreLock:
     cdef unsigned long owner            # the thread inside, or 0
     cdef readonly WorkMeter meter       # counts the work of the thread inside
     cdef readonly bint spoiled          # memory ran out inside: what it guards may be half changed
+    cdef object __weakref__
 
     cdef int take(self, WorkAccount account) except -1
     cdef void charge_to(self, WorkAccount account) noexcept

@@ -19,6 +19,9 @@ class StoreLock:
         """What counts the work of the thread inside."""
 
     def __new__(cls, meter: WorkMeter | None = None) -> StoreLock: ...
+    def renew_in_child(self) -> None:
+        """Make the lock usable in a forked process."""
+
     def is_taken(self) -> bool:
         """Tell whether another thread is inside."""
 

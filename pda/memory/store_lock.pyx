@@ -13,6 +13,9 @@ from cpython.pythread cimport (
     PyThread_release_lock,
 )
 
+import os
+from weakref import WeakSet
+
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.errors import SpoiledError
 
@@ -35,6 +38,8 @@ cdef class StoreLock:
     then, and never taken again. So every change of a store is inside, and ends with ``give(False)`` if it did
     not come to its end.
 
+    A forked process lacks the other threads. What one of them was changing is spoiled there.
+
     Raises: StackmaskError if the thread inside asks again: an action or resolver used its own matcher.
         SpoiledError if it is spoiled.
     """
@@ -50,6 +55,7 @@ cdef class StoreLock:
         self.waiting = 0
         self.woken = False
         self.spoiled = False
+        LOCKS.add(self)
 
     def __dealloc__(self):
         if self.lock != NULL:
@@ -111,9 +117,24 @@ cdef class StoreLock:
 
     cdef void wake(self) noexcept:
         if self.waiting and not self.woken:
-            # one of them checks again; another thread may have been faster
+            # it comes next
             self.woken = True
             PyThread_release_lock(self.lock)
+
+    def renew_in_child(self):
+        """Make the lock usable in a forked process."""
+        if self.waiting:
+            # who waits does not exist; nor does a release that they were promised
+            self.lock = PyThread_allocate_lock()
+            if self.lock != NULL:
+                PyThread_acquire_lock(self.lock, WAIT_LOCK)
+            self.waiting = 0
+        self.woken = False
+        if self.is_held():
+            self.spoiled = True
+            self.meter.forget_call()
+            self.owner = 0
+        self.meter.readers = 0
 
     def is_taken(self):
         """Tell whether another thread is inside."""
@@ -150,3 +171,16 @@ cdef bint memory_ran_out() noexcept:
     Py_XDECREF(value)
     Py_XDECREF(trace)
     return found
+
+
+LOCKS = WeakSet()
+
+
+def renew_locks():
+    """Make all locks usable in a forked process."""
+    for lock in list(LOCKS):
+        lock.renew_in_child()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=renew_locks)

@@ -6,24 +6,9 @@ cdef extern from * nogil:
     """
     #define STACKMASK_ENDLESS_WORK ((int64_t)1 << 60)
     #define STACKMASK_PATIENCE 0.002
-    #define STACKMASK_READ(place) __atomic_load_n(&(place), __ATOMIC_ACQUIRE)
-    #define STACKMASK_WRITE(place, value) __atomic_store_n(&(place), value, __ATOMIC_RELEASE)
-
-    #include <chrono>
-    #include <thread>
-    static inline double stackmask_seconds() {
-        return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-    }
-    static inline void stackmask_sleep() {
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
     """
     const double PATIENCE "STACKMASK_PATIENCE"  # seconds that a request waits for a store before it moves
     const int64_t ENDLESS "STACKMASK_ENDLESS_WORK"
-    int atomic_read "STACKMASK_READ"(int place) noexcept
-    void atomic_write "STACKMASK_WRITE"(int place, int value) noexcept
-    void sleep_a_moment "stackmask_sleep"() noexcept
-    double seconds "stackmask_seconds"() noexcept
 
 cdef extern from "Python.h" nogil:
     ctypedef struct PyThreadState
@@ -60,7 +45,8 @@ cdef class WorkMeter:
     cdef bint timed             # the call had a check
     cdef bint may_release       # the call may let go of the interpreter's lock
     cdef bint running           # it has: what it changes must not be read. Written with that lock only
-    cdef PyThreadState* released    # the state of its thread then
+    cdef unsigned long runner   # its thread then
+    cdef PyThreadState* released    # and the state of that
     cdef int readers            # threads that wait until they may read
     cdef WorkAccount account    # whom the work is charged to, or None
     cdef readonly int64_t done  # units of all calls
@@ -68,7 +54,7 @@ cdef class WorkMeter:
     cdef int check(self) except -1 nogil
     cdef int ask_event(self) except -1 with gil
     cdef int look(self) except -1 nogil
-    cdef int rest(self) except -1 nogil
+    cdef void forget_call(self) noexcept
     cdef void reclaim(self) noexcept nogil
     cdef void pause(self, Pause* before) noexcept
     cdef void resume(self, Pause* before) noexcept

@@ -12,10 +12,14 @@ threads read what the call changes, if some wait for that.
 cimport cython
 from cpython.exc cimport PyErr_CheckSignals
 
+from stackmask.pda.memory.clock cimport atomic_read, atomic_write, seconds, sleep_a_moment
+
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.errors import BudgetError, CancelledError
 
 cdef extern from "Python.h":
     int PyGILState_Check() noexcept nogil
+    unsigned long PyThread_get_thread_ident() noexcept nogil
     PyThreadState* PyEval_SaveThread() noexcept nogil
     void PyEval_RestoreThread(PyThreadState* state) noexcept nogil
 
@@ -107,12 +111,14 @@ cdef class WorkMeter:
         elif now - self.since > self.max_seconds:
             raise BudgetError("max_seconds", self.max_seconds, "seconds of work in one call")
         if self.may_release and not self.running:
+            self.runner = PyThread_get_thread_ident()
             self.running = True
             self.released = PyEval_SaveThread()
-        if now - self.looked > (YIELD_SECONDS if PyGILState_Check() else SIGNAL_SECONDS):
+        if (
+            now - self.looked > (YIELD_SECONDS if PyGILState_Check() else SIGNAL_SECONDS)
+            or self.running and atomic_read(self.readers)
+        ):
             self.look()
-        if self.running and atomic_read(self.readers):
-            self.rest()
         self.granted = self.credit = min(<int64_t>CHECK_EVERY, self.call_left)
         return 0
 
@@ -123,24 +129,22 @@ cdef class WorkMeter:
         return 0
 
     cdef int look(self) except -1 nogil:
-        """Let signal handlers run, and other threads of the interpreter."""
-        with gil:
-            PyErr_CheckSignals()
-            with nogil:
-                pass
-        self.looked = seconds()
-        return 0
-
-    cdef int rest(self) except -1 nogil:
-        """Let other threads read what the call changes: nothing is half changed where it counts its work."""
+        """Let signal handlers run, and threads that wait to run or to read: nothing is half changed now."""
+        cdef Pause before
         cdef int turns = 0
         with gil:
-            self.running = False
-            while self.readers and turns < REST_TURNS:
-                turns += 1
+            self.pause(&before)
+            try:
+                PyErr_CheckSignals()
                 with nogil:
-                    sleep_a_moment()
-            self.running = True
+                    pass
+                while self.readers and turns < REST_TURNS:
+                    turns += 1
+                    with nogil:
+                        sleep_a_moment()
+            finally:
+                self.resume(&before)
+        self.looked = seconds()
         return 0
 
     cdef void reclaim(self) noexcept nogil:
@@ -151,14 +155,26 @@ cdef class WorkMeter:
             self.running = False
 
     cdef int settle(self) except -1:
-        """Wait until what the store guards may be read, until this thread lets others run: a millisecond."""
-        if self.running:
-            atomic_write(self.readers, self.readers + 1)
-            while self.running:
-                with nogil:
-                    sleep_a_moment()
-            atomic_write(self.readers, self.readers - 1)
+        """Wait until what the store guards may be read, until this thread lets others run: a millisecond.
+
+        Raises: StackmaskError if the call under way is one of this thread, as in a finalizer that runs in it.
+        """
+        if not self.running:
+            return 0
+        if self.runner == PyThread_get_thread_ident():
+            raise StackmaskError("a matcher or compiler must not be used in the middle of a call of its own")
+        atomic_write(self.readers, self.readers + 1)
+        while self.running:
+            with nogil:
+                sleep_a_moment()
+        atomic_write(self.readers, self.readers - 1)
         return 0
+
+    cdef void forget_call(self) noexcept:
+        """Forget a call whose thread does not exist, in a forked process."""
+        self.may_release = self.running = False
+        self.readers = 0
+        self.close()
 
     cdef void pause(self, Pause* before) noexcept:
         """Begin to run Python in the middle of a call, with the interpreter's lock."""

@@ -303,6 +303,7 @@ cdef class Constructors:
                     items.push_back(table.kids[t.a + k])
             else:
                 items.push_back(given[i])
+        table.meter.spend(6 * items.size())  # they are sorted some times
         # one byte set for all single bytes
         n = 0
         for i in range(items.size()):
@@ -506,6 +507,7 @@ cdef class Constructors:
                 sets += 1
             else:
                 items.push_back(given[i])
+        table.meter.spend(8 + 6 * items.size())
         if sets:
             k = self.mk_set(table, table.intern_set(words))
             if k == EMPTY:

@@ -353,6 +353,7 @@ cdef class Derivatives:
             return EPS if symbol == TOKENS + u.a else EMPTY
         if u.kind == K_ALT:
             d = EMPTY
+            table.meter.spend(3 * u.b)
             for k in range(u.b):
                 d = add_operand(operands, d, self.derive(table, table.kids[u.a + k], symbol))
             return d if operands.empty() else self.make.mk_alt(table, operands, 0)
@@ -369,6 +370,7 @@ cdef class Derivatives:
             return self.make.mk_seq(table, d, self.make.mk_rep(table, u.a, low, high))
         if u.kind == K_AND:
             operands.reserve(u.b)
+            table.meter.spend(4 * u.b)
             for k in range(u.b):
                 d = self.derive(table, table.kids[u.a + k], symbol)
                 if d == EMPTY:

@@ -54,6 +54,7 @@ cdef int64_t effort(TermTable terms, TermId t, KeyMap* known, int depth) except 
             map_put(known, k, <int32_t>total)
         return total
     else:
+        terms.meter.spend(4 * u.b)
         for k in range(u.b):
             least = effort(terms, terms.kids[u.a + k], known, depth + 1)
             if u.kind == K_AND:

@@ -120,6 +120,7 @@ cdef class Simplifier:
         cdef int32_t k, count = 1
         if u.kind == K_ALT:
             count = u.b
+        table.meter.spend(2 * count)
         for k in range(count):
             s = table.kids[u.a + k] if u.kind == K_ALT else t
             r = table.terms[s]
@@ -149,6 +150,7 @@ cdef class Simplifier:
                 if table.terms[u].nu >= 0 or table.terms[u].live == LIVE:
                     return False
                 map = self.derivatives.classes_of(table, u)
+                table.meter.spend(8 + 6 * table.maps[map].count)
                 for k in range(table.maps[map].count):
                     d = self.derivatives.derive(table, u, table.maps[map].byte_of[k])
                     if d == EMPTY or table.terms[d].live == DEAD or map_get(&seen, d) != NO_VALUE:
@@ -243,6 +245,7 @@ cdef class Simplifier:
             queue.push_back(item)
             while found and next < queue.size():
                 map = self.derivatives.classes_of(table, queue[next])
+                table.meter.spend(8 + 6 * table.maps[map].count)
                 for k in range(table.maps[map].count):
                     d = self.derivatives.derive(table, queue[next], table.maps[map].byte_of[k])
                     if d == EMPTY or d == EPS or map_get(&seen, d) != NO_VALUE:

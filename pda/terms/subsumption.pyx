@@ -33,6 +33,7 @@ cdef int drop_included(TermTable table, vector[TermId]& items) except -1 nogil:
     cdef Term u
     cdef TermId least = items[1] if items[0] == EPS else items[0]
     cdef bint suffixes = False, prefixes = False
+    table.meter.spend(3 * items.size())
     for i in range(items.size()):
         u = table.terms[items[i]]
         if u.kind != K_SEQ:
@@ -81,7 +82,7 @@ cdef int mark_suffixes(
             # the suffixes of an item are visited from there
             while s >= least and s != EPS and not mark(items, s, dropped):
                 visited += 1
-                table.meter.spend(1)
+                table.meter.spend(4)
                 if visited > FEW_SUFFIXES:
                     if not remembered:
                         map_init(&seen)
@@ -108,7 +109,7 @@ cdef int mark_prefixes(TermTable table, vector[TermId]& items, vector[uint8_t]& 
             continue
         v = table.terms[u.a]
         if v.kind == K_ALT:
-            table.meter.spend(1 + v.b)
+            table.meter.spend(2 + 4 * v.b)
             for k in range(v.a, v.a + v.b):
                 if table.kids[k] != EPS:
                     mark(items, table.kids[k], dropped)

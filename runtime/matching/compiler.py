@@ -64,8 +64,11 @@ class CompiledGrammar:
         self._elsewhere: dict[Store, CompiledGrammar] = {}  # the same grammar in other stores
 
     def matcher(self) -> Matcher:
-        """Return a new matcher at the start of the grammar."""
-        compiled = self._compiler.renew(self)
+        """Return a new matcher at the start of the grammar.
+
+        Where another thread makes masks of this grammar just now, it is one of the same grammar in another store.
+        """
+        compiled = self._compiler.not_at_work(self)
         matcher = Matcher(compiled)
         self._compiler.remember(compiled)
         return matcher
@@ -90,7 +93,9 @@ class CompiledGrammar:
             hundreds to 50,000: each count of a ``maxLength`` or ``maxItems`` is some more, and with
             ``property_order="any"`` each set of optional properties. ``sql.ebnf`` takes 4 seconds.
         """
-        self.matcher()  # which has a family, in the store in use
+        self._compiler.renew(self)
+        Matcher(self)  # makes the family
+        self._compiler.remember(self)
         automaton = self.automaton
         store = automaton.store
         budget = min(index(budget), MOST_BUDGET)
@@ -122,7 +127,8 @@ class Compiler:
     Equal grammars are compiled once, and equal rules of different grammars share their states and masks.
     ``cache_bytes`` bounds what is remembered: half of it masks, which are dropped and made anew when they
     take more, and half of it states; when those take more, new matchers get a new store, and the old one goes with
-    its last matcher. Neither changes a mask. So it is when memory runs out in the middle of a call: matchers that use what
+    its last matcher. Threads that meet each other at work get stores of their own, four at most, which share ``cache_bytes``.
+    Neither changes a mask. So it is when memory runs out in the middle of a call: matchers that use what
     it left half changed raise SpoiledError then. Cost: the first compiler of a vocabulary builds its trie, about 10 ms for
     128,000 tokens; compiling takes milliseconds, since states are built when first visited.
     """
@@ -201,16 +207,16 @@ class Compiler:
             key = (automaton.lowered.start, automaton.start_state)
             lane.families.put(key, compiled.family, compiled.planner)
 
-    def renew(self, compiled: CompiledGrammar) -> CompiledGrammar:
-        """Move a compiled grammar to a store in use, if its own is full or spoiled; its matchers stay where they are.
-
-        Returns: the grammar, or the same one in another store if its own is at work just now.
-        """
+    def not_at_work(self, compiled: CompiledGrammar) -> CompiledGrammar:
+        """Return a compiled grammar, or the same one in another store if its own is at work just now."""
+        self.renew(compiled)
         store = compiled.automaton.store
-        if self._lanes.of(store) is not None:
-            if store.lock.is_taken():
-                return self.aside(compiled, store) or compiled
-            return compiled
+        return (store.lock.is_taken() and self.aside(compiled, store)) or compiled
+
+    def renew(self, compiled: CompiledGrammar) -> None:
+        """Move a compiled grammar to a store in use, if its own is full or spoiled; its matchers stay where they are."""
+        if self._lanes.of(compiled.automaton.store) is not None:
+            return
         with self._lock:
             lane = self._lanes.open()
         automaton, account = self._lowered(compiled.grammar, lane.store)
@@ -219,7 +225,6 @@ class Compiler:
             compiled.family = None
             compiled.planner = None
             lane.grammars.setdefault((automaton.lowered.start, automaton.start_state), compiled)
-        return compiled
 
     def aside(self, compiled: CompiledGrammar, store: Store) -> CompiledGrammar | None:
         """Return a grammar compiled in another store than this one, which is at work.

@@ -1,7 +1,8 @@
 # distutils: language = c++
 """Matchers that wait for their store, and move to another one of the compiler if that takes long."""
 
-from stackmask.pda.memory.work_meter cimport PATIENCE, seconds, sleep_a_moment
+from stackmask.pda.memory.clock cimport seconds, sleep_a_moment
+from stackmask.pda.memory.work_meter cimport PATIENCE
 
 cdef enum:
     MOST_REPEATED = 4096        # tokens that a matcher accepts once more in another store
@@ -32,11 +33,12 @@ cdef int wait_or_move(Matcher matcher) except -1:
 cdef bint move(Matcher matcher) except -1:
     """Begin anew in another store of the compiler, and accept the same tokens. Return False if none is free.
 
-    Cost: compiling the grammar, and a step for each token.
+    A request moves once, with its forks counted. Cost: compiling the grammar, and a step for each token.
     """
     cdef Matcher other
-    if matcher.refused is not None or matcher.tokens.has_text():
-        return False  # these cannot be repeated
+    if matcher.account.moved or matcher.refused is not None or matcher.tokens.has_text():
+        # once is enough: a request could work on by moving to and fro. A refusal and text cannot be repeated
+        return False
     compiled = matcher.compiled._compiler.aside(matcher.compiled, matcher.store)
     if compiled is None:
         return False
@@ -45,9 +47,7 @@ cdef bint move(Matcher matcher) except -1:
     for token in matcher.tokens.tokens():
         if not other.accept_token(token):
             return False
-    if not matcher.account.moved:
-        # what was done is done once more; only once, or a request could work on by moving to and fro
-        matcher.account.restart(compiled._work)
+    matcher.account.restart(compiled._work)  # what it did is done once more
     matcher.compiled = compiled
     matcher.automaton = other.automaton
     matcher.store = other.store

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import threading
+import warnings
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
 import stackmask as sm
+from stackmask.pda.errors import SpoiledError
 from stackmask.runtime.matching.lanes import MAX_LANES
 
 
@@ -27,6 +33,27 @@ def ambiguous(number: int) -> sm.Grammar:
             f'r{k} ::= r{k + 1} r{k + 1} | "b{number}" r{k + 1} | [a-{"cdef"[(number + k) % 4]}] r{k + 1}'
         )
     return sm.Grammar.from_ebnf("\n".join(rules))
+
+
+@contextmanager
+def at_work(compiled: sm.CompiledGrammar) -> Iterator[None]:
+    """Have another thread work in the store of a grammar."""
+    lock = compiled.automaton.store.lock
+    entered, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with lock:
+            entered.set()
+            leave.wait(600)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    entered.wait(600)
+    try:
+        yield
+    finally:
+        leave.set()
+        thread.join()
 
 
 def masks_of(compiler: sm.Compiler, grammar: sm.Grammar) -> list[int]:
@@ -79,17 +106,7 @@ def test_a_thread_that_meets_a_store_at_work_goes_to_another(vocabulary: sm.Voca
     compiler = sm.Compiler(vocabulary, cache_bytes=1 << 28)
     compiled = compiler.compile(ambiguous(0))
     first = compiled.automaton.store
-    entered, leave = threading.Event(), threading.Event()
-
-    def work() -> None:
-        with first.lock:
-            entered.set()
-            leave.wait(600)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    entered.wait(600)
-    try:
+    with at_work(compiled):
         matcher = compiled.matcher()
         assert matcher.compiled is not compiled
         assert matcher.compiled.automaton.store is not first
@@ -97,9 +114,6 @@ def test_a_thread_that_meets_a_store_at_work_goes_to_another(vocabulary: sm.Voca
         assert compiler.compile(ambiguous(1)).automaton.store is matcher.compiled.automaton.store
         # both share the bytes of the cache
         assert first.cache_bytes == matcher.compiled.automaton.store.cache_bytes == 1 << 27
-    finally:
-        leave.set()
-        thread.join()
 
 
 def test_a_matcher_that_waits_too_long_moves_with_what_it_accepted(vocabulary: sm.Vocabulary) -> None:
@@ -110,17 +124,7 @@ def test_a_matcher_that_waits_too_long_moves_with_what_it_accepted(vocabulary: s
     matcher, other = compiled.matcher(), sm.Compiler(vocabulary).compile(ambiguous(0)).matcher()
     for byte in (b"a", b"b"):
         assert matcher.accept_token(single[byte]) and other.accept_token(single[byte])
-    entered, leave = threading.Event(), threading.Event()
-
-    def work() -> None:
-        with first.lock:
-            entered.set()
-            leave.wait(600)
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    entered.wait(600)
-    try:
+    with at_work(compiled):
         here, there = (sm.allocate_token_bitmask(1, vocabulary.size) for _ in range(2))
         matcher.fill_next_token_bitmask(here)
         other.fill_next_token_bitmask(there)
@@ -131,6 +135,68 @@ def test_a_matcher_that_waits_too_long_moves_with_what_it_accepted(vocabulary: s
         matcher.fill_next_token_bitmask(here)
         other.fill_next_token_bitmask(there)
         assert (here == there).all()
+
+
+def test_precompute_makes_masks_in_the_store_of_its_grammar(vocabulary: sm.Vocabulary) -> None:
+    compiler = sm.Compiler(vocabulary)
+    compiled = compiler.compile(ambiguous(0))
+    found: list[object] = []
+    with at_work(compiled):
+        # it waits for the store, and has no family yet
+        thread = threading.Thread(target=lambda: found.append(compiled.precompute(1000)))
+        thread.start()
+    thread.join()
+    assert found
+    assert compiled.family is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+def test_a_forked_process_goes_on_without_a_store_that_was_at_work(vocabulary: sm.Vocabulary) -> None:
+    compiler = sm.Compiler(vocabulary)
+    compiled = compiler.compile(ambiguous(0))
+    matcher = compiled.matcher()
+    expected = masks_of(sm.Compiler(vocabulary), ambiguous(0))
+    with at_work(compiled):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # that there are threads is what is tested
+            child = os.fork()
+        if not child:
+            code = 1
+            try:
+                code = 0 if masks_of(compiler, ambiguous(0)) == expected else 2
+                try:
+                    matcher.fill_next_token_bitmask(sm.allocate_token_bitmask(1, vocabulary.size))
+                    code = 3
+                except SpoiledError:
+                    pass
+            finally:
+                os._exit(code)
+        assert os.waitpid(child, 0)[1] == 0
+    assert masks_of(compiler, ambiguous(0)) == expected
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="this system has no timers")
+def test_a_signal_handler_may_read_in_the_middle_of_a_call(vocabulary: sm.Vocabulary) -> None:
+    compiler = sm.Compiler(vocabulary)
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    seen: list[object] = []
+
+    def handle(*_: object) -> None:
+        seen.append(matcher.is_accepting())
+        try:
+            matcher.fill_next_token_bitmask(mask)
+        except sm.StackmaskError as error:
+            seen.append(error)
+
+    matcher = compiler.compile(ambiguous(0)).matcher()
+    before = signal.signal(signal.SIGALRM, handle)
+    signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)
+    number = 0
+    try:
+        while len(seen) < 20:
+            number += 1
+            matcher = compiler.compile(ambiguous(number)).matcher()
+            matcher.fill_next_token_bitmask(mask)
     finally:
-        leave.set()
-        thread.join()
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
