@@ -33,3 +33,6 @@ class StoreLock:
 
     def __enter__(self) -> StoreLock: ...
     def __exit__(self, *exc: object) -> None: ...
+
+def renew_locks() -> None:
+    """Make all locks usable in a forked process."""
