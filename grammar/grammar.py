@@ -139,7 +139,9 @@ class Grammar:
         whitespace: Any = None,
         property_order: str = "schema",
         on_unsupported: str = "error",
-        spelling: str = "any",
+        spelling: str | None = None,
+        numbers: str | None = None,
+        profile: Literal["exact", "model"] = "exact",
         limits: Limits | None = None,
     ) -> Grammar:
         """Make the grammar of the JSON texts that a schema allows (``docs/json-schema.md``).
@@ -147,12 +149,15 @@ class Grammar:
         ``schema``: a dict or bool, JSON text, a path of a file, a pydantic model, a dataclass, a TypedDict.
         ``draft``: 4, 6, 7, 2019-09 or 2020-12, where ``$schema`` does not say. ``resources``: schemas by URI that
         references may lead to. ``formats``: "annotate" leaves ``format`` without effect. ``whitespace``: "any"
-        (bounded, the default), "compact", ``{"max": n}``, ``{"separators": (item, member)}``, ``{"indent": n}``,
+        (bounded, the default), "compact", "single", ``{"max": n}``, ``{"separators": (item, member)}``, ``{"indent": n}``,
         ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order, others
         after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be
         enforced, and ``report`` lists it. ``spelling``: "plain" has keys, ``enum`` and ``const``, and classes of
-        characters that need no escape, written in one way, so that they can be jumped over; "any" in every way
-        that JSON has.
+        characters that need no escape, written in one way, so that they can be jumped over; "dumps" has all strings
+        written in one way, that of ``json.dumps(ensure_ascii=False)``; "any" in every way that JSON has. ``numbers``:
+        "plain" has integers as digits alone, and no run of digits without an end; "any" every spelling.
+        ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"`` and
+        ``numbers="plain"`` where these are not given.
         Raises: SchemaError if it is no schema; UnsupportedSchemaError for what cannot be enforced exactly;
             UnsatisfiableSchemaError if nothing is valid.
         Cost: about 0.2 ms for a schema of 1 KB.
@@ -169,6 +174,8 @@ class Grammar:
                 property_order=property_order,
                 on_unsupported=on_unsupported,
                 spelling=spelling,
+                numbers=numbers,
+                profile=profile,
             )
             grammar = cls(rules, normalized=rules)  # in normal form by construction
             grammar.report = report
@@ -177,10 +184,16 @@ class Grammar:
         return cls._read(limits, read)
 
     @classmethod
-    def json(cls, kind: Literal["value", "object", "array"] = "value", *, whitespace: Any = None) -> Grammar:
+    def json(
+        cls,
+        kind: Literal["value", "object", "array"] = "value",
+        *,
+        whitespace: Any = None,
+        profile: Literal["exact", "model"] = "exact",
+    ) -> Grammar:
         """Make the grammar of any JSON text of a kind: "value" is any value; keys are unique within an object.
 
-        ``whitespace``: as in ``from_json_schema``.
+        ``whitespace``, ``profile``: as in ``from_json_schema``.
         Raises: SchemaError for another kind or whitespace.
         Cost: about 20 µs.
         """
@@ -188,7 +201,8 @@ class Grammar:
 
         if kind not in ("value", "object", "array"):
             raise SchemaError("", "kind", f"{kind!r:.60} is none of value, object, array")
-        return cls.from_json_schema(True if kind == "value" else {"type": kind}, whitespace=whitespace)
+        schema = True if kind == "value" else {"type": kind}
+        return cls.from_json_schema(schema, whitespace=whitespace, profile=profile)
 
     @classmethod
     def bundled(cls, name: str, start: str | None = None) -> Grammar:
