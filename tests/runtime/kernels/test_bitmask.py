@@ -46,7 +46,9 @@ def test_a_new_mask_has_all_bits_set(vocab: int, like: Any) -> None:
     mask = allocate_token_bitmask(2, vocab, like=like)
     assert str(mask.dtype) in ("int32", "torch.int32")
     assert tuple(mask.shape) == bitmask_shape(2, vocab)
-    assert np.asarray(mask).tolist() == [[-1] * (-(-vocab // 32))] * 2  # padding bits too, as other kernels expect
+    assert (
+        np.asarray(mask).tolist() == [[-1] * (-(-vocab // 32))] * 2
+    )  # padding bits too, as other kernels expect
 
 
 @pytest.mark.parametrize("vocab", [None, 1, 70, 128])
