@@ -7,6 +7,7 @@ favoured, the more the longer a text gets. The judge is the package ``jsonschema
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator
 from typing import Any
@@ -152,11 +153,11 @@ def faults(text: str, judge: Any) -> list[str]:
 
 
 def has_whole_floats(value: Any) -> bool:
-    """Tell whether an integer in a value is no int of Python: ``1.0``."""
+    """Tell whether a number in a value is one that ``json.dumps`` does not write as it was: ``1.0``, ``inf``."""
     todo = [value]
     while todo:
         item = todo.pop()
-        if isinstance(item, float) and item.is_integer():
+        if isinstance(item, float) and (item.is_integer() or not math.isfinite(item)):
             return True
         todo.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
     return False
