@@ -57,6 +57,12 @@ def test_exact_is_the_default() -> None:
         rules_of() == rules_of(profile="exact") == rules_of(spelling="any", numbers="any", whitespace="any")
     )
     assert dump(sm.Grammar.json().rules) == dump(sm.Grammar.json(profile="exact").rules)
+    matcher = COMPILER.compile(sm.Grammar.json("object", profile="model")).matcher()
+    assert (
+        not matcher.accept_string("[")
+        and not matcher.accept_string('{"\\u0061')
+        and matcher.accept_string('{ "a": 1 }')
+    )
 
 
 def test_a_profile_is_a_name_for_options() -> None:
