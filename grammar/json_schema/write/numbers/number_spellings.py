@@ -32,6 +32,9 @@ from stackmask.grammar.json_schema.write.numbers.scientific import (
 )
 
 MULTIPLE_DIGITS: Final = 15  # before the point of plain multiples that need remainders: all that doubles hold
+ENDED_STATES: Final = (
+    24  # of remainders that are told apart for each number of digits then: it costs much work
+)
 LISTED_VALUES: Final = 300  # sets with multiples and no more values than this are written out as a list
 
 _LEAST_LARGE: Final = 10 ** LARGE[0]
@@ -202,7 +205,7 @@ def _magnitudes(
         found += _listed_plainly(values) if plain else _listed(values, zeros)
     for number, (fractions, unlisted) in enumerate(others.items()):
         automaton = _automaton(tuple(unlisted), fractions)
-        if plain and automaton.is_endless():
+        if plain and automaton.is_endless() and len(automaton.states) <= ENDED_STATES:
             automaton = _with_an_end(tuple(unlisted), fractions) or automaton
         written, more = automaton.spelling(f"{prefix}w" if prefix and number else prefix)
         if written != ir.NOTHING:
