@@ -257,6 +257,22 @@ ROWS = (
         ),
     ),
     Mutant(
+        "own-name",
+        "grammar/compose",
+        "prefix + SEPARATOR",
+        '""',
+        "Rules of the same name in two parts are two rules.",
+        ("tests/grammar/compose/test_composition.py::test_union_and_concatenation",),
+    ),
+    Mutant(
+        "late-trigger",
+        "grammar/structural",
+        "[*excludes, *triggers]",
+        "excludes",
+        "Text after the last tag holds no trigger.",
+        ("tests/grammar/structural/test_structural_tags.py::test_triggers",),
+    ),
+    Mutant(
         "schema-name",
         "grammar/sql/calls",
         'name.rpartition(".")[2]',

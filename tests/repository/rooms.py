@@ -155,6 +155,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/write/numbers",
         "grammar/source",
     ),
+    "grammar/compose": ("grammar/ir", "grammar/source"),
     "grammar/sql/calls": ("grammar/ebnf", "grammar/ir", "grammar/sql/schema"),
     "pda/masks": (
         "pda/context",
@@ -176,6 +177,15 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/sets",
         "grammar/json_schema/text",
         "grammar/json_schema/write",
+        "grammar/source",
+    ),
+    "grammar/structural": (
+        "grammar/compose",
+        "grammar/ebnf",
+        "grammar/ir",
+        "grammar/json_schema",
+        "grammar/normalize",
+        "grammar/regex",
         "grammar/source",
     ),
     "grammar/sql/scope/shared": ("grammar/ir", "grammar/sql/calls", "grammar/sql/schema"),
@@ -230,6 +240,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/sql/scope/shared",
     ),
     "grammar/grammar": (
+        "grammar/compose",
         "grammar/ebnf",
         "grammar/ir",
         "grammar/json_schema",
@@ -238,6 +249,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/regex",
         "grammar/source",
         "grammar/sql",
+        "grammar/structural",
         "pda/limits",
     ),
     "runtime/matching": (
