@@ -42,7 +42,7 @@ from stackmask.runtime.matching.matcher import Matcher, MatcherError
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from stackmask import fsm
+    from stackmask import fsm, tools
     from stackmask.grammar.structural.errors import StructuralTagError
     from stackmask.runtime.generation import GrammarLogitsProcessor, JumpDecoding, generate
 
@@ -77,6 +77,7 @@ __all__ = [
     "generate",
     "tag",
     "text",
+    "tools",
     "union",
 ]
 
@@ -89,6 +90,6 @@ def __getattr__(name: str) -> Any:
         return getattr(generation, name)
     if name == "StructuralTagError":
         return importlib.import_module("stackmask.grammar.structural.errors").StructuralTagError
-    if name == "fsm":
-        return importlib.import_module("stackmask.fsm")
+    if name in ("fsm", "tools"):
+        return importlib.import_module(f"stackmask.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,6 +12,7 @@ from stackmask.grammar.structural.errors import StructuralTagError
 MAX_COUNT: Final = 2_147_483_647
 MAX_NESTING: Final = 100  # formats in each other
 REQUIRED: Final = object()
+Formats = Mapping[str, dict[str, Any]]
 
 # the fields of each type, and which of them must be there
 FORMATS: Final[dict[str, dict[str, Any]]] = {
@@ -60,13 +61,17 @@ FORMATS: Final[dict[str, dict[str, Any]]] = {
     },
     "token_dispatch": {"rules": REQUIRED, "loop": True, "exclude_tokens": ()},
 }
+PROGRAMMED: Final = {"rules": {"name": REQUIRED, "rules": REQUIRED}}
+"""A format for programs: a function that makes the rules, given the markers of a vocabulary."""
 
 
 class Fields:
     """One format: its type, its fields, and its place as a JSON pointer."""
 
-    def __init__(self, value: Any, place: str, type_name: str = "", depth: int = 0) -> None:
-        """Read a format; ``type_name``: what it is where it does not say.
+    def __init__(
+        self, value: Any, place: str, type_name: str = "", depth: int = 0, formats: Formats = FORMATS
+    ) -> None:
+        """Read a format; ``type_name``: what it is where it does not say; ``formats``: all that there are.
 
         Raises: StructuralTagError.
         """
@@ -79,14 +84,15 @@ class Fields:
         if not isinstance(value, Mapping):
             raise self.wrong("", f"a format is an object, not {kind_of(value)}")
         kind = value.get("type", type_name) or type_name
-        if kind not in FORMATS:
+        if kind not in formats:
             if "type" not in value:
                 raise self.wrong("", f"no `type`; it is one of {', '.join(FORMATS)}")
             close = similar(kind, FORMATS) if isinstance(kind, str) else ""
             help = f"did you mean `{close}`?" if close else f"there are {', '.join(FORMATS)}"
             raise self.wrong("type", f"no format `{kind!s:.60}`; {help}")
         self.type: str = kind
-        known = FORMATS[kind]
+        self.formats = formats
+        known = formats[kind]
         for name in value:
             if name != "type" and name not in known:
                 close = similar(str(name), known)
@@ -158,7 +164,7 @@ class Fields:
 
     def inner(self, field: str, value: Any, type_name: str = "") -> Fields:
         """Return a format within this one."""
-        return Fields(value, f"{self.place}/{field}", type_name, self.depth + 1)
+        return Fields(value, f"{self.place}/{field}", type_name, self.depth + 1, self.formats)
 
 
 def as_plain(value: Any) -> Any:

@@ -16,7 +16,7 @@ from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import check_text, enter
 from stackmask.grammar.structural.errors import StructuralTagError
-from stackmask.grammar.structural.fields import Fields, as_plain, kind_of
+from stackmask.grammar.structural.fields import FORMATS, PROGRAMMED, Fields, as_plain, kind_of
 from stackmask.grammar.structural.lowering import FormatLowering, Part
 from stackmask.grammar.structural.markers import Markers
 
@@ -33,6 +33,23 @@ def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> RuleSet:
     merger = Merger()
     lowering = FormatLowering(merger, Markers(special_names), _PARTS)
     return merger.rule_set(lowering.format(Fields(format_value, place)))
+
+
+def format_rules(form: Mapping[str, Any], special_names: Iterable[str]) -> RuleSet:
+    """Return the rules of a format that a program made, with parts that are rules already.
+
+    Raises: as ``structural_rules``.
+    """
+    enter("putting a turn together")
+    merger = Merger()
+    lowering = FormatLowering(merger, Markers(special_names), {**_PARTS, "rules": _programmed})
+    fields = Fields(form, "", formats={**FORMATS, **PROGRAMMED})
+    return merger.rule_set(lowering.format(fields))
+
+
+def _programmed(fields: Fields, markers: Markers) -> RuleSet:
+    rules: RuleSet = fields.value("rules")(markers)
+    return rules
 
 
 def tag_rules(begin: str, content: RuleSet, ends: Sequence[str], special_names: Iterable[str]) -> RuleSet:

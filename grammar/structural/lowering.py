@@ -45,7 +45,8 @@ class FormatLowering:
     def _open(self, fields: Fields, ends: Ends) -> tuple[Expr, bool]:
         kind = fields.type
         if kind in self.parts:
-            return self.merger.add(self.parts[kind](fields, self.markers), f"{kind}{fields.place}"), False
+            name = fields.text("name") if kind == "rules" else f"{kind}{fields.place}"
+            return self.merger.add(self.parts[kind](fields, self.markers), name), False
         if kind in ("sequence", "or"):
             return self._elements(fields, ends)
         if kind in ("optional", "plus", "star", "repeat"):

@@ -273,6 +273,14 @@ ROWS = (
         ("tests/grammar/structural/test_structural_tags.py::test_triggers",),
     ),
     Mutant(
+        "held-back",
+        "grammar/tools",
+        "text.endswith(marker[:size])",
+        "False",
+        "Text that may be the beginning of a marker is held back while a turn arrives.",
+        ("tests/grammar/tools/test_turns.py::test_all_that_the_grammar_takes_is_read_back",),
+    ),
+    Mutant(
         "schema-name",
         "grammar/sql/calls",
         'name.rpartition(".")[2]',

@@ -252,6 +252,16 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/structural",
         "pda/limits",
     ),
+    "grammar/tools": (
+        "grammar/grammar",
+        "grammar/ir",
+        "grammar/json_schema",
+        "grammar/json_schema/document",
+        "grammar/json_schema/write",
+        "grammar/source",
+        "grammar/structural",
+        "pda/limits",
+    ),
     "runtime/matching": (
         "grammar/front_ends",
         "grammar/grammar",

@@ -23,10 +23,20 @@ from stackmask.grammar.source.work import spend
 
 MAX_ANY_ORDER: Final = 6  # members in any order: each set of those still to come is a rule
 
-_NAME: Final = ir.Repeat(
-    ir.CharClass(charclass.negate(((0, 0x20), (0x22, 0x22), (0x26, 0x26), (0x3C, 0x3C), (0x3E, 0x3E)))),
-    1,
-    None,
+_RESERVED: Final = (
+    (0, 0x20),
+    (0x22, 0x22),
+    (0x26, 0x26),
+    (0x3C, 0x3C),
+    (0x3E, 0x3E),
+)  # blanks, `"`, `&`, `<`, `>`
+_SLASH: Final = 0x2F
+# of an argument that is not declared; it does not begin as a closing marker
+_NAME: Final = ir.Sequence(
+    (
+        ir.CharClass(charclass.negate((*_RESERVED[:3], (_SLASH, _SLASH), *_RESERVED[3:]))),
+        ir.Repeat(ir.CharClass(charclass.negate(_RESERVED)), 0, None),
+    )
 )
 
 

@@ -16,7 +16,7 @@ ARRAY: Final = "array"
 TYPES: Final = (STRING, NUMBER, BOOLEAN, NULL, OBJECT, ARRAY)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ArgumentStyle:
     """Markers around the name and the value of an argument.
 
