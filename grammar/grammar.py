@@ -16,6 +16,7 @@ from stackmask.grammar.source.work import Event, Work, check_size, check_text, c
 from stackmask.pda.limits import Limits
 
 if TYPE_CHECKING:
+    from stackmask.grammar.compose.merge import Merged
     from stackmask.grammar.json_schema.document.report import Report
 
 
@@ -320,10 +321,14 @@ class Grammar:
         from stackmask.grammar.structural.frontend import structural_rules
 
         def read(names: frozenset[str]) -> Grammar:
-            rules = structural_rules(tag, names)
-            return cls(rules)
+            return cls._merged(structural_rules(tag, names))
 
         return cls._read(limits, lambda: cls._with_markers(read))
+
+    @classmethod
+    def _merged(cls, made: Merged) -> Grammar:
+        """Return the grammar of rules that were put together."""
+        return cls(made.rules, normalized=made.rules if made.is_ready else None)
 
     @classmethod
     def _with_markers(cls, read: Callable[[frozenset[str]], Grammar]) -> Grammar:
@@ -443,7 +448,7 @@ def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
 
     def read(names: frozenset[str]) -> Grammar:
         inner = content.for_vocabulary(names) if names else content
-        return Grammar(tag_rules(begin, inner.normalize(), ends, names))
+        return Grammar._merged(tag_rules(begin, inner.normalize(), ends, names))
 
     return Grammar._read(content.limits, lambda: Grammar._with_markers(read))
 
@@ -459,7 +464,7 @@ def _parts(parts: tuple[Grammar, ...], named: dict[str, Grammar]) -> list[tuple[
 
 
 def _composed(
-    parts: list[tuple[str, Grammar]], join: Callable[[list[tuple[str, RuleSet]]], RuleSet]
+    parts: list[tuple[str, Grammar]], join: Callable[[list[tuple[str, RuleSet]]], Merged]
 ) -> Grammar:
     """Return the grammar that ``join`` makes of the rules of the parts, also for each vocabulary."""
     from stackmask.grammar.compose.merge import named
@@ -471,7 +476,7 @@ def _composed(
         for name, part in parts:
             own = part.for_vocabulary(names) if names else part
             rules.append((name, named(name, own.normalize)))
-        return Grammar(join(rules))
+        return Grammar._merged(join(rules))
 
     if any(part._marked is not None for _, part in parts):
         return Grammar._read(limits, lambda: Grammar._with_markers(read))

@@ -50,7 +50,7 @@ def text_until(
     is written, such as other ends.
     """
     marks = [*ends, *first]
-    if not any(_overlap(one, other) for one in marks for other in marks):
+    if not any_overlap(marks):
         # the text cannot hold the beginning of an end that the end itself completes
         return sequence((text([*excludes, *marks], max_chars), any_of(ends)))
     written = Sequence((text(excludes, max_chars), any_of(ends)))
@@ -60,6 +60,11 @@ def text_until(
     if others:
         conditions.append(Complement(Sequence((ANY_TEXT, any_of(others)))))
     return Intersection(tuple(conditions))
+
+
+def any_overlap(marks: Items[str]) -> bool:
+    """Tell whether an occurrence of one of these strings can reach into another one, or into a second one of itself."""
+    return any(_overlap(one, other) for one in marks for other in marks)
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from stackmask.grammar.ir import (
     Capture,
     Dynamic,
     Expr,
+    KeyTest,
+    NotFollowedBy,
     Rule,
     RuleRef,
     RuleSet,
     Scope,
+    Slot,
     SourceText,
     walk,
 )
@@ -27,7 +30,15 @@ from stackmask.grammar.source.work import enter, spend
 
 START: Final = "root"
 SEPARATOR: Final = "/"  # of a part and its rules
+MAX_PLACED: Final = 4096  # parts that are remembered under their namespaces; then all are forgotten
 _SHARED: Final = "json"  # rules of any JSON value are named so, or begin so with a dot
+
+
+class Merged(NamedTuple):
+    """The rules of a whole, and whether they are in normal form."""
+
+    rules: RuleSet
+    is_ready: bool
 
 
 class Merger:
@@ -42,6 +53,9 @@ class Merger:
         self._parts: dict[tuple[str, int], tuple[RuleSet, Expr]] = {}
         self._names: set[str] = set()
         self._shared: dict[str, Rule] = {}
+        self._defined: set[str] = set()
+        self._owned: list[str] = []  # start rules of parts
+        self._kinds: set[type] = set()
 
     def add(self, part: RuleSet, name: str = "") -> Expr:
         """Add a part and return the expression that means it; the same part is added once.
@@ -58,20 +72,16 @@ class Merger:
         offset = len(self.sources)
         self.sources += part.sources
         own = prefix + SEPARATOR  # mutant: own-name
-        names = {old: old if old in shared else own + old for old in part.rules}
-        keeps_state = False
-        for old, rule in part.rules.items():
-            if old in shared:
-                self.rules[old] = self._shared[old]
-                continue
-            body = _renamed(rule.body, names)
-            keeps_state = keeps_state or _keeps_state(rule.body)
-            span = rule.span
-            if span is not None and offset:
-                span = replace(span, source=span.source + offset)
-            self.rules[names[old]] = Rule(names[old], body, span)
+        found = _placed(part, own, frozenset(shared), offset)
+        for old in shared:
+            self.rules[old] = self._shared[old]
+        self.rules.update(found.rules)
+        self._kinds |= found.kinds
+        keeps_state = found.keeps_state
+        start = part.start if part.start in shared else own + part.start
+        self._owned.append(start)
         self._join_state(part, prefix, keeps_state)
-        meaning: Expr = RuleRef(names[part.start])
+        meaning: Expr = RuleRef(start)
         if keeps_state:
             meaning = Scope(meaning)
         self._parts[name, id(part)] = (part, meaning)
@@ -81,12 +91,34 @@ class Merger:
         """Add a rule of the whole, under this name or one like it, and return a reference to it."""
         full = self._fresh(name)
         self.rules[full] = Rule(full, body)
+        self._defined.add(full)
         return RuleRef(full)
 
-    def rule_set(self, body: Expr) -> RuleSet:
-        """Return the rules, with this expression as the start rule."""
+    def finish(self, body: Expr, needs_passes: bool = False) -> Merged:
+        """Return the rules, with this expression as the start rule.
+
+        ``needs_passes``: whether a rule of the whole may have no text, or is otherwise not in normal form.
+        """
         self.rules[START] = Rule(START, body)
-        return RuleSet(self.rules, START, self.initial, tuple(self.sources))
+        used = self._used()
+        if not used.issuperset(self._owned) or not used.issuperset(self._defined):
+            needs_passes = True  # there are rules that nothing reaches
+        restricts = NotFollowedBy in self._kinds and not self._kinds.isdisjoint({Dynamic, Slot, KeyTest})
+        rules = RuleSet(self.rules, START, self.initial, tuple(self.sources))
+        return Merged(rules, not needs_passes and not restricts)
+
+    def _used(self) -> set[str]:
+        """Return the rules of the whole, and the start rules of parts, that the start rule leads to."""
+        used = {START}
+        todo = [START]
+        while todo:
+            for node in walk(self.rules[todo.pop()].body):
+                if isinstance(node, RuleRef) and node.name not in used:
+                    used.add(node.name)
+                    if node.name in self._defined:
+                        todo.append(node.name)
+        spend(len(used))
+        return used
 
     def _fresh(self, name: str) -> str:
         """Return a name for a part, or for a rule of the whole, that no other one has."""
@@ -152,11 +184,45 @@ def _clash(one: str, other: str) -> GrammarError:
     )
 
 
-def _keeps_state(body: Expr) -> bool:
-    return any(
-        isinstance(node, Dynamic) or (isinstance(node, Capture) and node.action != "key")
-        for node in walk(body)
-    )
+class Placed(NamedTuple):
+    """The rules of a part under its namespace, and what they are made of."""
+
+    part: RuleSet
+    rules: dict[str, Rule]
+    kinds: frozenset[type]
+    keeps_state: bool
+
+
+_placed_parts: dict[tuple[int, str, frozenset[str], int], Placed] = {}
+
+
+def _placed(part: RuleSet, own: str, shared: frozenset[str], offset: int) -> Placed:
+    """Return the rules of a part under names that begin with ``own``, the same objects for the same part."""
+    key = (id(part), own, shared, offset)
+    known = _placed_parts.get(key)
+    if known is not None:
+        spend(1 + len(known.rules))
+        return known
+    names = {old: old if old in shared else own + old for old in part.rules}
+    rules = {}
+    kinds: set[type] = set()
+    keeps_state = False
+    for old, rule in part.rules.items():
+        for node in walk(rule.body):
+            kinds.add(type(node))
+            if isinstance(node, Capture) and node.action != "key":
+                keeps_state = True
+        if old in shared:
+            continue
+        span = rule.span
+        if span is not None and offset:
+            span = replace(span, source=span.source + offset)
+        rules[names[old]] = Rule(names[old], _renamed(rule.body, names), span)
+    found = Placed(part, rules, frozenset(kinds), keeps_state or Dynamic in kinds)
+    if len(_placed_parts) >= MAX_PLACED:
+        _placed_parts.clear()
+    _placed_parts[key] = found
+    return found
 
 
 def _renamed(body: Expr, names: dict[str, str]) -> Expr:
@@ -184,19 +250,19 @@ def named(name: str, read: Callable[[], RuleSet]) -> RuleSet:
         raise GrammarError(problems, error.sources) from None
 
 
-def union(parts: list[tuple[str, RuleSet]]) -> RuleSet:
+def union(parts: list[tuple[str, RuleSet]]) -> Merged:
     """Return the rules of the texts of any part."""
     merger = Merger()
-    return merger.rule_set(choice([merger.add(part, name) for name, part in parts]))
+    return merger.finish(choice([merger.add(part, name) for name, part in parts]))
 
 
-def concat(parts: list[tuple[str, RuleSet]]) -> RuleSet:
+def concat(parts: list[tuple[str, RuleSet]]) -> Merged:
     """Return the rules of a text of each part, one after the other."""
     merger = Merger()
-    return merger.rule_set(sequence([merger.add(part, name) for name, part in parts]))
+    return merger.finish(sequence([merger.add(part, name) for name, part in parts]))
 
 
-def repeated(part: RuleSet, low: int, high: int | None) -> RuleSet:
+def repeated(part: RuleSet, low: int, high: int | None) -> Merged:
     """Return the rules of ``low`` to ``high`` texts of the part, one after the other."""
     merger = Merger()
-    return merger.rule_set(repeat(merger.add(part), low, high))
+    return merger.finish(repeat(merger.add(part), low, high))

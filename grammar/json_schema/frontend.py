@@ -69,8 +69,8 @@ def argument_rules(
     excludes: Sequence[str] = (),
     whitespace: Any = None,
     property_order: str = "schema",
-) -> RuleSet:
-    """Return the rules of an object whose members are written between markers, not as JSON.
+) -> tuple[RuleSet, bool]:
+    """Return the rules of an object whose members are written between markers, and whether they are in normal form.
 
     ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker. ``excludes``: strings that names
     and strings between markers do not hold.
@@ -79,12 +79,16 @@ def argument_rules(
     if style not in ARGUMENT_STYLES:
         raise SchemaError("", "style", f"{style!r:.60} is none of json, {', '.join(ARGUMENT_STYLES)}")
 
-    def write(lowering: Lowering) -> RuleSet:
-        return ArgumentWriter(lowering, ARGUMENT_STYLES[style], spell, tuple(excludes)).run()
+    writers = []
 
-    return _rules_and_report(
+    def write(lowering: Lowering) -> RuleSet:
+        writers.append(ArgumentWriter(lowering, ARGUMENT_STYLES[style], spell, tuple(excludes)))
+        return writers[-1].run()
+
+    rules, _ = _rules_and_report(
         source, whitespace=whitespace, property_order=property_order, spelling="plain", write=write
-    )[0]
+    )
+    return rules, not writers[-1].has_patterns
 
 
 def _rules_and_report(

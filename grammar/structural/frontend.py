@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from stackmask.grammar.compose.merge import Merger, named
+from stackmask.grammar.compose.merge import Merged, Merger, named
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
 from stackmask.grammar.ir.build import choice, sequence
-from stackmask.grammar.json_schema.frontend import argument_rules, schema_rules
+from stackmask.grammar.json_schema.frontend import argument_rules as rules_and_form
+from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 from stackmask.grammar.source.diagnostics import StackmaskError
@@ -23,7 +24,7 @@ from stackmask.grammar.structural.markers import Markers
 ANY_BLANKS = {"pattern": r"[ \n\t\r]*"}
 
 
-def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> RuleSet:
+def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> Merged:
     """Return the rules of a structural tag; ``special_names``: of the vocabulary, where it is known.
 
     Raises: StructuralTagError; GrammarError and SchemaError for what a format holds.
@@ -32,10 +33,11 @@ def structural_rules(tag: Any, special_names: Iterable[str] = ()) -> RuleSet:
     format_value, place = _format_of(_loaded(tag))
     merger = Merger()
     lowering = FormatLowering(merger, Markers(special_names), _PARTS)
-    return merger.rule_set(lowering.format(Fields(format_value, place)))
+    body = lowering.format(Fields(format_value, place))
+    return merger.finish(body, lowering.needs_passes)
 
 
-def format_rules(form: Mapping[str, Any], special_names: Iterable[str]) -> RuleSet:
+def format_rules(form: Mapping[str, Any], special_names: Iterable[str]) -> Merged:
     """Return the rules of a format that a program made, with parts that are rules already.
 
     Raises: as ``structural_rules``.
@@ -44,7 +46,8 @@ def format_rules(form: Mapping[str, Any], special_names: Iterable[str]) -> RuleS
     merger = Merger()
     lowering = FormatLowering(merger, Markers(special_names), {**_PARTS, "rules": _programmed})
     fields = Fields(form, "", formats={**FORMATS, **PROGRAMMED})
-    return merger.rule_set(lowering.format(fields))
+    body = lowering.format(fields)
+    return merger.finish(body, lowering.needs_passes)
 
 
 def _programmed(fields: Fields, markers: Markers) -> RuleSet:
@@ -52,7 +55,7 @@ def _programmed(fields: Fields, markers: Markers) -> RuleSet:
     return rules
 
 
-def tag_rules(begin: str, content: RuleSet, ends: Sequence[str], special_names: Iterable[str]) -> RuleSet:
+def tag_rules(begin: str, content: RuleSet, ends: Sequence[str], special_names: Iterable[str]) -> Merged:
     """Return the rules of a text of the content between markers.
 
     ``special_names``: of the vocabulary, where it is known: markers may be special tokens.
@@ -60,9 +63,7 @@ def tag_rules(begin: str, content: RuleSet, ends: Sequence[str], special_names: 
     markers = Markers(special_names)
     merger = Merger()
     inner = merger.add(content, "content")
-    return merger.rule_set(
-        sequence((markers.expr(begin), inner, choice([markers.expr(end) for end in ends])))
-    )
+    return merger.finish(sequence((markers.expr(begin), inner, choice([markers.expr(end) for end in ends]))))
 
 
 def _loaded(tag: Any) -> Any:
@@ -98,6 +99,12 @@ def _format_of(tag: Any) -> tuple[Any, str]:
 def as_schema(schema: Any) -> Any:
     """Return a schema that may be JSON text as what it says."""
     return json.loads(schema) if isinstance(schema, str) else schema
+
+
+def argument_rules(schema: Any, **options: Any) -> RuleSet:
+    """Return the rules of arguments between markers, in normal form. Raises: SchemaError and its subclasses."""
+    rules, is_ready = rules_and_form(schema, **options)
+    return rules if is_ready else normalize(rules)
 
 
 def _schema(fields: Fields, markers: Markers) -> RuleSet:

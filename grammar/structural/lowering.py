@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from stackmask.grammar.compose.free_text import text, text_until
+from stackmask.grammar.compose.free_text import any_overlap, text, text_until
 from stackmask.grammar.compose.merge import Merger
 from stackmask.grammar.ir import EPSILON, Expr, RuleSet, TokenTerminal
 from stackmask.grammar.ir.build import choice, repeat, sequence
@@ -33,6 +33,7 @@ class FormatLowering:
         self.markers = markers
         self.parts = parts
         self.tag_count = 0
+        self.needs_passes = False  # whether some expression may have no text
 
     def format(self, fields: Fields, ends: Ends = ()) -> Expr:
         """Return the texts of a format, each followed by one of the ends if there are any."""
@@ -79,6 +80,7 @@ class FormatLowering:
         written = [end for end in ends if not self.markers.holds(end)]
         options: list[Expr] = []
         if written:
+            self.needs_passes = self.needs_passes or any_overlap([*written, *others])
             options.append(text_until(written, plain, max_chars, first=others))
         for end in ends:
             if end not in written:
@@ -187,9 +189,6 @@ class FormatLowering:
             branches = self._triggered_tags(fields)
         excludes = fields.texts("excludes")
         triggers = list(branches)
-        any_tag = self._rule(
-            choice([sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()])
-        )
         called = self._rule(
             choice(
                 [
@@ -200,9 +199,14 @@ class FormatLowering:
         )
         last = self._free(ends, [*excludes, *triggers], [], None)  # mutant: late-trigger
         end = self._any_of(ends) if ends else EPSILON
+        any_tag: Expr = EPSILON
+        if at_least_one:
+            any_tag = choice(
+                [sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()]
+            )
+        if once and at_least_one:
+            return sequence((any_tag, end))
         if once:
-            if at_least_one:
-                return sequence((any_tag, end))
             return choice((last, sequence((called, end))))
         after = sequence((repeat(called, 0, None), last))
         return sequence((any_tag, after)) if at_least_one else after

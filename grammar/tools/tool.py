@@ -9,10 +9,10 @@ from typing import Any, Final, get_type_hints
 
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.python_types import type_schema
-from stackmask.grammar.json_schema.frontend import argument_rules, schema_rules
+from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.grammar.source.work import spend
-from stackmask.grammar.structural.frontend import ANY_BLANKS
+from stackmask.grammar.structural.frontend import ANY_BLANKS, argument_rules
 from stackmask.grammar.structural.markers import Markers
 from stackmask.grammar.tools.errors import ToolError
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final
 
+from stackmask.grammar.compose.merge import Merged
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.frontend import schema_rules
@@ -58,7 +59,7 @@ class Turn:
                 self.report.add("relaxed", place, "strict", reason)
         self.answer = self._answer(response_format)
 
-    def rules(self, special_names: frozenset[str]) -> RuleSet:
+    def rules(self, special_names: frozenset[str]) -> Merged:
         """Return the rules of the turn for a vocabulary. Raises: ToolError, SchemaError, GrammarError."""
         markers = Markers(special_names)
         for tool in self.allowed:

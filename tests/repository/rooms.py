@@ -253,6 +253,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "pda/limits",
     ),
     "grammar/tools": (
+        "grammar/compose",
         "grammar/grammar",
         "grammar/ir",
         "grammar/json_schema",
@@ -260,7 +261,6 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/write",
         "grammar/source",
         "grammar/structural",
-        "pda/limits",
     ),
     "runtime/matching": (
         "grammar/front_ends",

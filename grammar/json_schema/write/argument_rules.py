@@ -57,6 +57,7 @@ class ArgumentWriter:
         self.blanks = lowering.whitespace.empty
         self.named: dict[State, str] = {}  # rules of the values of nested arguments
         self.pending: list[tuple[str, State | ArrayForm]] = []
+        self.has_patterns = False  # a string may then have no way to be written
         self.typed: dict[State, list[tuple[str, ir.Expr]]] = {}
 
     def run(self) -> ir.RuleSet:
@@ -151,6 +152,7 @@ class ArgumentWriter:
     def other(self, entry: KeyClass, form: ObjectForm) -> ir.Expr:
         """Return an argument whose name is not declared."""
         texts: Texts = entry.texts.without(form.names)
+        self.has_patterns = self.has_patterns or entry.texts is not ALL
         name: ir.Expr = _NAME if texts is ALL else ir.Intersection((_NAME, texts.expr()))
         if self.excludes:
             name = ir.Intersection((name, _without(self.excludes)))
@@ -277,7 +279,9 @@ class ArgumentWriter:
             return _without(stops)
         if texts.words is not None:
             words = [word for word in texts.words if not any(stop in word for stop in stops)]
+            self.has_patterns = self.has_patterns or not words
             return self.padded(choice([ir.Literal(word.encode()) for word in words]))
+        self.has_patterns = True
         return ir.Intersection((texts.expr(), _without(stops)))
 
     def nested_object(self, state: State) -> ir.Expr:

@@ -140,6 +140,24 @@ def test_every_combination_compiles(style: str) -> None:
     assert count == 48
 
 
+@EACH
+def test_rules_that_need_no_passes_mean_the_same_after_them(style: str) -> None:
+    made = tools.grammar(style, [WEATHER, SEARCH], response_format=ANSWER if style != "kimi_k3" else None)
+    assert made.normalized is made.rules
+    compiler = sm.Compiler(sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256]))
+    first = compiler.compile(made).matcher()
+    second = compiler.compile(sm.Grammar(made.rules)).matcher()
+    masks = sm.allocate_token_bitmask(2, 257)
+    begin, end = STYLES[style].thinking
+    text = f"{begin}why{end}" + ("<|start|>assistant" if style == "harmony" else "") + RENDERED[style]
+    for byte in text.encode():
+        for row, matcher in enumerate((first, second)):
+            matcher.fill_next_token_bitmask(masks, row)
+        assert (masks[0] == masks[1]).all()
+        assert first.accept_token(byte) == second.accept_token(byte) is True
+    assert first.is_accepting() and second.is_accepting()
+
+
 def random_turn(matcher: sm.Matcher, style: tools.ToolStyle, rng: random.Random, mask: Any) -> str | None:
     """Return a random turn, in which blocks often begin and end; None if it gets long."""
     markers = [
