@@ -17,6 +17,7 @@ from stackmask.grammar import ir
 from stackmask.grammar.ir.build import rebuild, with_bodies
 from stackmask.grammar.json_schema.text.strings import is_free_of_escapes
 
+MAX_KNOWN: Final = 256
 NARROWING: Final = (
     "Keys, enum and const, and classes of characters that need no escape, are written as json.dumps(ensure_ascii=False) "
     "writes them."
@@ -30,7 +31,22 @@ def with_plain_texts(rules: ir.RuleSet) -> ir.RuleSet:
     Cost: linear in the expressions, which are visited once per object; no recursion.
     """
     done: dict[int, ir.Expr] = {}
-    return with_bodies(rules, {name: _plain(rule.body, done) for name, rule in rules.rules.items()})
+    return with_bodies(rules, {name: _plain_body(rule, done) for name, rule in rules.rules.items()})
+
+
+# rules of any JSON value, which all grammars with the same blanks share: the body by its id, and what it became
+_known: dict[int, tuple[ir.Expr, ir.Expr]] = {}
+
+
+def _plain_body(rule: ir.Rule, done: dict[int, ir.Expr]) -> ir.Expr:
+    if rule.name != "json" and not rule.name.startswith("json."):
+        return _plain(rule.body, done)
+    known = _known.get(id(rule.body))
+    if known is None:
+        if len(_known) >= MAX_KNOWN:
+            _known.clear()
+        known = _known[id(rule.body)] = (rule.body, _plain(rule.body, done))
+    return known[1]
 
 
 def _plain(expr: ir.Expr, done: dict[int, ir.Expr]) -> ir.Expr:
