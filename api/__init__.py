@@ -25,7 +25,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.grammar import Grammar, concat, tag, text, union
 from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
     UnsatisfiableSchemaError,
@@ -42,7 +42,8 @@ from stackmask.runtime.matching.matcher import Matcher, MatcherError
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from stackmask import fsm
+    from stackmask import fsm, tools
+    from stackmask.grammar.structural.errors import StructuralTagError
     from stackmask.runtime.generation import GrammarLogitsProcessor, JumpDecoding, generate
 
 __version__ = "0.1.0"
@@ -63,15 +64,21 @@ __all__ = [
     "SchemaError",
     "SpoiledError",
     "StackmaskError",
+    "StructuralTagError",
     "UnsatisfiableSchemaError",
     "UnsupportedSchemaError",
     "Vocabulary",
     "VocabularyError",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "concat",
     "fill_next_token_bitmask",
     "fsm",
     "generate",
+    "tag",
+    "text",
+    "tools",
+    "union",
 ]
 
 
@@ -81,6 +88,8 @@ def __getattr__(name: str) -> Any:
         from stackmask.runtime import generation
 
         return getattr(generation, name)
-    if name == "fsm":
-        return importlib.import_module("stackmask.fsm")
+    if name == "StructuralTagError":
+        return importlib.import_module("stackmask.grammar.structural.errors").StructuralTagError
+    if name in ("fsm", "tools"):
+        return importlib.import_module(f"stackmask.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
-from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.ir import Expr, RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.drafts import BY_NAME
 from stackmask.grammar.json_schema.document.errors import (
@@ -19,6 +20,8 @@ from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
 from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR
 from stackmask.grammar.json_schema.write import digit_runs, plain_strings
+from stackmask.grammar.json_schema.write.argument_rules import ArgumentWriter
+from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, as_text
 from stackmask.grammar.json_schema.write.indentation import beside_depth
 from stackmask.grammar.json_schema.write.lowering import Lowering
 from stackmask.grammar.json_schema.write.narrowing import Narrower, with_narrower
@@ -59,6 +62,64 @@ def schema_rules(
 
     Raises: SchemaError and its subclasses.
     """
+    return _rules_and_report(
+        source,
+        draft=draft,
+        resources=resources,
+        formats=formats,
+        whitespace=whitespace,
+        property_order=property_order,
+        on_unsupported=on_unsupported,
+        spelling=spelling,
+        numbers=numbers,
+        profile=profile,
+    )
+
+
+def argument_rules(
+    source: Any,
+    *,
+    style: str,
+    spell: Callable[[str], Expr] = as_text,
+    excludes: Sequence[str] = (),
+    whitespace: Any = None,
+    property_order: str = "schema",
+) -> tuple[RuleSet, bool]:
+    """Return the rules of an object whose members are written between markers, and whether they are in normal form.
+
+    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker. ``excludes``: strings that names
+    and strings between markers do not hold.
+    Raises: SchemaError and its subclasses.
+    """
+    if style not in ARGUMENT_STYLES:
+        raise SchemaError("", "style", f"{style!r:.60} is none of json, {', '.join(ARGUMENT_STYLES)}")
+
+    writers = []
+
+    def write(lowering: Lowering) -> RuleSet:
+        writers.append(ArgumentWriter(lowering, ARGUMENT_STYLES[style], spell, tuple(excludes)))
+        return writers[-1].run()
+
+    rules, _ = _rules_and_report(
+        source, whitespace=whitespace, property_order=property_order, spelling="plain", write=write
+    )
+    return rules, not writers[-1].has_patterns
+
+
+def _rules_and_report(
+    source: Any,
+    *,
+    draft: str | None = None,
+    resources: Any = None,
+    formats: str = "assert",
+    whitespace: Any = None,
+    property_order: str = "schema",
+    on_unsupported: str = "error",
+    spelling: str | None = None,
+    numbers: str | None = None,
+    profile: str = "exact",
+    write: Callable[[Lowering], RuleSet] = Lowering.run,
+) -> tuple[RuleSet, Report]:
     if draft is not None and draft not in BY_NAME:
         raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
     if profile not in PROFILES:
@@ -90,6 +151,7 @@ def schema_rules(
                 assert_formats=formats == "assert",
                 relax=on_unsupported == "relax",
                 of_type=of_type,
+                write=write,
             )
     except RecursionError:
         raise UnsupportedSchemaError("", "", TOO_DEEP) from None
@@ -127,14 +189,19 @@ def _loaded(source: Any, resources: Any) -> Any:
 
 
 def _read(
-    schema: Any, blanks: Whitespace, any_order: bool, plain_numbers: bool, **options: Any
+    schema: Any,
+    blanks: Whitespace,
+    any_order: bool,
+    plain_numbers: bool,
+    write: Callable[[Lowering], RuleSet],
+    **options: Any,
 ) -> tuple[RuleSet, Report]:
     """Return the rules and the report. Raises: SchemaError and its subclasses."""
     for share in (True, False):
         report = Report()
         algebra = Algebra(schema, report=report, share=share, **options)
         try:
-            return _written(algebra, blanks, any_order, plain_numbers), report
+            return _written(algebra, blanks, any_order, plain_numbers, write), report
         except SchemaError:
             if not algebra.literals.repeats:
                 raise
@@ -142,12 +209,18 @@ def _read(
     raise AssertionError("without sharing nothing repeats")
 
 
-def _written(algebra: Algebra, blanks: Whitespace, any_order: bool, plain_numbers: bool) -> RuleSet:
+def _written(
+    algebra: Algebra,
+    blanks: Whitespace,
+    any_order: bool,
+    plain_numbers: bool,
+    write: Callable[[Lowering], RuleSet],
+) -> RuleSet:
     """Return the rules. Raises: SchemaError and its subclasses."""
     lowering = Lowering(algebra, blanks, any_order, plain_numbers)
     root = algebra.registry.root.where
     try:
-        return lowering.run()
+        return write(lowering)
     except UnicodeEncodeError as error:
         text = error.object.encode(errors="backslashreplace").decode()
         raise UnsupportedSchemaError(root, "", f"a lone surrogate is no character: {text:.80}") from None

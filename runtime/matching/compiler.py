@@ -155,6 +155,7 @@ class Compiler:
         Raises: CancelledError; GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
+        grammar = grammar.for_vocabulary(self.vocabulary.special_names)
         with self._lock:
             lane = self._lanes.open()
         return self._compile_in(lane, grammar, cancel)

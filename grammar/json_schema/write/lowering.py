@@ -69,7 +69,10 @@ class Lowering:
         if not self.productive[start]:
             raise UnsatisfiableSchemaError(algebra.where(start), "", self.why(start))
         self.rules[START] = ir.Rule(START, ir.EPSILON)  # the first rule, written last
-        body = self.expression(start)
+        return self.finish(self.expression(start))
+
+    def finish(self, body: ir.Expr) -> ir.RuleSet:
+        """Return the rules, with this body of the start rule, and all that it leads to."""
         while self.todo:
             name, value = self.todo.pop()
             spend(20)
