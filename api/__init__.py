@@ -44,7 +44,15 @@ from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from stackmask import fsm, tools
     from stackmask.grammar.structural.errors import StructuralTagError
-    from stackmask.runtime.generation import GrammarLogitsProcessor, JumpDecoding, generate
+    from stackmask.runtime.generation import (
+        GenerationResult,
+        GrammarLogitsProcessor,
+        JumpDecoding,
+        TextStream,
+        agenerate,
+        generate,
+        stream,
+    )
 
 __version__ = "0.1.0"
 
@@ -53,6 +61,7 @@ __all__ = [
     "CompiledGrammar",
     "Compiler",
     "Diagnostic",
+    "GenerationResult",
     "Grammar",
     "GrammarError",
     "GrammarLogitsProcessor",
@@ -65,16 +74,19 @@ __all__ = [
     "SpoiledError",
     "StackmaskError",
     "StructuralTagError",
+    "TextStream",
     "UnsatisfiableSchemaError",
     "UnsupportedSchemaError",
     "Vocabulary",
     "VocabularyError",
+    "agenerate",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
     "concat",
     "fill_next_token_bitmask",
     "fsm",
     "generate",
+    "stream",
     "tag",
     "text",
     "tools",
@@ -82,9 +94,22 @@ __all__ = [
 ]
 
 
+# torch is imported with these, and only then
+_GENERATION = frozenset(
+    {
+        "GenerationResult",
+        "GrammarLogitsProcessor",
+        "JumpDecoding",
+        "TextStream",
+        "agenerate",
+        "generate",
+        "stream",
+    }
+)
+
+
 def __getattr__(name: str) -> Any:
-    # torch is imported with these, and only then
-    if name in ("GrammarLogitsProcessor", "JumpDecoding", "generate"):
+    if name in _GENERATION:
         from stackmask.runtime import generation
 
         return getattr(generation, name)

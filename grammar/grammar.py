@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
 from stackmask.grammar.ir.dump import dump
+from stackmask.grammar.outputs import Output, kind_of, letters_of, output_of_schema
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, GrammarFileError, StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.source.work import Event, Work, check_size, check_text, counted, enter, spend
@@ -33,6 +34,9 @@ class Grammar:
 
     limits: Limits | None = None
     """Those that it was read with; None for the default ones."""
+
+    output: Output | None = None
+    """How its texts become values, where that is known: of types, JSON Schemas, choices and patterns."""
 
     _marked: MarkedGrammar | None = None
     _free_text: Mapping[str, Any] | None = None
@@ -85,6 +89,33 @@ class Grammar:
                 self.work = work.done
                 self._normalized = made
         return self._normalized
+
+    @classmethod
+    def of(
+        cls, source: Any, *, profile: Literal["exact", "model"] = "model", limits: Limits | None = None
+    ) -> Grammar:
+        """Make the grammar of whatever a model is to write.
+
+        ``source``: a Grammar (returned as it is), a type (a pydantic model, a dataclass, a TypedDict, ``Literal``,
+        ``Enum``, ``list[int]``, a union), a JSON Schema or structural tag as a dict, a ``re.Pattern`` that the whole text
+        matches, a list of strings to choose from, EBNF text, or a ``pathlib.Path`` (``.ebnf``, ``.gbnf``, ``.json``).
+        A str is never a path. ``profile``: as in ``from_json_schema``.
+        Raises: OutputError (a StackmaskError) for anything else, with what is possible; as the ``from_…`` method that it leads to.
+        """
+        if isinstance(source, cls):
+            return source
+        kind = kind_of(source)
+        if kind == "ebnf":
+            return cls.from_ebnf(source, limits=limits)
+        if kind == "ebnf file":
+            return cls.from_file(source, limits=limits)
+        if kind == "structural tag":
+            return cls.from_structural_tag(source, limits=limits)
+        if kind == "choices":
+            return cls.from_choices(source, limits=limits)
+        if kind == "regex":
+            return cls.from_regex(source.pattern, flavor="python", flags=letters_of(source), limits=limits)
+        return cls.from_json_schema(source, profile=profile, limits=limits)
 
     @classmethod
     def from_ebnf(
@@ -183,6 +214,7 @@ class Grammar:
             )
             grammar = cls(rules, normalized=rules)  # in normal form by construction
             grammar.report = report
+            grammar.output = output_of_schema(schema)
             return grammar
 
         return cls._read(limits, read)
@@ -244,7 +276,9 @@ class Grammar:
                 check_text("the pattern", pattern)
             expr = regex_expr(pattern, flavor=flavor, flags=flags, search=search)
             text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
-            return cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
+            grammar = cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
+            grammar.output = Output("text")
+            return grammar
 
         return cls._read(limits, read)
 
@@ -319,7 +353,9 @@ class Grammar:
 
         def read() -> Grammar:
             expr = ir.Choice(tuple(map(ir.Literal, sorted(_encoded(strings)))))
-            return cls(RuleSet({"root": Rule("root", expr)}, "root"))
+            grammar = cls(RuleSet({"root": Rule("root", expr)}, "root"))
+            grammar.output = Output("text")
+            return grammar
 
         return cls._read(limits, read)
 

@@ -238,6 +238,14 @@ ROWS = (
         ),
     ),
     Mutant(
+        "any-case",
+        "grammar/outputs",
+        ".lower()",
+        "",
+        "Suffixes of files count in capitals too.",
+        ("tests/grammar/test_outputs.py::test_files_are_opened_by_their_suffix",),
+    ),
+    Mutant(
         "own-draft",
         "grammar/json_schema",
         "None if draft is None else BY_NAME[draft]",

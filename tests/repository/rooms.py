@@ -239,6 +239,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/sql/scope",
         "grammar/sql/scope/shared",
     ),
+    "grammar/outputs": ("grammar/json_schema/document", "grammar/source"),
     "grammar/grammar": (
         "grammar/compose",
         "grammar/ebnf",
@@ -246,6 +247,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema",
         "grammar/json_schema/document",
         "grammar/normalize",
+        "grammar/outputs",
         "grammar/regex",
         "grammar/source",
         "grammar/sql",
@@ -316,6 +318,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     ),
     "runtime/generation": (
         "grammar/grammar",
+        "grammar/outputs",
         "grammar/source",
         "pda/errors",
         "runtime/extras",
