@@ -69,8 +69,8 @@ class Store:
     """
 
     __slots__ = (
-        "answers",
         "__weakref__",
+        "answers",
         "cache_bytes",
         "checked",
         "families",
@@ -203,7 +203,11 @@ class Store:
 
     def nbytes(self) -> int:
         """Return about how many bytes all of it takes: what is held, masks, families. Cost: a moment for each family."""
-        return self.nbytes_held() + self.masks.nbytes_dropped() + self.nbytes_of_families()
+        return self.nbytes_held() + self._nbytes_of_masks() + self.nbytes_of_families()
+
+    def _nbytes_of_masks(self) -> int:
+        sizes = self.masks.counts()
+        return sizes["mask_bytes"] + sizes["walk_bytes"]
 
     def nbytes_of_rules(self) -> int:
         """Return about how many bytes the rules take."""
@@ -229,7 +233,7 @@ class Store:
             "semantic_states": self.semantics.nbytes_held(),
             "rules": self.nbytes_of_rules(),
             "tokens": self.masks.nbytes_held(),
-            "masks": self.masks.nbytes_dropped(),
+            "masks": self._nbytes_of_masks(),
             "families": self.nbytes_of_families(),
         }
 

@@ -13,11 +13,13 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, Final, Protocol, TypeVar
 
-from stackmask.grammar.source.work_account import CURRENT, Work, spend, spend_units
-from stackmask.grammar.source.work_errors import BudgetError, CancelledError
+from stackmask.grammar.source.diagnostics import BudgetError, CancelledError
+from stackmask.grammar.source.work_account import CHECK_EVERY, CURRENT, STEP, Work, spend, spend_units
 
 __all__ = [
+    "CHECK_EVERY",
     "ENDLESS",
+    "STEP",
     "BudgetError",
     "CancelledError",
     "Event",

@@ -5,6 +5,8 @@ from typing_extensions import Self
 
 from stackmask.grammar.source.work import Event
 
+STEP: int
+CHECK_EVERY: int
 CURRENT: ContextVar[Work | None]
 
 @final
@@ -14,9 +16,12 @@ class Work:
     Raises: BudgetError if units or time run out; CancelledError.
     """
 
-    stage: str
-    """What is being done, for the message."""
+    @property
+    def stage(self) -> str:
+        """What is being done, for the message."""
 
+    @stage.setter
+    def stage(self, stage: str) -> None: ...
     @property
     def allowance(self) -> int:
         """Units that the request may have at most."""

@@ -1,4 +1,7 @@
-"""The account of the work of one request in the front ends. ``spend`` is called in all their loops, so it is compiled."""
+"""The account of the work of one request in the front ends.
+
+``spend`` is called in all their loops, so it is compiled.
+"""
 
 cimport cython
 from cpython.contextvars cimport PyContextVar_Get
@@ -9,17 +12,19 @@ from libc.stdint cimport int64_t
 from contextvars import ContextVar
 from time import monotonic
 
-from stackmask.grammar.source.work_errors import BudgetError, CancelledError
+from stackmask.grammar.source.diagnostics import BudgetError, CancelledError
 
 cdef extern from "Python.h":
     long long PyLong_AsLongLongAndOverflow(object number, int* overflow) except? -1
 
 cdef enum:
-    STEP = 100              # units: about a microsecond of Python
-    CHECK_EVERY = 100_000   # units, about a millisecond
+    STEP_UNITS = 100        # of a step: about a microsecond of Python
+    CHECK_UNITS = 100_000   # between checks: about a millisecond
 
 cdef int64_t MOST = <int64_t>1 << 60    # units; more is not counted apart
 
+STEP = STEP_UNITS
+CHECK_EVERY = CHECK_UNITS
 CURRENT = ContextVar("stackmask_work", default=None)
 
 
@@ -53,7 +58,7 @@ cdef class Work:
         self.since = monotonic()
         # one call may use three quarters, as in the engine
         self.left = min(self.allowance - self.spent, self.allowance * 3 // 4)
-        self.granted = self.credit = min(<int64_t>CHECK_EVERY, max(self.left, <int64_t>0))
+        self.granted = self.credit = min(<int64_t>CHECK_UNITS, max(self.left, <int64_t>0))
 
     @property
     def done(self):
@@ -84,7 +89,7 @@ cdef class Work:
             raise BudgetError("max_work", self.allowance, f"{self.stage}: units of work of one request")
         if monotonic() - self.since > self.max_seconds:
             raise BudgetError("max_seconds", self.max_seconds, f"{self.stage}: seconds of work in one call")
-        self.granted = self.credit = min(<int64_t>CHECK_EVERY, self.left)
+        self.granted = self.credit = min(<int64_t>CHECK_UNITS, self.left)
         return 0
 
 
@@ -108,9 +113,12 @@ cdef int charge(int64_t units) except -1:
 
 
 def spend(steps):
-    """Count steps of about a microsecond each. Without an account they are not counted. Raises: as ``Work``."""
+    """Count steps of about a microsecond each. Without an account they are not counted.
+
+    Raises: as ``Work``.
+    """
     cdef int64_t units = clamped(steps)
-    charge(units * STEP if units < MOST // STEP else MOST)
+    charge(units * STEP_UNITS if units < MOST // STEP_UNITS else MOST)
 
 
 def spend_units(units):

@@ -191,7 +191,7 @@ cdef class KeyStates:
             id = ids_next(&self.state_index, &probe)
         if not self.needs.terms.meter.may_add_state(self.states.size() >= self.max_states):
             raise BudgetError("max_semantic_states", self.max_states, "semantic states (object keys)")
-        self.needs.terms.meter.hold(STATE_BYTES + 16 * <int64_t>n)
+        self.needs.terms.meter.hold(STATE_BYTES + 16 * n)
         k.taken = <int32_t>self.words.size()
         for i in range(n):
             self.words.push_back(self.scratch[i])

@@ -273,9 +273,15 @@ cdef class MaskEngine:
         return self.walker.walks + self.cache.joins + self.cache.lists.size() // FEW_LISTS
 
     cdef int weigh(self) except -1 nogil:
-        """Drop all masks if they take more than their budget. No caller may hold ids of masks then."""
+        """Drop all masks if they take more than their budget, or their walks half of their configurations.
+
+        No caller may hold ids of masks then.
+        """
         self.weighed = self.changes_made()
-        if self.nbytes() + self.context.space.nbytes() > self.context.max_bytes:
+        if (
+            self.nbytes() + self.context.space.nbytes() > self.context.max_bytes
+            or 2 * self.context.space.configs.size() > self.context.space.max_configurations
+        ):
             self.drop()
         return 0
 
@@ -324,11 +330,6 @@ cdef class MaskEngine:
         """Change how many bytes masks may take. It is looked at with the next mask."""
         self.context.terms.meter.settle()
         self.context.max_bytes = max_bytes
-
-    def nbytes_dropped(self):
-        """Return about how many bytes a drop of masks would free, those of their walks included."""
-        self.context.terms.meter.settle()
-        return self.nbytes() + self.context.space.nbytes()
 
     def nbytes_held(self):
         """Return about how many bytes a drop of masks keeps: facts about terms and tokens."""

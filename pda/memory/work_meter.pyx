@@ -36,8 +36,9 @@ cdef double SIGNAL_SECONDS = 0.05   # between looks at signals, where that lock 
 cdef class WorkAccount:
     """What one request may still do and keep, over all its calls. Safe to cancel from another thread.
 
-    ``event``: like ``threading.Event``; cancels as well, once it is set. ``limits``: has ``max_memory``, ``max_terms`` and
-    ``max_semantic_states``, which count what the request adds to the store; what others added before is free.
+    ``event``: like ``threading.Event``; cancels as well, once it is set. ``limits``: has ``max_memory``,
+    ``max_terms`` and ``max_semantic_states``, which count what the request adds to the store; what others
+    added before is free.
     """
 
     def __cinit__(self, allowance, spent=0, event=None, limits=None):
@@ -67,8 +68,12 @@ cdef class WorkAccount:
         self.left = min(max(self.left, 0) + units, ENDLESS)
         self.most_per_call = max(self.most_per_call, units)
 
+    def grant_memory(self, n):
+        """Allow some more bytes."""
+        self.memory_left = min(self.memory_left + n, ENDLESS)
+
     def begin(self):
-        """Return the account of a new matcher: this one is of reading and compiling its grammar, and was charged for that."""
+        """Return the account of a new matcher: this one was charged for reading and compiling its grammar."""
         cdef WorkAccount account = WorkAccount(self.allowance)
         account.memory = self.memory
         account.max_terms = self.max_terms

@@ -11,7 +11,16 @@ from stackmask.pda.ids cimport NO_TOKEN
 from stackmask.pda.memory.checked_vectors cimport copy_items
 from stackmask.pda.terms.term_table cimport MAP_ONE
 from stackmask.pda.context.semantic_states cimport SEM_SYMBOL
-from stackmask.pda.memory.hash_tables cimport ENTRY_BYTES, Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.memory.hash_tables cimport (
+    ENTRY_BYTES,
+    Probe,
+    ids_free,
+    ids_init,
+    ids_next,
+    ids_probe,
+    ids_put,
+    mix,
+)
 
 from stackmask.pda.errors import BudgetError
 

@@ -57,7 +57,9 @@ class CompiledGrammar:
         self.automaton = automaton
         self.family: ConfigSpace | None = None  # of the matchers that were made last
         self.planner: JumpPlanner | None = None  # of that family
-        self._account = account  # charged for reading and compiling; those of its matchers begin with what is left
+        self._account = (
+            account  # charged for reading and compiling; those of its matchers begin with what is left
+        )
         self._compiler = compiler
         self._elsewhere: dict[Store, CompiledGrammar] = {}  # the same grammar in other stores
 
@@ -217,7 +219,7 @@ class Compiler:
         A store that is ``full`` takes no new matchers, and goes with its last one. Cost: a moment for each family.
         """
         with self._lock:
-            stores = [
+            stores: list[dict[str, Any]] = [
                 {
                     "bytes": store.holders(),
                     "families": len(store.families),

@@ -5,8 +5,8 @@ The frame of a local state is not known. So its mask says which tokens are allow
 tokens depend on the stack. Three things keep walks short:
 
 - The suffixes of tokens that return are kept as groups of places in the trie, and a return state is walked
-  over such a group. Where groups have more than an eighth of the nodes of the vocabulary, the walk is repeated
-  with the return state known instead (``known_stack_walks``).
+  over such a group. Where groups have more than an eighth of the nodes of the vocabulary, the walk is
+  repeated with the return state known instead (``known_stack_walks``).
 - Runs of one character class are looked up. A mask *includes* the masks of the run and of what follows it.
 - Some tokens are classified without a walk (``token_partition``).
 """

@@ -39,7 +39,7 @@ from stackmask.pda.vocabulary.suffix_tries cimport INCLUSIVE, Nodes, is_inclusiv
 
 cdef enum:
     RUN_NODES = 64      # a smaller subtree is walked; its runs are not looked up
-    FEWER_NODES = 8     # a walk is repeated where its groups have more than this part of the nodes of the trie
+    FEWER_NODES = 8     # a walk is repeated where its groups have more than one node of so many
 
 # what `emit` returns for a node
 cdef enum:
@@ -279,8 +279,12 @@ cdef class TrieWalk(MaskPart):
             return SKIP
         if config.pop_count and not self.emit_returns(query, config, node, verdict, s, out):
             return BEGIN_AGAIN
-        if out.suffix_nodes > s.most_suffix_nodes and query.repeatable and out.groups.can_repeat(query.again.sem):
-            # merging costs more than walking the vocabulary again
+        if (
+            query.repeatable
+            and out.suffix_nodes > s.most_suffix_nodes
+            and out.groups.can_repeat(query.again.sem)
+        ):
+            # walking the groups costs more than walking the vocabulary again
             out.repeats = True
             out.suffix_nodes = 0
             out.groups.clear()
