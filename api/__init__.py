@@ -25,7 +25,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.grammar import Grammar, concat, tag, text, union
 from stackmask.grammar.json_schema.document.errors import (
     SchemaError,
     UnsatisfiableSchemaError,
@@ -42,8 +42,17 @@ from stackmask.runtime.matching.matcher import Matcher, MatcherError
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from stackmask import fsm
-    from stackmask.runtime.generation import GrammarLogitsProcessor, JumpDecoding, generate
+    from stackmask import fsm, tools
+    from stackmask.grammar.structural.errors import StructuralTagError
+    from stackmask.runtime.generation import (
+        GenerationResult,
+        GrammarLogitsProcessor,
+        JumpDecoding,
+        TextStream,
+        agenerate,
+        generate,
+        stream,
+    )
 
 __version__ = "0.1.0"
 
@@ -52,6 +61,7 @@ __all__ = [
     "CompiledGrammar",
     "Compiler",
     "Diagnostic",
+    "GenerationResult",
     "Grammar",
     "GrammarError",
     "GrammarLogitsProcessor",
@@ -63,24 +73,48 @@ __all__ = [
     "SchemaError",
     "SpoiledError",
     "StackmaskError",
+    "StructuralTagError",
+    "TextStream",
     "UnsatisfiableSchemaError",
     "UnsupportedSchemaError",
     "Vocabulary",
     "VocabularyError",
+    "agenerate",
     "allocate_token_bitmask",
     "apply_token_bitmask_inplace",
+    "concat",
     "fill_next_token_bitmask",
     "fsm",
     "generate",
+    "stream",
+    "tag",
+    "text",
+    "tools",
+    "union",
 ]
 
 
+# torch is imported with these, and only then
+_GENERATION = frozenset(
+    {
+        "GenerationResult",
+        "GrammarLogitsProcessor",
+        "JumpDecoding",
+        "TextStream",
+        "agenerate",
+        "generate",
+        "stream",
+    }
+)
+
+
 def __getattr__(name: str) -> Any:
-    # torch is imported with these, and only then
-    if name in ("GrammarLogitsProcessor", "JumpDecoding", "generate"):
+    if name in _GENERATION:
         from stackmask.runtime import generation
 
         return getattr(generation, name)
-    if name == "fsm":
-        return importlib.import_module("stackmask.fsm")
+    if name == "StructuralTagError":
+        return importlib.import_module("stackmask.grammar.structural.errors").StructuralTagError
+    if name in ("fsm", "tools"):
+        return importlib.import_module(f"stackmask.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
 from stackmask.grammar.ir.dump import dump
+from stackmask.grammar.outputs import Output, kind_of, letters_of, output_of_schema
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, GrammarFileError, StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.source.work import Event, Work, check_size, check_text, counted, enter, spend
 from stackmask.pda.limits import Limits
 
 if TYPE_CHECKING:
+    from stackmask.grammar.compose.merge import Merged
     from stackmask.grammar.json_schema.document.report import Report
 
 
@@ -32,6 +34,12 @@ class Grammar:
 
     limits: Limits | None = None
     """Those that it was read with; None for the default ones."""
+
+    output: Output | None = None
+    """How its texts become values, where that is known: of types, JSON Schemas, choices and patterns."""
+
+    _marked: MarkedGrammar | None = None
+    _free_text: Mapping[str, Any] | None = None
 
     work: int = 0
     """Units that reading it took, and making it ready, once that is done."""
@@ -81,6 +89,33 @@ class Grammar:
                 self.work = work.done
                 self._normalized = made
         return self._normalized
+
+    @classmethod
+    def of(
+        cls, source: Any, *, profile: Literal["exact", "model"] = "model", limits: Limits | None = None
+    ) -> Grammar:
+        """Make the grammar of whatever a model is to write.
+
+        ``source``: a Grammar (returned as it is), a type (a pydantic model, a dataclass, a TypedDict, ``Literal``,
+        ``Enum``, ``list[int]``, a union), a JSON Schema or structural tag as a dict, a ``re.Pattern`` that the whole text
+        matches, a list of strings to choose from, EBNF text, or a ``pathlib.Path`` (``.ebnf``, ``.gbnf``, ``.json``).
+        A str is never a path. ``profile``: as in ``from_json_schema``.
+        Raises: OutputError (a StackmaskError) for anything else, with what is possible; as the ``from_…`` method that it leads to.
+        """
+        if isinstance(source, cls):
+            return source
+        kind = kind_of(source)
+        if kind == "ebnf":
+            return cls.from_ebnf(source, limits=limits)
+        if kind == "ebnf file":
+            return cls.from_file(source, limits=limits)
+        if kind == "structural tag":
+            return cls.from_structural_tag(source, limits=limits)
+        if kind == "choices":
+            return cls.from_choices(source, limits=limits)
+        if kind == "regex":
+            return cls.from_regex(source.pattern, flavor="python", flags=letters_of(source), limits=limits)
+        return cls.from_json_schema(source, profile=profile, limits=limits)
 
     @classmethod
     def from_ebnf(
@@ -139,7 +174,9 @@ class Grammar:
         whitespace: Any = None,
         property_order: str = "schema",
         on_unsupported: str = "error",
-        spelling: str = "any",
+        spelling: str | None = None,
+        numbers: str | None = None,
+        profile: Literal["exact", "model"] = "exact",
         limits: Limits | None = None,
     ) -> Grammar:
         """Make the grammar of the JSON texts that a schema allows (``docs/json-schema.md``).
@@ -147,12 +184,15 @@ class Grammar:
         ``schema``: a dict or bool, JSON text, a path of a file, a pydantic model, a dataclass, a TypedDict.
         ``draft``: 4, 6, 7, 2019-09 or 2020-12, where ``$schema`` does not say. ``resources``: schemas by URI that
         references may lead to. ``formats``: "annotate" leaves ``format`` without effect. ``whitespace``: "any"
-        (bounded, the default), "compact", ``{"max": n}``, ``{"separators": (item, member)}``, ``{"indent": n}``,
+        (bounded, the default), "compact", "single", ``{"max": n}``, ``{"separators": (item, member)}``, ``{"indent": n}``,
         ``{"pattern": regex}``. ``property_order``: "schema" has declared properties in declared order, others
         after them; "any" is the schema's own language. ``on_unsupported``: "relax" leaves out what cannot be
         enforced, and ``report`` lists it. ``spelling``: "plain" has keys, ``enum`` and ``const``, and classes of
-        characters that need no escape, written in one way, so that they can be jumped over; "any" in every way
-        that JSON has.
+        characters that need no escape, written in one way, so that they can be jumped over; "dumps" has all strings
+        written in one way, that of ``json.dumps(ensure_ascii=False)``; "any" in every way that JSON has. ``numbers``:
+        "plain" has integers as digits alone, and no run of digits without an end; "any" every spelling.
+        ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"`` and
+        ``numbers="plain"`` where these are not given.
         Raises: SchemaError if it is no schema; UnsupportedSchemaError for what cannot be enforced exactly;
             UnsatisfiableSchemaError if nothing is valid.
         Cost: about 0.2 ms for a schema of 1 KB.
@@ -169,18 +209,27 @@ class Grammar:
                 property_order=property_order,
                 on_unsupported=on_unsupported,
                 spelling=spelling,
+                numbers=numbers,
+                profile=profile,
             )
             grammar = cls(rules, normalized=rules)  # in normal form by construction
             grammar.report = report
+            grammar.output = output_of_schema(schema)
             return grammar
 
         return cls._read(limits, read)
 
     @classmethod
-    def json(cls, kind: Literal["value", "object", "array"] = "value", *, whitespace: Any = None) -> Grammar:
+    def json(
+        cls,
+        kind: Literal["value", "object", "array"] = "value",
+        *,
+        whitespace: Any = None,
+        profile: Literal["exact", "model"] = "exact",
+    ) -> Grammar:
         """Make the grammar of any JSON text of a kind: "value" is any value; keys are unique within an object.
 
-        ``whitespace``: as in ``from_json_schema``.
+        ``whitespace``, ``profile``: as in ``from_json_schema``.
         Raises: SchemaError for another kind or whitespace.
         Cost: about 20 µs.
         """
@@ -188,7 +237,8 @@ class Grammar:
 
         if kind not in ("value", "object", "array"):
             raise SchemaError("", "kind", f"{kind!r:.60} is none of value, object, array")
-        return cls.from_json_schema(True if kind == "value" else {"type": kind}, whitespace=whitespace)
+        schema = True if kind == "value" else {"type": kind}
+        return cls.from_json_schema(schema, whitespace=whitespace, profile=profile)
 
     @classmethod
     def bundled(cls, name: str, start: str | None = None) -> Grammar:
@@ -226,7 +276,9 @@ class Grammar:
                 check_text("the pattern", pattern)
             expr = regex_expr(pattern, flavor=flavor, flags=flags, search=search)
             text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
-            return cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
+            grammar = cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
+            grammar.output = Output("text")
+            return grammar
 
         return cls._read(limits, read)
 
@@ -301,9 +353,78 @@ class Grammar:
 
         def read() -> Grammar:
             expr = ir.Choice(tuple(map(ir.Literal, sorted(_encoded(strings)))))
-            return cls(RuleSet({"root": Rule("root", expr)}, "root"))
+            grammar = cls(RuleSet({"root": Rule("root", expr)}, "root"))
+            grammar.output = Output("text")
+            return grammar
 
         return cls._read(limits, read)
+
+    @classmethod
+    def from_structural_tag(cls, tag: Any, *, limits: Limits | None = None) -> Grammar:
+        """Make the grammar of a structural tag, ``{"type": "structural_tag", "format": {…}}`` (``docs/composition.md``).
+
+        ``tag``: a dict, JSON text or a pydantic model; also the older ``{"structures": […], "triggers": […]}``. Strings
+        of the tag that a vocabulary has as special tokens are these tokens, once it is compiled.
+        Raises: StructuralTagError, with the JSON pointer of what is wrong; GrammarError and SchemaError for the
+            grammars and schemas within.
+        """
+        from stackmask.grammar.structural.frontend import structural_rules
+
+        def read(names: frozenset[str]) -> Grammar:
+            return cls._merged(structural_rules(tag, names))
+
+        return cls._read(limits, lambda: cls._with_markers(read))
+
+    @classmethod
+    def _merged(cls, made: Merged) -> Grammar:
+        """Return the grammar of rules that were put together."""
+        return cls(made.rules, normalized=made.rules if made.is_ready else None)
+
+    @classmethod
+    def _with_markers(cls, read: Callable[[frozenset[str]], Grammar]) -> Grammar:
+        """Return what ``read`` makes where no vocabulary is known; it is asked again when one is."""
+        grammar = read(frozenset())
+        grammar._marked = MarkedGrammar(read)
+        return grammar
+
+    def for_vocabulary(self, special_names: Iterable[str]) -> Grammar:
+        """Return the grammar in which markers are those special tokens that the vocabulary has.
+
+        ``special_names``: their names. The compiler calls it. A grammar without markers is returned as it is.
+        """
+        if self._marked is None:
+            return self
+        names = frozenset(special_names)
+        found = self._marked.known.get(names)
+        if found is None:
+            marked = self._marked
+            found = self._read(self.limits, lambda: marked.read(names))
+            self._marked.known[names] = found
+        return found
+
+    def __or__(self, other: Grammar) -> Grammar:
+        """Return the grammar of the texts of either."""
+        return union(self, other) if isinstance(other, Grammar) else NotImplemented
+
+    def __add__(self, other: Grammar) -> Grammar:
+        """Return the grammar of a text of this one, followed by one of the other."""
+        return concat(self, other) if isinstance(other, Grammar) else NotImplemented
+
+    def optional(self) -> Grammar:
+        """Return the grammar that also has the empty text."""
+        return self.repeat(0, 1)
+
+    def repeat(self, low: int = 0, high: int | None = None) -> Grammar:
+        """Return the grammar of ``low`` to ``high`` of its texts in a row; None for no upper bound.
+
+        Raises: StackmaskError for numbers that nothing meets.
+        """
+        counts_fit = high is None or (isinstance(high, int) and low <= high)
+        if not isinstance(low, int) or low < 0 or not counts_fit:
+            raise StackmaskError(f"a grammar is repeated m to n times, 0 <= m <= n, not {low!r} to {high!r}")
+        from stackmask.grammar.compose.merge import repeated
+
+        return _composed([("", self)], lambda parts: repeated(parts[0][1], low, high))
 
     def dump(self) -> str:
         """Return the rules as text, the same for equal rules."""
@@ -311,6 +432,105 @@ class Grammar:
 
     def __repr__(self) -> str:
         return f"<Grammar: {len(self._rules.rules)} rules, start {self._rules.start}>"
+
+
+class MarkedGrammar:
+    """How to make a grammar again for a vocabulary, and what was made: markers may be special tokens of it."""
+
+    def __init__(self, read: Callable[[frozenset[str]], Grammar]) -> None:
+        self.read = read
+        self.known: dict[frozenset[str], Grammar] = {}
+
+
+def union(*parts: Grammar, **named: Grammar) -> Grammar:
+    """Return the grammar of the texts of any of the parts; diagnostics call those given by name so.
+
+    Raises: StackmaskError if a part is no grammar, or there is none; GrammarError if one cannot be used, or their
+        semantic states clash (G120).
+    Cost: about 2 µs a rule, and making the parts ready.
+    """
+    from stackmask.grammar.compose.merge import union
+
+    return _composed(_parts(parts, named), union)
+
+
+def concat(*parts: Grammar, **named: Grammar) -> Grammar:
+    """Return the grammar of a text of each part, in order. Raises, Cost: as ``union``."""
+    from stackmask.grammar.compose.merge import concat
+
+    return _composed(_parts(parts, named), concat)
+
+
+def text(
+    *, excludes: Iterable[str] = (), max_chars: int | None = None, max_tokens: int | None = None
+) -> Grammar:
+    """Return the grammar of any text that holds none of the ``excludes``, of at most ``max_chars`` characters.
+
+    Between markers (``tag``) it ends with the first of them. Special tokens are never part of a text.
+    Raises: StackmaskError for ``max_tokens``, which cannot be enforced exactly; StructuralTagError for other arguments
+        that mean nothing.
+    """
+    if max_tokens is not None:
+        raise StackmaskError(
+            "`max_tokens`: a token may reach beyond the end of a text; limit it with `max_chars`"
+        )
+    free = {"type": "any_text", "excludes": list(excludes), "max_chars": max_chars}
+    grammar = Grammar.from_structural_tag({"type": "structural_tag", "format": free})
+    grammar._free_text = free
+    return grammar
+
+
+def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
+    """Return the grammar of a text of ``content`` between ``begin`` and ``end``, or one of several ends.
+
+    Markers that a vocabulary has as special tokens are these, once it is compiled. Free text (``text``) ends with the
+    first of its ends. Raises: StackmaskError for other arguments than these; as ``union``.
+    """
+    ends = [end] if isinstance(end, str) else list(end)
+    if not isinstance(begin, str) or not ends or not all(isinstance(each, str) for each in ends):
+        raise StackmaskError("`begin` and `end` are strings, or `end` a list of them")
+    if not isinstance(content, Grammar):
+        raise StackmaskError(f"`content` is a Grammar, not {type(content).__name__}")
+    if content._free_text is not None:
+        shape = {"type": "tag", "begin": begin, "content": content._free_text, "end": ends}
+        return Grammar.from_structural_tag({"type": "structural_tag", "format": shape})
+    from stackmask.grammar.structural.frontend import tag_rules
+
+    def read(names: frozenset[str]) -> Grammar:
+        inner = content.for_vocabulary(names) if names else content
+        return Grammar._merged(tag_rules(begin, inner.normalize(), ends, names))
+
+    return Grammar._read(content.limits, lambda: Grammar._with_markers(read))
+
+
+def _parts(parts: tuple[Grammar, ...], named: dict[str, Grammar]) -> list[tuple[str, Grammar]]:
+    found = [*(("", part) for part in parts), *named.items()]
+    if not found:
+        raise StackmaskError("at least one grammar is needed")
+    for name, part in found:
+        if not isinstance(part, Grammar):
+            raise StackmaskError(f"{name or 'a part'} is a Grammar, not {type(part).__name__}")
+    return found
+
+
+def _composed(
+    parts: list[tuple[str, Grammar]], join: Callable[[list[tuple[str, RuleSet]]], Merged]
+) -> Grammar:
+    """Return the grammar that ``join`` makes of the rules of the parts, also for each vocabulary."""
+    from stackmask.grammar.compose.merge import named
+
+    limits = next((part.limits for _, part in parts if part.limits is not None), None)
+
+    def read(names: frozenset[str]) -> Grammar:
+        rules = []
+        for name, part in parts:
+            own = part.for_vocabulary(names) if names else part
+            rules.append((name, named(name, own.normalize)))
+        return Grammar._merged(join(rules))
+
+    if any(part._marked is not None for _, part in parts):
+        return Grammar._read(limits, lambda: Grammar._with_markers(read))
+    return Grammar._read(limits, lambda: read(frozenset()))
 
 
 def _account(limits: Limits, spent: int = 0, cancel: Event | None = None) -> Work:

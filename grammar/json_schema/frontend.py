@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
 
-from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.ir import Expr, RuleSet
 from stackmask.grammar.json_schema.algebra.algebra import Algebra
 from stackmask.grammar.json_schema.document.drafts import BY_NAME
 from stackmask.grammar.json_schema.document.errors import (
@@ -18,15 +19,28 @@ from stackmask.grammar.json_schema.document.schema_size import written_bytes
 from stackmask.grammar.json_schema.sets.numbers import UnsupportedNumber
 from stackmask.grammar.json_schema.sets.string_sets import TextsTooLarge
 from stackmask.grammar.json_schema.text.strings import ANY_STRING_CHAR
+from stackmask.grammar.json_schema.write import digit_runs, plain_strings
+from stackmask.grammar.json_schema.write.argument_rules import ArgumentWriter
+from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES, as_text
+from stackmask.grammar.json_schema.write.indentation import beside_depth
 from stackmask.grammar.json_schema.write.lowering import Lowering
-from stackmask.grammar.json_schema.write.plain_strings import NARROWING as PLAIN
-from stackmask.grammar.json_schema.write.plain_strings import with_plain_texts
+from stackmask.grammar.json_schema.write.narrowing import Narrower, with_narrower
 from stackmask.grammar.json_schema.write.whitespace import Whitespace
 from stackmask.grammar.source.gc_pause import without_collection
 from stackmask.grammar.source.work import check_size, check_text, enter, input_limit
 
 PREPARED_CLASSES = (ANY_STRING_CHAR,)  # nearly every grammar has JSON strings
 
+
+class Profile(NamedTuple):
+    """What the options are that nobody gave."""
+
+    whitespace: str
+    spelling: str
+    numbers: str
+
+
+PROFILES: Final = {"exact": Profile("any", "any", "any"), "model": Profile("single", "dumps", "plain")}
 
 TOO_DEEP = "conditions on one value lead too deeply into each other; state fewer of them for one place"
 
@@ -40,23 +54,89 @@ def schema_rules(
     whitespace: Any = None,
     property_order: str = "schema",
     on_unsupported: str = "error",
-    spelling: str = "any",
+    spelling: str | None = None,
+    numbers: str | None = None,
+    profile: str = "exact",
 ) -> tuple[RuleSet, Report]:
     """Return the rules of a schema and the report; the arguments are those of ``Grammar.from_json_schema``.
 
     Raises: SchemaError and its subclasses.
     """
+    return _rules_and_report(
+        source,
+        draft=draft,
+        resources=resources,
+        formats=formats,
+        whitespace=whitespace,
+        property_order=property_order,
+        on_unsupported=on_unsupported,
+        spelling=spelling,
+        numbers=numbers,
+        profile=profile,
+    )
+
+
+def argument_rules(
+    source: Any,
+    *,
+    style: str,
+    spell: Callable[[str], Expr] = as_text,
+    excludes: Sequence[str] = (),
+    whitespace: Any = None,
+    property_order: str = "schema",
+) -> tuple[RuleSet, bool]:
+    """Return the rules of an object whose members are written between markers, and whether they are in normal form.
+
+    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker. ``excludes``: strings that names
+    and strings between markers do not hold.
+    Raises: SchemaError and its subclasses.
+    """
+    if style not in ARGUMENT_STYLES:
+        raise SchemaError("", "style", f"{style!r:.60} is none of json, {', '.join(ARGUMENT_STYLES)}")
+
+    writers = []
+
+    def write(lowering: Lowering) -> RuleSet:
+        writers.append(ArgumentWriter(lowering, ARGUMENT_STYLES[style], spell, tuple(excludes)))
+        return writers[-1].run()
+
+    rules, _ = _rules_and_report(
+        source, whitespace=whitespace, property_order=property_order, spelling="plain", write=write
+    )
+    return rules, not writers[-1].has_patterns
+
+
+def _rules_and_report(
+    source: Any,
+    *,
+    draft: str | None = None,
+    resources: Any = None,
+    formats: str = "assert",
+    whitespace: Any = None,
+    property_order: str = "schema",
+    on_unsupported: str = "error",
+    spelling: str | None = None,
+    numbers: str | None = None,
+    profile: str = "exact",
+    write: Callable[[Lowering], RuleSet] = Lowering.run,
+) -> tuple[RuleSet, Report]:
     if draft is not None and draft not in BY_NAME:
         raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
+    if profile not in PROFILES:
+        raise SchemaError("", "profile", f"{profile!r:.60} is none of {', '.join(PROFILES)}")
+    chosen = PROFILES[profile]
+    spelling = chosen.spelling if spelling is None else spelling
+    numbers = chosen.numbers if numbers is None else numbers
     for name, option, known in (
         ("formats", formats, ("assert", "annotate")),
         ("property_order", property_order, ("schema", "any")),
         ("on_unsupported", on_unsupported, ("error", "relax")),
-        ("spelling", spelling, ("any", "plain")),
+        ("spelling", spelling, ("any", "plain", "dumps")),
+        ("numbers", numbers, ("any", "plain")),
     ):
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
-    blanks = Whitespace.of(whitespace)
+    blanks = Whitespace.of(chosen.whitespace if whitespace is None else whitespace)
     of_type = is_type(source)
     try:
         enter("reading the schema")
@@ -65,11 +145,13 @@ def schema_rules(
                 _loaded(source, resources),
                 blanks,
                 property_order == "any",
+                numbers == "plain",
                 draft=None if draft is None else BY_NAME[draft],  # mutant: own-draft
                 resources=resources,
                 assert_formats=formats == "assert",
                 relax=on_unsupported == "relax",
                 of_type=of_type,
+                write=write,
             )
     except RecursionError:
         raise UnsupportedSchemaError("", "", TOO_DEEP) from None
@@ -77,9 +159,20 @@ def schema_rules(
         report.add("narrowed", "", "type", NARROWING)
     if blanks.note:
         report.add("narrowed", "", "", f"whitespace: {blanks.note}")
+    narrowers: list[Narrower] = []
+    if numbers == "plain":
+        narrowers.append(digit_runs.bounded_run)
+        report.add("narrowed", "", "", f"numbers: {digit_runs.NARROWING}")
     if spelling == "plain":
-        rules = with_plain_texts(rules)
-        report.add("narrowed", "", "", PLAIN)
+        narrowers.append(plain_strings.plain_text)
+        report.add("narrowed", "", "", plain_strings.NARROWING)
+    elif spelling == "dumps":
+        narrowers.append(plain_strings.written_text)
+        report.add("narrowed", "", "", f"strings: {plain_strings.FREE_NARROWING}")
+    if narrowers:  # before the depth is told apart, so that less is visited there
+        rules = with_narrower(rules, tuple(narrowers), resolved=spelling == "dumps" or numbers == "plain")
+    if blanks.nested:
+        rules = beside_depth(rules, blanks.start)
     return rules, report
 
 
@@ -95,13 +188,20 @@ def _loaded(source: Any, resources: Any) -> Any:
     return schema
 
 
-def _read(schema: Any, blanks: Whitespace, any_order: bool, **options: Any) -> tuple[RuleSet, Report]:
+def _read(
+    schema: Any,
+    blanks: Whitespace,
+    any_order: bool,
+    plain_numbers: bool,
+    write: Callable[[Lowering], RuleSet],
+    **options: Any,
+) -> tuple[RuleSet, Report]:
     """Return the rules and the report. Raises: SchemaError and its subclasses."""
     for share in (True, False):
         report = Report()
         algebra = Algebra(schema, report=report, share=share, **options)
         try:
-            return _written(algebra, blanks, any_order), report
+            return _written(algebra, blanks, any_order, plain_numbers, write), report
         except SchemaError:
             if not algebra.literals.repeats:
                 raise
@@ -109,12 +209,18 @@ def _read(schema: Any, blanks: Whitespace, any_order: bool, **options: Any) -> t
     raise AssertionError("without sharing nothing repeats")
 
 
-def _written(algebra: Algebra, blanks: Whitespace, any_order: bool) -> RuleSet:
+def _written(
+    algebra: Algebra,
+    blanks: Whitespace,
+    any_order: bool,
+    plain_numbers: bool,
+    write: Callable[[Lowering], RuleSet],
+) -> RuleSet:
     """Return the rules. Raises: SchemaError and its subclasses."""
-    lowering = Lowering(algebra, blanks, any_order)
+    lowering = Lowering(algebra, blanks, any_order, plain_numbers)
     root = algebra.registry.root.where
     try:
-        return lowering.run()
+        return write(lowering)
     except UnicodeEncodeError as error:
         text = error.object.encode(errors="backslashreplace").decode()
         raise UnsupportedSchemaError(root, "", f"a lone surrogate is no character: {text:.80}") from None

@@ -91,4 +91,8 @@ CODES: Final[dict[str, Code]] = {
         "object keys out of place",
         "A program put together an object whose keys cannot be kept account of.",
     ),
+    "G120": Code(
+        "semantic states that clash",
+        "Two grammars put together both keep track of what was written, and begin with different states.",
+    ),
 }

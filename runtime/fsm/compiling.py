@@ -133,7 +133,7 @@ def compile(
     _check_vocabulary(vocabulary)
     info = token_info(vocabulary)
     limits = limits or Limits()
-    rules = grammar.normalized
+    rules = grammar.for_vocabulary(vocabulary.special_names).normalized
     if repeated_keys:
         rules = forget_keys(rules)
     check_features(rules)

@@ -8,13 +8,15 @@ if TYPE_CHECKING:
     from stackmask.runtime.generation.jumping import JumpDecoding
     from stackmask.runtime.generation.processor import GrammarLogitsProcessor
     from stackmask.runtime.generation.result import GenerationResult, JumpReport
-    from stackmask.runtime.generation.run import generate, stream
+    from stackmask.runtime.generation.run import TextStream, agenerate, generate, stream
 
 __all__ = [
     "GenerationResult",
     "GrammarLogitsProcessor",
     "JumpDecoding",
     "JumpReport",
+    "TextStream",
+    "agenerate",
     "generate",
     "stream",
 ]
@@ -24,6 +26,8 @@ _MODULES = {
     "GrammarLogitsProcessor": "processor",
     "JumpDecoding": "jumping",
     "JumpReport": "result",
+    "TextStream": "run",
+    "agenerate": "run",
     "generate": "run",
     "stream": "run",
 }

@@ -212,6 +212,11 @@ def describe_allowed(matcher: Matcher, vocabulary: Vocabulary) -> str:
 
 def common_vocabulary(grammars: Sequence[CompiledGrammar | None]) -> Vocabulary | None:
     """Return the vocabulary of some grammars, or None if there are none. Raises: GenerationError if they differ."""
+    for grammar in grammars:
+        if grammar is not None and not hasattr(grammar, "vocabulary"):
+            raise GenerationError(
+                f"{type(grammar).__name__} is not compiled: give Compiler(vocabulary).compile(grammar)"
+            )
     vocabularies = [g.vocabulary for g in grammars if g is not None]
     if not grammars:
         raise GenerationError("grammars is empty: give one grammar, or one (or None) per prompt")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 Prompt: TypeAlias = "str | Sequence[Mapping[str, Any]]"
@@ -35,7 +35,8 @@ class GenerationResult:
     ``token_ids``: without prompt, stop token and padding. ``finished``: the text is a whole sentence of the
     grammar (without a grammar: a stop token ended it). ``reason``: "stop" for a stop token, "length" when
     ``max_new_tokens`` was reached, "interrupted" when a stopping criterion or the caller ended it earlier. ``jumps``:
-    what jump-forward has saved; None with ``jump="off"``.
+    what jump-forward has saved; None with ``jump="off"``. ``parsed``: the value of the text, where its grammar was made of
+    a type (an object of that type), a JSON Schema, choices or a pattern; else None, and ``parse_error`` says why.
     """
 
     prompt: Prompt
@@ -44,6 +45,8 @@ class GenerationResult:
     finished: bool
     reason: Literal["stop", "length", "interrupted"]
     jumps: JumpReport | None = None
+    parsed: Any = field(default=None, compare=False)
+    parse_error: str = field(default="", compare=False)
 
     @property
     def note(self) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
@@ -12,6 +13,7 @@ import torch
 from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList, StopStringCriteria
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.outputs import Output, OutputError
 from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jumping import JumpDecoding
@@ -24,7 +26,9 @@ from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
 if TYPE_CHECKING:
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
-GrammarLike: TypeAlias = "Grammar | CompiledGrammar | str | None"
+GrammarLike: TypeAlias = Any
+"""A Grammar, a compiled one, anything that ``Grammar.of`` takes, or None for free text."""
+
 DEFAULT_MAX_NEW_TOKENS = 256
 _OURS = frozenset({"eos_token_id", "pad_token_id", "inputs", "input_ids", "attention_mask", "streamer"})
 
@@ -42,12 +46,16 @@ def generate(
     jump: str = "canonical",
     vocabulary: Vocabulary | None = None,
     compiler: Compiler | None = None,
+    chat_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> list[GenerationResult]:
     """Generate a text of the grammar for each prompt.
 
-    ``prompts``: one or several; a prompt is text or a list of chat messages. ``grammar``: one for all prompts or
-    one per prompt; a ``Grammar``, a compiled one, EBNF text, or None for free text. ``on_text(index, text)`` is
+    ``prompts``: one or several; a prompt is text or a list of chat messages. ``grammar``: what is to be written, one for
+    all prompts or, in a list beside a list of prompts, one per prompt: anything that ``Grammar.of`` takes (a type, a JSON
+    Schema, a ``re.Pattern``, a list of choices, EBNF text), a compiled grammar, or None for free text. The value of the
+    text is ``result.parsed``. ``chat_options`` go to the tokenizer's chat template: ``tools``, ``enable_thinking``,
+    ``continue_final_message`` and so on. ``on_text(index, text)`` is
     called for each new piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of
     steps. ``seed`` makes sampling repeatable and leaves torch's generators as they were. ``jump``: "canonical" writes
     text that the grammar forces without asking the model, as the tokenizer would; "off" asks it for every token. Beam
@@ -66,8 +74,8 @@ def generate(
     if compiler is None:
         compiler = compiler_for(model, tokenizer) if vocabulary is None else Compiler(vocabulary)
     vocabulary = compiler.vocabulary
-    compiled = _compile_all(compiler, grammar, len(batch))
-    inputs = _encode(tokenizer, batch, _pad_id(tokenizer, vocabulary))
+    compiled = _compile_all(compiler, grammar, len(batch), one=_is_one(prompts))
+    inputs = _encode(tokenizer, batch, _pad_id(tokenizer, vocabulary), chat_options or {})
     inputs = {name: value.to(model.device) for name, value in inputs.items()}
     start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
 
@@ -131,15 +139,20 @@ def _jumping(
 
 
 @final
-class TextStream(Iterator[str]):
-    """The text of one generation, piece by piece; ``result`` is there once the iteration is over.
+class TextStream(Iterator[str], AsyncIterator[str]):
+    """The text of one generation, piece by piece, for ``for`` and ``async for``; ``result`` is there at its end.
 
-    Closing it (or leaving its ``with`` block) early ends the generation at the next token.
+    Closing it (or leaving its ``with`` block) early ends the generation at the next token, as cancelling the task does
+    that iterates.
     """
 
     def __init__(
-        self, run: Callable[[Callable[[int, str], None], StoppingCriteria], list[GenerationResult]]
+        self,
+        run: Callable[[Callable[[int, str], None], StoppingCriteria], list[GenerationResult]],
+        output: Output | None = None,
     ) -> None:
+        self._output = output
+        self._text: list[str] = []
         self._pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
         self._stop = _StopFlag()
         self._error: BaseException | None = None
@@ -158,12 +171,36 @@ class TextStream(Iterator[str]):
     def __next__(self) -> str:
         piece = self._pieces.get() if self._thread.is_alive() or not self._pieces.empty() else None
         if piece is not None:
+            self._text.append(piece)
             return piece
         self._thread.join()
         if self._error is not None:
             error, self._error = self._error, None
             raise error
         raise StopIteration
+
+    async def __anext__(self) -> str:
+        try:
+            piece = await asyncio.to_thread(next, self, None)
+        except asyncio.CancelledError:
+            self._stop.set()
+            raise
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    @property
+    def text(self) -> str:
+        """What has come so far."""
+        return "".join(self._text)
+
+    @property
+    def partial(self) -> Any:
+        """The value of what has come so far, in plain Python values; None while there is none, or no type.
+
+        Cost: linear in the text. Needs pydantic where the text is JSON.
+        """
+        return None if self._output is None else self._output.partial(self.text)
 
     @property
     def result(self) -> GenerationResult:
@@ -196,10 +233,35 @@ def stream(model: Any, tokenizer: Any, prompt: Prompt, grammar: GrammarLike, **o
     def run(on_text: Callable[[int, str], None], stop: StoppingCriteria) -> list[GenerationResult]:
         criteria = StoppingCriteriaList([stop])
         return generate(
-            model, tokenizer, [prompt], grammar, on_text=on_text, stopping_criteria=criteria, **options
+            model, tokenizer, [prompt], [grammar], on_text=on_text, stopping_criteria=criteria, **options
         )
 
-    return TextStream(run)
+    if grammar is not None and not isinstance(grammar, CompiledGrammar | CompiledFsm):
+        grammar = Grammar.of(grammar)
+    source = getattr(grammar, "grammar", grammar)
+    return TextStream(run, getattr(source, "output", None))
+
+
+async def agenerate(
+    model: Any,
+    tokenizer: Any,
+    prompts: Prompt | Sequence[Prompt],
+    grammar: GrammarLike | Sequence[GrammarLike],
+    **options: Any,
+) -> list[GenerationResult]:
+    """Generate in a thread, so that the event loop goes on; arguments, results and errors as of ``generate``.
+
+    When the task is cancelled, the generation ends after its current step.
+    """
+    stop = _StopFlag()
+    criteria = StoppingCriteriaList([*options.pop("stopping_criteria", ()), stop])
+    try:
+        return await asyncio.to_thread(
+            generate, model, tokenizer, prompts, grammar, stopping_criteria=criteria, **options
+        )
+    except asyncio.CancelledError:
+        stop.set()
+        raise
 
 
 class _StopFlag(StoppingCriteria):
@@ -237,6 +299,13 @@ class _ProgressBar(StoppingCriteria):
         self._bar.close()
 
 
+def _is_one(prompts: Prompt | Sequence[Prompt]) -> bool:
+    """Tell whether this is one prompt: a text, or the messages of one chat."""
+    return isinstance(prompts, str) or (
+        bool(prompts) and all(isinstance(message, Mapping) for message in prompts)
+    )
+
+
 def _as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
     if isinstance(prompts, str):
         return [prompts]
@@ -268,11 +337,17 @@ def _check_options(
 
 
 def _compile_all(
-    compiler: Compiler, grammar: GrammarLike | Sequence[GrammarLike], prompts: int
+    compiler: Compiler, grammar: GrammarLike | Sequence[GrammarLike], prompts: int, *, one: bool
 ) -> list[CompiledGrammar | None]:
-    """Compile the grammar of each prompt; equal objects once."""
+    """Compile the grammar of each prompt; equal objects once. ``one``: the prompt was not given in a list."""
     listed: list[Any]
-    if isinstance(grammar, Sequence) and not isinstance(grammar, str):
+    is_choices = (
+        one
+        and isinstance(grammar, Sequence)
+        and bool(grammar)
+        and all(isinstance(item, str) for item in grammar)
+    )
+    if isinstance(grammar, Sequence) and not isinstance(grammar, str) and not is_choices:
         listed = list(grammar)
         if len(listed) != prompts:
             raise GenerationError(f"grammar has {len(listed)} entries, but there are {prompts} prompts")
@@ -282,9 +357,7 @@ def _compile_all(
     for item in listed:
         if id(item) in done:
             continue
-        if isinstance(item, str):
-            done[id(item)] = compiler.compile(Grammar.from_ebnf(item))
-        elif item is None:
+        if item is None:
             done[id(item)] = None
         elif isinstance(item, CompiledGrammar | CompiledFsm):
             if not item.vocabulary.fits(compiler.vocabulary):
@@ -293,12 +366,11 @@ def _compile_all(
                     f"{compiler.vocabulary!r}: pass the Grammar itself, or its own compiler"
                 )
             done[id(item)] = item
-        elif isinstance(item, Grammar):
-            done[id(item)] = compiler.compile(item)
         else:
-            raise GenerationError(
-                f"grammar is {type(item).__name__}: it must be a Grammar, a compiled grammar, EBNF text or None"
-            )
+            try:
+                done[id(item)] = compiler.compile(item)
+            except OutputError as error:
+                raise GenerationError(f"grammar is {type(item).__name__}: {error}") from None
     return [done[id(item)] for item in listed]
 
 
@@ -307,14 +379,18 @@ def _pad_id(tokenizer: Any, vocabulary: Vocabulary) -> int:
     return int(pad) if pad is not None else vocabulary.stop_ids[0] if vocabulary.stop_ids else 0
 
 
-def _encode(tokenizer: Any, prompts: list[Prompt], pad: int) -> dict[str, torch.Tensor]:
+def _encode(
+    tokenizer: Any, prompts: list[Prompt], pad: int, chat_options: Mapping[str, Any]
+) -> dict[str, torch.Tensor]:
     """Tokenise, and pad on the left: the tokenizer's own padding may be unset or on the right."""
     rows: list[list[int]] = []
+    goes_on = bool(chat_options.get("continue_final_message"))
+    template = {"add_generation_prompt": not goes_on, **chat_options, "tokenize": False}
     for prompt in prompts:
         if isinstance(prompt, str):
             ids = tokenizer(prompt)["input_ids"]
         else:
-            text = tokenizer.apply_chat_template(list(prompt), add_generation_prompt=True, tokenize=False)
+            text = tokenizer.apply_chat_template(list(prompt), **template)
             ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         if not ids:
             start = next((i for i in (tokenizer.bos_token_id, tokenizer.eos_token_id) if i is not None), pad)
@@ -353,11 +429,31 @@ def _result(
     if compiled is not None:
         matcher = compiled.matcher()
         finished = all(matcher.accept_token(token) for token in ids) and matcher.is_accepting()
+    text = vocabulary.decode(ids).decode("utf-8", "replace")
+    parsed, parse_error = _parsed(compiled, text, finished)
     return GenerationResult(
         prompt=prompt,
-        text=vocabulary.decode(ids).decode("utf-8", "replace"),
+        text=text,
         token_ids=tuple(ids),
         finished=finished,
         reason="stop" if end is not None else "length" if len(ids) >= limit else "interrupted",
         jumps=jumps,
+        parsed=parsed,
+        parse_error=parse_error,
     )
+
+
+def _parsed(compiled: CompiledGrammar | CompiledFsm | None, text: str, finished: bool) -> tuple[Any, str]:
+    """Return the value of a text, or None and why there is none."""
+    output = getattr(getattr(compiled, "grammar", None), "output", None)
+    if output is None:
+        return (
+            None,
+            "the grammar says nothing of values: make it of a type, a JSON Schema, choices or a pattern",
+        )
+    if not finished:
+        return None, "the text is not finished"
+    try:
+        return output.value(text), ""
+    except (ValueError, RecursionError) as error:  # of a validator of the type, which no grammar knows
+        return None, f"{type(error).__name__}: {error}"

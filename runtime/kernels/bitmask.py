@@ -53,7 +53,8 @@ def allocate_token_bitmask(
 ) -> Any:
     """Allocate a bitmask that allows every token.
 
-    Shapes: int32 (batch, ceil(vocab_size / 32)). The bits past ``vocab_size`` in the last word are 0.
+    Shapes: int32 (batch, ceil(vocab_size / 32)). All bits are 1, those past ``vocab_size`` in the last word too, as
+        in rows filled for None: kernels of other libraries take words that are all 1 for "no restriction".
     ``like`` is "numpy" or "torch" (a CPU tensor; ``pin_memory`` makes copies to a GPU asynchronous).
     """
     shape = bitmask_shape(batch, vocab_size)
@@ -71,10 +72,10 @@ def allocate_token_bitmask(
 
 
 def reset_token_bitmask(bitmask: Any, *, vocab_size: int | None = None) -> None:
-    """Allow every token, in place. With ``vocab_size`` the bits from there on are cleared."""
-    bitmask[...] = ALL_ALLOWED
-    if vocab_size is not None:
-        word, used = divmod(vocab_size, BITS)
-        bitmask[..., word:] = 0  # mutant: padding
-        if used:
-            bitmask[..., word] = (1 << used) - 1
+    """Allow every token, in place: all bits become 1, also those past ``vocab_size``, which is checked only.
+
+    Raises: BitmaskError if the rows are too short for ``vocab_size``.
+    """
+    if vocab_size is not None and bitmask.shape[-1] * BITS < vocab_size:
+        raise BitmaskError(f"a row has {bitmask.shape[-1] * BITS} bits, too few for {vocab_size} tokens")
+    bitmask[...] = ALL_ALLOWED  # mutant: padding

@@ -8,6 +8,8 @@ from operator import index
 from typing import TYPE_CHECKING, Any
 
 from stackmask.grammar.front_ends import classes_worth_preparing, key_syntax
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.pda.ahead.precompute import Precomputation
 from stackmask.pda.automaton import Automaton
 from stackmask.pda.errors import BudgetError
@@ -17,12 +19,11 @@ from stackmask.pda.stack.configurations import ConfigSpace
 from stackmask.pda.store import DEFAULT_CACHE_BYTES, Store, TokenInfo
 from stackmask.runtime.matching.lanes import Lane, Lanes
 from stackmask.runtime.matching.matcher import Matcher
+from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    from stackmask.grammar.grammar import Grammar
     from stackmask.grammar.source.work import Event
     from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
-    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 
 SLICE_SECONDS = 0.005  # for which masks made ahead of time hold the lock of their store
@@ -140,6 +141,11 @@ class Compiler:
         limits: Limits | None = None,
         cache_bytes: int = DEFAULT_CACHE_BYTES,
     ) -> None:
+        if not isinstance(vocabulary, Vocabulary):
+            raise StackmaskError(
+                f"a compiler is for a Vocabulary, not {type(vocabulary).__name__}: make one with "
+                "Vocabulary.from_huggingface(tokenizer), from_tiktoken(…), from_sentencepiece(…) or Vocabulary(tokens)"
+            )
         self.vocabulary = vocabulary
         self.limits = limits or Limits()
         self.cache_bytes = cache_bytes
@@ -147,14 +153,17 @@ class Compiler:
         self._info = token_info(vocabulary)
         self._lanes = Lanes(self._new_store, cache_bytes)
 
-    def compile(self, grammar: Grammar, *, cancel: Event | None = None) -> CompiledGrammar:
-        """Compile a grammar, within its own limits or else those of the compiler.
+    def compile(self, grammar: Any, *, cancel: Event | None = None) -> CompiledGrammar:
+        """Compile a grammar, or what ``Grammar.of`` makes one of, within its own limits or else those of the compiler.
 
         ``cancel``: a ``threading.Event``, or another object with ``is_set()``. Once another thread sets it, the call ends
         within milliseconds; the compiler and the grammar are as before.
         Raises: CancelledError; GrammarError if the grammar has errors; VocabularyError if the vocabulary cannot spell what the
             grammar needs, or lacks a special token that it names; BudgetError if a limit is met.
         """
+        if not isinstance(grammar, Grammar):
+            grammar = Grammar.of(grammar, limits=self.limits)
+        grammar = grammar.for_vocabulary(self.vocabulary.special_names)
         with self._lock:
             lane = self._lanes.open()
         return self._compile_in(lane, grammar, cancel)

@@ -115,9 +115,9 @@ ROWS = (
     Mutant(
         "padding",
         "runtime/kernels",
-        "word:",
-        "word + 1 :",
-        "A new mask allows nothing past the vocabulary.",
+        "ALL_ALLOWED",
+        "0x7FFFFFFF",
+        "A new mask has all bits set, past the vocabulary too.",
         ("tests/runtime/kernels/test_bitmask.py",),
     ),
     Mutant(

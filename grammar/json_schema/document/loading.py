@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 from stackmask.grammar.json_schema.document.errors import SchemaError
 from stackmask.grammar.json_schema.document.python_types import type_schema
@@ -44,7 +44,7 @@ def load_schema(source: Any) -> Any:
 
 def is_type(source: Any) -> bool:
     """Tell whether this is a Python type, to be asked for its schema."""
-    return isinstance(source, type) or dataclasses.is_dataclass(source) or hasattr(source, "__origin__")
+    return isinstance(source, type) or dataclasses.is_dataclass(source) or get_origin(source) is not None
 
 
 def _parse(text: str | bytes | bytearray, name: str = "") -> Any:

@@ -16,7 +16,7 @@ def array_expr(
 ) -> ir.Expr:
     """Return an array of leading items, then ``rest`` repeated, ``low`` to ``high`` items in all."""
     empty = ir.Sequence((ws.empty, _CLOSE))
-    end = (ws.close, _CLOSE)
+    end = ws.end(_CLOSE)
     if high == 0 or (not prefix and rest is None):
         return ir.Sequence((_OPEN, ws.empty, _CLOSE))
     comma = ws.item
@@ -35,4 +35,4 @@ def array_expr(
             tail = item if low > i else ir.Repeat(item, 0, 1)
         parts = (prefix[0],) if tail is None else (prefix[0], tail)
         some = ir.Sequence((ws.open, *parts, *end))
-    return ir.Sequence((_OPEN, some if low > 0 else ir.Choice((some, empty))))
+    return ir.Sequence((ws.begin(_OPEN), some if low > 0 else ir.Choice((some, empty))))

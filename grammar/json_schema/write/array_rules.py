@@ -207,9 +207,9 @@ class ArrayWriter:
         for position, name in names.items():
             options = moves(position, ws.item)
             if position in plan.accepting:
-                options.append(ir.Sequence((ws.close, _CLOSE)))
+                options.append(ir.Sequence(ws.end(_CLOSE)))
             writer.rules[name] = ir.Rule(name, writer.choice(options))
         first = moves(start, ws.open)
         if start in plan.accepting:
             first.append(ir.Sequence((ws.empty, _CLOSE)))
-        return ir.Sequence((_OPEN, writer.choice(first)))
+        return ir.Sequence((ws.begin(_OPEN), writer.choice(first)))

@@ -16,7 +16,13 @@ START: Final = (0, None)
 """The state that a text begins in: depth 0, and nothing else is known."""
 
 
-class Deeper:
+class OfDepth:
+    """What asks for the depth, or changes it, and is not to be told of anything else."""
+
+    __slots__ = ()
+
+
+class Deeper(OfDepth):
     """The action of an opening bracket."""
 
     __slots__ = ()
@@ -28,7 +34,7 @@ class Deeper:
         return (state[0] + 1, state[1])
 
 
-class LineBreak:
+class LineBreak(OfDepth):
     """A resolver: text, a line break and the indentation of the depth, or of another one."""
 
     __slots__ = ("before", "indent", "offset")
@@ -71,20 +77,23 @@ class _InnerResolver:
         return self.resolver(state[1])
 
 
-def beside_depth(rules: ir.RuleSet) -> ir.RuleSet:
-    """Return the rules with a depth beside what their actions and resolvers keep. Cost: linear in the rules."""
+def beside_depth(rules: ir.RuleSet, start: Hashable = START) -> ir.RuleSet:
+    """Return the rules with a depth beside what their actions and resolvers keep; ``start`` is the first state.
+
+    Cost: linear in the rules.
+    """
     wrapped: dict[int, _Inner | _InnerResolver] = {}
     known: dict[int, ir.Expr] = {}
 
     def wrap_action(action: ir.Action) -> ir.Action:
-        if isinstance(action, str | Deeper):
+        if isinstance(action, str | OfDepth):
             return action
         found = wrapped.setdefault(id(action), _Inner(action))
         assert isinstance(found, _Inner)
         return found
 
     def wrap_resolver(resolver: ir.Resolver) -> ir.Resolver:
-        if isinstance(resolver, str | LineBreak):
+        if isinstance(resolver, str | OfDepth):
             return resolver
         found = wrapped.setdefault(id(resolver), _InnerResolver(resolver))
         assert isinstance(found, _InnerResolver)
@@ -124,4 +133,4 @@ def beside_depth(rules: ir.RuleSet) -> ir.RuleSet:
         raise TypeError(f"a dynamic rule cannot stand in {type(expr).__name__}")
 
     bodies = {name: ir.Rule(name, visit(rule.body)) for name, rule in rules.rules.items()}
-    return ir.RuleSet(bodies, rules.start, START)
+    return ir.RuleSet(bodies, rules.start, start)

@@ -17,6 +17,7 @@ class ValueWriter(Protocol):
     algebra: Algebra
     whitespace: Whitespace
     any_order: bool
+    plain_numbers: bool
     productive: dict[State, bool]
     expressions: dict[State, ir.Expr]
     rules: dict[str, ir.Rule]

@@ -19,10 +19,9 @@ from stackmask.grammar.json_schema.sets.numbers import (
     UnsupportedNumber,
 )
 from stackmask.grammar.json_schema.sets.string_sets import ALL, NONE, text_expr
-from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, NUMBER, TRUE
 from stackmask.grammar.json_schema.text.strings import NARROWING as STRING_NARROWING
 from stackmask.grammar.json_schema.write.array_rules import ArrayWriter
-from stackmask.grammar.json_schema.write.indentation import beside_depth
 from stackmask.grammar.json_schema.write.numbers.number_spellings import (
     NARROWING,
     number_expr,
@@ -36,6 +35,7 @@ from stackmask.grammar.source.work import spend
 START: Final = "root"
 ANY_NUMBER: Final = number_expr(ALL_NUMBERS)
 ANY_INTEGER: Final = number_expr(INTEGERS)
+PLAIN_INTEGER: Final = number_expr(INTEGERS, plain=True)
 ANY_WHOLE: Final = number_expr(INTEGERS, zero_fractions=False)
 _WORDS: Final = ((NULL, ir.Literal(b"null")), (TRUE, ir.Literal(b"true")), (FALSE, ir.Literal(b"false")))
 
@@ -43,10 +43,13 @@ _WORDS: Final = ((NULL, ir.Literal(b"null")), (TRUE, ir.Literal(b"true")), (FALS
 class Lowering:
     """Writes the rules of one schema."""
 
-    def __init__(self, algebra: Algebra, whitespace: Whitespace, any_order: bool) -> None:
+    def __init__(
+        self, algebra: Algebra, whitespace: Whitespace, any_order: bool, plain_numbers: bool = False
+    ) -> None:
         self.algebra = algebra
         self.whitespace = whitespace
         self.any_order = any_order
+        self.plain_numbers = plain_numbers
         self.productive: dict[State, bool] = {}
         self.expressions: dict[State, ir.Expr] = {}
         self.rules: dict[str, ir.Rule] = {}
@@ -66,7 +69,10 @@ class Lowering:
         if not self.productive[start]:
             raise UnsatisfiableSchemaError(algebra.where(start), "", self.why(start))
         self.rules[START] = ir.Rule(START, ir.EPSILON)  # the first rule, written last
-        body = self.expression(start)
+        return self.finish(self.expression(start))
+
+    def finish(self, body: ir.Expr) -> ir.RuleSet:
+        """Return the rules, with this body of the start rule, and all that it leads to."""
         while self.todo:
             name, value = self.todo.pop()
             spend(20)
@@ -74,8 +80,7 @@ class Lowering:
         self.rules[START] = ir.Rule(START, body)
         if self.uses_prelude:
             self.rules.update(prelude(self.whitespace))
-        rules = ir.RuleSet(self.rules, START)
-        return beside_depth(rules) if self.whitespace.nested else rules
+        return ir.RuleSet(self.rules, START)
 
     def forget(self) -> None:
         """Let go of the writers, which refer back: all is freed at once, and not left to the garbage collector."""
@@ -189,7 +194,7 @@ class Lowering:
         if not state:
             self.uses_prelude = True
             result: ir.Expr = ir.RuleRef("json")
-        elif node is not None and node.leaf is not None:
+        elif node is not None and node.leaf is not None and not (self.plain_numbers and node.mask & NUMBER):
             result = node.leaf.expr
             if node.leaf.numbers:
                 self.note_numbers(node.where)
@@ -204,7 +209,12 @@ class Lowering:
             else:
                 before = self.counter
                 result = _choice(self.scalars(value))
-                if node is not None and node.content is not None and self.counter == before:
+                if (
+                    node is not None
+                    and node.content is not None
+                    and self.counter == before
+                    and not (self.plain_numbers and node.mask & NUMBER)
+                ):
                     remember(node, result)
         self.expressions[state] = result
         return result
@@ -254,7 +264,10 @@ class Lowering:
         elif number is ALL_NUMBERS:
             options.append(ANY_NUMBER)
         elif number is INTEGERS:
-            options.append(ANY_WHOLE if value.whole else ANY_INTEGER)
+            if self.plain_numbers:
+                options.append(PLAIN_INTEGER)
+            else:
+                options.append(ANY_WHOLE if value.whole else ANY_INTEGER)
         elif value.has_numbers():
             options.append(self.numbers(value))
         if value.has_strings():
@@ -282,9 +295,12 @@ class Lowering:
             self.note_numbers(algebra.where(value.state))
         try:
             if value.digits is not None:
-                return _choice(_numbers_and_digits(value.number, value.digits))
+                return _choice(_numbers_and_digits(value.number, value.digits, self.plain_numbers))
             written = number_spelling(
-                value.number, f"number{self.counter + 1}", zero_fractions=not value.whole
+                value.number,
+                f"number{self.counter + 1}",
+                zero_fractions=not value.whole,
+                plain=self.plain_numbers,
             )
         except UnsupportedNumber as error:
             algebra.unsupported(algebra.where(value.state), "multipleOf", str(error))
@@ -299,16 +315,16 @@ class Lowering:
         return _choice(options)
 
 
-def _numbers_and_digits(numbers: NumberSet, digits: NumberSet) -> list[ir.Expr]:
+def _numbers_and_digits(numbers: NumberSet, digits: NumberSet, plain: bool) -> list[ir.Expr]:
     """Return the spellings of numbers beside integers of draft 4, which are written as digits alone."""
     both = numbers - (INTEGERS - digits)
     alone = digits - numbers
     with_fraction = (numbers & INTEGERS) - digits
     options: list[ir.Expr] = []
     if not both.is_empty():
-        options.append(number_expr(both))
+        options.append(number_expr(both, plain=plain))
     if not alone.is_empty():
-        options.append(number_expr(alone, zero_fractions=False))
+        options.append(number_expr(alone, zero_fractions=False, plain=plain))
     if not with_fraction.is_empty():
         options.append(ir.Intersection((number_expr(with_fraction), ir.Complement(ANY_WHOLE))))
     return options

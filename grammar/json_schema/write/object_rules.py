@@ -62,9 +62,10 @@ class ObjectWriter:
         self.writer = writer
         ws = writer.whitespace
         # how objects end: after members, and with none; where keys are kept account of, if they may
-        self.end = ir.Sequence((ws.close, _CLOSE))
+        self.begin = ws.begin(_OPEN)
+        self.end = ir.Sequence(ws.end(_CLOSE))
         self.empty = ir.Sequence((ws.empty, _CLOSE))
-        self.may_end = ir.Sequence((_MAY_CLOSE, ws.close, _CLOSE))
+        self.may_end = ir.Sequence((_MAY_CLOSE, *ws.end(_CLOSE)))
         self.may_be_empty = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
         # equal parts of several objects are one expression, which is then lowered once
         self.members: dict[tuple[str, State], ir.Expr] = {}
@@ -166,7 +167,7 @@ class ObjectWriter:
             return result
         if not isinstance(result, ir.Keyed) or not isinstance(result.item, ir.Sequence):
             return result  # there was no room for other keys
-        inside = ir.Sequence((ir.Capture(_OPEN, no_keys), *result.item.items[1:]))
+        inside = ir.Sequence((ir.Capture(result.item.items[0], no_keys), *result.item.items[1:]))
         return ir.Scope(ir.Keyed(inside, result.spec))
 
     def shaped(
@@ -254,7 +255,7 @@ class ObjectWriter:
 
     def closed_chain(self, members: list[Member]) -> ir.Expr:
         """Return an object of named members in order."""
-        return ir.Sequence((_OPEN, self.chain(members, [self.end], [self.empty])))
+        return ir.Sequence((self.begin, self.chain(members, [self.end], [self.empty])))
 
     def chain(self, members: list[Member], rest: list[ir.Expr], rest_alone: list[ir.Expr]) -> ir.Expr:
         """Return the members in order, then ``rest``; ``rest_alone`` where no member came."""
@@ -301,7 +302,7 @@ class ObjectWriter:
         more = ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, other)), 0, None)
         first = ir.Sequence((_MAY_GO_ON, ws.open, other, more, self.may_end))
         chain = self.chain(declared, [more, self.may_end], [first, self.may_be_empty])
-        return ir.Keyed(ir.Sequence((_OPEN, chain)), spec)
+        return ir.Keyed(ir.Sequence((self.begin, chain)), spec)
 
     def keyed(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
@@ -327,11 +328,10 @@ class ObjectWriter:
                 member,
                 ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, member)), 0, None),
                 _MAY_CLOSE,
-                ws.close,
-                _CLOSE,
+                *ws.end(_CLOSE),
             )
         )
-        return ir.Keyed(ir.Sequence((_OPEN, ir.Choice((some, self.may_be_empty)))), spec)
+        return ir.Keyed(ir.Sequence((self.begin, ir.Choice((some, self.may_be_empty)))), spec)
 
     def searched(
         self, form: ObjectForm, members: list[Member], classes: list[KeyClass], low: int, high: int | None
@@ -380,7 +380,7 @@ class ObjectWriter:
         for have, name in enumerate(names):
             options: list[ir.Expr] = []
             if have == full:
-                options.append(ir.Sequence((_MAY_CLOSE, ws.close, _CLOSE)))
+                options.append(ir.Sequence((_MAY_CLOSE, *ws.end(_CLOSE))))
             for bits, choices in moves.items():
                 if choices and not bits & have:
                     member = choices[0] if len(choices) == 1 else ir.Choice(tuple(choices))
@@ -392,4 +392,4 @@ class ObjectWriter:
             if options
             for choices in [(options[0] if len(options) == 1 else ir.Choice(tuple(options)),)]
         ]
-        return ir.Keyed(ir.Sequence((_OPEN, ir.Choice(tuple(first)))), spec)
+        return ir.Keyed(ir.Sequence((ws.begin(_OPEN), ir.Choice(tuple(first)))), spec)

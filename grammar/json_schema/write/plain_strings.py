@@ -1,10 +1,12 @@
-"""Texts that the schema fixes (keys, `enum`, `const`, the fixed characters of a `pattern`), written in one way.
+"""Strings of JSON written in one way, of the many that JSON has: as ``json.dumps(ensure_ascii=False)`` does.
 
 JSON has many spellings of one text, so that hardly anything is ever forced: `"name"` may begin with `\\u006e`. Here
-the choice of the spellings of one character becomes the first of them, which is what ``json.dumps`` writes with
-``ensure_ascii=False``. So does a class of characters of which none needs an escape: the digits of a date are digits, so
-that what stands before them is not followed by a backslash. No value is lost; classes with a quote, a backslash or a
-control character, and so all free text, keep all their spellings.
+the choice of the spellings of one character becomes the first of them. So does a class of characters of which none needs
+an escape: the digits of a date are digits, so that what stands before them is not followed by a backslash. No value is
+lost. Classes with a quote, a backslash or a control character, and so all free text, keep all their spellings in
+``plain_text`` (which is for keys, `enum`, `const` and the fixed characters of a `pattern`), and have one in ``written_text``.
+
+What stands under a complement is left alone: to leave out a text is to leave out all of its spellings.
 """
 
 from __future__ import annotations
@@ -14,42 +16,44 @@ from functools import lru_cache
 from typing import Final
 
 from stackmask.grammar import ir
-from stackmask.grammar.ir.build import rebuild, with_bodies
+from stackmask.grammar.ir.build import choice as any_of
 from stackmask.grammar.json_schema.text.strings import is_free_of_escapes
+from stackmask.grammar.json_schema.write.escapes import (
+    is_escape,
+    with_written_escapes,
+    written_character,
+    written_escape,
+)
 
 NARROWING: Final = (
     "Keys, enum and const, and classes of characters that need no escape, are written as json.dumps(ensure_ascii=False) "
     "writes them."
 )
+FREE_NARROWING: Final = "Strings are written as json.dumps(ensure_ascii=False) writes them."
 
 
-def with_plain_texts(rules: ir.RuleSet) -> ir.RuleSet:
-    """Return the rules with one spelling of each fixed character, and of each class that needs no escape.
+def plain_text(expr: ir.Expr) -> ir.Expr | None:
+    """Return one spelling of a fixed character, or of a class that needs no escape; None for anything else."""
+    return _first_spelling(expr) if isinstance(expr, ir.Choice) else None
 
-    What stands under a complement is left alone: to leave out a text is to leave out all of its spellings.
-    Cost: linear in the expressions, which are visited once per object; no recursion.
+
+def written_text(expr: ir.Expr) -> ir.Expr | None:
+    """Return the spelling of a character or class that ``json.dumps`` writes; None for anything else.
+
+    Of a sequence: the same one with such classes as items of their own, None if there are none.
     """
-    done: dict[int, ir.Expr] = {}
-    return with_bodies(rules, {name: _plain(rule.body, done) for name, rule in rules.rules.items()})
-
-
-def _plain(expr: ir.Expr, done: dict[int, ir.Expr]) -> ir.Expr:
-    stack = [(expr, False)]
-    while stack:
-        current, ready = stack.pop()
-        if id(current) in done:
-            continue
-        items = () if isinstance(current, ir.Complement) else ir.children(current)
-        if isinstance(current, ir.Choice) and (first := _first_spelling(current)) is not None:
-            done[id(current)] = first
-        elif not items:
-            done[id(current)] = current
-        elif ready:
-            done[id(current)] = rebuild(current, tuple([done[id(item)] for item in items]))
-        else:
-            stack.append((current, True))
-            stack.extend((item, False) for item in items)
-    return done[id(expr)]
+    if isinstance(expr, ir.Sequence):
+        if is_escape(expr) and written_escape(expr) == expr:
+            return None
+        items = with_written_escapes(expr)
+        return None if items is None else ir.Sequence(tuple(items))
+    if not isinstance(expr, ir.Choice):
+        return None
+    match expr.items:
+        case (ir.CharClass() as plain, ir.Sequence() as escape) if is_escape(escape):
+            return any_of((plain, written_escape(escape)))
+    found = _first_spelling(expr)
+    return ir.Literal(written_character(found.data)) if isinstance(found, ir.Literal) else found
 
 
 def _first_spelling(choice: ir.Choice) -> ir.Expr | None:

@@ -29,7 +29,6 @@ def prelude(whitespace: Whitespace) -> dict[str, ir.Rule]:
             ir.KeyTest("undeclared"),
             member,
             ir.Repeat(ir.Sequence((ws.item, ir.KeyTest("undeclared"), member)), 0, None),
-            ws.close,
         )
     )
     bodies: dict[str, ir.Expr] = {
@@ -48,7 +47,7 @@ def prelude(whitespace: Whitespace) -> dict[str, ir.Rule]:
         "json.array": ws.around(
             ir.Sequence(
                 (
-                    ir.Literal(b"["),
+                    ws.begin(ir.Literal(b"[")),
                     ir.Choice(
                         (
                             ir.Sequence(
@@ -56,8 +55,7 @@ def prelude(whitespace: Whitespace) -> dict[str, ir.Rule]:
                                     ws.open,
                                     VALUE,
                                     ir.Repeat(ir.Sequence((ws.item, VALUE)), 0, None),
-                                    ws.close,
-                                    ir.Literal(b"]"),
+                                    *ws.end(ir.Literal(b"]")),
                                 )
                             ),
                             ir.Sequence((ws.empty, ir.Literal(b"]"))),
@@ -70,10 +68,10 @@ def prelude(whitespace: Whitespace) -> dict[str, ir.Rule]:
             ir.Keyed(
                 ir.Sequence(
                     (
-                        ir.Literal(b"{"),
+                        ws.begin(ir.Literal(b"{")),
                         ir.Choice(
                             (
-                                ir.Sequence((members, ir.Literal(b"}"))),
+                                ir.Sequence((members, *ws.end(ir.Literal(b"}")))),
                                 ir.Sequence((ws.empty, ir.Literal(b"}"))),
                             )
                         ),

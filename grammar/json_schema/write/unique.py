@@ -190,21 +190,24 @@ def _keyed(ws: Any, options: list[ir.Expr], spec: ir.KeySpec) -> ir.Expr:
             item,
             ir.Repeat(ir.Sequence((_MAY_GO_ON, ws.item, item)), 0, None),
             _MAY_CLOSE,
-            ws.close,
-            _CLOSE,
+            *ws.end(_CLOSE),
         )
     )
     none = ir.Sequence((_MAY_CLOSE, ws.empty, _CLOSE))
-    return ir.Keyed(ir.Sequence((_OPEN, ir.Choice((some, none)))), spec)
+    return ir.Keyed(ir.Sequence((ws.begin(_OPEN), ir.Choice((some, none)))), spec)
 
 
 class LeftOver:
-    """A resolver: the scalar values of a schema that were not used yet, in every spelling."""
+    """A resolver: the scalar values of a schema that were not used yet, in every spelling.
 
-    __slots__ = ("body", "value")
+    ``plain_numbers``: numbers are written in few ways, as ``number_expr(plain=True)`` says.
+    """
 
-    def __init__(self, value: Value) -> None:
+    __slots__ = ("body", "plain_numbers", "value")
+
+    def __init__(self, value: Value, plain_numbers: bool = False) -> None:
         self.value = value
+        self.plain_numbers = plain_numbers
         text = value.text
         self.body = None if text.is_empty() else lift(text.expr())
 
@@ -233,14 +236,13 @@ class LeftOver:
         """Return the spellings of numbers: those of the schema but for the ones ``taken``."""
         zeros = not self.value.whole
         try:
-            return number_expr(numbers, zero_fractions=zeros)
+            return number_expr(numbers, zero_fractions=zeros, plain=self.plain_numbers)
         except (
             UnsupportedNumber
         ):  # with these left out it is too large for one expression: leave their texts out
             texts = number_expr(finite(taken))
-            return ir.Intersection(
-                (number_expr(self.value.number, zero_fractions=zeros), ir.Complement(texts))
-            )
+            every = number_expr(self.value.number, zero_fractions=zeros, plain=self.plain_numbers)
+            return ir.Intersection((every, ir.Complement(texts)))
 
 
 def _left_over(writer: ValueWriter, form: ArrayForm, value: Value) -> ir.Expr:
@@ -251,7 +253,7 @@ def _left_over(writer: ValueWriter, form: ArrayForm, value: Value) -> ir.Expr:
     """
     try:
         number_expr(
-            value.number, zero_fractions=not value.whole
+            value.number, zero_fractions=not value.whole, plain=writer.plain_numbers
         )  # refuse now what could only be refused later
     except UnsupportedNumber as error:
         raise UnsupportedSchemaError(writer.algebra.where(form.rest), "uniqueItems", str(error)) from None
@@ -262,7 +264,7 @@ def _left_over(writer: ValueWriter, form: ArrayForm, value: Value) -> ir.Expr:
         writer.algebra.report.add(
             "narrowed", writer.algebra.where(form.rest), "uniqueItems", f"at most {high} items"
         )
-    item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value)), add_left_over)
+    item: ir.Expr = ir.Capture(ir.Dynamic(LeftOver(value, writer.plain_numbers)), add_left_over)
     if value.arrays or value.objects:
         item = ir.Choice((item, ir.Capture(writer.structured(form.rest), add_value)))
     return _captured(writer, [], item, form.low, high)
@@ -276,8 +278,8 @@ def _captured(
     Without single values a repetition counts; with them there is a rule for each set of those that are left.
     """
     ws = writer.whitespace
-    begin = ir.Capture(_OPEN, begin_set)
-    end = ir.Sequence((ws.close, _CLOSE))
+    begin = ir.Capture(ws.begin(_OPEN), begin_set)
+    end = ir.Sequence(ws.end(_CLOSE))
     empty = ir.Sequence((ws.empty, _CLOSE))
     if not singles:
         more = ir.Repeat(ir.Sequence((ws.item, item)), max(0, low - 1), None if high is None else high - 1)
@@ -346,7 +348,7 @@ def _prefixed(writer: ValueWriter, form: ArrayForm, live: list[bool], refuse: An
     prefix = [items[state] for state in form.prefix[:high]]
     body = array_expr(writer.whitespace, prefix, rest, form.low, high)
     assert isinstance(body, ir.Sequence)
-    return ir.Scope(ir.Sequence((ir.Capture(_OPEN, begin_set), *body.items[1:])))
+    return ir.Scope(ir.Sequence((ir.Capture(body.items[0], begin_set), *body.items[1:])))
 
 
 def _few_prefixed(
@@ -403,7 +405,7 @@ def _few_prefixed(
             name = names[key] = writer.fresh("unique")
             options = moves(index, used, ws.item)
             if index >= form.low:
-                options.append(ir.Sequence((ws.close, _CLOSE)))
+                options.append(ir.Sequence(ws.end(_CLOSE)))
             writer.rules[name] = ir.Rule(name, writer.choice(options))
         return name
 
@@ -413,7 +415,7 @@ def _few_prefixed(
         first.append(ir.Sequence((ws.empty, _CLOSE)))
     if not first:
         return ir.NOTHING
-    return ir.Sequence((_OPEN, writer.choice(first)))
+    return ir.Sequence((ws.begin(_OPEN), writer.choice(first)))
 
 
 def _values(writer: ValueWriter, state: State) -> dict[Hashable, ir.Expr] | None:
@@ -431,7 +433,8 @@ def _values(writer: ValueWriter, state: State) -> dict[Hashable, ir.Expr] | None
     if numbers is None or words is None:
         return None
     zeros = not value.whole
-    found.update((number, number_expr(finite([number]), zero_fractions=zeros)) for number in numbers)
+    plain = writer.plain_numbers
+    found.update((n, number_expr(finite([n]), zero_fractions=zeros, plain=plain)) for n in numbers)
     found.update((word, string(literal(word))) for word in words)
     return found if len(found) <= MAX_VALUES else None
 
@@ -465,9 +468,10 @@ def _parts(writer: ValueWriter, state: State) -> tuple[list[ir.Expr], ir.Expr | 
         numbers = number.values(MAX_VALUES)
         if numbers is not None:
             zeros = value is None or not value.whole
-            singles.extend(number_expr(finite([n]), zero_fractions=zeros) for n in numbers)
+            plain = writer.plain_numbers
+            singles.extend(number_expr(finite([n]), zero_fractions=zeros, plain=plain) for n in numbers)
         else:
-            spelled = _endless_numbers(number)
+            spelled = _endless_numbers(number, writer.plain_numbers)
             if spelled is None:
                 return None
             zero, others = spelled
@@ -494,12 +498,12 @@ def _parts(writer: ValueWriter, state: State) -> tuple[list[ir.Expr], ir.Expr | 
     return singles, strings, (writer.choice(endless) if endless else None)
 
 
-def _endless_numbers(number: Any) -> tuple[ir.Expr | None, ir.Expr] | None:
+def _endless_numbers(number: Any, plain_numbers: bool) -> tuple[ir.Expr | None, ir.Expr] | None:
     """Return the spellings of zero, and plain ones of the others, of which each can be made longer."""
     digits = ir.Repeat(ir.CharClass(((0x30, 0x39),)), 0, None)
     whole = ir.Sequence((ir.CharClass(((0x31, 0x39),)), digits))
     minus = ir.Literal(b"-")
-    zero = number_expr(finite([0])) if 0 in number else None
+    zero = number_expr(finite([0]), plain=plain_numbers) if 0 in number else None
     if number == INTEGERS:
         return zero, ir.Sequence((ir.Repeat(minus, 0, 1), whole))
     from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, at_least

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import Any, Final
 
 from stackmask.grammar import ir
 from stackmask.grammar.json_schema.document.errors import SchemaError
-from stackmask.grammar.json_schema.write.indentation import Deeper, LineBreak
+from stackmask.grammar.json_schema.write import layout
+from stackmask.grammar.json_schema.write.indentation import START, Deeper, LineBreak
 
 DEFAULT_MAX: Final = 40  # a line break and the indentation of ten levels
 MAX_INDENT: Final = 100  # blanks of one level
@@ -24,7 +26,8 @@ class Whitespace:
 
     ``open``: after `[` and `{`; ``close``: before `]` and `}`; ``empty``: between the brackets where there is
     nothing; ``item``: with the comma between items; ``member``: with the colon. ``nested``: the depth counts, so
-    that every array and object is a scope.
+    that every array and object is a scope; ``start``: the state that a text begins in then.
+    ``bracket``: the action of an opening bracket. ``closing``: by closing bracket, what stands there in place of ``close`` and the bracket.
     """
 
     open: ir.Expr
@@ -34,6 +37,9 @@ class Whitespace:
     member: ir.Expr
     nested: bool = False
     note: str = ""
+    start: Hashable = START
+    bracket: ir.Action | None = None
+    closing: Mapping[bytes, ir.Expr] | None = field(default=None, hash=False)
 
     @classmethod
     def any(cls, most: int = DEFAULT_MAX) -> Whitespace:
@@ -82,6 +88,33 @@ class Whitespace:
             note=f"exactly a line break and the indent {indent!r} for each level, {item!r} and {member!r}",
         )
 
+    @classmethod
+    def single(cls) -> Whitespace:
+        """At most one blank, or a line break with its indentation, as ``layout`` says."""
+        return cls(
+            layout.OPEN,
+            ir.EPSILON,
+            ir.EPSILON,
+            layout.ITEM,
+            layout.MEMBER,
+            nested=True,
+            note="at most one blank after a comma, after a colon and inside of brackets, or a line break and the"
+            " indentation of its level, 2 or 4 blanks or a tab each",
+            start=layout.START,
+            bracket=layout.Bracket(),
+            closing=layout.CLOSE,
+        )
+
+    def begin(self, bracket: ir.Literal) -> ir.Expr:
+        """Return an opening bracket before items or members."""
+        return bracket if self.bracket is None else ir.Capture(bracket, self.bracket)
+
+    def end(self, bracket: ir.Literal) -> tuple[ir.Expr, ...]:
+        """Return a closing bracket after items or members, with what stands before it."""
+        if self.closing is None:
+            return (self.close, bracket)
+        return (self.closing[bracket.data],)
+
     def around(self, expr: ir.Expr) -> ir.Expr:
         """Return an array or object as it stands in a value: a scope where the depth counts."""
         return ir.Scope(expr) if self.nested else expr
@@ -95,7 +128,7 @@ class Whitespace:
     def of(cls, option: Any) -> Whitespace:
         """Return what the option ``whitespace=`` means.
 
-        ``None`` or ``"any"``, ``"compact"``, ``{"max": n}``, ``{"separators": (item, member)}``,
+        ``None`` or ``"any"``, ``"compact"``, ``"single"``, ``{"max": n}``, ``{"separators": (item, member)}``,
         ``{"pattern": regex}``, ``{"indent": n or blanks}`` (with ``"separators"`` if they are others than
         ``json.dumps`` has beside an indent), or a ``Whitespace``. Raises: SchemaError for anything else.
         """
@@ -103,6 +136,8 @@ class Whitespace:
             return _DEFAULT
         if option == "compact":
             return _COMPACT
+        if option == "single":
+            return _SINGLE
         if isinstance(option, Whitespace):
             return option
         if isinstance(option, dict) and "indent" in option and option.keys() <= {"indent", "separators"}:
@@ -122,7 +157,7 @@ class Whitespace:
         raise SchemaError(
             "",
             "whitespace",
-            f'{option!r:.60} is none of "any", "compact", {{"max": n}}, {{"separators": (item, member)}}, '
+            f'{option!r:.60} is none of "any", "compact", "single", {{"max": n}}, {{"separators": (item, member)}}, '
             '{"indent": n}, {"pattern": regex}',
         )
 
@@ -167,3 +202,4 @@ def _pattern(source: str) -> Whitespace:
 
 _DEFAULT: Final = _any(DEFAULT_MAX)
 _COMPACT: Final = Whitespace.compact()
+_SINGLE: Final = Whitespace.single()

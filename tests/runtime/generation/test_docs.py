@@ -16,5 +16,5 @@ def test_examples_of_the_generation_page(model: Any, tokenizer: Any) -> None:
     assert len(blocks) >= 4
     names: dict[str, Any] = {"model": model, "tokenizer": tokenizer}
     for block in blocks:
-        exec(compile(block, str(PAGE), "exec"), names)  # noqa: S102
+        exec(compile(block, str(PAGE), "exec", dont_inherit=True), names)  # noqa: S102
     assert names["output"].shape[1] > names["ids"].shape[1]

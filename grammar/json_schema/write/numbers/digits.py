@@ -333,6 +333,10 @@ class DigitAutomaton:
                 return None
         return width
 
+    def is_endless(self) -> bool:
+        """Tell whether numbers of any length are read by their remainders, in states that call each other."""
+        return bool(self.beyond) and self._last_digits() is None
+
     def _trim(self) -> None:
         """Cut the ways to states from which no text ends."""
         callers: dict[int, list[int]] = {}

@@ -16,6 +16,7 @@ from stackmask.grammar.json_schema.sets.numbers import (
     NumberSet,
     Piece,
     Rational,
+    UnsupportedNumber,
     class_has,
     is_point,
 )
@@ -30,6 +31,10 @@ from stackmask.grammar.json_schema.write.numbers.scientific import (
     scientific_value,
 )
 
+MULTIPLE_DIGITS: Final = 15  # before the point of plain multiples that need remainders: all that doubles hold
+ENDED_STATES: Final = (
+    24  # of remainders that are told apart for each number of digits then: it costs much work
+)
 LISTED_VALUES: Final = 300  # sets with multiples and no more values than this are written out as a list
 
 _LEAST_LARGE: Final = 10 ** LARGE[0]
@@ -47,19 +52,22 @@ class Spelling:
     rules: dict[str, ir.Expr]
 
 
-def number_expr(numbers: NumberSet, *, zero_fractions: bool = True) -> ir.Expr:
+def number_expr(numbers: NumberSet, *, zero_fractions: bool = True, plain: bool = False) -> ir.Expr:
     """Return the spellings of the members as one expression without references.
 
     ``zero_fractions=False``: if all members are whole, none is written with a point or an exponent, as
-    draft 4 has it for integers.
+    draft 4 has it for integers. ``plain``: what is known to be whole is digits alone, 0 has no sign, and single
+    values with decimals have no zeros after them.
     Raises: UnsupportedNumber where only rules can say it: multiples of a number with a factor other than
         2 and 5, without bounds, or with more than some thousand pieces.
     Cost: 10–100 µs for bounds and decimals, milliseconds for other multiples; remembered.
     """
-    return _write_plain(numbers.pieces, zero_fractions)
+    return _write_alone(numbers.pieces, zero_fractions, plain)
 
 
-def number_spelling(numbers: NumberSet, prefix: str, *, zero_fractions: bool = True) -> Spelling:
+def number_spelling(
+    numbers: NumberSet, prefix: str, *, zero_fractions: bool = True, plain: bool = False
+) -> Spelling:
     """Return the spellings of the members as an expression and the rules that it refers to.
 
     The rules' names begin with ``prefix`` and a dot; the prefix must be the caller's own, one for each
@@ -68,8 +76,8 @@ def number_spelling(numbers: NumberSet, prefix: str, *, zero_fractions: bool = T
     Raises: UnsupportedNumber where the multiples need too many states. Cost: as ``number_expr``.
     """
     if not _needs_digits(numbers.pieces):
-        return Spelling(_write_plain(numbers.pieces, zero_fractions), {})
-    return _write_with_rules(numbers.pieces, zero_fractions, prefix)
+        return Spelling(_write_alone(numbers.pieces, zero_fractions, plain), {})
+    return _write_with_rules(numbers.pieces, zero_fractions, plain, prefix)
 
 
 @lru_cache(1024)
@@ -78,29 +86,30 @@ def _needs_digits(pieces: tuple[Piece, ...]) -> bool:
 
 
 @lru_cache(1024)
-def _write_plain(pieces: tuple[Piece, ...], zeros: bool) -> ir.Expr:
-    return _write(pieces, zeros, None)[0]
+def _write_alone(pieces: tuple[Piece, ...], zeros: bool, plain: bool) -> ir.Expr:
+    return _write(pieces, zeros, plain, None)[0]
 
 
 @lru_cache(32)  # these can be large
-def _write_with_rules(pieces: tuple[Piece, ...], zeros: bool, prefix: str) -> Spelling:
-    return Spelling(*_write(pieces, zeros, prefix))
+def _write_with_rules(pieces: tuple[Piece, ...], zeros: bool, plain: bool, prefix: str) -> Spelling:
+    return Spelling(*_write(pieces, zeros, plain, prefix))
 
 
-def _write(pieces: tuple[Piece, ...], zeros: bool, prefix: str | None) -> tuple[ir.Expr, dict[str, ir.Expr]]:
+def _write(
+    pieces: tuple[Piece, ...], zeros: bool, plain: bool, prefix: str | None
+) -> tuple[ir.Expr, dict[str, ir.Expr]]:
     zeros = zeros or not all(map(_is_whole, pieces))
-    positive = _from_zero(pieces)
-    negative = _from_zero(
-        tuple((_mirror(high), _mirror(low), terms) for low, high, terms in reversed(pieces))
-    )
+    positive = _from_zero(pieces, False)
+    mirrored = tuple((_mirror(high), _mirror(low), terms) for low, high, terms in reversed(pieces))
+    negative = _from_zero(mirrored, plain)
     rules: dict[str, ir.Expr] = {}
     if positive == negative:
-        items = _magnitudes(positive, zeros, prefix and f"{prefix}.d", rules)
+        items = _magnitudes(positive, zeros, plain, prefix and f"{prefix}.d", rules)
         if not items:
             return ir.NOTHING, {}
         return d.sequence(ir.Repeat(_MINUS, 0, 1), d.choice(items)), rules
-    items = _magnitudes(positive, zeros, prefix and f"{prefix}.p", rules)
-    below = _magnitudes(negative, zeros, prefix and f"{prefix}.n", rules)
+    items = _magnitudes(positive, zeros, plain, prefix and f"{prefix}.p", rules)
+    below = _magnitudes(negative, zeros, plain, prefix and f"{prefix}.n", rules)
     if below:
         items.append(d.sequence(_MINUS, d.choice(below)))
     return (d.choice(items) if items else ir.NOTHING), rules
@@ -118,9 +127,15 @@ def _mirror(cut: Cut) -> Cut:
     return (0, -cut[1], 1 - cut[2]) if cut[0] == 0 else (-cut[0], 0, 0)
 
 
-def _from_zero(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
-    """Return what of the pieces is not negative."""
-    return tuple((max(low, _ZERO_CUT), high, terms) for low, high, terms in pieces if high > _ZERO_CUT)
+def _from_zero(pieces: tuple[Piece, ...], unsigned: bool) -> tuple[Piece, ...]:
+    """Return what of the pieces is not negative; without 0 in those of whole numbers, where that has no sign."""
+    found = []
+    for piece in pieces:
+        low, high, terms = piece
+        least = _AFTER_ZERO if unsigned and _is_whole(piece) else _ZERO_CUT
+        if high > least:
+            found.append((max(low, least), high, terms))
+    return tuple(found)
 
 
 def _decimals_of(terms: Class) -> int | None:
@@ -158,14 +173,15 @@ def _bound(cut: Cut, closed_side: int) -> d.Bound:
 
 
 def _magnitudes(
-    pieces: tuple[Piece, ...], zeros: bool, prefix: str | None, rules: dict[str, ir.Expr]
+    pieces: tuple[Piece, ...], zeros: bool, plain: bool, prefix: str | None, rules: dict[str, ir.Expr]
 ) -> list[ir.Expr]:
     """Return the alternatives of magnitudes, the pieces of which begin at zero or later."""
     found: list[ir.Expr] = []
     values: list[Rational] = []
-    others: list[Piece] = []
+    others: dict[bool, list[Piece]] = {}  # by whether a fraction may follow
     for piece in pieces:
         low, high, terms = piece
+        fractions = zeros and not (plain and _is_whole(piece))
         if is_point(low, high):
             if class_has(terms, low[1]):  # where a piece is cut at zero it may be of any class
                 values.append(low[1])
@@ -176,23 +192,41 @@ def _magnitudes(
         elif terms == ALL or (places := _decimals_of(terms)) is not None:
             decimals = None if terms == ALL else places
             start, stop = _bound(low, 0), None if high == TOP else _bound(high, 1)
-            plain = d.interval(start, stop, decimals, zeros)
-            if plain != ir.NOTHING:
-                found.append(plain)
-            if zeros:
+            written = d.interval(start, stop, decimals, fractions)
+            if written != ir.NOTHING:
+                found.append(written)
+            if fractions:
                 found += scientific(start, stop, decimals)
         elif (few := NumberSet((piece,)).values(LISTED_VALUES)) is not None:
             values += few
         else:
-            others.append(piece)
+            others.setdefault(fractions, []).append(piece)
     if values:
-        found += _listed(values, zeros)
-    if others:
-        automaton = _automaton(tuple(others), zeros)
-        written, more = automaton.spelling(prefix)
+        found += _listed_plainly(values) if plain else _listed(values, zeros)
+    for number, (fractions, unlisted) in enumerate(others.items()):
+        automaton = _automaton(tuple(unlisted), fractions)
+        if plain and automaton.is_endless() and len(automaton.states) <= ENDED_STATES:
+            automaton = _with_an_end(tuple(unlisted), fractions) or automaton
+        written, more = automaton.spelling(f"{prefix}w" if prefix and number else prefix)
         if written != ir.NOTHING:
             found.append(written)
         rules.update(more)
+    return found
+
+
+def _listed_plainly(values: list[Rational]) -> list[ir.Expr]:
+    """Return the plain spellings of single values: as digits, with a point, with an exponent."""
+    whole: list[ir.Expr] = [ir.Literal(b"%d" % value) for value in values if type(value) is int]
+    found = [d.choice(whole)] if whole else []
+    decimal = [value for value in values if type(value) is not int]
+    for value in decimal:
+        places = _places(value)
+        digits = str(int(value * 10**places)).rjust(places + 1, "0")
+        found.append(ir.Literal(f"{digits[:-places]}.{digits[-places:]}".encode()))
+        if value < _LEAST_PLAIN or value >= _LEAST_LARGE:
+            power = scientific_value(int(value * 10**places), places)
+            if power != ir.NOTHING:
+                found.append(power)
     return found
 
 
@@ -216,6 +250,18 @@ def _listed(values: list[Rational], zeros: bool) -> list[ir.Expr]:
     if decimal:
         found.append(d.sequence(d.choice(decimal), d.ZEROS))
     return found
+
+
+def _with_an_end(pieces: tuple[Piece, ...], zeros: bool) -> DigitAutomaton | None:
+    """Return the automaton of what has at most so many digits; None where that is nothing, or too many states."""
+    end: Cut = (0, 10**MULTIPLE_DIGITS, 0)
+    inside = tuple((low, min(high, end), terms) for low, high, terms in pieces if low < end)
+    if len(inside) < len(pieces):
+        return None
+    try:
+        return _automaton(inside, zeros)
+    except UnsupportedNumber:
+        return None
 
 
 @lru_cache(32)

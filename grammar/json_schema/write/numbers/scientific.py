@@ -27,16 +27,21 @@ MAX_DECIMALS: Final = (
 _E: Final = ir.CharClass(((0x45, 0x45), (0x65, 0x65)))
 _PLUS: Final = ir.Repeat(ir.Literal(b"+"), 0, 1)
 _MINUS: Final = ir.Literal(b"-")
-_ANY_EXPONENT: Final = ir.Repeat(
-    ir.Sequence(
-        (_E, ir.Repeat(ir.CharClass(((0x2B, 0x2B), (0x2D, 0x2D))), 0, 1), ir.Repeat(d.DIGIT, 1, None))
-    ),
-    0,
-    1,
-)
+
+
+def _exponents(most: int | None) -> ir.Expr:
+    sign = ir.Repeat(ir.CharClass(((0x2B, 0x2B), (0x2D, 0x2D))), 0, 1)
+    return ir.Repeat(ir.Sequence((_E, sign, ir.Repeat(d.DIGIT, 1, most))), 0, 1)
+
+
+ANY_EXPONENT: Final = _exponents(None)
+"""Every exponent, or none."""
+
+BOUNDED_EXPONENT: Final = _exponents(3)
+"""Every exponent of at most three digits, or none."""
 
 ANY_MAGNITUDE: Final = ir.Sequence(
-    (ir.Choice((d.ZERO, ir.Sequence((d.NONZERO_DIGIT, d.DIGITS)))), d.fraction(None), _ANY_EXPONENT)
+    (ir.Choice((d.ZERO, ir.Sequence((d.NONZERO_DIGIT, d.DIGITS)))), d.fraction(None), ANY_EXPONENT)
 )
 """Every JSON number without its sign."""
 
@@ -48,7 +53,7 @@ POSITIVE_MAGNITUDE: Final = ir.Sequence(
                 ir.Sequence((d.ZERO, d.POINT, d.ZEROS, d.NONZERO_DIGIT, d.DIGITS)),
             )
         ),
-        _ANY_EXPONENT,
+        ANY_EXPONENT,
     )
 )
 """Every JSON number that is not zero, without its sign."""

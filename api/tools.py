@@ -1,0 +1,34 @@
+"""Tool calls: the grammar of a whole turn, and the parser that reads it back.
+
+>>> import stackmask as sm
+>>> weather = {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}
+>>> grammar = sm.tools.grammar("qwen_3", [weather], reasoning="off")
+>>> text = 'Sure.<tool_call>\\n{"name": "weather", "arguments": {"city": "Rome"}}\\n</tool_call>'
+>>> turn = sm.tools.parse("qwen_3", text)
+>>> turn.content, turn.calls[0].arguments
+('Sure.', {'city': 'Rome'})
+"""
+
+from __future__ import annotations
+
+from stackmask.grammar.tools.errors import ToolError, TurnError
+from stackmask.grammar.tools.frontend import grammar
+from stackmask.grammar.tools.parser import Call, Delta, ParsedTurn, TurnParser, parse
+from stackmask.grammar.tools.styles import ToolStyle, register, style_names, style_of
+from stackmask.grammar.tools.tool import Tool
+
+__all__ = [
+    "Call",
+    "Delta",
+    "ParsedTurn",
+    "Tool",
+    "ToolError",
+    "ToolStyle",
+    "TurnError",
+    "TurnParser",
+    "grammar",
+    "parse",
+    "register",
+    "style_names",
+    "style_of",
+]

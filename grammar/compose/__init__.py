@@ -1,0 +1,1 @@
+"""Grammars made of grammars: their rules in one set, under names that never clash, and free text up to a marker."""

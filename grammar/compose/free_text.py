@@ -1,0 +1,75 @@
+"""Text that may hold anything but some strings, alone or up to the first of them.
+
+A text is a complement in the algebra of regular languages: its places are the states of the automaton that looks for
+the strings, so that nearly all of it has one mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence as Items
+from typing import Final
+
+from stackmask.grammar.ir import (
+    ANY_CHAR,
+    ANY_TEXT,
+    Complement,
+    Expr,
+    Intersection,
+    Literal,
+    Repeat,
+    Sequence,
+)
+from stackmask.grammar.ir.build import choice, sequence
+from stackmask.grammar.source.work import spend
+
+_SOME_TEXT: Final = Repeat(ANY_CHAR, 1, None)
+
+
+def any_of(words: Items[str]) -> Expr:
+    """Return the choice of these words."""
+    return choice([Literal(word.encode()) for word in words])
+
+
+def text(excludes: Items[str] = (), max_chars: int | None = None) -> Expr:
+    """Return text of at most ``max_chars`` characters that holds none of the strings."""
+    spend(sum(map(len, excludes)))
+    if not excludes:
+        return ANY_TEXT if max_chars is None else Repeat(ANY_CHAR, 0, max_chars)
+    without = Complement(Sequence((ANY_TEXT, any_of(excludes), ANY_TEXT)))
+    if max_chars is None:
+        return without
+    return Intersection((Repeat(ANY_CHAR, 0, max_chars), without))
+
+
+def text_until(
+    ends: Items[str], excludes: Items[str] = (), max_chars: int | None = None, *, first: Items[str] = ()
+) -> Expr:
+    """Return text up to the first of the ends, and that end.
+
+    ``excludes``: strings that the text before it does not hold. ``first``: other strings that may not come in what
+    is written, such as other ends.
+    """
+    marks = [*ends, *first]
+    if not any_overlap(marks):
+        # the text cannot hold the beginning of an end that the end itself completes
+        return sequence((text([*excludes, *marks], max_chars), any_of(ends)))
+    written = Sequence((text(excludes, max_chars), any_of(ends)))
+    too_late = Sequence((ANY_TEXT, any_of(marks), _SOME_TEXT))
+    conditions: list[Expr] = [written, Complement(too_late)]
+    others = [mark for mark in first if mark not in ends]
+    if others:
+        conditions.append(Complement(Sequence((ANY_TEXT, any_of(others)))))
+    return Intersection(tuple(conditions))
+
+
+def any_overlap(marks: Items[str]) -> bool:
+    """Tell whether an occurrence of one of these strings can reach into another one, or into a second one of itself."""
+    return any(_overlap(one, other) for one in marks for other in marks)
+
+
+def _overlap(one: str, other: str) -> bool:
+    """Tell whether an occurrence of ``one`` can begin before one of ``other`` and end inside of it, or hold it."""
+    spend(1 + len(one) // 8)
+    if one is not other and one != other and other in one:
+        return True
+    return any(one.endswith(other[:size]) for size in range(1, min(len(one), len(other))))

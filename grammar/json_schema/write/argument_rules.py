@@ -1,0 +1,324 @@
+"""Objects as arguments between markers: strings as they are, other values as JSON, or nested where the style says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from stackmask.grammar import ir
+from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.json_schema.document.errors import SchemaError, UnsupportedSchemaError
+from stackmask.grammar.json_schema.nodes.forms import ANY_KEYS, ArrayForm, KeyClass, ObjectForm
+from stackmask.grammar.json_schema.nodes.nodes import State
+from stackmask.grammar.json_schema.nodes.object_members import Member, live_members
+from stackmask.grammar.json_schema.nodes.state_values import Value
+from stackmask.grammar.json_schema.sets.numbers import ALL_NUMBERS, INTEGERS
+from stackmask.grammar.json_schema.sets.string_sets import ALL, Texts
+from stackmask.grammar.json_schema.sets.values import FALSE, NULL, TRUE
+from stackmask.grammar.json_schema.write import argument_styles as types
+from stackmask.grammar.json_schema.write.argument_styles import ArgumentStyle
+from stackmask.grammar.json_schema.write.lowering import ANY_INTEGER, ANY_NUMBER, ANY_WHOLE, Lowering
+from stackmask.grammar.source import charclass
+from stackmask.grammar.source.work import spend
+
+MAX_ANY_ORDER: Final = 6  # members in any order: each set of those still to come is a rule
+
+_RESERVED: Final = (
+    (0, 0x20),
+    (0x22, 0x22),
+    (0x26, 0x26),
+    (0x3C, 0x3C),
+    (0x3E, 0x3E),
+)  # blanks, `"`, `&`, `<`, `>`
+_SLASH: Final = 0x2F
+# of an argument that is not declared; it does not begin as a closing marker
+_NAME: Final = ir.Sequence(
+    (
+        ir.CharClass(charclass.negate((*_RESERVED[:3], (_SLASH, _SLASH), *_RESERVED[3:]))),
+        ir.Repeat(ir.CharClass(charclass.negate(_RESERVED)), 0, None),
+    )
+)
+
+
+class ArgumentWriter:
+    """Writes one object as arguments; what is JSON within is the lowering's."""
+
+    def __init__(
+        self,
+        lowering: Lowering,
+        style: ArgumentStyle,
+        spell: Callable[[str], ir.Expr],
+        excludes: tuple[str, ...],
+    ) -> None:
+        self.lowering = lowering
+        self.style = style
+        self.spell = spell
+        self.excludes = excludes
+        self.blanks = lowering.whitespace.empty
+        self.named: dict[State, str] = {}  # rules of the values of nested arguments
+        self.pending: list[tuple[str, State | ArrayForm]] = []
+        self.has_patterns = False  # a string may then have no way to be written
+        self.typed: dict[State, list[tuple[str, ir.Expr]]] = {}
+
+    def run(self) -> ir.RuleSet:
+        """Return the rules. Raises: SchemaError and its subclasses."""
+        lowering, algebra = self.lowering, self.lowering.algebra
+        start = algebra.state((algebra.start,))
+        lowering.find_productive(start)
+        lowering.rules["root"] = ir.Rule("root", ir.EPSILON)
+        body = self.members(start)
+        if body is None:
+            raise SchemaError(
+                algebra.where(start), "type", "arguments are an object, and the schema allows none"
+            )
+        while self.pending:
+            name, nested = self.pending.pop()
+            spend(20)
+            found = self.items(nested) if isinstance(nested, ArrayForm) else self.members(nested)
+            lowering.rules[name] = ir.Rule(name, found if found is not None else ir.NOTHING)
+        return lowering.finish(body)
+
+    # -- objects -------------------------------------------------------------------------------------
+
+    def members(self, state: State) -> ir.Expr | None:
+        """Return the arguments of the objects of a state; None if there are none."""
+        if not state:
+            return self.object(ObjectForm([], {}, [ANY_KEYS], 0, None, []))
+        value = self.lowering.algebra.value(state)
+        forms = [form for form in value.objects if self.lowering.objects.is_productive(form)]
+        return choice([self.object(form) for form in forms]) if forms else None
+
+    def object(self, form: ObjectForm) -> ir.Expr:
+        """Return the arguments of one form: members in order, then those without a declared name."""
+        productive = self.lowering.productive
+        members = live_members(form.members, productive)
+        classes = [entry for entry in form.classes if not entry.state or self.lowering.is_live(entry.state)]
+        spend(10 + 10 * len(members) + 20 * len(classes))
+        self.check_counts(form, members, classes)
+        others = [self.other(entry, form) for entry in classes]
+        more = repeat(sequence((self.blanks, choice(others))), 0, None) if others else ir.EPSILON
+        if not self.lowering.any_order or (len(members) < 2 and not (members and others)):
+            items = [
+                repeat(
+                    sequence((self.blanks, self.argument(member.name, member.state))), int(member.required), 1
+                )
+                for member in members
+            ]
+            return sequence((*items, more, self.blanks))
+        return sequence((self.any_order(members, more), self.blanks))
+
+    def check_counts(self, form: ObjectForm, members: list[Member], classes: list[KeyClass]) -> None:
+        """Refuse counts of keys and keys that must be found, which arguments keep no account of."""
+        required = sum(member.required for member in members)
+        most = None if classes else len(members)
+        high_holds = form.high is None or (most is not None and form.high >= most)
+        if form.low > required or not high_holds or form.some:
+            keyword = "minProperties" if form.low > required else "maxProperties"
+            where = self.lowering.algebra.where(classes[0].state) if classes else ""
+            raise UnsupportedSchemaError(where, keyword, "arguments between markers are not counted")
+
+    def any_order(self, members: list[Member], more: ir.Expr) -> ir.Expr:
+        """Return the members in any order, each at most once: a rule for each set of those to come."""
+        if len(members) > MAX_ANY_ORDER:
+            reason = f"more than {MAX_ANY_ORDER} arguments between markers, in any order"
+            raise UnsupportedSchemaError("", "properties", reason)
+        written = [sequence((self.blanks, self.argument(member.name, member.state))) for member in members]
+        everything = (1 << len(members)) - 1
+        prefix = self.lowering.fresh("order")
+        for left in range(everything + 1):
+            options = [
+                sequence(
+                    (
+                        written[i],
+                        ir.RuleRef(f"{prefix}.{left & ~(1 << i)}"),
+                    )
+                )
+                for i in range(len(members))
+                if left >> i & 1
+            ]
+            if not any(members[i].required and left >> i & 1 for i in range(len(members))):
+                options.append(ir.EPSILON)
+            name = f"{prefix}.{left}"
+            self.lowering.rules[name] = ir.Rule(name, sequence((more, choice(options))))
+        return ir.RuleRef(f"{prefix}.{everything}")
+
+    # -- arguments -----------------------------------------------------------------------------------
+
+    def argument(self, name: str, state: State) -> ir.Expr:
+        """Return one argument with a declared name."""
+        written = "".join(self.style.entities.get(char, char) for char in name)
+        return self.around(self.style.open, ir.Literal(written.encode()), state, written)
+
+    def other(self, entry: KeyClass, form: ObjectForm) -> ir.Expr:
+        """Return an argument whose name is not declared."""
+        texts: Texts = entry.texts.without(form.names)
+        self.has_patterns = self.has_patterns or entry.texts is not ALL
+        name: ir.Expr = _NAME if texts is ALL else ir.Intersection((_NAME, texts.expr()))
+        if self.excludes:
+            name = ir.Intersection((name, _without(self.excludes)))
+        return self.around(self.style.open, name, entry.state, None)
+
+    def around(self, opening: str, name: ir.Expr, state: State, written: str | None) -> ir.Expr:
+        """Return a value between its markers, one alternative for each type that the markers tell apart.
+
+        ``written``: the name, if there is but one; another one is kept, where the markers repeat it.
+        """
+        style = self.style
+        before, repeats, after = style.close.partition("{name}")
+        close = self.spell(before)
+        again = bool(repeats) and written is None
+        if again:
+            name = ir.Capture(name, "push")
+            close = sequence((close, ir.Dynamic("top"), self.spell(after)))
+        elif repeats and written is not None:
+            close = self.spell(before + written + after)
+        by_label: dict[str, list[ir.Expr]] = {}
+        for kind, expr in self.values(state):
+            by_label.setdefault(style.labels.get(kind, ""), []).append(expr)
+        options = [
+            sequence(
+                (
+                    self.spell(opening.replace("{type}", label)),
+                    name,
+                    *self.middle(style.middle.replace("{type}", label)),
+                    choice(exprs),
+                    close,
+                )
+            )
+            for label, exprs in by_label.items()
+        ]
+        return ir.Scope(choice(options)) if again else choice(options)
+
+    def middle(self, text: str) -> list[ir.Expr]:
+        """Return what stands between a name and a value."""
+        before, place, after = text.partition("{blanks}")
+        return [self.spell(before), self.blanks, self.spell(after)] if place else [self.spell(before)]
+
+    def item(self, state: State) -> ir.Expr:
+        """Return one item of an array."""
+        by_label: dict[str, list[ir.Expr]] = {}
+        for kind, expr in self.values(state):
+            by_label.setdefault(self.style.labels.get(kind, ""), []).append(expr)
+        close = self.spell(self.style.item_close)
+        return choice(
+            [
+                sequence((self.spell(self.style.item.replace("{type}", label)), choice(exprs), close))
+                for label, exprs in by_label.items()
+            ]
+        )
+
+    # -- values --------------------------------------------------------------------------------------
+
+    def values(self, state: State) -> list[tuple[str, ir.Expr]]:
+        """Return the ways to write the values of a state, each with its type."""
+        found = self.typed.get(state)
+        if found is None:
+            found = self.any_values() if not state else self.some_values(self.lowering.algebra.value(state))
+            self.typed[state] = found
+        return found
+
+    def any_values(self) -> list[tuple[str, ir.Expr]]:
+        lowering = self.lowering
+        lowering.uses_prelude = True
+        found = [
+            (types.STRING, self.text(ALL)),
+            (types.NUMBER, self.padded(ANY_NUMBER)),
+            (types.BOOLEAN, self.padded(choice((ir.Literal(b"true"), ir.Literal(b"false"))))),
+            (types.NULL, self.padded(ir.Literal(b"null"))),
+        ]
+        if not self.style.nested:
+            found.append((types.OBJECT, self.padded(ir.RuleRef("json.object"))))
+            found.append((types.ARRAY, self.padded(ir.RuleRef("json.array"))))
+        else:
+            anything: State = frozenset()
+            found.append((types.OBJECT, self.nested_object(anything)))
+            found.append((types.ARRAY, self.nested_array(ArrayForm([], anything, 0, None, [], None))))
+        return found
+
+    def some_values(self, value: Value) -> list[tuple[str, ir.Expr]]:
+        lowering = self.lowering
+        found: list[tuple[str, ir.Expr]] = []
+        if value.has_strings():
+            found.append((types.STRING, self.text(value.text)))
+        if value.digits is not None or value.has_numbers():
+            found.append((types.NUMBER, self.padded(self.numbers(value))))
+        words = [word for bit, word in ((TRUE, b"true"), (FALSE, b"false")) if value.mask & bit]
+        if words:
+            found.append((types.BOOLEAN, self.padded(choice([ir.Literal(word) for word in words]))))
+        if value.mask & NULL:
+            found.append((types.NULL, self.padded(ir.Literal(b"null"))))
+        objects = [form for form in value.objects if lowering.objects.is_productive(form)]
+        arrays = [form for form in value.arrays if lowering.arrays.is_productive(form)]
+        if objects and self.style.nested:
+            found.append((types.OBJECT, self.nested_object(value.state)))
+        elif objects:
+            written = choice([lowering.objects.expression(form) for form in objects])
+            found.append((types.OBJECT, self.padded(lowering.whitespace.around(written))))
+        if arrays and self.style.nested:
+            found.append((types.ARRAY, choice([self.nested_array(form) for form in arrays])))
+        elif arrays:
+            written = choice([lowering.arrays.expression(form) for form in arrays])
+            found.append((types.ARRAY, self.padded(lowering.whitespace.around(written))))
+        return found
+
+    def numbers(self, value: Value) -> ir.Expr:
+        """Return the spellings of the numbers of a value."""
+        if value.digits is None and value.number is ALL_NUMBERS:
+            return ANY_NUMBER
+        if value.digits is None and value.number is INTEGERS:
+            return ANY_WHOLE if value.whole else ANY_INTEGER
+        return self.lowering.numbers(value)
+
+    def padded(self, expr: ir.Expr) -> ir.Expr:
+        return sequence((self.blanks, expr, self.blanks))
+
+    def text(self, texts: Texts) -> ir.Expr:
+        """Return strings as they are: without what would end them, and without what is excluded."""
+        stops = (self.style.text_end or self.style.close, *self.excludes)
+        if texts is ALL:
+            return _without(stops)
+        if texts.words is not None:
+            words = [word for word in texts.words if not any(stop in word for stop in stops)]
+            self.has_patterns = self.has_patterns or not words
+            return self.padded(choice([ir.Literal(word.encode()) for word in words]))
+        self.has_patterns = True
+        return ir.Intersection((texts.expr(), _without(stops)))
+
+    def nested_object(self, state: State) -> ir.Expr:
+        """Return the rule of an object whose members are arguments."""
+        name = self.named.get(state)
+        if name is None:
+            name = self.named[state] = self.lowering.fresh("arguments")
+            self.pending.append((name, state))
+        return ir.RuleRef(name)
+
+    def nested_array(self, form: ArrayForm) -> ir.Expr:
+        """Return the items of an array, each between its markers."""
+        if form.contains or form.unique is not None:
+            where = self.lowering.algebra.where(form.rest)
+            raise UnsupportedSchemaError(
+                where, "uniqueItems", "items between markers are not compared or counted"
+            )
+        name = self.lowering.fresh("items")
+        self.pending.append((name, form))
+        return ir.RuleRef(name)
+
+    def items(self, form: ArrayForm) -> ir.Expr:
+        """Return the body of the rule of an array."""
+        spend(10 + 10 * len(form.prefix))
+        low = max(0, form.low - len(form.prefix))
+        high = None if form.high is None else max(0, form.high - len(form.prefix))
+        body: ir.Expr = ir.EPSILON
+        if high != 0 and (not form.rest or self.lowering.is_live(form.rest)):
+            body = repeat(sequence((self.blanks, self.item(form.rest))), low, high)
+        for index in reversed(range(len(form.prefix))):
+            if form.high is not None and index >= form.high:
+                continue
+            body = sequence((self.blanks, self.item(form.prefix[index]), body))
+            body = body if index < form.low else repeat(body, 0, 1)
+        return sequence((body, self.blanks))
+
+
+def _without(words: tuple[str, ...]) -> ir.Expr:
+    held = choice([ir.Literal(word.encode()) for word in words])
+    return ir.Complement(ir.Sequence((ir.ANY_TEXT, held, ir.ANY_TEXT)))

@@ -1,0 +1,83 @@
+"""How models write arguments between markers: one row for each style."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from stackmask.grammar.ir import Expr, Literal
+
+STRING: Final = "string"
+NUMBER: Final = "number"
+BOOLEAN: Final = "boolean"
+NULL: Final = "null"
+OBJECT: Final = "object"
+ARRAY: Final = "array"
+TYPES: Final = (STRING, NUMBER, BOOLEAN, NULL, OBJECT, ARRAY)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ArgumentStyle:
+    """Markers around the name and the value of an argument.
+
+    ``middle`` stands between them: ``{type}`` in it is what ``labels`` call the type of the value, ``{blanks}`` a place
+    for blanks; ``close`` may name the argument again as ``{name}``. Strings are written as they are, up to ``text_end``
+    or else ``close``, all else as JSON. ``nested``: the members of objects are arguments too; ``item``,
+    ``item_close``: what stands around an item of an array then. ``entities``: how characters of a name are written.
+    """
+
+    open: str
+    middle: str
+    close: str
+    labels: dict[str, str] = field(default_factory=dict)
+    nested: bool = False
+    item: str = ""
+    item_close: str = ""
+    text_end: str = ""
+    entities: dict[str, str] = field(default_factory=dict)
+
+
+_XML: Final = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
+_STRING_OR_NOT: Final = {STRING: "true", **dict.fromkeys((NUMBER, BOOLEAN, NULL, OBJECT, ARRAY), "false")}
+
+ARGUMENT_STYLES: Final[dict[str, ArgumentStyle]] = {
+    "qwen_xml": ArgumentStyle("<parameter=", ">", "</parameter>"),
+    "minimax_xml": ArgumentStyle('<parameter name="', '">', "</parameter>"),
+    "minimax_m3_xml": ArgumentStyle(
+        "]<]minimax[>[<",
+        ">",
+        "]<]minimax[>[</{name}>",
+        nested=True,
+        item="]<]minimax[>[<item>",
+        item_close="]<]minimax[>[</item>",
+        text_end="]<]minimax[>[",
+    ),
+    "deepseek_xml": ArgumentStyle(
+        '<｜DSML｜parameter name="', '" string="{type}">', "</｜DSML｜parameter>", _STRING_OR_NOT
+    ),
+    "deepseek_v4_1_xml": ArgumentStyle(
+        '<｜DSML｜ parameter name="', '" string="{type}">', "</｜DSML｜ parameter>", _STRING_OR_NOT
+    ),
+    "glm_xml": ArgumentStyle("<arg_key>", "</arg_key>{blanks}<arg_value>", "</arg_value>"),
+    "cohere_xml": ArgumentStyle(
+        '<cofl:value name="',
+        '" type="{type}">',
+        "</cofl:value>",
+        {STRING: "raw", NUMBER: "json", BOOLEAN: "json", NULL: "json", OBJECT: "dict", ARRAY: "list"},
+        nested=True,
+        item='<cofl:value type="{type}">',
+        item_close="</cofl:value>",
+    ),
+    "kimi_k3_xml": ArgumentStyle(
+        '<|open|>argument key="',
+        '" type="{type}"<|sep|>',
+        "<|close|>argument<|sep|>",
+        {name: name for name in TYPES},
+        entities=_XML,
+    ),
+}
+
+
+def as_text(marker: str) -> Expr:
+    """Return what writes a marker where no vocabulary is known."""
+    return Literal(marker.encode())

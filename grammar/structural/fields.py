@@ -1,0 +1,184 @@
+"""Read the fields of a format: their types and names, with the place of what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from stackmask.grammar.source.similar import similar
+from stackmask.grammar.source.work import spend
+from stackmask.grammar.structural.errors import StructuralTagError
+
+MAX_COUNT: Final = 2_147_483_647
+MAX_NESTING: Final = 100  # formats in each other
+REQUIRED: Final = object()
+Formats = Mapping[str, dict[str, Any]]
+
+# the fields of each type, and which of them must be there
+FORMATS: Final[dict[str, dict[str, Any]]] = {
+    "const_string": {"value": REQUIRED},
+    "json_schema": {
+        "json_schema": REQUIRED,
+        "style": "json",
+        "any_order": False,
+        "max_whitespace_cnt": None,
+        "excludes": (),
+    },
+    "qwen_xml_parameter": {"json_schema": REQUIRED},
+    "grammar": {"grammar": REQUIRED},
+    "regex": {"pattern": REQUIRED, "excludes": ()},
+    "any_text": {"excludes": (), "max_tokens": None, "max_chars": None},
+    "sequence": {"elements": REQUIRED},
+    "or": {"elements": REQUIRED},
+    "optional": {"content": REQUIRED},
+    "plus": {"content": REQUIRED},
+    "star": {"content": REQUIRED},
+    "repeat": {"content": REQUIRED, "min": REQUIRED, "max": REQUIRED},
+    "tag": {"begin": REQUIRED, "content": REQUIRED, "end": REQUIRED},
+    "triggered_tags": {
+        "triggers": REQUIRED,
+        "tags": REQUIRED,
+        "at_least_one": False,
+        "stop_after_first": False,
+        "excludes": (),
+    },
+    "tags_with_separator": {
+        "tags": REQUIRED,
+        "separator": REQUIRED,
+        "at_least_one": False,
+        "stop_after_first": False,
+    },
+    "dispatch": {"rules": REQUIRED, "loop": True, "excludes": ()},
+    "token": {"token": REQUIRED},
+    "exclude_token": {"exclude_tokens": ()},
+    "any_tokens": {"exclude_tokens": (), "max_tokens": None},
+    "token_triggered_tags": {
+        "trigger_tokens": REQUIRED,
+        "tags": REQUIRED,
+        "exclude_tokens": (),
+        "at_least_one": False,
+        "stop_after_first": False,
+    },
+    "token_dispatch": {"rules": REQUIRED, "loop": True, "exclude_tokens": ()},
+}
+PROGRAMMED: Final = {"rules": {"name": REQUIRED, "rules": REQUIRED}}
+"""A format for programs: a function that makes the rules, given the markers of a vocabulary."""
+
+
+class Fields:
+    """One format: its type, its fields, and its place as a JSON pointer."""
+
+    def __init__(
+        self, value: Any, place: str, type_name: str = "", depth: int = 0, formats: Formats = FORMATS
+    ) -> None:
+        """Read a format; ``type_name``: what it is where it does not say; ``formats``: all that there are.
+
+        Raises: StructuralTagError.
+        """
+        spend(8)
+        self.place = place
+        self.depth = depth
+        if depth > MAX_NESTING:
+            raise self.wrong("", f"formats nest more than {MAX_NESTING} deep")
+        value = as_plain(value)
+        if not isinstance(value, Mapping):
+            raise self.wrong("", f"a format is an object, not {kind_of(value)}")
+        kind = value.get("type", type_name) or type_name
+        if kind not in formats:
+            if "type" not in value:
+                raise self.wrong("", f"no `type`; it is one of {', '.join(FORMATS)}")
+            close = similar(kind, FORMATS) if isinstance(kind, str) else ""
+            help = f"did you mean `{close}`?" if close else f"there are {', '.join(FORMATS)}"
+            raise self.wrong("type", f"no format `{kind!s:.60}`; {help}")
+        self.type: str = kind
+        self.formats = formats
+        known = formats[kind]
+        for name in value:
+            if name != "type" and name not in known:
+                close = similar(str(name), known)
+                help = f"did you mean `{close}`?" if close else f"it has {', '.join(known)}"
+                raise self.wrong(str(name), f"`{kind}` has no option `{name!s:.60}`; {help}")
+        self._values = value
+        self._known = known
+
+    def wrong(self, field: str, problem: str) -> StructuralTagError:
+        """Return the error about a field."""
+        where = f"{self.place}/{escaped(field)}" if field else self.place
+        return StructuralTagError(where, problem)
+
+    def value(self, field: str) -> Any:
+        """Return a field as it is."""
+        found = self._values.get(field, self._known[field])
+        if found is REQUIRED:
+            raise self.wrong("", f"`{self.type}` needs `{field}`")
+        return found
+
+    def text(self, field: str) -> str:
+        """Return a string."""
+        return self._checked_text(field, self.value(field))
+
+    def _checked_text(self, field: str, found: Any) -> str:
+        if not isinstance(found, str):
+            raise self.wrong(field, f"a string is needed, not {kind_of(found)}")
+        try:
+            found.encode()
+        except UnicodeEncodeError:
+            raise self.wrong(field, "a lone surrogate is no character") from None
+        return found
+
+    def texts(self, field: str, *, least: int = 0) -> list[str]:
+        """Return a list of strings that are not empty."""
+        found = [self._checked_text(f"{field}/{i}", item) for i, item in enumerate(self.items(field))]
+        for index, item in enumerate(found):
+            if not item:
+                raise self.wrong(f"{field}/{index}", "the empty string is everywhere")
+        if len(found) < least:
+            raise self.wrong(field, f"at least {least} needed")
+        return found
+
+    def items(self, field: str) -> list[Any]:
+        """Return a list."""
+        found = self.value(field)
+        if not isinstance(found, list | tuple):
+            raise self.wrong(field, f"a list is needed, not {kind_of(found)}")
+        spend(2 * len(found))
+        return list(found)
+
+    def flag(self, field: str) -> bool:
+        """Return a truth value."""
+        found = self.value(field)
+        if not isinstance(found, bool):
+            raise self.wrong(field, f"true or false is needed, not {kind_of(found)}")
+        return found
+
+    def count(self, field: str, *, least: int = 0) -> int | None:
+        """Return a whole number, or None where the field is left out."""
+        found = self.value(field)
+        if found is None:
+            return None
+        if isinstance(found, bool) or not isinstance(found, int) or not least <= found <= MAX_COUNT:
+            raise self.wrong(
+                field, f"a whole number from {least} to {MAX_COUNT:,} is needed, not {found!r:.40}"
+            )
+        return found
+
+    def inner(self, field: str, value: Any, type_name: str = "") -> Fields:
+        """Return a format within this one."""
+        return Fields(value, f"{self.place}/{field}", type_name, self.depth + 1, self.formats)
+
+
+def as_plain(value: Any) -> Any:
+    """Return a pydantic model as the dict that it stands for."""
+    dump = getattr(value, "model_dump", None)
+    return dump(by_alias=True) if callable(dump) and not isinstance(value, type) else value
+
+
+def escaped(field: str) -> str:
+    """Return a field name, or several with slashes, as a part of a JSON pointer."""
+    return field.replace("~", "~0")
+
+
+def kind_of(value: Any) -> str:
+    """Return what a value is called in JSON."""
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a truth value", type(None): "null"}
+    return names.get(type(value), type(value).__name__)

@@ -1,0 +1,312 @@
+"""Formats to expressions. Text that may hold anything ends at the first end, trigger or excluded string."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from stackmask.grammar.compose.free_text import any_overlap, text, text_until
+from stackmask.grammar.compose.merge import Merger
+from stackmask.grammar.ir import EPSILON, Expr, RuleSet, TokenTerminal
+from stackmask.grammar.ir.build import choice, repeat, sequence
+from stackmask.grammar.structural.fields import Fields
+from stackmask.grammar.structural.markers import Markers
+
+TOKENS_IN_TEXT: Final = (
+    "tokens cannot be counted in text, whose tokens may straddle its end; limit it with `max_chars`, "
+    "or use `any_tokens`"
+)
+
+Part = Callable[[Fields, Markers], RuleSet]
+Ends = tuple[str, ...]
+
+
+class FormatLowering:
+    """Turns formats into expressions over the rules of a merger.
+
+    ``parts``: what makes the rules of a format with a grammar of its own, by type. A method that takes ``ends`` returns
+    an expression and whether it has consumed one of them: what may hold anything must end with the first of them.
+    """
+
+    def __init__(self, merger: Merger, markers: Markers, parts: Mapping[str, Part]) -> None:
+        self.merger = merger
+        self.markers = markers
+        self.parts = parts
+        self.tag_count = 0
+        self.needs_passes = False  # whether some expression may have no text
+
+    def format(self, fields: Fields, ends: Ends = ()) -> Expr:
+        """Return the texts of a format, each followed by one of the ends if there are any."""
+        expr, ended = self._open(fields, ends)
+        return expr if ended or not ends else sequence((expr, self._any_of(ends)))
+
+    def _any_of(self, words: Ends) -> Expr:
+        return choice([self.markers.expr(word) for word in words])
+
+    def _open(self, fields: Fields, ends: Ends) -> tuple[Expr, bool]:
+        kind = fields.type
+        if kind in self.parts:
+            name = fields.text("name") if kind == "rules" else f"{kind}{fields.place}"
+            return self.merger.add(self.parts[kind](fields, self.markers), name), False
+        if kind in ("sequence", "or"):
+            return self._elements(fields, ends)
+        if kind in ("optional", "plus", "star", "repeat"):
+            return self._repeated(fields), False
+        if kind in ("triggered_tags", "dispatch"):
+            return self._triggered(fields, ends), bool(ends)
+        if kind == "any_text":
+            return self._any_text(fields, ends), bool(ends)
+        simple: dict[str, Callable[[Fields], Expr]] = {
+            "const_string": lambda f: self.markers.expr(f.text("value")),
+            "tags_with_separator": self._tags_with_separator,
+            "token": lambda f: _token(f, "token"),
+            "exclude_token": lambda f: _other_token(_token_list(f, "exclude_tokens")),
+            "any_tokens": _any_tokens,
+            "token_triggered_tags": self._token_triggered,
+            "token_dispatch": self._token_triggered,
+        }
+        if kind == "tag":
+            return self._tag(fields, ends)
+        return simple[kind](fields), False
+
+    # -- text ----------------------------------------------------------------------------------------
+
+    def _free(self, ends: Ends, excludes: list[str], first: list[str], max_chars: int | None) -> Expr:
+        """Return free text up to one of the ends, or without end; special tokens are never in it."""
+        plain = [word for word in excludes if not self.markers.holds(word)]
+        others = [word for word in first if not self.markers.holds(word)]
+        if not ends:
+            return text([*plain, *others], max_chars)
+        written = [end for end in ends if not self.markers.holds(end)]
+        options: list[Expr] = []
+        if written:
+            self.needs_passes = self.needs_passes or any_overlap([*written, *others])
+            options.append(text_until(written, plain, max_chars, first=others))
+        for end in ends:
+            if end not in written:
+                options.append(
+                    sequence((text([*plain, *others, *written], max_chars), self.markers.expr(end)))
+                )
+        return choice(options)
+
+    def _any_text(self, fields: Fields, ends: Ends) -> Expr:
+        if fields.count("max_tokens") is not None:
+            raise fields.wrong("max_tokens", TOKENS_IN_TEXT)
+        return self._free(ends, fields.texts("excludes"), [], fields.count("max_chars"))
+
+    # -- formats of formats ----------------------------------------------------------------------------
+
+    def _elements(self, fields: Fields, ends: Ends) -> tuple[Expr, bool]:
+        elements = [fields.inner(f"elements/{i}", item) for i, item in enumerate(fields.items("elements"))]
+        if not elements:
+            raise fields.wrong("elements", f"`{fields.type}` of nothing")
+        if fields.type == "or":
+            return choice([self.format(element, ends) for element in elements]), bool(ends)
+        *before, last = elements
+        items = [self.format(element) for element in before]
+        expr, ended = self._open(last, ends)
+        return sequence([*items, expr]), ended
+
+    def _repeated(self, fields: Fields) -> Expr:
+        content = self.format(fields.inner("content", fields.value("content")))
+        if fields.type != "repeat":
+            low, high = {"optional": (0, 1), "plus": (1, None), "star": (0, None)}[fields.type]
+            return repeat(content, low, high)
+        least = fields.count("min") or 0
+        most = fields.count("max", least=-1)
+        if most is None or most == -1:
+            return repeat(content, least, None)
+        if most < least:
+            raise fields.wrong("max", f"at most {most}, but at least {least}")
+        return repeat(content, least, most)
+
+    # -- tags ------------------------------------------------------------------------------------------
+
+    def _tags(self, fields: Fields) -> list[Fields]:
+        found = [fields.inner(f"tags/{i}", item, "tag") for i, item in enumerate(fields.items("tags"))]
+        for tag in found:
+            if tag.type != "tag":
+                raise tag.wrong("type", f"a tag is needed, not `{tag.type}`")
+        if not found:
+            raise fields.wrong("tags", "no tags")
+        return found
+
+    def _ends_of(self, tag: Fields) -> Ends:
+        value = tag.value("end")
+        if isinstance(value, str):
+            value = [value]
+        if not isinstance(value, list | tuple) or not value:
+            raise tag.wrong("end", "a string, a list of strings or a token is needed")
+        for index, end in enumerate(value):
+            if not isinstance(end, str):
+                raise tag.wrong(f"end/{index}", "a string is needed")
+        return tuple(dict.fromkeys(value))
+
+    def _after_begin(self, tag: Fields, outer: Ends = ()) -> tuple[Expr, bool]:
+        """Return what follows the begin of a tag, and whether it took the end of what is around it."""
+        content = tag.inner("content", tag.value("content"))
+        end = tag.value("end")
+        if isinstance(end, Mapping) or hasattr(end, "model_dump"):
+            token = tag.inner("end", end, "token")
+            return sequence((self.format(content), _token(token, "token"))), False
+        ends = self._ends_of(tag)
+        if ends == ("",):
+            return self._open(content, outer)
+        if "" in ends:
+            ends = tuple(word for word in ends if word)
+            return choice((self.format(content, ends), self.format(content))), False
+        return self.format(content, ends), False
+
+    def _tag(self, tag: Fields, outer: Ends = ()) -> tuple[Expr, bool]:
+        begin = tag.value("begin")
+        if isinstance(begin, str):
+            start = self.markers.expr(tag.text("begin"))
+        else:
+            start = _token(tag.inner("begin", begin, "token"), "token")
+        rest, ended = self._after_begin(tag, outer)
+        return self._rule(sequence((start, rest))), ended
+
+    def _rule(self, expr: Expr) -> Expr:
+        self.tag_count += 1
+        return self.merger.define(f"tag{self.tag_count}", expr)
+
+    def _tags_with_separator(self, fields: Fields) -> Expr:
+        tag = choice([self._tag(tag)[0] for tag in self._tags(fields)])
+        if not fields.flag("stop_after_first"):
+            more = sequence((self.markers.expr(fields.text("separator")), tag))
+            tag = sequence((tag, repeat(more, 0, None)))
+        return tag if fields.flag("at_least_one") else repeat(tag, 0, 1)
+
+    # -- triggers --------------------------------------------------------------------------------------
+
+    def _triggered(self, fields: Fields, ends: Ends) -> Expr:
+        """Return tags between free text that holds no trigger."""
+        if fields.type == "dispatch":
+            at_least_one, once = False, not fields.flag("loop")
+            branches = self._dispatched(fields)
+        else:
+            at_least_one, once = fields.flag("at_least_one"), fields.flag("stop_after_first")
+            branches = self._triggered_tags(fields)
+        excludes = fields.texts("excludes")
+        triggers = list(branches)
+        called = self._rule(
+            choice(
+                [
+                    sequence((self._free((trigger,), [*excludes, *ends], triggers, None), rest))
+                    for trigger, rest in branches.items()
+                ]
+            )
+        )
+        last = self._free(ends, [*excludes, *triggers], [], None)  # mutant: late-trigger
+        end = self._any_of(ends) if ends else EPSILON
+        any_tag: Expr = EPSILON
+        if at_least_one:
+            any_tag = choice(
+                [sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()]
+            )
+        if once and at_least_one:
+            return sequence((any_tag, end))
+        if once:
+            return choice((last, sequence((called, end))))
+        after = sequence((repeat(called, 0, None), last))
+        return sequence((any_tag, after)) if at_least_one else after
+
+    def _triggered_tags(self, fields: Fields) -> dict[str, Expr]:
+        """Return what may follow each trigger, which a special token may make longer."""
+        triggers = fields.texts("triggers", least=1)
+        for index, one in enumerate(triggers):
+            for other in triggers[:index]:
+                if one.startswith(other) or other.startswith(one):
+                    problem = (
+                        f"{one!r:.60} and {other!r:.60} begin each other, so that the longer one never comes"
+                    )
+                    raise fields.wrong(f"triggers/{index}", problem)
+        branches: dict[str, list[Expr]] = {}
+        for tag in self._tags(fields):
+            begin = tag.text("begin")
+            trigger = next((word for word in triggers if begin.startswith(word)), None)
+            if trigger is None:
+                raise tag.wrong("begin", f"{begin!r:.60} begins with no trigger; there are {triggers!r:.200}")
+            size = self.markers.begin_with(begin, trigger)
+            rest = sequence((self.markers.expr(begin[size:]), self._after_begin(tag)[0]))
+            branches.setdefault(begin[:size], []).append(rest)
+        return {trigger: self._rule(choice(rests)) for trigger, rests in branches.items()}
+
+    def _dispatched(self, fields: Fields) -> dict[str, Expr]:
+        branches: dict[str, list[Expr]] = {}
+        for index, (word, content) in enumerate(_pairs(fields)):
+            if not isinstance(word, str) or not word:
+                raise fields.wrong(f"rules/{index}/0", "a string that is not empty is needed")
+            rest = self.format(fields.inner(f"rules/{index}/1", content))
+            branches.setdefault(word, []).append(rest)
+        return {word: self._rule(choice(rests)) for word, rests in branches.items()}
+
+    def _token_triggered(self, fields: Fields) -> Expr:
+        """Return tags between tokens that are no triggers."""
+        branches: list[Expr] = []
+        starts: list[TokenTerminal] = []
+        if fields.type == "token_dispatch":
+            at_least_one, once = False, not fields.flag("loop")
+            for index, (word, content) in enumerate(_pairs(fields)):
+                start = _token_of(fields, f"rules/{index}/0", word)
+                starts.append(start)
+                branches.append(sequence((start, self.format(fields.inner(f"rules/{index}/1", content)))))
+        else:
+            at_least_one, once = fields.flag("at_least_one"), fields.flag("stop_after_first")
+            starts = _token_list(fields, "trigger_tokens")
+            for tag in self._tags(fields):
+                start = _token(tag.inner("begin", tag.value("begin"), "token"), "token")
+                if start not in starts:
+                    raise tag.wrong("begin", "its token is no trigger")
+                branches.append(self._tag(tag)[0])
+        any_tag = self._rule(choice(branches))
+        between = repeat(_other_token([*starts, *_token_list(fields, "exclude_tokens")]), 0, None)
+        if once:
+            return any_tag if at_least_one else sequence((between, repeat(any_tag, 0, 1)))
+        after = repeat(sequence((between, any_tag)), 0, None)
+        return sequence((any_tag, after, between)) if at_least_one else sequence((after, between))
+
+
+def _pairs(fields: Fields) -> list[tuple[Any, Any]]:
+    found = fields.items("rules")
+    if not found:
+        raise fields.wrong("rules", "no rules")
+    for index, pair in enumerate(found):
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise fields.wrong(
+                f"rules/{index}", "a rule is a list of two: what is written, and the format that follows"
+            )
+    return [(pair[0], pair[1]) for pair in found]
+
+
+# -- tokens ------------------------------------------------------------------------------------------------
+
+
+def _token_of(fields: Fields, place: str, value: Any) -> TokenTerminal:
+    if isinstance(value, str) and value:
+        return TokenTerminal((value,), (), False)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return TokenTerminal((), ((value, value),), False)
+    raise fields.wrong(place, f"a token is the name of a special token or an id, not {value!r:.60}")
+
+
+def _token(fields: Fields, field: str) -> TokenTerminal:
+    if fields.type != "token":
+        raise fields.wrong("type", f"a token is needed, not `{fields.type}`")
+    return _token_of(fields, field, fields.value(field))
+
+
+def _token_list(fields: Fields, field: str) -> list[TokenTerminal]:
+    return [_token_of(fields, f"{field}/{i}", item) for i, item in enumerate(fields.items(field))]
+
+
+def _other_token(tokens: list[TokenTerminal]) -> Expr:
+    """Return any token but these and the stop tokens."""
+    names = tuple(dict.fromkeys(name for token in tokens for name in token.names))
+    ids = tuple(sorted({pair for token in tokens for pair in token.id_ranges}))
+    return TokenTerminal(names, ids, True)
+
+
+def _any_tokens(fields: Fields) -> Expr:
+    other = _other_token(_token_list(fields, "exclude_tokens"))
+    return repeat(other, 0, fields.count("max_tokens"))

@@ -1,0 +1,21 @@
+"""What is wrong with tools, a style or a choice of tools, or with a text that is no turn."""
+
+from __future__ import annotations
+
+from stackmask.grammar.source.diagnostics import StackmaskError
+
+
+class ToolError(StackmaskError):
+    """A tool, a style or an option that cannot be used; ``pointer`` says where in the request."""
+
+    def __init__(self, pointer: str, problem: str) -> None:
+        self.pointer = pointer
+        super().__init__(f"at {pointer or '/'}: {problem}")
+
+
+class TurnError(StackmaskError):
+    """A text that is no turn of its style; ``offset`` is the place in characters."""
+
+    def __init__(self, offset: int, problem: str) -> None:
+        self.offset = offset
+        super().__init__(f"at character {offset}: {problem}")

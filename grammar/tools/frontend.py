@@ -1,0 +1,42 @@
+"""The entrance: the grammar of a turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.tools.styles import ToolStyle
+from stackmask.grammar.tools.turn import Turn
+
+
+def grammar(
+    style: str | ToolStyle,
+    tools: Iterable[Any] = (),
+    *,
+    tool_choice: Any = "auto",
+    reasoning: str = "auto",
+    response_format: Any = None,
+    parallel: bool = True,
+    strict: bool | None = None,
+    opened: bool = False,
+    limits: Any = None,
+) -> Grammar:
+    """Make the grammar of a whole turn: reasoning, then text and calls, or an answer in a schema (``docs/tools.md``).
+
+    ``style``: how the model writes calls, by name. ``tools``: what ``Tool.of`` reads. ``tool_choice``: "auto", "none",
+    "required", or a dict of OpenAI or Anthropic that names a tool or lists ``allowed_tools``. ``reasoning``: "on",
+    "off", "auto" (may be left out). ``response_format``: a JSON Schema, or a dict of OpenAI; the answer is then in the schema, and
+    calls are still possible. ``parallel``: several calls in a turn. ``strict``: for all tools; False allows any object
+    as arguments, which ``report`` of the grammar says. ``opened``: the prompt has begun the reasoning.
+    ``limits``: a ``Limits``.
+    Raises: ToolError with the place in the request; SchemaError for the schema of a tool or of the answer, with its place.
+    """
+
+    def read() -> Grammar:
+        turn = Turn(style, tools, tool_choice, reasoning, response_format, parallel, strict, opened)
+        made = Grammar._with_markers(lambda names: Grammar._merged(turn.rules(names)))
+        made.report = turn.report
+        return made
+
+    return Grammar._read(limits, read)

@@ -1,0 +1,287 @@
+"""Read a turn back: reasoning, content and calls, all at once or while the text arrives."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+from stackmask.grammar.tools.arguments import read_arguments
+from stackmask.grammar.tools.errors import TurnError
+from stackmask.grammar.tools.styles import NAME, NUMBER, ToolStyle, style_of
+from stackmask.grammar.tools.tool import read_tools
+
+_BLANKS: Final = " \n\t\r"
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a tool, with its arguments as values; ``number``: what the style counts calls by, if it does."""
+
+    name: str
+    arguments: dict[str, Any]
+    number: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A piece of a turn as it arrives: more ``text`` of the reasoning or the content, or a whole call."""
+
+    kind: Literal["reasoning", "content", "call"]
+    text: str = ""
+    call: Call | None = None
+
+
+@dataclass(slots=True)
+class ParsedTurn:
+    """A turn as it was read."""
+
+    reasoning: str = ""
+    content: str = ""
+    calls: list[Call] = field(default_factory=list)
+
+
+class TurnParser:
+    """Reads one turn of a style; ``feed`` it the text as it arrives, and ``close`` it at the end.
+
+    ``tools``: tell strings from other values, where a style does not mark them. ``opened``: the prompt has begun the
+    reasoning. Cost: linear in the text, but for calls, which are read once their end has come.
+    """
+
+    def __init__(self, style: str | ToolStyle, tools: Iterable[Any] = (), *, opened: bool = False) -> None:
+        self.style = style_of(style)
+        self.schemas = {tool.name: tool.schema for tool in read_tools(tools)}
+        self.turn = ParsedTurn()
+        self._text = ""
+        self._at = 0
+        self._state = "reasoning" if opened else "begin"
+        self._open_end = ""  # of a block of content
+        self._tried = 0  # how long the text was when a call was not at its end
+
+    def feed(self, text: str) -> list[Delta]:
+        """Return what is new, now that this text has come. Raises: TurnError if it is no turn of the style."""
+        self._text += text
+        found: list[Delta] = []
+        while self._advance(found, False):
+            pass
+        return found
+
+    def close(self) -> list[Delta]:
+        """Return what was held back, at the end of the text. Raises: TurnError if the turn is not at an end."""
+        found: list[Delta] = []
+        while self._advance(found, True):
+            pass
+        rest = self._text[self._at :]
+        if self._state == "reasoning" or (self._state in ("section", "call") and rest.strip(_BLANKS)):
+            raise TurnError(self._at, f"the text ends inside of a {self._state}")
+        if self._state == "section":
+            raise TurnError(self._at, f"`{self.style.section[1]}` is needed")
+        if self._state == "call":
+            raise TurnError(self._at, "the text ends inside of a call")
+        return found
+
+    # -- states --------------------------------------------------------------------------------------
+
+    def _advance(self, found: list[Delta], final: bool) -> bool:
+        """Read on; return whether the state changed, so that more may be read."""
+        step = {
+            "begin": self._begin,
+            "reasoning": self._reasoning,
+            "plain": self._plain,
+            "between": self._between,
+            "content": self._content,
+            "section": self._section,
+            "call": self._call,
+            "after": self._after_call,
+        }[self._state]
+        return step(found, final)
+
+    def _go(self, state: str, length: int = 0) -> bool:
+        self._at += length
+        self._state = state
+        return True
+
+    @property
+    def _free(self) -> str:
+        """The state outside of all markers."""
+        return "between" if self.style.content[0] else "plain"
+
+    def _begin(self, found: list[Delta], final: bool) -> bool:
+        marker = self.style.thinking[0]
+        rest = self._text[self._at :]
+        if rest.startswith(marker):
+            return self._go("reasoning", len(marker))
+        if not final and marker.startswith(rest):
+            return False
+        return self._go(self._free)
+
+    def _reasoning(self, found: list[Delta], final: bool) -> bool:
+        return self._text_until((self.style.thinking[1],), self._free, "reasoning", found, final)
+
+    def _plain(self, found: list[Delta], final: bool) -> bool:
+        begin = self.style.begin
+        return self._text_until(
+            (begin,), "section" if self.style.section[0] else "call", "content", found, final
+        )
+
+    def _content(self, found: list[Delta], final: bool) -> bool:
+        return self._text_until(self.style.content[1], "between", "content", found, final)
+
+    def _text_until(
+        self,
+        ends: tuple[str, ...],
+        state: str,
+        kind: Literal["reasoning", "content"],
+        found: list[Delta],
+        final: bool,
+    ) -> bool:
+        """Hand over text up to one of the ends; what may be the beginning of one is held back."""
+        text = self._text
+        places = [(place, end) for end in ends if (place := text.find(end, self._at)) >= 0]
+        if places:
+            place, end = min(places)
+            self._say(kind, text[self._at : place], found)
+            self._at = place
+            return self._go(state, 0 if state == "call" else len(end))
+        held = 0 if final and kind == "content" else max(_held_back(text, end, self._at) for end in ends)
+        self._say(kind, text[self._at : len(text) - held], found)
+        self._at = len(text) - held
+        return False
+
+    def _say(self, kind: Literal["reasoning", "content"], text: str, found: list[Delta]) -> None:
+        if text:
+            found.append(Delta(kind, text))
+            setattr(self.turn, kind, getattr(self.turn, kind) + text)
+
+    def _between(self, found: list[Delta], final: bool) -> bool:
+        """Find which block comes next; nothing but markers stands between blocks."""
+        style = self.style
+        rest = self._text[self._at :]
+        if not rest:
+            return False
+        states = {
+            style.content[0]: "content",
+            style.thinking[0]: "reasoning",
+            style.glue: "between",
+            style.end: "between",
+        }
+        if style.section[0]:
+            states[style.section[0]] = "section"
+        for marker, state in states.items():
+            if marker and rest.startswith(marker):
+                return self._go(state, len(marker))
+        if not style.section[0] and any(pattern.match(rest) for pattern in _openings(style)):
+            return self._go("call")
+        if not final and (any(m.startswith(rest) for m in states if m) or _may_open(style, rest)):
+            return False
+        raise TurnError(self._at, f"no block begins with {rest[:40]!r}")
+
+    def _section(self, found: list[Delta], final: bool) -> bool:
+        rest = self._text[self._at :]
+        blanks = len(rest) - len(rest.lstrip(_BLANKS))
+        rest = rest[blanks:]
+        end = self.style.section[1]
+        if rest.startswith(end):
+            return self._go(self._free, blanks + len(end))
+        if not rest or (end.startswith(rest) and not final):
+            return False
+        return self._go("call", blanks)
+
+    def _call(self, found: list[Delta], final: bool) -> bool:
+        text, style = self._text, self.style
+        for pattern, (_, end) in zip(_openings(style), style.calls, strict=True):
+            match = pattern.match(text, self._at)
+            if match is None:
+                continue
+            if not final and end and text.find(end, max(match.end(), self._tried - len(end))) < 0:
+                self._tried = len(text)
+                return False
+            try:
+                schema = self.schemas.get(match["name"], True)
+                arguments, stop = read_arguments(text, match.end(), style.arguments, schema)
+                stop = _closed(text, stop, end)
+            except TurnError:
+                if final:
+                    raise
+                self._tried = len(text)
+                return False
+            number = match.groupdict().get("number") or ""
+            call = Call(match["name"], arguments, number)
+            found.append(Delta("call", call=call))
+            self.turn.calls.append(call)
+            self._tried = 0
+            self._at = stop
+            return self._go("section" if style.section[0] else "after")
+        if final or not _may_open(style, text[self._at :]):
+            raise TurnError(self._at, f"no call begins with {text[self._at : self._at + 40]!r}")
+        return False
+
+    def _after_call(self, found: list[Delta], final: bool) -> bool:
+        """Leave out what stands between two calls: it is no content."""
+        between, begin = self.style.between, self.style.begin
+        joined = between + begin
+        rest = self._text[self._at :]
+        if not between or self._free == "between":
+            return self._go(self._free)
+        if rest.startswith(joined):
+            return self._go("call", len(between))
+        if not final and joined.startswith(rest):
+            return False
+        return self._go(self._free)
+
+
+def parse(
+    style: str | ToolStyle, text: str, *, tools: Iterable[Any] = (), opened: bool = False
+) -> ParsedTurn:
+    """Return what a whole turn of a style says. Raises: TurnError if it is none.
+
+    ``tools``, ``opened``: as in ``TurnParser``.
+    """
+    parser = TurnParser(style, tools, opened=opened)
+    parser.feed(text)
+    parser.close()
+    return parser.turn
+
+
+@lru_cache(256)
+def _openings(style: ToolStyle) -> tuple[re.Pattern[str], ...]:
+    """Return what matches the beginning of a call, for each of its spellings."""
+    found = []
+    for begin, _ in style.calls:
+        pattern = re.escape(begin).replace(re.escape(NAME), r"(?P<name>[A-Za-z0-9_.\-/]+)")
+        found.append(re.compile(pattern.replace(re.escape(NUMBER), "(?P<number>[0-9]+)")))
+    return tuple(found)
+
+
+def _may_open(style: ToolStyle, rest: str) -> bool:
+    """Tell whether more text may make a call of this."""
+    for begin, _ in style.calls:
+        before = begin.partition(NAME)[0].partition(NUMBER)[0]
+        if before.startswith(rest) or rest.startswith(before):
+            return True
+    return False
+
+
+def _held_back(text: str, marker: str, at: int) -> int:
+    """Return how many characters at the end of the text may be the beginning of a marker."""
+    for size in range(min(len(marker) - 1, len(text) - at), 0, -1):
+        if text.endswith(marker[:size]):  # mutant: held-back
+            return size
+    return 0
+
+
+def _closed(text: str, at: int, end: str) -> int:
+    """Return where the end of a call stops: blanks may come before it."""
+    for place in (at, *(at + i for i in range(1, 1 + _leading_blanks(text, at)))):
+        if text.startswith(end, place):
+            return place + len(end)
+    raise TurnError(at, f"`{end}` is needed")
+
+
+def _leading_blanks(text: str, at: int) -> int:
+    count = 0
+    while at + count < len(text) and text[at + count] in _BLANKS:
+        count += 1
+    return count

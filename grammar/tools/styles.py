@@ -1,0 +1,172 @@
+"""How models write a turn: one row for each style, from which both the grammar and the parser are made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES
+from stackmask.grammar.source.similar import similar
+from stackmask.grammar.tools.errors import ToolError
+
+NAME: Final = "{name}"
+NUMBER: Final = "{id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStyle:
+    """The markers of a turn.
+
+    ``calls``: what stands before and after the arguments of a call, in one or several spellings; ``{name}`` is the name
+    of the tool, ``{id}`` a number. ``trigger``: how each call begins in free text, where ``section`` does not enclose
+    all calls. ``between``: what stands between calls of a section. ``arguments``: "json", or a style of
+    ``Grammar.from_structural_tag``. ``thinking``: around the reasoning. ``excludes``: markers that free text never holds.
+
+    Where all text stands between markers, ``content`` has what begins it and what ends it, ``glue`` is written between
+    such blocks, and ``end`` after the last one.
+    """
+
+    calls: tuple[tuple[str, str], ...]
+    arguments: str = "json"
+    section: tuple[str, str] = ("", "")
+    between: str = ""
+    trigger: str = ""
+    thinking: tuple[str, str] = ("<think>", "</think>")
+    excludes: tuple[str, ...] = ()
+    content: tuple[str, tuple[str, ...]] = ("", ())
+    glue: str = ""
+    end: str = ""
+
+    @property
+    def begin(self) -> str:
+        """What leads from free text to calls."""
+        return self.section[0] or self.trigger
+
+
+_JSON_CALL: Final = '{"name": "{name}", "arguments": '
+_DSML_CALL: Final = (('<｜DSML｜invoke name="{name}">\n', "</｜DSML｜invoke>\n"),)
+_TOOL_CALL: Final = "<tool_call>"
+
+STYLES: Final[dict[str, ToolStyle]] = {
+    "llama": ToolStyle((('{"name": "{name}", "parameters": ', "}"),), trigger='{"name": '),
+    "qwen_3": ToolStyle(
+        ((f"<tool_call>\n{_JSON_CALL}", "}\n</tool_call>"),), between="\n", trigger=_TOOL_CALL
+    ),
+    "hermes": ToolStyle(
+        ((f"<tool_call>\n{_JSON_CALL}", "}\n</tool_call>"),), between="\n", trigger=_TOOL_CALL
+    ),
+    "exaone": ToolStyle(((f"<tool_call>{_JSON_CALL}", "}</tool_call>"),), trigger=_TOOL_CALL),
+    "qwen_3_5": ToolStyle(
+        (("<tool_call>\n<function={name}>\n", "\n</function>\n</tool_call>"),),
+        "qwen_xml",
+        between="\n",
+        trigger=_TOOL_CALL,
+    ),
+    "qwen_3_coder": ToolStyle(
+        (("<tool_call>\n<function={name}>\n", "\n</function>\n</tool_call>"),),
+        "qwen_xml",
+        between="\n",
+        trigger=_TOOL_CALL,
+    ),
+    "mimo": ToolStyle(
+        (("<tool_call><function={name}>", "</function></tool_call>"),), "qwen_xml", trigger=_TOOL_CALL
+    ),
+    "glm_4_7": ToolStyle((("<tool_call>{name}", "</tool_call>"),), "glm_xml", trigger=_TOOL_CALL),
+    "mistral": ToolStyle(
+        (("[TOOL_CALLS]{name}[ARGS]", ""),), trigger="[TOOL_CALLS]", thinking=("[THINK]", "[/THINK]")
+    ),
+    "kimi": ToolStyle(
+        (("<|tool_call_begin|>functions.{name}:{id}<|tool_call_argument_begin|>", "<|tool_call_end|>"),),
+        section=("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
+        excludes=("<|tool_call_begin|>",),
+    ),
+    "kimi_k3": ToolStyle(
+        (('<|open|>call tool="{name}" index="{id}"<|sep|>', "<|close|>call<|sep|>"),),
+        "kimi_k3_xml",
+        section=("<|open|>tools<|sep|>", "<|close|>tools<|sep|>"),
+        thinking=("<|open|>think<|sep|>", "<|close|>think<|sep|>"),
+        content=("<|open|>response<|sep|>", ("<|close|>response<|sep|>",)),
+        end="<|close|>message<|sep|>",
+    ),
+    "deepseek_r1": ToolStyle(
+        (("<｜tool▁call▁begin｜>function<｜tool▁sep｜>{name}\n```json\n", "\n```<｜tool▁call▁end｜>"),),
+        section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+        between="\n",
+    ),
+    "deepseek_v3_1": ToolStyle(
+        (("<｜tool▁call▁begin｜>{name}<｜tool▁sep｜>", "<｜tool▁call▁end｜>"),),
+        section=("<｜tool▁calls▁begin｜>", "<｜tool▁calls▁end｜>"),
+    ),
+    "deepseek_v3_2": ToolStyle(
+        _DSML_CALL, "deepseek_xml", section=("<｜DSML｜function_calls>\n", "</｜DSML｜function_calls>")
+    ),
+    "deepseek_v4": ToolStyle(
+        _DSML_CALL, "deepseek_xml", section=("<｜DSML｜tool_calls>\n", "</｜DSML｜tool_calls>")
+    ),
+    "minimax": ToolStyle(
+        (('<invoke name="{name}">\n', "</invoke>\n"),),
+        "minimax_xml",
+        section=("<minimax:tool_call>\n", "</minimax:tool_call>"),
+    ),
+    "minimax_m3": ToolStyle(
+        ((']<]minimax[>[<invoke name="{name}">', "]<]minimax[>[</invoke>\n"),),
+        "minimax_m3_xml",
+        section=("]<]minimax[>[<tool_call>\n", "]<]minimax[>[</tool_call>"),
+        thinking=("<mm:think>", "</mm:think>"),
+    ),
+    "cohere": ToolStyle(
+        (('<cofl:tool_call id="{id}" name="{name}">', "</cofl:tool_call>"),),
+        "cohere_xml",
+        section=("<cofl:tool_calls>", "</cofl:tool_calls>"),
+        thinking=("<|START_THINKING|>", "<|END_THINKING|>"),
+    ),
+    "harmony": ToolStyle(
+        (
+            ("<|channel|>commentary to=functions.{name} <|constrain|>json<|message|>", "<|call|>"),
+            ("<|channel|>commentary to=functions.{name}<|constrain|>json<|message|>", "<|call|>"),
+            (" to=functions.{name}<|channel|>commentary <|constrain|>json<|message|>", "<|call|>"),
+            (" to=functions.{name}<|channel|>commentary json<|message|>", "<|call|>"),
+        ),
+        thinking=("<|channel|>analysis<|message|>", "<|end|>"),
+        content=("<|channel|>final<|message|>", ("<|return|>", "<|end|>")),
+        glue="<|start|>assistant",
+    ),
+}
+
+_own: dict[str, ToolStyle] = {}
+
+
+def style_names() -> list[str]:
+    """Return the names of all styles, one's own included."""
+    return sorted({**STYLES, **_own})
+
+
+def style_of(style: str | ToolStyle) -> ToolStyle:
+    """Return a style by name. Raises: ToolError if there is none of this name."""
+    if isinstance(style, ToolStyle):
+        return style
+    found = _own.get(style) or STYLES.get(style) if isinstance(style, str) else None
+    if found is None:
+        names = style_names()
+        close = similar(style, names) if isinstance(style, str) else ""
+        help = f"did you mean `{close}`?" if close else f"there are {', '.join(names)}"
+        raise ToolError("/style", f"no style `{style!s:.60}`; {help}")
+    return found
+
+
+def register(name: str, style: ToolStyle) -> None:
+    """Make a style of one's own known by name.
+
+    Raises: ToolError if the name is taken, or the markers leave the parser no way to tell calls from text.
+    """
+    if name in STYLES or not isinstance(name, str) or not name:
+        raise ToolError("/style", f"`{name!s:.60}` is a style of the package, or no name")
+    if not style.calls or any(begin.count(NAME) != 1 for begin, _ in style.calls):
+        raise ToolError("/style/calls", "each call begins with a marker that holds `{name}` once")
+    if not style.begin and not style.content[0]:
+        raise ToolError("/style/trigger", "calls in free text need a `trigger` or a `section`")
+    if style.trigger and not all(begin.startswith(style.trigger) for begin, _ in style.calls):
+        raise ToolError("/style/trigger", "each call begins with the trigger")
+    if style.arguments != "json" and style.arguments not in ARGUMENT_STYLES:
+        raise ToolError("/style/arguments", f"none of json, {', '.join(ARGUMENT_STYLES)}")
+    _own[name] = style

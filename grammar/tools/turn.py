@@ -1,0 +1,279 @@
+"""The grammar of a turn: reasoning, then text with calls, or an answer in a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from stackmask.grammar.compose.merge import Merged
+from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.json_schema.document.report import Report
+from stackmask.grammar.json_schema.frontend import schema_rules
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.similar import similar
+from stackmask.grammar.structural.frontend import ANY_BLANKS, format_rules
+from stackmask.grammar.structural.markers import Markers
+from stackmask.grammar.tools.errors import ToolError
+from stackmask.grammar.tools.styles import NAME, NUMBER, ToolStyle, style_of
+from stackmask.grammar.tools.tool import Tool, named_error, read_tools
+
+REASONING: Final = ("on", "off", "auto")
+Format = dict[str, Any]
+_BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]*"}
+
+
+class Turn:
+    """What a turn may hold: read once, written out for each vocabulary."""
+
+    def __init__(
+        self,
+        style: str | ToolStyle,
+        tools: Iterable[Any],
+        tool_choice: Any,
+        reasoning: str,
+        response_format: Any,
+        parallel: bool,
+        strict: bool | None,
+        opened: bool,
+    ) -> None:
+        self.style = style_of(style)
+        self.tools = read_tools(tools)
+        if reasoning not in REASONING:
+            raise ToolError("/reasoning", f"{reasoning!r:.60} is none of {', '.join(REASONING)}")
+        self.reasoning = reasoning
+        self.opened = opened
+        self.parallel = parallel
+        self.report = Report()
+        self.places = {tool.name: f"/tools/{index}" for index, tool in enumerate(self.tools)}
+        if strict is not None:
+            self.tools = [
+                Tool(tool.name, tool.parameters, description=tool.description, strict=strict)
+                for tool in self.tools
+            ]
+        self.mode, self.allowed = self._choice(tool_choice)
+        for tool in self.allowed:
+            if tool.strict is False:
+                reason = "not strict: any object is allowed as arguments"
+                place = ("", "tools"), self.tools.index(tool)
+                self.report.add("relaxed", place, "strict", reason)
+        self.answer = self._answer(response_format)
+
+    def rules(self, special_names: frozenset[str]) -> Merged:
+        """Return the rules of the turn for a vocabulary. Raises: ToolError, SchemaError, GrammarError."""
+        markers = Markers(special_names)
+        for tool in self.allowed:
+            try:
+                tool.rules(self.style.arguments, markers)
+            except StackmaskError as error:
+                raise named_error(error, self.places[tool.name], tool.name) from None
+        form = self._framed() if self.style.content[0] else self._marked()
+        return format_rules(form, special_names)
+
+    # -- options -------------------------------------------------------------------------------------
+
+    def _choice(self, choice: Any) -> tuple[str, list[Tool]]:
+        """Return "auto", "none", "required" or "one", and the tools that may be called."""
+        if choice is None:
+            choice = "auto"
+        if isinstance(choice, str):
+            if choice not in ("auto", "none", "required"):
+                raise ToolError("/tool_choice", f"{choice!r:.60} is none of auto, none, required")
+            return self._mode(choice, self.tools)
+        if not isinstance(choice, Mapping):
+            raise ToolError("/tool_choice", f"a string or an object, not {type(choice).__name__}")
+        kind = choice.get("type")
+        if kind in ("auto", "none"):
+            return self._mode(kind, self.tools)
+        if kind == "any":
+            return self._mode("required", self.tools)
+        if kind == "allowed_tools":
+            inner = choice.get("allowed_tools", choice)
+            names = [
+                self._named(item, f"/tool_choice/tools/{i}") for i, item in enumerate(inner.get("tools", []))
+            ]
+            mode = inner.get("mode", "auto")
+            if mode not in ("auto", "required"):
+                raise ToolError("/tool_choice/mode", f"{mode!r:.60} is none of auto, required")
+            return self._mode(mode, names)
+        if kind in ("function", "tool"):
+            return "one", [self._named(choice, "/tool_choice")]
+        raise ToolError(
+            "/tool_choice/type", f"{kind!r:.60} is none of function, tool, any, auto, none, allowed_tools"
+        )
+
+    def _mode(self, mode: str, tools: list[Tool]) -> tuple[str, list[Tool]]:
+        if mode == "required" and not tools:
+            raise ToolError("/tool_choice", "a call is required, and there are no tools")
+        return ("none", []) if mode == "none" or not tools else (mode, tools)
+
+    def _named(self, item: Any, place: str) -> Tool:
+        inner = item.get("function", item) if isinstance(item, Mapping) else item
+        name = inner.get("name") if isinstance(inner, Mapping) else inner
+        for tool in self.tools:
+            if tool.name == name:
+                return tool
+        close = similar(name, self.places) if isinstance(name, str) else ""
+        help = f"did you mean `{close}`?" if close else f"there are {', '.join(self.places) or 'none'}"
+        raise ToolError(place, f"no tool `{name!s:.60}`; {help}")
+
+    def _answer(self, wanted: Any) -> Format | None:
+        """Return the format of an answer in a schema; None where it is free text."""
+        if wanted is None or wanted == {"type": "text"}:
+            return None
+        if isinstance(wanted, Mapping) and wanted.get("type") == "structural_tag":
+            return dict(wanted["format"])
+        schema = wanted
+        if isinstance(wanted, Mapping) and wanted.get("type") == "json_object":
+            schema = {"type": "object"}
+        elif isinstance(wanted, Mapping) and wanted.get("type") == "json_schema":
+            inner = wanted.get("json_schema", wanted)
+            schema = inner.get("schema", inner) if isinstance(inner, Mapping) else inner
+        return {"type": "rules", "name": "answer", "rules": partial(_answer_rules, schema)}
+
+    # -- parts of a turn -----------------------------------------------------------------------------
+
+    def _call_tags(self) -> list[Format]:
+        """Return a tag for each tool and each spelling of a call."""
+        found = []
+        for tool in self.allowed:
+            arguments = {
+                "type": "rules",
+                "name": tool.name,
+                "rules": partial(tool.rules, self.style.arguments),
+            }
+            for begin, end in self.style.calls:
+                before, number, after = begin.replace(NAME, tool.name).partition(NUMBER)
+                content: Format = arguments
+                if number:
+                    digits = {"type": "regex", "pattern": "[0-9]+"}
+                    content = _sequence(digits, _const(after), arguments)
+                found.append(_tag(before, content, end))
+        return found
+
+    def _calls(self) -> Format:
+        """Return one call, or several in their section."""
+        several = self.parallel and self.mode != "one"
+        tags = {
+            "type": "tags_with_separator",
+            "tags": self._call_tags(),
+            "separator": self.style.between,
+            "at_least_one": True,
+            "stop_after_first": not several,
+        }
+        begin, end = self.style.section
+        return _tag(begin, tags, end) if begin else tags
+
+    def _thoughts(self) -> Format | None:
+        begin, end = self.style.thinking
+        if self.reasoning == "off":
+            return None
+        block = _tag("" if self.opened else begin, {"type": "any_text"}, end)
+        return block if self.reasoning == "on" else {"type": "optional", "content": block}
+
+    def _marked(self) -> Format:
+        """Return a turn whose text stands without markers."""
+        thoughts = self._thoughts()
+        body = self._body()
+        if thoughts is None:
+            return body
+        blanks = [_BLANKS] if self.answer is not None or self.mode in ("required", "one") else []
+        return _sequence(thoughts, *blanks, body)
+
+    def _body(self) -> Format:
+        style = self.style
+        excludes = [*style.thinking, *style.excludes, *([style.section[1]] if style.section[1] else [])]
+        if self.mode == "none":
+            if self.answer is not None:
+                return self.answer
+            return {"type": "any_text", "excludes": [*excludes, style.begin]}
+        if self.mode == "one":
+            return self._calls()
+        if self.answer is not None:
+            return self._calls() if self.mode == "required" else _any_of(self._calls(), self.answer)
+        if style.section[0]:
+            tags = [self._calls()]
+            once = True
+        else:
+            tags = self._call_tags()
+            once = not self.parallel
+        return {
+            "type": "triggered_tags",
+            "triggers": [style.begin],
+            "tags": tags,
+            "at_least_one": self.mode == "required",
+            "stop_after_first": once,
+            "excludes": excludes,
+        }
+
+    def _framed(self) -> Format:
+        """Return a turn in blocks, each between its markers."""
+        style = self.style
+        begin, ends = style.content
+        answer = self.answer or {"type": "any_text"}
+        content = _tag(begin, answer, list(ends))
+        if style.section[0]:
+            return self._framed_in_sections(content)
+        thoughts = self._thoughts()
+        blocks: list[Format] = []
+        if self.mode == "auto":
+            blocks.append(_any_of(content, self._glued()))
+        else:
+            blocks.append(content if self.mode == "none" else self._glued())
+        if thoughts is not None:
+            thoughts = thoughts.get("content", thoughts) if self.reasoning == "auto" else thoughts
+            led = _sequence(thoughts, _const(style.glue))
+            blocks.insert(0, led if self.reasoning == "on" else {"type": "optional", "content": led})
+        return _sequence(*blocks)
+
+    def _glued(self) -> Format:
+        return {
+            "type": "tags_with_separator",
+            "tags": self._call_tags(),
+            "separator": self.style.glue,
+            "at_least_one": True,
+            "stop_after_first": not self.parallel or self.mode == "one",
+        }
+
+    def _framed_in_sections(self, content: Format) -> Format:
+        style = self.style
+        blocks: list[Format] = []
+        thoughts = self._thoughts()
+        if thoughts is not None:
+            blocks.append(thoughts)
+        if self.mode == "none":
+            blocks.append(content)
+        elif self.mode == "auto" and self.answer is not None:
+            blocks.append(_any_of(content, self._calls()))
+        elif self.mode == "auto":
+            blocks.append(content)
+            blocks.append({"type": "optional", "content": self._calls()})
+        else:
+            spoken = _tag(style.content[0], {"type": "any_text"}, list(style.content[1]))
+            blocks.append({"type": "optional", "content": spoken})
+            blocks.append(self._calls())
+        return _sequence(*blocks, _const(style.end))
+
+
+def _answer_rules(schema: Any, _: Markers) -> RuleSet:
+    try:
+        return schema_rules(schema, spelling="plain", whitespace=ANY_BLANKS)[0]
+    except StackmaskError as error:
+        error.args = (f"at /response_format: {error}",)
+        raise
+
+
+def _sequence(*elements: Format) -> Format:
+    return {"type": "sequence", "elements": list(elements)}
+
+
+def _any_of(*elements: Format) -> Format:
+    return {"type": "or", "elements": list(elements)}
+
+
+def _const(value: str) -> Format:
+    return {"type": "const_string", "value": value}
+
+
+def _tag(begin: str, content: Format, end: str | list[str]) -> Format:
+    return {"type": "tag", "begin": begin, "content": content, "end": end}

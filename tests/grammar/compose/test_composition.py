@@ -1,0 +1,133 @@
+"""Grammars put together: the language of the whole, names that never clash, and parts that diagnostics name."""
+
+from __future__ import annotations
+
+import pytest
+from byte_matcher import ByteMatcher
+
+import stackmask as sm
+
+NUMBER = sm.Grammar.from_ebnf("root ::= item+\nitem ::= [0-9]")
+WORD = sm.Grammar.from_ebnf("root ::= item+\nitem ::= [a-z]")
+POINT = sm.Grammar.from_json_schema(
+    {"type": "object", "properties": {"x": {"type": "integer"}, "more": {}}, "required": ["x"]}
+)
+
+
+def check(grammar: sm.Grammar, accepted: list[str], rejected: list[str]) -> None:
+    matcher = ByteMatcher(grammar)
+    assert [text for text in accepted if not matcher.matches(text)] == []
+    assert [text for text in rejected if matcher.matches(text)] == []
+
+
+def test_union_and_concatenation() -> None:
+    check(NUMBER | WORD, ["1", "ab"], ["", "1a"])
+    check(NUMBER + WORD, ["1a", "12ab"], ["1", "a", "a1"])
+    check(sm.union(NUMBER, WORD, POINT), ["1", "ab", '{"x": 1}'], ["{}"])
+    check(sm.concat(NUMBER, POINT, WORD), ['1{"x":1}a'], ['1{"x":1}'])
+
+
+def test_repetition() -> None:
+    check(WORD.optional(), ["", "a"], ["1"])
+    check((NUMBER + WORD).repeat(2, 3), ["1a2b", "1a2b3c"], ["1a", "1a2b3c4d"])
+    check(WORD.repeat(), ["", "ab"], ["1"])
+    with pytest.raises(sm.StackmaskError, match="0 <= m <= n"):
+        WORD.repeat(3, 2)
+
+
+def test_the_same_part_comes_once() -> None:
+    both = POINT + POINT
+    assert len((both + WORD).rules.rules) < 3 * len(POINT.rules.rules)
+    check(both, ['{"x":1}{"x":2}'], ['{"x":1}'])
+
+
+def test_rules_of_any_json_value_are_shared() -> None:
+    other = sm.Grammar.from_json_schema({"type": "array"})
+    names = (POINT + other).rules.rules
+    assert sum(name.rpartition("/")[2] == "json" for name in names) == 1
+    blanks = sm.Grammar.from_json_schema({"type": "array"}, whitespace="compact")
+    check(POINT + blanks, ['{"x": 1, "more": [1, 2]}[1,2]'], ['{"x": 1, "more": [1, 2]}[1, 2]'])
+
+
+def test_long_chains_stay_small() -> None:
+    whole = NUMBER
+    for _ in range(30):
+        whole = whole | WORD
+    check(whole, ["1", "a"], ["1a"])
+
+
+def test_diagnostics_name_the_part() -> None:
+    wrong = sm.Grammar.from_ebnf("root ::= root")
+    with pytest.raises(sm.GrammarError, match="in `order`"):
+        sm.concat(NUMBER, order=wrong)
+
+
+def test_states_that_clash_are_refused() -> None:
+    stack = sm.Grammar.from_ebnf('%stack "a"\nroot ::= "<" @push([a-z]+) ">" @top')
+    other = sm.Grammar.from_ebnf('root ::= "(" @push([a-z]+) ")" @top')
+    check(stack + NUMBER, ["<ab>ab1"], ["<ab>1"])
+    check(stack + stack, ["<ab>ab<c>c"], ["<ab>ab<c>ab"])
+    check(other + other, ["(ab)ab(c)c"], ["(ab)ab(c)ab"])
+    with pytest.raises(sm.GrammarError, match="G120"):
+        sm.concat(stack, other)
+    with pytest.raises(sm.GrammarError, match="G120"):
+        sm.concat(other, stack)
+
+
+def test_text_and_tags() -> None:
+    thought = sm.tag("<think>", sm.text(), "</think>")
+    check(
+        thought + POINT,
+        ['<think></think>{"x":1}', '<think>a < b</thin</think>{"x": 2}'],
+        ['<think>a{"x":1}', '<think></think></think>{"x":1}'],
+    )
+    check(sm.text(excludes=["ab", "ba"], max_chars=3), ["", "aaa", "b"], ["aaaa", "xab"])
+    check(sm.tag("<", NUMBER, [">", "]"]), ["<1>", "<12]"], ["<1", "1>"])
+    check(sm.tag("", sm.text(), "aa"), ["baa", "aa"], ["aaa", "baaa"])
+
+
+def test_tokens_of_text_are_not_counted() -> None:
+    with pytest.raises(sm.StackmaskError, match="max_chars"):
+        sm.text(max_tokens=3)
+
+
+BYTES = [bytes([byte]) for byte in range(256)]
+
+
+def test_markers_are_special_tokens_where_there_are() -> None:
+    texts = [*BYTES, b"<think>", b"</think>", None, None, None]
+    names = {"<think>": 258, "</think>": 259}
+    grammar = sm.tag("<think>", sm.text(), "</think>")
+    matcher = (
+        sm.Compiler(sm.Vocabulary(texts, stop_ids=[260], special_names=names)).compile(grammar).matcher()
+    )
+    assert not matcher.accept_token(256)  # its text is no marker
+    assert matcher.accept_token(258)
+    assert matcher.accept_token(257)  # nor an end
+    assert matcher.accept_token(65)
+    assert matcher.accept_token(259)
+    assert matcher.is_accepting()
+    matcher = sm.Compiler(sm.Vocabulary(texts, stop_ids=[260])).compile(grammar).matcher()
+    assert [matcher.accept_token(token) for token in (256, 65, 257)] == [True] * 3
+    assert matcher.is_accepting()
+
+
+def test_markers_of_parts_are_resolved_too() -> None:
+    vocabulary = sm.Vocabulary([*BYTES, None, None], stop_ids=[257], special_names={"<b>": 256})
+    whole = (NUMBER + sm.tag("<b>", WORD, "<b>")).optional()
+    matcher = sm.Compiler(vocabulary).compile(whole).matcher()
+    assert [matcher.accept_token(token) for token in (ord("1"), 256, ord("a"), 256)] == [True] * 4
+    assert matcher.is_accepting()
+    automaton = sm.fsm.compile(whole, vocabulary).matcher()
+    assert [automaton.accept_token(token) for token in (ord("1"), 256, ord("a"), 256)] == [True] * 4
+
+
+def test_what_is_no_part() -> None:
+    with pytest.raises(sm.StackmaskError, match="is a Grammar"):
+        sm.union(NUMBER, "a")  # type: ignore[arg-type]
+    with pytest.raises(sm.StackmaskError, match="at least one"):
+        sm.concat()
+    with pytest.raises(TypeError):
+        NUMBER | 1  # type: ignore[operator]
+    with pytest.raises(sm.StackmaskError, match="strings"):
+        sm.tag("a", NUMBER, [])

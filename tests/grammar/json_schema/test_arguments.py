@@ -1,0 +1,212 @@
+"""Objects as arguments between markers, in every style."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from byte_matcher import ByteMatcher
+
+import stackmask as sm
+
+SCHEMA = {
+    "type": "object",
+    "properties": {
+        "a": {"type": "string"},
+        "e": {"enum": ["x", "y", 3]},
+        "b": {"type": "array", "items": {"type": "integer"}},
+        "c": {"type": "object", "properties": {"d": {"type": "boolean"}}, "required": ["d"]},
+    },
+    "required": ["a", "b"],
+    "additionalProperties": False,
+}
+DSML = "｜DSML｜"
+
+
+def grammar_of(schema: Any, style: str, **options: Any) -> sm.Grammar:
+    form = {"type": "json_schema", "json_schema": schema, "style": style, **options}
+    return sm.Grammar.from_structural_tag({"type": "structural_tag", "format": form})
+
+
+def check(schema: Any, style: str, accepted: list[str], rejected: list[str], **options: Any) -> None:
+    matcher = ByteMatcher(grammar_of(schema, style, **options))
+    assert [text for text in accepted if not matcher.matches(text)] == []
+    assert [text for text in rejected if matcher.matches(text)] == []
+
+
+def kimi(name: str, kind: str, value: str) -> str:
+    return f'<|open|>argument key="{name}" type="{kind}"<|sep|>{value}<|close|>argument<|sep|>'
+
+
+def m3(name: str, value: str) -> str:
+    return f"]<]minimax[>[<{name}>{value}]<]minimax[>[</{name}>"
+
+
+def cohere(name: str, kind: str, value: str) -> str:
+    return f'<cofl:value name="{name}" type="{kind}">{value}</cofl:value>'
+
+
+def item(kind: str, value: str) -> str:
+    return f'<cofl:value type="{kind}">{value}</cofl:value>'
+
+
+FLAT = {
+    "qwen_xml": lambda name, text, value: f"<parameter={name}>{value}</parameter>",
+    "minimax_xml": lambda name, text, value: f'<parameter name="{name}">{value}</parameter>',
+    "glm_xml": lambda name, text, value: f"<arg_key>{name}</arg_key>\n<arg_value>{value}</arg_value>",
+    "deepseek_xml": lambda name, text, value: (
+        f'<{DSML}parameter name="{name}" string="{str(text).lower()}">{value}</{DSML}parameter>'
+    ),
+    "deepseek_v4_1_xml": lambda name, text, value: (
+        f'<{DSML} parameter name="{name}" string="{str(text).lower()}">{value}</{DSML} parameter>'
+    ),
+}
+
+
+@pytest.mark.parametrize("style", FLAT)
+def test_flat_styles(style: str) -> None:
+    write = FLAT[style]
+    text, items = write("a", True, '1 < 2 & "x"\n'), write("b", False, "[1, 2]")
+    check(
+        SCHEMA,
+        style,
+        [
+            text + items,
+            f"\n{text}\n{items}\n",
+            text + write("e", True, "\nx\n") + items,
+            text + write("e", False, " 3 ") + items,
+            text + items + write("c", False, '{"d": true}'),
+        ],
+        [
+            text,
+            items + text,
+            text + text + items,
+            text + write("e", True, "z") + items,
+            text + write("b", False, '["1"]'),
+            text + items + write("z", True, "1"),
+        ],
+    )
+
+
+def test_the_type_is_written() -> None:
+    text, items = kimi("a", "string", "<b>"), kimi("b", "array", "[1]")
+    check(
+        SCHEMA,
+        "kimi_k3_xml",
+        [
+            text + items,
+            text + kimi("e", "number", "3") + items,
+            text + items + kimi("c", "object", '{"d":true}'),
+        ],
+        [text + kimi("e", "string", "3") + items, text + kimi("b", "object", "[1]")],
+    )
+    check(
+        {"type": "object", "properties": {'"': {"type": "string"}}, "additionalProperties": False},
+        "kimi_k3_xml",
+        [kimi("&quot;", "string", "v"), ""],
+        [kimi('"', "string", "v"), kimi("&quot;", "string", "no<|sep|>")],
+        excludes=["<|sep|>"],
+    )
+
+
+def test_nested_styles() -> None:
+    items = cohere("b", "list", item("json", "1") + item("json", "2"))
+    text = cohere("a", "raw", "t")
+    check(
+        SCHEMA,
+        "cohere_xml",
+        [
+            text + items,
+            text + cohere("b", "list", ""),
+            text + items + cohere("c", "dict", cohere("d", "json", "true")),
+        ],
+        [text + cohere("b", "json", "[1]"), text + items + cohere("c", "dict", "")],
+    )
+    check(
+        SCHEMA,
+        "minimax_m3_xml",
+        [m3("a", "t") + m3("b", m3("item", "1") + m3("item", "2")) + m3("c", m3("d", "true"))],
+        [m3("a", "t") + m3("b", "[1]"), m3("a", "t]<]minimax[>[") + m3("b", "")],
+    )
+
+
+def test_names_that_stand_twice() -> None:
+    inner = m3("k", m3("l", "[") + m3("l2", "x"))
+    check(
+        {"type": "object"},
+        "minimax_m3_xml",
+        [m3("a", "1") + m3("b", ""), inner, "", m3("a", m3("item", m3("a", "1")))],
+        ["]<]minimax[>[<a>1]<]minimax[>[</b>", m3("a", "1") + "]<]minimax[>[<a>1]<]minimax[>[</aa>"],
+    )
+
+
+def test_values_within_themselves() -> None:
+    tree = {
+        "$defs": {"t": {"type": "array", "items": {"$ref": "#/$defs/t"}, "maxItems": 2}},
+        "type": "object",
+        "properties": {"t": {"$ref": "#/$defs/t"}},
+        "additionalProperties": False,
+    }
+    leaf = item("list", "")
+    check(
+        tree,
+        "cohere_xml",
+        [cohere("t", "list", leaf + item("list", leaf)), ""],
+        [cohere("t", "list", leaf * 3), cohere("t", "list", item("list", item("json", "1")))],
+    )
+
+
+def test_leading_items() -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "t": {
+                "prefixItems": [{"type": "string"}, {"type": "null"}],
+                "items": False,
+                "minItems": 1,
+                "type": "array",
+            }
+        },
+        "required": ["t"],
+        "additionalProperties": False,
+    }
+    first, second = item("raw", "x"), item("json", "null")
+    check(
+        schema,
+        "cohere_xml",
+        [cohere("t", "list", first), cohere("t", "list", first + second)],
+        [cohere("t", "list", ""), cohere("t", "list", second), cohere("t", "list", first + second + second)],
+    )
+
+
+def test_any_order() -> None:
+    write = FLAT["qwen_xml"]
+    a, b, e = write("a", True, "t"), write("b", False, "[]"), write("e", True, "x")
+    check(SCHEMA, "qwen_xml", [a + b, b + a, e + b + a], [a, a + a + b, e + e + a + b], any_order=True)
+    many = {"type": "object", "properties": {f"k{i}": {} for i in range(7)}, "additionalProperties": False}
+    with pytest.raises(sm.UnsupportedSchemaError, match="in any order"):
+        grammar_of(many, "qwen_xml", any_order=True)
+
+
+def test_other_names_and_patterns() -> None:
+    write = FLAT["qwen_xml"]
+    schema = {
+        "type": "object",
+        "properties": {"a": {"type": "integer"}},
+        "patternProperties": {"^x_": {"type": "boolean"}},
+        "additionalProperties": {"type": "string", "maxLength": 2},
+    }
+    check(
+        schema,
+        "qwen_xml",
+        [write("x_y", 0, "true"), write("a", 0, "1") + write("k", 0, "ab") + write("x_", 0, "false"), ""],
+        [write("x_y", 0, "1"), write("k", 0, "abc"), write("k", 0, "a") + write("a", 0, "1")],
+    )
+
+
+def test_what_arguments_cannot_say() -> None:
+    for schema in ({"type": "array"}, {"type": "string"}):
+        with pytest.raises(sm.SchemaError, match="arguments are an object"):
+            grammar_of(schema, "qwen_xml")
+    with pytest.raises(sm.UnsupportedSchemaError, match="not counted"):
+        grammar_of({"type": "object", "minProperties": 2}, "qwen_xml")

@@ -1,0 +1,258 @@
+"""``profile=``: "exact" is the language of the schema, "model" what a model is to write, and each option of it alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from json_profile_checks import (
+    DUMPS,
+    INSTANCES,
+    SHIPPED,
+    Sampler,
+    faults,
+    has_whole_floats,
+    judge_of,
+    needless,
+)
+from json_schema_engine import COMPILER, VOCABULARY
+
+import stackmask as sm
+from stackmask.grammar.ir.dump import dump
+
+INTEGER = {"type": "integer"}
+TOKENS = [
+    *(bytes([b]) for b in range(256)),
+    b"  ",
+    b"    ",
+    b"\n  ",
+    b'": ',
+    b'",',
+    b"\\u00",
+    b"00",
+    b'{"',
+    b"}]",
+    b"], ",
+]
+WORDS = sm.Vocabulary([*TOKENS, b"<eos>"], stop_ids=[len(TOKENS)], special_ids=[len(TOKENS)])
+
+
+def accepts(schema: Any, text: str, **options: Any) -> bool:
+    matcher = COMPILER.compile(sm.Grammar.from_json_schema(schema, **options)).matcher()
+    return bool(matcher.accept_string(text) and matcher.is_accepting())
+
+
+def in_model(schema: Any, text: str) -> bool:
+    return accepts(schema, text, profile="model")
+
+
+def rules_of(**options: Any) -> str:
+    return dump(sm.Grammar.from_json_schema(SHIPPED["order"], **options).rules)
+
+
+def test_exact_is_the_default() -> None:
+    assert (
+        rules_of() == rules_of(profile="exact") == rules_of(spelling="any", numbers="any", whitespace="any")
+    )
+    assert dump(sm.Grammar.json().rules) == dump(sm.Grammar.json(profile="exact").rules)
+    matcher = COMPILER.compile(sm.Grammar.json("object", profile="model")).matcher()
+    assert (
+        not matcher.accept_string("[")
+        and not matcher.accept_string('{"\\u0061')
+        and matcher.accept_string('{ "a": 1 }')
+    )
+
+
+def test_a_profile_is_a_name_for_options() -> None:
+    options = {"whitespace": "single", "spelling": "dumps", "numbers": "plain"}
+    one, other = (
+        sm.Grammar.from_json_schema(SHIPPED["order"], **o).report for o in ({"profile": "model"}, options)
+    )
+    assert str(one) == str(other)
+    assert accepts(True, '[1, "a\\u0062"]', profile="model", spelling="any")
+    assert not accepts(True, "[ 1]", profile="model", spelling="any")
+    assert accepts(True, "[1,\t 2]", profile="model", whitespace="any")
+    assert accepts(INTEGER, "6.0", profile="model", numbers="any")
+
+
+@pytest.mark.parametrize("option", [{"profile": "modle"}, {"numbers": "digits"}, {"spelling": "shortest"}])
+def test_unknown_names_are_refused(option: dict[str, str]) -> None:
+    with pytest.raises(sm.SchemaError, match="is none of"):
+        sm.Grammar.from_json_schema(True, **option)  # type: ignore[arg-type]
+
+
+def test_the_report_says_what_is_narrowed() -> None:
+    report = sm.Grammar.from_json_schema(SHIPPED["order"], profile="model").report
+    assert report is not None
+    text = str(report)
+    for part in ("at most one blank", "no -0, 6.0 or 1e2", "at most 40", "json.dumps(ensure_ascii=False)"):
+        assert part in text
+
+
+# -- what json.dumps writes ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("layout", DUMPS, ids=str)
+def test_all_that_dumps_writes_is_in(layout: dict[str, Any]) -> None:
+    values: list[Any] = [
+        *(0, -7, 10**39, 2.5, -0.0, 1e-7, 1e300, 1.7976931348623157e308, 5e-324, 0.00012345678901234567),
+        *("".join(map(chr, range(0x80))), "\u2028é😀", "", [], {}, None, True),
+        *(
+            [[], {}],
+            [[1, [2, {"a": [3]}]], {"": {"\n": "\t"}}],
+            {"a": {"b": {"c": [[[1]]]}}, "d": [{}, {"e": 1}]},
+        ),
+    ]
+    for value in values:
+        assert in_model(True, json.dumps(value, ensure_ascii=False, **layout)), value
+    for value in INSTANCES:
+        assert in_model(SHIPPED["order"], json.dumps(value, ensure_ascii=False, **layout)), value
+
+
+def test_layouts_may_be_mixed() -> None:
+    for text in [
+        "[ 1 ]",
+        '{ "a": 1,"b":2 }',
+        '[{\n  "a": 1\n}, {\n  "b": [1, 2]\n}]',
+        '{\n\t"a": [\n\t\t[1, 2],\n\t\t{}\n\t]\n}',
+        '[{\n  "a": 1\n}, {\n    "a": 1\n}]',  # nothing around them has chosen an indent
+    ]:
+        assert in_model(True, text), text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[1,  2]", "[ 1]", "[1 ]", "[ ]", "[1\n]", "[\n1\n]", "[\n 1\n]", "[\n  1,2\n]", "[\n  1,\n2\n]"),
+        *(" 1", "1 ", '{"a" :1}', '{"a":  1}', '{"a":\n1}', "[1,\r2]", "[\n  [\n      1\n  ]\n]"),
+        "[\n  [\n\t\t1\n  ]\n]",
+    ],
+)
+def test_no_other_blanks(text: str) -> None:
+    assert not in_model(True, text)
+
+
+# -- strings and numbers -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["\\u0061", "\\/", "\\u001F", "\\u000a", "\\u007f", "\\u0022", "\\u00e9"])
+def test_strings_have_one_spelling(text: str) -> None:
+    for schema in (
+        True,
+        {"type": "string"},
+        {"not": {"const": "x"}},
+        {"type": "string", "pattern": "^[^x]$"},
+    ):
+        value = json.dumps(json.loads(f'"{text}"'), ensure_ascii=False)
+        assert in_model(schema, value) and not in_model(schema, f'"{text}"')
+        assert accepts(schema, f'"{text}"')
+
+
+@pytest.mark.parametrize(
+    ("pattern", "value"),
+    [
+        ('^[\\n"\\x01x]+$', '\n"\x01x'),
+        ("^a[\\n\\x01]b$", "a\x01b"),
+        ("^[\\x01\\x02]$", "\x02"),
+        ("^[\\x10-\\x1f\\\\]{3}$", "\x10\\\x1f"),
+        ("^\\x1f$", "\x1f"),
+        ("^[😀-😂]\\n$", "😁\n"),
+    ],
+)
+def test_classes_of_characters_that_must_be_escaped(pattern: str, value: str) -> None:
+    schema = {"type": "string", "pattern": pattern}
+    text = json.dumps(value, ensure_ascii=False)
+    assert in_model(schema, text)
+    for other in ("\\u000a", "\\u005c", "\\u0022", "\\u001F", "\\uD83D\\uDE01"):
+        assert not in_model(schema, f'"{other}"')
+
+
+def test_keys_that_may_run_out_and_unique_strings_have_one_spelling() -> None:
+    keys = {"type": "object", "patternProperties": {"^[ab]$": INTEGER}, "additionalProperties": False}
+    assert in_model(keys, '{"b":1,"a":2}')
+    assert not in_model(keys, '{"\\u0061":1}') and accepts(keys, '{"\\u0061":1}')
+    items = {"type": "array", "items": {"type": "string", "pattern": "^[ab]{1,2}$"}, "uniqueItems": True}
+    assert in_model(items, '["a", "ab"]') and not in_model(items, '["a", "a"]')
+    assert not in_model(items, '["a", "\\u0061b"]') and accepts(items, '["a", "\\u0061b"]')
+
+
+@pytest.mark.parametrize(
+    ("schema", "right", "wrong"),
+    [
+        (INTEGER, "0 -1 6 12", "-0 6.0 1e2 01 +1"),
+        ({"type": ["integer", "string"]}, "0 -1", "-0 6.0 1e2"),
+        ({"type": "integer", "minimum": -5, "maximum": 5}, "-5 0 5", "-0 5.0 6"),
+        ({"type": "integer", "multipleOf": 7}, "-7 0 777777777777777", "-0 7.0 7777777777777777 8"),
+        ({"type": "integer", "multipleOf": 4}, "-8 0 " + "4" * 38, "-0 4.0 2 " + "4" * 60),
+        ({"const": 1}, "1", "1.0 1e0 10e-1"),
+        ({"const": 0}, "0", "-0 0.0 0e1"),
+        ({"enum": [1, 2.5, 100000000]}, "1 2.5 100000000", "1.0 2.50 1e8"),
+        ({"const": 1e-7}, "1e-07 1e-7 0.0000001", "0.00000010"),
+        ({"anyOf": [INTEGER, {"type": "number", "minimum": 5}]}, "-1 7 7.5 7.0", "-0 1.0"),
+        ({"type": "number"}, "-0.0 6.0 1e2 1E+2 " + "1" * 40, "1e1000 " + "1" * 41 + " 0." + "1" * 41),
+        ({"type": "number", "minimum": 0}, "0 0.5 1e22 1e-05", "-1 0." + "5" * 60),
+        ({"$schema": "http://json-schema.org/draft-04/schema#", "type": "integer"}, "1 -1", "-0 1.0"),
+        (
+            {"$schema": "http://json-schema.org/draft-04/schema#", "type": "number", "not": INTEGER},
+            "1.0 0.5",
+            "1 -1",
+        ),
+        ({"type": "number", "not": INTEGER}, "0.5 1.5", "1 1.0"),
+    ],
+    ids=str,
+)
+def test_integers_are_digits_and_runs_have_ends(schema: Any, right: str, wrong: str) -> None:
+    for text in right.split():
+        assert in_model(schema, text), text
+    for text in wrong.split():
+        assert not in_model(schema, text), text
+
+
+# -- random texts --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_random_texts_are_valid_and_plain(name: str) -> None:
+    schema = SHIPPED[name]
+    compiled = sm.Compiler(WORDS).compile(sm.Grammar.from_json_schema(schema, profile="model"))
+    sampler, judge = Sampler(WORDS), judge_of(schema)
+    for seed in range(6):
+        text = sampler.text(compiled, np.random.default_rng(seed), 3000, 20)
+        assert text is not None
+        assert faults(text, judge) == [], text
+        if not has_whole_floats(json.loads(text)):
+            for layout in DUMPS:
+                assert in_model(schema, json.dumps(json.loads(text), ensure_ascii=False, **layout))
+
+
+def test_the_checks_find_faults() -> None:
+    assert needless('{"\\u0061": [1,  2]}') == ['"\\u0061"', "  "]
+    assert needless('{\n  "a": "\\n",\n  "b": 1\n}') == []
+    for text in ("1.0", "-0", '"a"'):
+        assert faults(text, judge_of(INTEGER))
+    assert not faults("-1", judge_of(INTEGER))
+
+
+def test_keys_are_forced() -> None:
+    """Jump over a key, from the text before it to the value."""
+    schema = {
+        "type": "object",
+        "properties": {"name": INTEGER},
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+    for profile, forced in (("model", 'ame":'), ("exact", "")):
+        grammar = sm.Grammar.from_json_schema(schema, profile=profile)  # type: ignore[arg-type]
+        matcher = sm.Compiler(VOCABULARY).compile(grammar).matcher()
+        assert matcher.accept_string('{"n')
+        assert matcher.find_jump_forward_string() == forced
+
+
+def test_multiples_with_many_remainders_cost_no_more_work_than_they_did() -> None:
+    """Multiples of 143 and 99 have no end of digits: to count them too would take hundreds of times the work."""
+    for step in (99, 143):
+        schema = {"type": "integer", "multipleOf": step}
+        exact, model = (sm.Grammar.from_json_schema(schema, profile=p).work for p in ("exact", "model"))
+        assert model < 10 * exact + 100_000

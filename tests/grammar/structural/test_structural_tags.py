@@ -1,0 +1,215 @@
+"""Structural tags: every format and option, where free text ends, special tokens, and what is wrong with a tag."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from typing import Any
+
+import pytest
+from byte_matcher import ByteMatcher
+from datapack import REPO, datapack, needs_datapack
+
+import stackmask as sm
+
+
+def grammar_of(form: Any) -> sm.Grammar:
+    return sm.Grammar.from_structural_tag({"type": "structural_tag", "format": form})
+
+
+def check(form: Any, accepted: list[str], rejected: list[str]) -> None:
+    matcher = ByteMatcher(grammar_of(form))
+    assert [text for text in accepted if not matcher.matches(text)] == []
+    assert [text for text in rejected if matcher.matches(text)] == []
+
+
+def const(value: str) -> dict[str, Any]:
+    return {"type": "const_string", "value": value}
+
+
+def tag(begin: str, content: Any, end: Any) -> dict[str, Any]:
+    return {"type": "tag", "begin": begin, "content": content, "end": end}
+
+
+ANY: dict[str, Any] = {"type": "any_text"}
+
+
+@needs_datapack
+def test_recorded_verdicts(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = datapack()
+    assert data is not None
+    if not (data / "structural_tags").is_dir():
+        pytest.skip("the data pack has no structural tags")
+    monkeypatch.setattr(sys, "path", [str(REPO / "benchmarks"), *sys.path])
+    spec = importlib.util.spec_from_file_location("structural_tags", REPO / "benchmarks/structural_tags.py")
+    assert spec and spec.loader
+    runner = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(runner)
+    result = runner.judge(data)
+    assert result["verdicts"] > 500
+    assert result["differences"] == []
+
+
+def test_text_ends_with_the_first_end() -> None:
+    check(tag("<", ANY, "aa"), ["<aa", "<baa", "<abaa"], ["<aaa", "<a", "<aaaa"])
+    check(tag("", ANY, ["ab", "abc"]), ["ab", "xab"], ["abc", "xabab"])
+    check(tag("[", {"type": "any_text", "max_chars": 2}, "]"), ["[]", "[ab]"], ["[abc]", "[a]]"])
+    nested = {"type": "sequence", "elements": [const("x"), {"type": "or", "elements": [ANY, const("y")]}]}
+    check(tag("<", nested, ">"), ["<x>", "<xy>", "<xabc>"], ["<x>>", "<y>"])
+    check(tag("<", tag("(", ANY, ""), ">"), ["<(a>", "<(>"], ["<(>>", "<(a"])
+
+
+def test_triggers() -> None:
+    tags = [tag("<a>", const("1"), "</a>"), tag("<b>", const("2"), "</b>")]
+    form = {"type": "triggered_tags", "triggers": ["<a", "<b"], "tags": tags}
+    check(form, ["", "x", "x<a>1</a>y<b>2</b>", "<a>1</a><a>1</a>", "<c"], ["<a>2</a>", "x<a", "<b>1</b>"])
+    check({**form, "excludes": ["no"]}, ["n<a>1</a>o"], ["no", "<a>1</a>no"])
+    check(tag("(", form, ")"), ["()", "(x<a>1</a>)"], ["(x)<a>1</a>)", "(<a)"])
+    check({**form, "at_least_one": True}, ["<a>1</a>", "<b>2</b>x"], ["", "x<a>1</a>"])
+    check({**form, "stop_after_first": True}, ["", "x<a>1</a>"], ["<a>1</a>x"])
+
+
+def test_a_trigger_that_overlaps_itself() -> None:
+    form = {"type": "triggered_tags", "triggers": ["aab"], "tags": [tag("aab!", ANY, ".")]}
+    check(form, ["aaab!x.", "aa", "ab"], ["aab", "aaab", "aab?"])
+
+
+def test_dispatch() -> None:
+    form = {"type": "dispatch", "rules": [["a:", const("1")], ["b:", const("2")]]}
+    check(form, ["", "xa:1yb:2z", "a:1a:1"], ["a:2", "a:"])
+    check({**form, "loop": False}, ["xa:1", "x"], ["xa:1y"])
+    check({**form, "excludes": ["q"]}, ["xa:1"], ["q", "a:1q"])
+
+
+def test_json_in_tags() -> None:
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]}
+    form = {"type": "json_schema", "json_schema": schema}
+    check(
+        tag("<", form, ">"),
+        ['<{"a" : 1}>', '<{"a":1,    "b":[ ]}>'],
+        ["<{}>", '<{"b":1,"a":1}>', '<{"\\u0061":1}>'],
+    )
+    check({**form, "any_order": True}, ['{"b":1,"a":1}'], ['{"b":1}'])
+    check({**form, "max_whitespace_cnt": 1}, ['{"a": 1}'], ['{"a":  1}'])
+
+
+def test_tokens() -> None:
+    texts = [bytes([byte]) for byte in range(256)]
+    names = {"<s>": 256, "<e>": 257, "<x>": 258}
+    vocabulary = sm.Vocabulary([*texts, None, None, None, None], stop_ids=[259], special_names=names)
+
+    def accepts(form: Any, tokens: list[int]) -> bool:
+        matcher = sm.Compiler(vocabulary).compile(grammar_of(form)).matcher()
+        return all(matcher.accept_token(token) for token in tokens) and matcher.is_accepting()
+
+    token = {"type": "token", "token": "<s>"}
+    assert accepts(token, [256])
+    assert not accepts(token, [60])
+    assert accepts({"type": "token", "token": 65}, [65])
+    other = {"type": "exclude_token", "exclude_tokens": ["<s>", 65]}
+    assert [accepts(other, [each]) for each in (256, 65, 66, 258)] == [False, False, True, True]
+    few = {"type": "any_tokens", "exclude_tokens": ["<e>"], "max_tokens": 2}
+    assert [accepts(few, each) for each in ([], [65, 256], [65, 65, 65], [257])] == [True, True, False, False]
+    framed = {"type": "tag", "begin": token, "content": few, "end": {"type": "token", "token": "<e>"}}
+    assert accepts(framed, [256, 65, 257])
+    triggered = {
+        "type": "token_triggered_tags",
+        "trigger_tokens": ["<s>"],
+        "tags": [framed],
+        "exclude_tokens": ["<x>"],
+    }
+    assert accepts(triggered, [65, 256, 65, 257, 66])
+    assert not accepts(triggered, [65, 256, 65])
+    assert not accepts(triggered, [258])
+    assert not accepts({**triggered, "at_least_one": True}, [65, 256, 257])
+    assert not accepts({**triggered, "stop_after_first": True}, [256, 257, 65])
+    rules = {"type": "token_dispatch", "rules": [["<s>", const("a")]], "loop": False}
+    assert accepts(rules, [66, 256, 97])
+    assert not accepts(rules, [256, 98])
+
+
+def test_strings_that_are_special_tokens() -> None:
+    texts = [bytes([byte]) for byte in range(256)]
+    names = {"<call>": 257, "</call>": 258}
+    vocabulary = sm.Vocabulary([*texts, b"<call>", None, None, None], stop_ids=[259], special_names=names)
+    form = {
+        "type": "triggered_tags",
+        "triggers": ["<ca"],
+        "tags": [tag("<call>f", const("1"), "</call>")],
+        "excludes": ["</call>"],
+    }
+    compiled = sm.Compiler(vocabulary).compile(grammar_of(form))
+    matcher = compiled.matcher()
+    assert all(matcher.accept_token(token) for token in (65, 257, ord("f"), ord("1"), 258))
+    assert matcher.is_accepting()
+    matcher = compiled.matcher()
+    assert not matcher.accept_token(258)
+    assert matcher.accept_string("<call>")  # as text it triggers nothing
+    assert matcher.is_accepting()
+
+
+def test_the_older_shape() -> None:
+    shape = {
+        "structures": [{"begin": "<f>", "schema": {"type": "integer"}, "end": "</f>"}],
+        "triggers": ["<f"],
+    }
+    matcher = ByteMatcher(sm.Grammar.from_structural_tag(shape))
+    assert matcher.matches("a<f>1</f>b")
+    assert not matcher.matches("a<f>x</f>b")
+
+
+@pytest.mark.parametrize(
+    ("form", "pointer", "message"),
+    [
+        ({"type": "any_texts"}, "/format/type", "did you mean `any_text`"),
+        ({"type": "any_text", "exclude": []}, "/format/exclude", "did you mean `excludes`"),
+        ({"type": "any_text", "max_tokens": 3}, "/format/max_tokens", "max_chars"),
+        ({"type": "sequence", "elements": [const("a"), 3]}, "/format/elements/1", "a format is an object"),
+        ({"type": "sequence", "elements": []}, "/format/elements", "of nothing"),
+        ({"type": "regex", "pattern": 3}, "/format/pattern", "a string is needed"),
+        ({"type": "repeat", "min": 3, "max": 2, "content": ANY}, "/format/max", "at least 3"),
+        ({"type": "tag", "begin": "a", "content": ANY}, "/format", "needs `end`"),
+        ({"type": "triggered_tags", "triggers": ["a"], "tags": []}, "/format/tags", "no tags"),
+        (
+            {"type": "triggered_tags", "triggers": ["a", "ab"], "tags": [tag("a", ANY, "b")]},
+            "/format/triggers/1",
+            "begin each other",
+        ),
+        (
+            {"type": "triggered_tags", "triggers": ["a"], "tags": [tag("b", ANY, "b")]},
+            "/format/tags/0/begin",
+            "begins with no trigger",
+        ),
+        ({"type": "dispatch", "rules": [["a"]]}, "/format/rules/0", "a list of two"),
+        ({"type": "json_schema", "json_schema": True, "excludes": ["a"]}, "/format/excludes", "pattern"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(form: Any, pointer: str, message: str) -> None:
+    with pytest.raises(sm.StructuralTagError) as caught:
+        grammar_of(form)
+    assert caught.value.pointer == pointer
+    assert message in str(caught.value)
+
+
+def test_schemas_and_grammars_within_are_named() -> None:
+    schema = {"type": "json_schema", "json_schema": {"type": "strin"}}
+    with pytest.raises(sm.SchemaError, match="/format/elements/0/json_schema"):
+        grammar_of({"type": "sequence", "elements": [schema]})
+    with pytest.raises(sm.GrammarError, match="/format/content/grammar"):
+        grammar_of(tag("a", {"type": "grammar", "grammar": "root ::= itme"}, "b"))
+    with pytest.raises(sm.SchemaError, match="style"):
+        grammar_of({"type": "json_schema", "json_schema": True, "style": "yaml"})
+
+
+def test_deep_nesting_is_refused() -> None:
+    form: Any = ANY
+    for _ in range(500):
+        form = {"type": "optional", "content": form}
+    with pytest.raises(sm.StructuralTagError, match="nest more than"):
+        grammar_of(form)
+
+
+@pytest.mark.parametrize("tag", [3, [], {}, "{", {"type": "other"}])
+def test_what_is_no_tag(tag: Any) -> None:
+    with pytest.raises(sm.StructuralTagError):
+        sm.Grammar.from_structural_tag(tag)

@@ -1,0 +1,132 @@
+"""``Grammar.of``: grammars of types, schemas, patterns, choices, texts and files."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import json
+import re
+from datetime import datetime, timezone
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from byte_matcher import ByteMatcher
+from pydantic import BaseModel
+from typing_extensions import TypedDict
+
+import stackmask as sm
+from stackmask.grammar.outputs import Output
+
+
+class Item(BaseModel):
+    name: str
+    count: int
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: float
+
+
+class Size(TypedDict):
+    width: int
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
+CASES: list[tuple[Any, str, Any, str]] = [
+    (Item, '{"name": "a", "count": 3}', Item(name="a", count=3), '{"name": "a"}'),
+    (Point, '{"x": 1, "y": 2.5}', Point(1, 2.5), '{"x": 1}'),
+    (Size, '{"width": 4}', {"width": 4}, "{}"),
+    (Literal["a", 1], "1", 1, "2"),
+    (Colour, '"red"', Colour.RED, '"green"'),
+    (list[Item], '[{"name": "b", "count": 0}]', [Item(name="b", count=0)], "[1]"),
+    (int, "12", 12, "1.0"),
+    (datetime, '"2026-01-02T03:04:05Z"', MOMENT, '"today"'),
+    (int | Colour, '"blue"', Colour.BLUE, "null"),
+    (int | None, "null", None, "true"),
+    (str | None, '"é"', "é", "1"),
+    ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2], '["a"]'),
+    (True, '{"any": 1}', {"any": 1}, "}"),
+    (["yes", "no"], "yes", "yes", "maybe"),
+    (re.compile("[a-c]+", re.IGNORECASE), "aB", "aB", "d"),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "value", "wrong"), CASES, ids=[repr(case[0])[:40] for case in CASES]
+)
+def test_values_of_texts(source: Any, text: str, value: Any, wrong: str) -> None:
+    grammar = sm.Grammar.of(source)
+    matcher = ByteMatcher(grammar)
+    assert matcher.matches(text)
+    assert not matcher.matches(wrong)
+    assert grammar.output is not None
+    assert grammar.output.value(text) == value
+
+
+def test_a_grammar_is_itself_and_text_is_ebnf() -> None:
+    grammar = sm.Grammar.of('root ::= "a"')
+    assert sm.Grammar.of(grammar) is grammar
+    assert grammar.output is None
+    assert ByteMatcher(grammar).matches("a")
+
+
+def test_files_are_opened_by_their_suffix(tmp_path: Path) -> None:
+    (tmp_path / "g.EBNF").write_text('start ::= "x"', encoding="utf-8")
+    (tmp_path / "s.json").write_text(json.dumps({"const": 5}), encoding="utf-8")
+    assert ByteMatcher(sm.Grammar.of(tmp_path / "g.EBNF")).matches("x")
+    assert ByteMatcher(sm.Grammar.of(tmp_path / "s.json")).matches("5")
+    with pytest.raises(sm.StackmaskError, match=r"the suffixes are .ebnf, .gbnf, .json"):
+        sm.Grammar.of(tmp_path / "notes.txt")
+
+
+def test_structural_tags_are_told_by_their_type() -> None:
+    tag = {"type": "structural_tag", "format": {"type": "const_string", "value": "hello"}}
+    assert ByteMatcher(sm.Grammar.of(tag)).matches("hello")
+
+
+def test_the_profile_is_for_models_unless_exact_is_asked_for() -> None:
+    spelled = '{"\\u006eame": "a", "count": 3}'
+    assert not ByteMatcher(sm.Grammar.of(Item)).matches(spelled)
+    assert ByteMatcher(sm.Grammar.of(Item, profile="exact")).matches(spelled)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (3.5, r"no grammar can be made of 3.5 \(float\); give a Grammar; a type"),
+        (None, r"no grammar can be made of None \(NoneType\)"),
+        (Item(name="a", count=1), r"of an object give its type, Item"),
+        ([1, 2], r"1 is int: for values of other types give typing.Literal"),
+        (re.compile(b"a", re.LOCALE), r"re.LOCALE"),
+    ],
+)
+def test_what_no_grammar_is_made_of(source: Any, message: str) -> None:
+    with pytest.raises(sm.StackmaskError, match=message):
+        sm.Grammar.of(source)
+
+
+def test_compilers_take_what_grammars_are_made_of() -> None:
+    vocabulary = sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256])
+    compiler = sm.Compiler(vocabulary)
+    matcher = compiler.compile(["yes", "no"]).matcher()
+    assert matcher.accept_string("no")
+    assert matcher.is_accepting()
+    with pytest.raises(sm.StackmaskError, match=r"no grammar can be made of 3\.5"):
+        compiler.compile(3.5)
+    with pytest.raises(sm.StackmaskError, match="a compiler is for a Vocabulary, not str"):
+        sm.Compiler("tokenizer")  # type: ignore[arg-type]
+
+
+def test_partial_values() -> None:
+    output = Output("json", Item)
+    assert output.partial('{"name": "Wi') == {"name": "Wi"}
+    assert output.partial("") is None
+    assert Output("text").partial("ye") == "ye"

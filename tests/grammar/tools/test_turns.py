@@ -1,0 +1,345 @@
+"""Turns in every style: the grammar compiles, takes what models write, and all that it takes is read back."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+from typing import Any
+
+import pytest
+from byte_matcher import ByteMatcher
+
+import stackmask as sm
+from stackmask import tools
+from stackmask.grammar.tools.styles import STYLES
+
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "get_weather",
+        "parameters": {
+            "type": "object",
+            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+            "required": ["city"],
+            "additionalProperties": False,
+        },
+    },
+}
+SEARCH = {
+    "name": "search",
+    "input_schema": {
+        "type": "object",
+        "properties": {
+            "q": {"type": "string", "maxLength": 6},
+            "tags": {"type": "array", "items": {"type": "string"}, "maxItems": 2},
+        },
+        "required": ["q"],
+        "additionalProperties": False,
+    },
+}
+CHOICES: list[Any] = ["auto", "none", "required", {"type": "function", "function": {"name": "search"}}]
+ANSWER = {
+    "type": "object",
+    "properties": {"ok": {"type": "boolean"}},
+    "required": ["ok"],
+    "additionalProperties": False,
+}
+EACH = pytest.mark.parametrize("style", STYLES)
+
+# the assistant's part of a turn with one call, as the models' chat templates write it
+CITY = '{"city": "Rome", "days": 2}'
+DSML = "｜DSML｜"
+RENDERED = {
+    "llama": '{"name": "get_weather", "parameters": ' + CITY + "}",
+    "qwen_3": '<tool_call>\n{"name": "get_weather", "arguments": ' + CITY + "}\n</tool_call>",
+    "hermes": '<tool_call>\n{"name": "get_weather", "arguments": ' + CITY + "}\n</tool_call>",
+    "exaone": '<tool_call>{"name": "get_weather", "arguments": ' + CITY + "}</tool_call>",
+    "qwen_3_5": "<tool_call>\n<function=get_weather>\n<parameter=city>\nRome\n</parameter>\n<parameter=days>\n2\n"
+    "</parameter>\n</function>\n</tool_call>",
+    "qwen_3_coder": "<tool_call>\n<function=get_weather>\n<parameter=city>\nRome\n</parameter>\n<parameter=days>\n2\n"
+    "</parameter>\n</function>\n</tool_call>",
+    "mimo": "<tool_call><function=get_weather><parameter=city>Rome</parameter><parameter=days>2</parameter>"
+    "</function></tool_call>",
+    "glm_4_7": "<tool_call>get_weather<arg_key>city</arg_key><arg_value>Rome</arg_value><arg_key>days</arg_key>"
+    "<arg_value>2</arg_value></tool_call>",
+    "mistral": "[TOOL_CALLS]get_weather[ARGS]" + CITY,
+    "kimi": "<|tool_calls_section_begin|><|tool_call_begin|>functions.get_weather:0<|tool_call_argument_begin|>"
+    + CITY
+    + "<|tool_call_end|><|tool_calls_section_end|>",
+    "kimi_k3": '<|open|>response<|sep|><|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="get_weather" index="1"<|sep|>'
+    '<|open|>argument key="city" type="string"<|sep|>Rome<|close|>argument<|sep|>'
+    '<|open|>argument key="days" type="number"<|sep|>2<|close|>argument<|sep|>'
+    "<|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|>",
+    "deepseek_r1": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get_weather\n```json\n"
+    + CITY
+    + "\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "deepseek_v3_1": "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>get_weather<｜tool▁sep｜>"
+    + CITY
+    + "<｜tool▁call▁end｜><｜tool▁calls▁end｜>",
+    "deepseek_v3_2": f'<{DSML}function_calls>\n<{DSML}invoke name="get_weather">\n'
+    f'<{DSML}parameter name="city" string="true">Rome</{DSML}parameter>\n'
+    f'<{DSML}parameter name="days" string="false">2</{DSML}parameter>\n</{DSML}invoke>\n</{DSML}function_calls>',
+    "deepseek_v4": f'<{DSML}tool_calls>\n<{DSML}invoke name="get_weather">\n'
+    f'<{DSML}parameter name="city" string="true">Rome</{DSML}parameter>\n'
+    f'<{DSML}parameter name="days" string="false">2</{DSML}parameter>\n</{DSML}invoke>\n</{DSML}tool_calls>',
+    "minimax": '<minimax:tool_call>\n<invoke name="get_weather">\n<parameter name="city">Rome</parameter>\n'
+    '<parameter name="days">2</parameter>\n</invoke>\n</minimax:tool_call>',
+    "minimax_m3": ']<]minimax[>[<tool_call>\n]<]minimax[>[<invoke name="get_weather">]<]minimax[>[<city>Rome]<]minimax[>[</city>'
+    "]<]minimax[>[<days>2]<]minimax[>[</days>]<]minimax[>[</invoke>\n]<]minimax[>[</tool_call>",
+    "cohere": '<cofl:tool_calls><cofl:tool_call id="0" name="get_weather"><cofl:value name="city" type="raw">Rome</cofl:value>'
+    '<cofl:value name="days" type="json">2</cofl:value></cofl:tool_call></cofl:tool_calls>',
+    "harmony": "<|channel|>commentary to=functions.get_weather <|constrain|>json<|message|>"
+    + CITY
+    + "<|call|>",
+}
+
+
+def plain(turn: tools.ParsedTurn) -> tuple[str, str, list[tuple[str, Any]]]:
+    def stripped(value: Any) -> Any:
+        return value.strip() if isinstance(value, str) else value
+
+    calls = [(call.name, {k: stripped(v) for k, v in call.arguments.items()}) for call in turn.calls]
+    return turn.reasoning, turn.content, calls
+
+
+@EACH
+def test_what_models_write(style: str) -> None:
+    text = RENDERED[style]
+    begin, end = STYLES[style].thinking
+    thought = f"{begin}why{end}" + ("<|start|>assistant" if style == "harmony" else "")
+    for choice, answer in itertools.product(("auto", "required"), (None, ANSWER)):
+        made = tools.grammar(style, [WEATHER, SEARCH], tool_choice=choice, response_format=answer)
+        matcher = ByteMatcher(made)
+        accepted = text
+        if style == "kimi_k3" and answer is not None:
+            accepted = text.removeprefix("<|open|>response<|sep|><|close|>response<|sep|>")
+        assert matcher.matches(accepted), (choice, answer)
+        assert matcher.matches(thought + accepted)
+        assert not matcher.matches(accepted.replace("get_weather", "get_whether"))
+        assert not matcher.matches(accepted.replace("days", "dais"))
+    turn = tools.parse(style, thought + text, tools=[WEATHER, SEARCH])
+    assert plain(turn) == ("why", "", [("get_weather", {"city": "Rome", "days": 2})])
+    none = ByteMatcher(tools.grammar(style, [WEATHER], tool_choice="none"))
+    assert not none.matches(text)
+
+
+@EACH
+def test_every_combination_compiles(style: str) -> None:
+    many = [{"name": f"tool_{i}", "parameters": WEATHER["function"]["parameters"]} for i in range(19)] + [
+        SEARCH
+    ]  # type: ignore[index]
+    compiler = sm.Compiler(sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256]))
+    count = 0
+    for choice, reasoning, answer, offered in itertools.product(
+        CHOICES, ("on", "off", "auto"), (None, ANSWER), ([SEARCH], many)
+    ):
+        made = tools.grammar(style, offered, tool_choice=choice, reasoning=reasoning, response_format=answer)
+        compiler.compile(made).matcher()
+        count += 1
+    assert count == 48
+
+
+@EACH
+def test_rules_that_need_no_passes_mean_the_same_after_them(style: str) -> None:
+    made = tools.grammar(style, [WEATHER, SEARCH], response_format=ANSWER if style != "kimi_k3" else None)
+    assert made.normalized is made.rules
+    compiler = sm.Compiler(sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256]))
+    first = compiler.compile(made).matcher()
+    second = compiler.compile(sm.Grammar(made.rules)).matcher()
+    masks = sm.allocate_token_bitmask(2, 257)
+    begin, end = STYLES[style].thinking
+    text = f"{begin}why{end}" + ("<|start|>assistant" if style == "harmony" else "") + RENDERED[style]
+    for byte in text.encode():
+        for row, matcher in enumerate((first, second)):
+            matcher.fill_next_token_bitmask(masks, row)
+        assert (masks[0] == masks[1]).all()
+        assert first.accept_token(byte) == second.accept_token(byte) is True
+    assert first.is_accepting() and second.is_accepting()
+
+
+def random_turn(matcher: sm.Matcher, style: tools.ToolStyle, rng: random.Random, mask: Any) -> str | None:
+    """Return a random turn, in which blocks often begin and end; None if it gets long."""
+    markers = [
+        style.begin,
+        style.thinking[1],
+        *style.content[1],
+        *(begin.partition("{")[0] for begin, _ in style.calls),
+    ]
+    markers = [marker.encode() for marker in markers if marker]
+    written = bytearray()
+    while len(written) < 1500:
+        marker = rng.choice(markers)
+        if rng.random() < 0.3 and matcher.accept_string(marker):
+            written += marker
+            continue
+        if matcher.is_accepting() and rng.random() < 0.1:
+            break
+        matcher.fill_next_token_bitmask(mask)
+        allowed = [byte for byte in range(256) if int(mask[0, byte // 32]) >> byte % 32 & 1]
+        if not allowed:
+            break
+        closing = [byte for byte in allowed if byte in b'"<>}]|/']
+        letters = [byte for byte in allowed if byte in b"ab1"]
+        chosen = rng.choice(closing if closing and rng.random() < 0.7 else letters or allowed)
+        assert matcher.accept_token(chosen)
+        written.append(chosen)
+    return written.decode() if matcher.is_accepting() else None
+
+
+@EACH
+def test_all_that_the_grammar_takes_is_read_back(style: str) -> None:
+    rng = random.Random(style)
+    compiler = sm.Compiler(sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256]))
+    mask = sm.allocate_token_bitmask(1, 257)
+    calls = 0
+    for choice, reasoning in itertools.product(("auto", "required"), ("auto", "off")):
+        made = tools.grammar(style, [WEATHER, SEARCH], tool_choice=choice, reasoning=reasoning)
+        compiled = compiler.compile(made)
+        for _ in range(12):
+            text = random_turn(compiled.matcher(), STYLES[style], rng, mask)
+            if text is None:
+                continue
+            turn = tools.parse(style, text, tools=[WEATHER, SEARCH])
+            calls += len(turn.calls)
+            assert {call.name for call in turn.calls} <= {"get_weather", "search"}
+            for call in turn.calls:
+                assert "city" in call.arguments or "q" in call.arguments, text
+            parser = tools.TurnParser(style, [WEATHER, SEARCH])
+            deltas = [delta for char in text for delta in parser.feed(char)] + parser.close()
+            assert parser.turn == turn
+            assert "".join(delta.text for delta in deltas if delta.kind == "content") == turn.content
+    assert calls > 5
+
+
+def test_text_around_calls() -> None:
+    call = RENDERED["qwen_3"]
+    made = ByteMatcher(tools.grammar("qwen_3", [WEATHER]))
+    assert made.matches(f"<think>a</think>\n\nSure: {call}\n{call} done")
+    turn = tools.parse("qwen_3", f"Sure: {call}\n{call} done")
+    assert (turn.content, len(turn.calls)) == ("Sure:  done", 2)
+    once = ByteMatcher(tools.grammar("qwen_3", [WEATHER], parallel=False))
+    assert once.matches(call)
+    assert not once.matches(f"{call}\n{call}")
+
+
+def test_answers_in_a_schema_beside_calls() -> None:
+    made = ByteMatcher(
+        tools.grammar(
+            "qwen_3", [WEATHER], response_format={"type": "json_schema", "json_schema": {"schema": ANSWER}}
+        )
+    )
+    assert made.matches('<think>a</think>\n\n{"ok": true}')
+    assert made.matches(RENDERED["qwen_3"])
+    assert not made.matches("Sure.")
+    assert not made.matches('{"ok": 1}')
+    required = ByteMatcher(tools.grammar("qwen_3", [WEATHER], response_format=ANSWER, tool_choice="required"))
+    assert not required.matches('{"ok": true}')
+
+
+def test_strings_that_look_like_markers() -> None:
+    arguments = {"city": '}\n</tool_call> "', "days": 1}
+    text = '<tool_call>\n{"name": "get_weather", "arguments": ' + json.dumps(arguments) + "}\n</tool_call>"
+    assert ByteMatcher(tools.grammar("qwen_3", [WEATHER])).matches(text)
+    assert tools.parse("qwen_3", text).calls[0].arguments == arguments
+
+
+def test_choices_of_tools() -> None:
+    def takes(choice: Any, text: str) -> bool:
+        return ByteMatcher(tools.grammar("mistral", [WEATHER, SEARCH], tool_choice=choice)).matches(text)
+
+    weather, search = RENDERED["mistral"], '[TOOL_CALLS]search[ARGS]{"q": "a"}'
+    one = {"type": "tool", "name": "search"}
+    assert [takes(one, text) for text in (search, weather, "", search + search)] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+    allowed = {"type": "allowed_tools", "allowed_tools": {"mode": "required", "tools": [WEATHER]}}
+    assert [takes(allowed, text) for text in (search, weather, "")] == [False, True, False]
+    assert [takes({"type": "any"}, text) for text in (search, "")] == [True, False]
+
+
+def test_functions_and_other_sources() -> None:
+    def add(first: int, second: int = 0, *, note: str | None = None) -> int:
+        """Add two numbers."""
+        return first + second
+
+    tool = tools.Tool.from_function(add)
+    assert (tool.name, tool.description) == ("add", "Add two numbers.")
+    made = ByteMatcher(tools.grammar("mistral", [add, {"name": "mcp", "inputSchema": {"type": "object"}}]))
+    assert made.matches('[TOOL_CALLS]add[ARGS]{"first": 1, "note": null}')
+    assert not made.matches('[TOOL_CALLS]add[ARGS]{"second": 1}')
+    assert made.matches('[TOOL_CALLS]mcp[ARGS]{"any": [1]}')
+
+
+def test_what_is_not_strict_is_reported() -> None:
+    loose = {**WEATHER, "function": {**WEATHER["function"], "strict": False}}  # type: ignore[dict-item]
+    made = tools.grammar("mistral", [loose])
+    assert made.report is not None
+    assert [note.pointer for note in made.report.relaxed] == ["#/tools/0"]
+    assert ByteMatcher(made).matches('[TOOL_CALLS]get_weather[ARGS]{"town": 1}')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"style": "qwen3"}, "did you mean `qwen_3`"),
+        ({"tools": [WEATHER, WEATHER]}, "/tools/1: `get_weather` is the name of /tools/0"),
+        ({"tools": [{"name": "a b"}]}, "/tools/0/name"),
+        ({"tools": [3]}, "/tools/0: a tool is"),
+        ({"tool_choice": "always"}, "/tool_choice"),
+        ({"tool_choice": {"type": "tool", "name": "get_wether"}}, "did you mean `get_weather`"),
+        ({"tools": [], "tool_choice": "required"}, "there are no tools"),
+        ({"reasoning": "yes"}, "/reasoning"),
+        ({"tools": [SEARCH, {"name": "x", "parameters": {"type": "objct"}}]}, "/tools/1: the schema of `x`"),
+        ({"response_format": {"type": "objct"}}, "/response_format"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(sm.StackmaskError) as caught:
+        tools.grammar(**{"style": "qwen_3", "tools": [WEATHER], **arguments})
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '<tool_call>\n{"name": "a"',
+        "<tool_call>x",
+        "<think>a",
+        '<tool_call>\n{"name": "a", "arguments": [1]}\n</tool_call>',
+    ],
+)
+def test_what_is_no_turn(text: str) -> None:
+    with pytest.raises(tools.TurnError):
+        tools.parse("qwen_3", text)
+
+
+def test_a_style_of_ones_own() -> None:
+    style = tools.ToolStyle((("<<{name}>>", "<</>>"),), trigger="<<")
+    tools.register("angles", style)
+    assert "angles" in tools.style_names()
+    text = 'a<<search>>{"q": "b"}<</>>c'
+    assert ByteMatcher(tools.grammar("angles", [SEARCH])).matches(text)
+    assert tools.parse("angles", text).calls == [tools.Call("search", {"q": "b"})]
+    with pytest.raises(tools.ToolError, match="of the package"):
+        tools.register("llama", style)
+    with pytest.raises(tools.ToolError, match="trigger"):
+        tools.register("none", tools.ToolStyle((("<<{name}>>", ""),)))
+
+
+def test_markers_that_are_special_tokens() -> None:
+    texts = [bytes([byte]) for byte in range(256)]
+    names = {"<tool_call>": 256, "</tool_call>": 257, "<think>": 258, "</think>": 259}
+    vocabulary = sm.Vocabulary([*texts, *[None] * 5], stop_ids=[260], special_names=names)
+    compiled = sm.Compiler(vocabulary).compile(tools.grammar("qwen_3", [SEARCH], reasoning="on"))
+    matcher = compiled.matcher()
+    assert not matcher.accept_string("<think>")
+    matcher = compiled.matcher()
+    assert matcher.accept_token(258)
+    assert matcher.accept_string("why <tool_call>")
+    assert matcher.accept_token(259)
+    assert matcher.accept_token(256)
+    assert matcher.accept_string('\n{"name": "search", "arguments": {"q": "</think>"}}\n'[:40])
