@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
 from stackmask.grammar.ir.dump import dump
-from stackmask.grammar.outputs import Output, kind_of, letters_of, output_of_schema
+from stackmask.grammar.outputs import Output, OutputError, kind_of, letters_of, output_of_schema
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, GrammarFileError, StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
 from stackmask.grammar.source.work import Event, Work, check_size, check_text, counted, enter, spend
@@ -19,6 +19,9 @@ from stackmask.pda.limits import Limits
 if TYPE_CHECKING:
     from stackmask.grammar.compose.merge import Merged
     from stackmask.grammar.json_schema.document.report import Report
+
+
+MAX_VOCABULARIES: Final = 16  # for which a grammar with markers is remembered
 
 
 class Grammar:
@@ -102,6 +105,8 @@ class Grammar:
         A str is never a path. ``profile``: as in ``from_json_schema``.
         Raises: OutputError (a StackmaskError) for anything else, with what is possible; as the ``from_…`` method that it leads to.
         """
+        if profile not in ("exact", "model"):
+            raise OutputError(f"`profile` is {profile!r:.60}, not exact or model")
         if isinstance(source, cls):
             return source
         kind = kind_of(source)
@@ -399,7 +404,9 @@ class Grammar:
         if found is None:
             marked = self._marked
             found = self._read(self.limits, lambda: marked.read(names))
-            self._marked.known[names] = found
+            if len(marked.known) >= MAX_VOCABULARIES:
+                marked.known.clear()
+            marked.known[names] = found
         return found
 
     def __or__(self, other: Grammar) -> Grammar:
@@ -474,6 +481,8 @@ def text(
         raise StackmaskError(
             "`max_tokens`: a token may reach beyond the end of a text; limit it with `max_chars`"
         )
+    if isinstance(excludes, str) or not isinstance(excludes, Iterable):
+        raise StackmaskError(f"`excludes` is a list of strings, not {type(excludes).__name__}")
     free = {"type": "any_text", "excludes": list(excludes), "max_chars": max_chars}
     grammar = Grammar.from_structural_tag({"type": "structural_tag", "format": free})
     grammar._free_text = free
@@ -486,7 +495,7 @@ def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
     Markers that a vocabulary has as special tokens are these, once it is compiled. Free text (``text``) ends with the
     first of its ends. Raises: StackmaskError for other arguments than these; as ``union``.
     """
-    ends = [end] if isinstance(end, str) else list(end)
+    ends = [end] if isinstance(end, str) else list(end) if isinstance(end, Iterable) else []
     if not isinstance(begin, str) or not ends or not all(isinstance(each, str) for each in ends):
         raise StackmaskError("`begin` and `end` are strings, or `end` a list of them")
     if not isinstance(content, Grammar):

@@ -55,8 +55,10 @@ class Output:
         """
         if self.kind == "text":
             return text
-        from pydantic_core import from_json
-
+        try:
+            from pydantic_core import from_json
+        except ImportError:
+            raise StackmaskError("partial values of JSON need the package `pydantic`") from None
         try:
             return from_json(text, allow_partial="trailing-strings")
         except ValueError:  # nothing but blanks, or half a word

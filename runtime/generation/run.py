@@ -302,7 +302,9 @@ class _ProgressBar(StoppingCriteria):
 def _is_one(prompts: Prompt | Sequence[Prompt]) -> bool:
     """Tell whether this is one prompt: a text, or the messages of one chat."""
     return isinstance(prompts, str) or (
-        bool(prompts) and all(isinstance(message, Mapping) for message in prompts)
+        isinstance(prompts, Sequence)
+        and bool(prompts)
+        and all(isinstance(message, Mapping) for message in prompts)
     )
 
 
@@ -455,5 +457,5 @@ def _parsed(compiled: CompiledGrammar | CompiledFsm | None, text: str, finished:
         return None, "the text is not finished"
     try:
         return output.value(text), ""
-    except (ValueError, RecursionError) as error:  # of a validator of the type, which no grammar knows
+    except Exception as error:  # noqa: BLE001  # validators of a type may raise anything, and the text is not to be lost
         return None, f"{type(error).__name__}: {error}"
