@@ -198,6 +198,23 @@ def check(
 
 @app.command()
 @reporting
+def lint(
+    grammars: Annotated[
+        list[str], typer.Argument(help="Grammar files, or names of bundled grammars.", metavar="GRAMMAR…")
+    ],
+    start: Start = None,
+) -> None:
+    """Show what grammars say that is allowed and hardly meant, such as rules that nothing uses.
+
+    Exit status: 0 nothing, 1 warnings, 2 a grammar has errors or cannot be read.
+    """
+    from stackmask.runtime.cli.command_lint import run_lint
+
+    raise typer.Exit(run_lint(grammars, start))
+
+
+@app.command()
+@reporting
 def sample(
     grammar: Annotated[str, typer.Argument(help=NAMES)],
     count: Annotated[int, typer.Option("-n", "--count", min=1, max=10_000, help="How many texts.")] = 1,
@@ -218,7 +235,7 @@ def sample(
 @app.command()
 @reporting
 def trace(
-    grammar: Annotated[str, typer.Argument(help="A grammar file, or the name of a bundled grammar.")],
+    grammar: Annotated[str, typer.Argument(help=NAMES)],
     text: Annotated[str, typer.Option("--text", help="The text to follow, token by token.")],
     start: Start = None,
     model: Model = None,

@@ -64,6 +64,18 @@ def test_profiles_are_those_of_grammars() -> None:
     assert call("check", name, "--text", text, "--profile", "exact").exit_code == 0
 
 
+def test_lint_shows_warnings(folder: Path) -> None:
+    (folder / "spare.ebnf").write_text('root ::= "a"\nspare ::= "b"\n')
+    (folder / "wrong.ebnf").write_text("root ::= b\n")
+    warned = call("lint", "json", "spare.ebnf")
+    assert (warned.exit_code, warned.stderr) == (1, "")
+    assert warned.stdout.startswith("warning[G201]: rule `spare` is never used\n --> spare.ebnf:2:1\n")
+    assert warned.stdout.endswith("\n1 warning\n")
+    assert (call("lint", "json", "csv").exit_code, call("lint", "json").stdout) == (0, "0 warnings\n")
+    refused = call("lint", "spare.ebnf", "wrong.ebnf")
+    assert refused.exit_code == 2 and "error[G003]" in refused.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
