@@ -38,8 +38,12 @@ from stackmask.pda.context.key_text cimport key_text
 from stackmask.pda.context.object_keys cimport KEYS_NONE, KEYS_UNKNOWN, NOT_KNOWN, NOT_NOW
 from stackmask.pda.context.semantic_values cimport VALUE_SYMBOL, SemanticValues
 from stackmask.pda.memory.hash_tables cimport Probe, ids_free, ids_init, ids_next, ids_probe, ids_put, mix
+from stackmask.pda.memory.work_meter cimport WorkMeter
 
 from stackmask.pda.errors import BudgetError
+
+cdef enum:
+    SEM_BYTES = 112     # of a state, with its value and the last byte of its text; Python's objects aside
 
 
 @cython.final
@@ -104,6 +108,7 @@ cdef class Semantics:
     cdef SemId intern(self, SemId parent, ValueId value, KeysId keys, TextId text) except -3 nogil:
         cdef Sem sem
         cdef Sem* other
+        cdef WorkMeter meter = self.keys.needs.terms.meter
         cdef uint64_t h = mix(mix(mix(43, <uint32_t>parent), <uint32_t>value), <uint32_t>keys)
         h = mix(h, <uint32_t>text)
         cdef Probe probe = ids_probe(&self.sem_index, h)
@@ -118,8 +123,9 @@ cdef class Semantics:
             ):
                 return id
             id = ids_next(&self.sem_index, &probe)
-        if self.sems.size() >= self.max_states:
+        if not meter.may_add_state(self.sems.size() >= self.max_states):
             raise BudgetError("max_semantic_states", self.max_states, "semantic states (captures and stacks)")
+        meter.hold(SEM_BYTES)
         sem.parent = parent
         sem.value = value
         sem.keys = keys

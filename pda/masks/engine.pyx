@@ -325,6 +325,11 @@ cdef class MaskEngine:
         self.context.terms.meter.settle()
         self.context.max_bytes = max_bytes
 
+    def nbytes_dropped(self):
+        """Return about how many bytes a drop of masks would free, those of their walks included."""
+        self.context.terms.meter.settle()
+        return self.nbytes() + self.context.space.nbytes()
+
     def nbytes_held(self):
         """Return about how many bytes a drop of masks keeps: facts about terms and tokens."""
         self.context.terms.meter.settle()

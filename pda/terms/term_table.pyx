@@ -115,8 +115,9 @@ cdef class TermTable:
     ) except -1 nogil:
         cdef Term t
         cdef int32_t id = <int32_t>self.terms.size()
-        if self.terms.size() >= self.max_terms:
+        if not self.meter.may_add_term(self.terms.size() >= self.max_terms):
             raise BudgetError("max_terms", self.max_terms, "local states of the grammar")
+        self.meter.hold(sizeof(Term) + ENTRY_BYTES)
         self.meter.spend(TERM_WORK)
         t.kind = <uint8_t>kind
         t.a = a
