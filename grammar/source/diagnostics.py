@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from stackmask.grammar.ir import SourceText, Span
 from stackmask.grammar.source.visible import escaped
@@ -79,13 +80,25 @@ class GrammarFileError(StackmaskError):
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem: ``code`` is stable (``G003``), ``message`` one line, ``label`` stands beside the caret."""
+    """One problem of a grammar, and where it is."""
 
     code: str
+    """Stable: ``G003`` means the same in all versions (``docs/grammar.md`` lists them)."""
+
     message: str
+    """What is wrong, in one line."""
+
     span: Span | None = None
+    """The characters that it is about, with the number of the source; None where no place can be named."""
+
     label: str = ""
+    """What stands beside the caret."""
+
     help: str = ""
+    """What to do about it, where that is known."""
+
+    severity: Literal["error", "warning"] = "error"
+    """A grammar with errors is refused; warnings are what ``Grammar.warnings`` and ``stackmask lint`` tell."""
 
 
 class Collector:
@@ -127,7 +140,7 @@ def render(diagnostics: Iterable[Diagnostic], sources: Sequence[SourceText]) -> 
 
 def render_one(diagnostic: Diagnostic, sources: Sequence[SourceText]) -> str:
     """Render one diagnostic; without a span or its source, the headline and the help only."""
-    headline = f"error[{diagnostic.code}]: {diagnostic.message}"
+    headline = f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
     span = diagnostic.span
     if span is None or not 0 <= span.source < len(sources):
         return f"{headline}\n  = help: {diagnostic.help}" if diagnostic.help else headline
