@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import pickle
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,15 +29,35 @@ class OutputError(StackmaskError, TypeError):
 
 
 @final
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Output:
     """How a text of a grammar becomes a value.
 
     ``kind``: "json" for JSON, which ``type`` (if there is one) then validates; "text" for a text that is its own value.
+    Grammars with equal rules may differ in it. A type that cannot be pickled, such as a class within a function, stays
+    behind: the copy gives JSON values.
     """
 
     kind: Literal["json", "text"]
     type: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Output) or self.kind != other.kind:
+            return NotImplemented if not isinstance(other, Output) else False
+        return self.type is other.type or (hash(self) == hash(other) and bool(self.type == other.type))
+
+    def __hash__(self) -> int:
+        try:
+            return hash((self.kind, self.type))
+        except TypeError:  # an annotation that holds a list
+            return id(self.type)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            pickle.dumps(self.type)
+        except Exception:  # noqa: BLE001  # whatever the type's own methods raise
+            return Output, (self.kind,)
+        return Output, (self.kind, self.type)
 
     def value(self, text: str) -> Any:
         """Return the value of a whole text. Raises: ValueError if it has none."""

@@ -170,14 +170,15 @@ class Compiler:
 
     def _compile_in(self, lane: Lane, grammar: Grammar, cancel: Event | None = None) -> CompiledGrammar:
         automaton, account = self._lowered(grammar, lane.store, cancel)
-        # equal rules have been given equal terms
-        key = (automaton.lowered.start, automaton.start_state)
+        # equal rules have been given equal terms; their texts may become other values
+        states = (automaton.lowered.start, automaton.start_state)
+        key = (*states, grammar.output)
         with self._lock:
             compiled = lane.grammars.get(key)
             if compiled is None:
                 compiled = CompiledGrammar(grammar, self, automaton, account)
                 lane.grammars[key] = compiled
-                known = lane.families.get(key)
+                known = lane.families.get(states)
                 if known is not None:
                     compiled.family, compiled.planner = known
             else:  # nobody has less for what another one wrote in a costlier way
@@ -233,7 +234,8 @@ class Compiler:
             compiled.automaton, compiled._work = automaton, account.allowance - account.left
             compiled.family = None
             compiled.planner = None
-            lane.grammars.setdefault((automaton.lowered.start, automaton.start_state), compiled)
+            key = (automaton.lowered.start, automaton.start_state, compiled.grammar.output)
+            lane.grammars.setdefault(key, compiled)
 
     def aside(self, compiled: CompiledGrammar, store: Store) -> CompiledGrammar | None:
         """Return a grammar compiled in another store than this one, which is at work.

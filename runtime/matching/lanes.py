@@ -17,6 +17,7 @@ from stackmask.pda.store import Store
 from stackmask.runtime.matching.recent_grammars import RecentFamilies
 
 if TYPE_CHECKING:
+    from stackmask.grammar.outputs import Output
     from stackmask.runtime.matching.compiler import CompiledGrammar
 
 MAX_LANES = 4  # stores that share ``cache_bytes``
@@ -30,8 +31,9 @@ class Lane:
 
     def __init__(self, store: Store, cache_bytes: int) -> None:
         self.store = store
-        # by the term of the start rule, and the first semantic state
-        self.grammars: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
+        # by the term of the start rule, the first semantic state, and what the texts become
+        self.grammars: WeakValueDictionary[tuple[int, int, Output | None], CompiledGrammar]
+        self.grammars = WeakValueDictionary()
         self.families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
 
     def set_budget(self, cache_bytes: int) -> None:

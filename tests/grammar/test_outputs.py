@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import pickle
 import re
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import pytest
 from byte_matcher import ByteMatcher
@@ -130,3 +131,26 @@ def test_partial_values() -> None:
     assert output.partial('{"name": "Wi') == {"name": "Wi"}
     assert output.partial("") is None
     assert Output("text").partial("ye") == "ye"
+
+
+def test_equal_rules_may_mean_other_types() -> None:
+    class Same(BaseModel):
+        name: str
+        count: int
+
+    compiler = sm.Compiler(sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256]))
+    one, other, again = (compiler.compile(source) for source in (Item, Same, Item))
+    assert one is again
+    assert one.grammar.output == Output("json", Item)
+    assert other.grammar.output == Output("json", Same)
+    assert compiler.compile(list[int]) is compiler.compile(list[int])
+    annotated = Annotated[int, ["a note without a hash"]]
+    assert compiler.compile(annotated) is compiler.compile(annotated)
+
+
+def test_grammars_of_types_are_pickled() -> None:
+    class Local(BaseModel):
+        x: int
+
+    for source, copied in ((Item, Output("json", Item)), (Local, Output("json")), (["a"], Output("text"))):
+        assert pickle.loads(pickle.dumps(sm.Grammar.of(source))).output == copied

@@ -267,6 +267,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "runtime/matching": (
         "grammar/front_ends",
         "grammar/grammar",
+        "grammar/outputs",
         "grammar/source",
         "pda/ahead",
         "pda/automaton",
