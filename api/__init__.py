@@ -33,6 +33,7 @@ from stackmask.grammar.json_schema.document.errors import (
 )
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.whole_strings import provide
 from stackmask.pda.errors import BudgetError, SpoiledError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
@@ -53,6 +54,9 @@ if TYPE_CHECKING:
         generate,
         stream,
     )
+    from stackmask.runtime.generation.errors import GenerationError
+    from stackmask.runtime.strings.engine import ByteEngine
+    from stackmask.runtime.strings.errors import SampleError
 
 __version__ = "0.1.0"
 
@@ -61,6 +65,7 @@ __all__ = [
     "CompiledGrammar",
     "Compiler",
     "Diagnostic",
+    "GenerationError",
     "GenerationResult",
     "Grammar",
     "GrammarError",
@@ -70,6 +75,7 @@ __all__ = [
     "Matcher",
     "MatcherError",
     "SQLError",
+    "SampleError",
     "SchemaError",
     "SpoiledError",
     "StackmaskError",
@@ -107,14 +113,29 @@ _GENERATION = frozenset(
     }
 )
 
+_ERRORS = {
+    "GenerationError": "runtime.generation",
+    "SampleError": "runtime.strings",
+    "StructuralTagError": "grammar.structural",
+}
+
+
+def _string_engine() -> ByteEngine:
+    from stackmask.runtime.strings.engine import ByteEngine
+
+    return ByteEngine()
+
+
+provide(_string_engine)
+
 
 def __getattr__(name: str) -> Any:
     if name in _GENERATION:
         from stackmask.runtime import generation
 
         return getattr(generation, name)
-    if name == "StructuralTagError":
-        return importlib.import_module("stackmask.grammar.structural.errors").StructuralTagError
+    if name in _ERRORS:
+        return getattr(importlib.import_module(f"stackmask.{_ERRORS[name]}.errors"), name)
     if name in ("fsm", "tools"):
         return importlib.import_module(f"stackmask.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

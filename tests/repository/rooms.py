@@ -240,6 +240,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/sql/scope/shared",
     ),
     "grammar/outputs": ("grammar/json_schema/document", "grammar/source"),
+    "grammar/whole_strings": ("grammar/source",),
     "grammar/grammar": (
         "grammar/compose",
         "grammar/ebnf",
@@ -252,6 +253,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/source",
         "grammar/sql",
         "grammar/structural",
+        "grammar/whole_strings",
         "pda/limits",
     ),
     "grammar/tools": (
@@ -283,6 +285,15 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "pda/terms",
         "pda/vocabulary",
         "runtime/jump_forward",
+        "runtime/vocabulary",
+    ),
+    "runtime/strings": (
+        "grammar/grammar",
+        "grammar/ir",
+        "grammar/source",
+        "pda/errors",
+        "pda/limits",
+        "runtime/matching",
         "runtime/vocabulary",
     ),
     "runtime/fsm": (
