@@ -21,7 +21,7 @@ def load_schema(source: Any) -> Any:
     """Return the schema as Python values: a dict or a bool.
 
     ``source``: a dict or bool, JSON text (str or bytes), a path of a JSON file, a pydantic model, a dataclass, a
-    TypedDict or another type that pydantic knows.
+    TypedDict or another type that pydantic knows, also in a TypeAdapter.
     Raises: SchemaError if it is none of these, or the text is not JSON.
     """
     if isinstance(source, dict | bool):
@@ -44,7 +44,10 @@ def load_schema(source: Any) -> Any:
 
 def is_type(source: Any) -> bool:
     """Tell whether this is a Python type, to be asked for its schema."""
-    return isinstance(source, type) or dataclasses.is_dataclass(source) or get_origin(source) is not None
+    if isinstance(source, type) or dataclasses.is_dataclass(source) or get_origin(source) is not None:
+        return True
+    # what `NewType` makes, `type X = …`, and a type that pydantic has read before
+    return hasattr(source, "__supertype__") or type(source).__name__ in ("TypeAliasType", "TypeAdapter")
 
 
 def _parse(text: str | bytes | bytearray, name: str = "") -> Any:

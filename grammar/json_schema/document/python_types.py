@@ -134,15 +134,16 @@ def type_schema(source: Any) -> dict[str, Any]:
     """
     try:
         from pydantic import TypeAdapter
-        from pydantic.errors import PydanticUserError
+        from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
     except ImportError:
         raise SchemaError("", "", "schemas of Python types need the package `pydantic`") from None
     try:
         if isinstance(source, type) and hasattr(source, "model_json_schema"):
             made: dict[str, Any] = source.model_json_schema(schema_generator=_generator())
         else:
-            made = TypeAdapter(source).json_schema(schema_generator=_generator())
-    except PydanticUserError as error:
+            adapter = source if isinstance(source, TypeAdapter) else TypeAdapter(source)
+            made = adapter.json_schema(schema_generator=_generator())
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise SchemaError("", "", f"pydantic has no schema for {source!r:.80}: {error}") from None
     return made
 
