@@ -23,6 +23,7 @@ POSSIBLE: Final = (
     "dict; a re.Pattern; a list of strings to choose from; EBNF text; a pathlib.Path of a grammar or schema file"
 )
 SUFFIXES: Final[dict[str, Kind]] = {".ebnf": "ebnf file", ".gbnf": "ebnf file", ".json": "schema file"}
+SHOWN_PROBLEMS: Final = 5  # of a text that a type refuses
 LETTERS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
 
 
@@ -92,6 +93,20 @@ class Output:
             return from_json(text, allow_partial="trailing-strings")
         except ValueError:  # nothing but blanks, or half a word
             return None
+
+
+def describe_refusal(error: Exception) -> str:
+    """Return in one line why a text has no value: what pydantic found, or the error itself."""
+    if not hasattr(error, "errors"):
+        return f"{type(error).__name__}: {error}"
+    listed = error.errors(include_url=False, include_input=False, include_context=False)
+    shown = [
+        f"{'.'.join(map(str, problem['loc'])) or 'the value'}: {problem['msg']}"
+        for problem in listed[:SHOWN_PROBLEMS]
+    ]
+    if len(listed) > SHOWN_PROBLEMS:
+        shown.append(f"and {len(listed) - SHOWN_PROBLEMS} more")
+    return f"{type(error).__name__}: {'; '.join(shown)}"
 
 
 def has_members(source: Any) -> bool:

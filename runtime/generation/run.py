@@ -6,14 +6,16 @@ import asyncio
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias, final
 
 import torch
 from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList, StopStringCriteria
 
 from stackmask.grammar.grammar import Grammar
-from stackmask.grammar.outputs import Output, OutputError
+from stackmask.grammar.outputs import Output, OutputError, describe_refusal
+from stackmask.grammar.source.work import Event
 from stackmask.runtime.fsm.compiling import CompiledFsm
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jumping import JumpDecoding
@@ -30,6 +32,7 @@ GrammarLike: TypeAlias = Any
 """A Grammar, a compiled one, anything that ``Grammar.of`` takes, or None for free text."""
 
 DEFAULT_MAX_NEW_TOKENS = 256
+_TEMPLATE_OURS = frozenset({"tokenize", "return_tensors", "return_dict", "padding", "truncation"})
 _OURS = frozenset({"eos_token_id", "pad_token_id", "inputs", "input_ids", "attention_mask", "streamer"})
 
 
@@ -74,12 +77,13 @@ def generate(
     if compiler is None:
         compiler = compiler_for(model, tokenizer) if vocabulary is None else Compiler(vocabulary)
     vocabulary = compiler.vocabulary
-    compiled = _compile_all(compiler, grammar, len(batch), one=_is_one(prompts))
+    criteria = StoppingCriteriaList(options.pop("stopping_criteria", ()))
+    cancel = next((each for each in criteria if isinstance(each, _StopFlag)), None)
+    compiled = _compile_all(compiler, grammar, len(batch), one=_is_one(prompts), cancel=cancel)
     inputs = _encode(tokenizer, batch, _pad_id(tokenizer, vocabulary), chat_options or {})
     inputs = {name: value.to(model.device) for name, value in inputs.items()}
     start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
 
-    criteria = StoppingCriteriaList(options.pop("stopping_criteria", ()))
     streamer = None if on_text is None else TokenStreamer(vocabulary, on_text)
     jumping = _jumping(model, compiled, jump, options, streamer)
     processors = LogitsProcessorList(options.pop("logits_processor", ()))
@@ -142,7 +146,7 @@ def _jumping(
 class TextStream(Iterator[str], AsyncIterator[str]):
     """The text of one generation, piece by piece, for ``for`` and ``async for``; ``result`` is there at its end.
 
-    Closing it (or leaving its ``with`` block) early ends the generation at the next token, as cancelling the task does
+    Closing it (or leaving its ``with`` or ``async with`` block) early ends the generation at the next token, as cancelling the task does
     that iterates.
     """
 
@@ -157,16 +161,24 @@ class TextStream(Iterator[str], AsyncIterator[str]):
         self._stop = _StopFlag()
         self._error: BaseException | None = None
         self._results: list[GenerationResult] = []
+        self._wake: Callable[[], object] | None = None  # the coroutine that waits
         self._thread = threading.Thread(target=self._work, args=(run,), name="stackmask-stream", daemon=True)
         self._thread.start()
 
     def _work(self, run: Callable[..., list[GenerationResult]]) -> None:
         try:
-            self._results = run(lambda _, text: self._pieces.put(text), self._stop)
+            self._results = run(lambda _, text: self._put(text), self._stop)
         except BaseException as error:  # noqa: BLE001  # handed to the thread that iterates
             self._error = error
         finally:
-            self._pieces.put(None)
+            self._put(None)
+
+    def _put(self, piece: str | None) -> None:
+        self._pieces.put(piece)
+        wake = self._wake  # set before the coroutine looks at the queue: no piece is missed
+        if wake is not None:
+            with suppress(RuntimeError):  # its loop is closed
+                wake()
 
     def __next__(self) -> str:
         piece = self._pieces.get() if self._thread.is_alive() or not self._pieces.empty() else None
@@ -180,11 +192,18 @@ class TextStream(Iterator[str], AsyncIterator[str]):
         raise StopIteration
 
     async def __anext__(self) -> str:
-        try:
-            piece = await asyncio.to_thread(next, self, None)
-        except asyncio.CancelledError:
-            self._stop.set()
-            raise
+        # no thread waits for a coroutine, or many streams would hold all threads of the loop
+        while True:
+            ready = asyncio.Event()
+            self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, ready.set)
+            if not self._pieces.empty() or not self._thread.is_alive():
+                break
+            try:
+                await ready.wait()
+            except asyncio.CancelledError:
+                self._stop.set()
+                raise
+        piece = next(self, None)  # nothing that takes long: a piece is there, or the thread is at its end
         if piece is None:
             raise StopAsyncIteration
         return piece
@@ -214,11 +233,22 @@ class TextStream(Iterator[str], AsyncIterator[str]):
         self._stop.set()
         self._thread.join()
 
+    async def aclose(self) -> None:
+        """Do what ``close`` does, while other tasks go on."""
+        self._stop.set()
+        await asyncio.to_thread(self._thread.join)
+
     def __enter__(self) -> TextStream:
         return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    async def __aenter__(self) -> TextStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
 
 
 def stream(model: Any, tokenizer: Any, prompt: Prompt, grammar: GrammarLike, **options: Any) -> TextStream:
@@ -251,27 +281,35 @@ async def agenerate(
 ) -> list[GenerationResult]:
     """Generate in a thread, so that the event loop goes on; arguments, results and errors as of ``generate``.
 
-    When the task is cancelled, the generation ends after its current step.
+    When the task is cancelled, the generation ends after its current step, or compiling within milliseconds; the task
+    ends once it has.
     """
     stop = _StopFlag()
     criteria = StoppingCriteriaList([*options.pop("stopping_criteria", ()), stop])
+    work = asyncio.ensure_future(
+        asyncio.to_thread(generate, model, tokenizer, prompts, grammar, stopping_criteria=criteria, **options)
+    )
     try:
-        return await asyncio.to_thread(
-            generate, model, tokenizer, prompts, grammar, stopping_criteria=criteria, **options
-        )
+        return await asyncio.shield(work)
     except asyncio.CancelledError:
         stop.set()
+        await asyncio.wait([work])
+        with suppress(BaseException):
+            work.result()  # its error is nobody's: the task was cancelled
         raise
 
 
 class _StopFlag(StoppingCriteria):
-    """Stop all rows once set, from any thread."""
+    """Stop all rows, and compiling, once set, from any thread."""
 
     def __init__(self) -> None:
         self._event = threading.Event()
 
     def set(self) -> None:
         self._event.set()
+
+    def is_set(self) -> bool:
+        return self._event.is_set()
 
     def __call__(self, input_ids: torch.LongTensor, scores: Any, **_: Any) -> torch.Tensor:
         return torch.full((len(input_ids),), self._event.is_set(), dtype=torch.bool, device=input_ids.device)
@@ -337,7 +375,12 @@ def _check_options(
 
 
 def _compile_all(
-    compiler: Compiler, grammar: GrammarLike | Sequence[GrammarLike], prompts: int, *, one: bool
+    compiler: Compiler,
+    grammar: GrammarLike | Sequence[GrammarLike],
+    prompts: int,
+    *,
+    one: bool,
+    cancel: Event | None,
 ) -> list[CompiledGrammar | None]:
     """Compile the grammar of each prompt; equal objects once. ``one``: the prompt was not given in a list."""
     listed: list[Any]
@@ -347,6 +390,10 @@ def _compile_all(
         and bool(grammar)
         and all(isinstance(item, str) for item in grammar)
     )
+    if is_choices and len(grammar) == 1 and "::=" in str(grammar[0]):
+        raise GenerationError(
+            "for one prompt, a list of str is a list of choices: give the EBNF text itself, without the list"
+        )
     if isinstance(grammar, Sequence) and not isinstance(grammar, str) and not is_choices:
         listed = list(grammar)
         if len(listed) != prompts:
@@ -368,7 +415,7 @@ def _compile_all(
             done[id(item)] = item
         else:
             try:
-                done[id(item)] = compiler.compile(item)
+                done[id(item)] = compiler.compile(item, cancel=cancel)
             except OutputError as error:
                 raise GenerationError(f"grammar is {type(item).__name__}: {error}") from None
     return [done[id(item)] for item in listed]
@@ -384,13 +431,26 @@ def _encode(
 ) -> dict[str, torch.Tensor]:
     """Tokenise, and pad on the left: the tokenizer's own padding may be unset or on the right."""
     rows: list[list[int]] = []
+    if clash := _TEMPLATE_OURS.intersection(chat_options):
+        raise GenerationError(
+            f"chat_options: {', '.join(sorted(clash))} cannot be given: generate sets it itself"
+        )
+    if chat_options and all(isinstance(prompt, str) for prompt in prompts):
+        raise GenerationError("chat_options are for chats, but the prompts are texts: give lists of messages")
     goes_on = bool(chat_options.get("continue_final_message"))
     template = {"add_generation_prompt": not goes_on, **chat_options, "tokenize": False}
     for prompt in prompts:
         if isinstance(prompt, str):
             ids = tokenizer(prompt)["input_ids"]
         else:
-            text = tokenizer.apply_chat_template(list(prompt), **template)
+            try:
+                text = tokenizer.apply_chat_template(list(prompt), **template)
+            except Exception as error:
+                if isinstance(error, ValueError) or type(error).__module__.startswith("jinja2"):
+                    raise GenerationError(
+                        f"the chat template cannot lay out the messages: {error}"
+                    ) from error
+                raise
             ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         if not ids:
             start = next((i for i in (tokenizer.bos_token_id, tokenizer.eos_token_id) if i is not None), pad)
@@ -455,5 +515,5 @@ def _parsed(compiled: CompiledGrammar | CompiledFsm | None, text: str, finished:
         return None, "the text is not finished"
     try:
         return output.value(text), ""
-    except (ValueError, RecursionError) as error:  # of a validator of the type, which no grammar knows
-        return None, f"{type(error).__name__}: {error}"
+    except Exception as error:  # noqa: BLE001  # a validator of the type may raise anything, and the text is there
+        return None, describe_refusal(error)
