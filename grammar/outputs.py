@@ -7,7 +7,8 @@ import json
 import os
 import pickle
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from enum import Enum
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias, final, get_args, get_origin
@@ -79,7 +80,7 @@ class Output:
     def partial(self, text: str) -> Any:
         """Return what the beginning of a text has of the value, plain Python values; None while there is nothing.
 
-        A type is not asked: its validators may refuse what is not complete. Needs pydantic for JSON.
+        A type is not asked: its validators may refuse what is not complete. Without pydantic, only whole JSON has a value.
         """
         if self.kind == "text":
             return text
@@ -87,11 +88,14 @@ class Output:
             members = members_of(self.type)
             texts = [known for known in members if known.startswith(text)]
             return members[texts[0]] if len(texts) == 1 else None
-        from pydantic_core import from_json
+        read: Callable[..., Any] = _whole_json
+        with suppress(ImportError):
+            from pydantic_core import from_json
 
+            read = from_json
         try:
-            return from_json(text, allow_partial="trailing-strings")
-        except ValueError:  # nothing but blanks, or half a word
+            return read(text, allow_partial="trailing-strings")
+        except (ValueError, RecursionError):  # nothing but blanks, or half a word
             return None
 
 
@@ -229,6 +233,10 @@ def letters_of(pattern: re.Pattern[Any]) -> str:
             "the pattern depends on the locale (re.LOCALE): compile it without, or with re.ASCII"
         )
     return "".join(letter for flag, letter in LETTERS.items() if pattern.flags & flag)
+
+
+def _whole_json(text: str, **_: Any) -> Any:
+    return json.loads(text)
 
 
 def _kind_of_file(path: Path) -> Kind:

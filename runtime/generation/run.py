@@ -217,7 +217,7 @@ class TextStream(Iterator[str], AsyncIterator[str]):
     def partial(self) -> Any:
         """The value of what has come so far, in plain Python values; None while there is none, or no type.
 
-        Cost: linear in the text. Needs pydantic where the text is JSON.
+        Cost: linear in the text. Without pydantic, only whole JSON has a value.
         """
         return None if self._output is None else self._output.partial(self.text)
 

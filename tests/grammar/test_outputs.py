@@ -7,6 +7,7 @@ import enum
 import json
 import pickle
 import re
+import sys
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated, Any, Literal, NewType
@@ -217,3 +218,9 @@ def test_patterns_come_with_their_flags() -> None:
 def test_names_that_are_not_defined_are_said() -> None:
     with pytest.raises(sm.SchemaError, match="pydantic has no schema for list"):
         sm.Grammar.of(list["Unknown"])  # type: ignore[name-defined]  # noqa: F821
+
+
+def test_without_pydantic_only_whole_json_has_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_core", None)
+    output = Output("json")
+    assert [output.partial(text) for text in ("", "[1", "[1]", "[" * 100_000)] == [None, None, [1], None]
