@@ -24,6 +24,7 @@ class Costs:
     def __init__(self, rules: Mapping[str, ir.Rule]) -> None:
         self._rules = dict.fromkeys(rules, NEVER)
         self._known: dict[int, int] = {}
+        self._slots: dict[int, bool] = {}
         self._kept: list[ir.Expr] = []  # so that no other expression gets the place of one that is known
         users: defaultdict[str, set[str]] = defaultdict(set)
         for name, rule in rules.items():
@@ -46,6 +47,7 @@ class Costs:
         """Return costs that may learn of other expressions by themselves."""
         made = Costs.__new__(Costs)
         made._rules, made._known, made._kept = self._rules, dict(self._known), []
+        made._slots = {}
         return made
 
     def of(self, expr: ir.Expr) -> int:
@@ -54,6 +56,14 @@ class Costs:
         if found is None:
             self._kept.append(expr)
             found = self._cost(expr, self._known)
+        return found
+
+    def has_slot(self, expr: ir.Expr) -> bool:
+        """Tell whether an expression takes declared keys, those of inner objects included."""
+        found = self._slots.get(id(expr))
+        if found is None:
+            self._kept.append(expr)
+            found = self._slots[id(expr)] = any(isinstance(part, ir.Slot) for part in ir.walk(expr))
         return found
 
     def _cost(self, root: ir.Expr, known: dict[int, int]) -> int:

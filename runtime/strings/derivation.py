@@ -38,6 +38,12 @@ class Restore(NamedTuple):
     value: Hashable
 
 
+class RestoreKeys(NamedTuple):
+    """The end of an object: the keys are again those of the object around it."""
+
+    keys: Keys | None
+
+
 class CaptureEnd(NamedTuple):
     """The end of a capture that began at a place of the text."""
 
@@ -45,7 +51,19 @@ class CaptureEnd(NamedTuple):
     start: int
 
 
-Item: TypeAlias = "ir.Expr | Rounds | Restore | CaptureEnd"
+Item: TypeAlias = "ir.Expr | Rounds | Restore | RestoreKeys | CaptureEnd"
+
+
+class Keys(NamedTuple):
+    """The declared keys of an object: those that it must have, and those that it has."""
+
+    required: frozenset[int]
+    taken: frozenset[int]
+
+    @property
+    def missing(self) -> frozenset[int]:
+        """Those that must still come."""
+        return self.required - self.taken
 
 
 class Pending(NamedTuple):
@@ -62,6 +80,7 @@ class State(NamedTuple):
     pending: Pending | None
     value: Hashable
     spans: tuple[Any, ...] | None
+    keys: Keys | None = None
 
 
 class Choice(NamedTuple):
@@ -116,14 +135,23 @@ class Derivation:
                 return self._choose((after, piece) for piece in self._characters(item))
             case ir.Choice():
                 return self._choose(
-                    state._replace(pending=p) for p in self._alternatives(item.items, pending)
+                    state._replace(pending=p) for p in self._alternatives(item.items, pending, state.keys)
                 )
             case Rounds():
                 return self._repeat(state, item, pending.others)
             case CaptureEnd():
                 return self._capture(state, item, pending.others)
             case Restore():
-                self._state = State(pending.others, item.value, state.spans)
+                self._state = state._replace(pending=pending.others, value=item.value)
+                return True
+            case RestoreKeys():
+                self._state = state._replace(pending=pending.others, keys=item.keys)
+                return True
+            case ir.Slot() | ir.KeyTest():
+                return self._key(state, item, pending.others)
+            case ir.Keyed():
+                after_keys = self._push([item.item, RestoreKeys(state.keys)], pending.others)
+                self._state = state._replace(pending=after_keys, keys=Keys(item.spec.required, frozenset()))
                 return True
             case ir.Dynamic():
                 answer = self._answer(item.resolver, state.value)
@@ -152,8 +180,6 @@ class Derivation:
                 return [item.item, Restore(state.value)]
             case ir.Capture():
                 return [item.item, CaptureEnd(item.action, self._length // BYTE)]
-            case ir.Keyed():
-                return [item.item]
         return []  # conditions, which the matcher knows
 
     def _push(self, items: list[Item], others: Pending | None) -> Pending | None:
@@ -165,7 +191,7 @@ class Derivation:
     def _cost(self, item: Item) -> int:
         if isinstance(item, Rounds):
             return item.least * self._costs.of(item.item) if item.least else 0
-        return 0 if isinstance(item, Restore | CaptureEnd) else self._costs.of(item)
+        return 0 if isinstance(item, Restore | RestoreKeys | CaptureEnd) else self._costs.of(item)
 
     # -- choices -----------------------------------------------------------------------------------
 
@@ -207,7 +233,9 @@ class Derivation:
         self._state = after
         return True
 
-    def _alternatives(self, items: tuple[ir.Expr, ...], pending: Pending) -> Iterator[Pending]:
+    def _alternatives(
+        self, items: tuple[ir.Expr, ...], pending: Pending, keys: Keys | None
+    ) -> Iterator[Pending]:
         others = pending.others
         waiting = 0 if others is None else others.cost
         room = self._most - self._length - waiting
@@ -215,6 +243,8 @@ class Derivation:
         self._rng.shuffle(fitting)
         if self._is_long(waiting):
             fitting.sort(key=self._costs.of)
+            if keys is not None and keys.missing:  # what must come anyway
+                fitting.sort(key=lambda item: _slot_of(item) not in keys.missing)
         for item in fitting:
             yield cast("Pending", self._push([item], others))
 
@@ -234,6 +264,8 @@ class Derivation:
             self._state = ended
             return True
         goes_on = self._rng.random() < GO_ON and not self._is_long(0 if others is None else others.cost)
+        if not goes_on and state.keys is not None and state.keys.missing:
+            goes_on = self._costs.has_slot(rounds.item)
         return self._choose(iter((going, ended) if goes_on else (ended, going)))
 
     def _characters(self, item: ir.CharClass | ir.ByteClass) -> Iterator[bytes]:
@@ -266,6 +298,20 @@ class Derivation:
                 return code
         return -1
 
+    # -- keys --------------------------------------------------------------------------------------
+
+    def _key(self, state: State, item: ir.Slot | ir.KeyTest, others: Pending | None) -> bool:
+        """Take a declared key, or test whether the object may end; the matcher knows all other conditions."""
+        keys = state.keys
+        if keys is not None and isinstance(item, ir.Slot):
+            if item.index in keys.taken:
+                return False
+            keys = keys._replace(taken=keys.taken | {item.index})
+        elif keys is not None and isinstance(item, ir.KeyTest) and item.kind == "close" and keys.missing:
+            return False
+        self._state = state._replace(pending=others, keys=keys)
+        return True
+
     # -- semantic states ---------------------------------------------------------------------------
 
     def _capture(self, state: State, end: CaptureEnd, others: Pending | None) -> bool:
@@ -289,7 +335,7 @@ class Derivation:
             value = end.action(value, text)
             if value is None:
                 return False
-        self._state = State(others, value, spans)
+        self._state = state._replace(pending=others, value=value, spans=spans)
         return True
 
     def _text(self, start: int, end: int, without: list[tuple[int, int]]) -> bytes:
@@ -305,3 +351,10 @@ class Derivation:
             stack = cast("tuple[bytes, ...]", value)
             return ir.Literal(stack[-1]) if stack else None
         return cast("Callable[[Hashable], ir.Expr]", resolver)(value)
+
+
+def _slot_of(expr: ir.Expr) -> int:
+    """Return the declared key that an alternative takes, or -1."""
+    if isinstance(expr, ir.Sequence):
+        return next((item.index for item in expr.items if isinstance(item, ir.Slot)), -1)
+    return -1

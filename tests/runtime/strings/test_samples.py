@@ -31,10 +31,17 @@ SCHEMA = {
     "required": ["id", "tags"],
     "additionalProperties": False,
 }
+MANY_KEYS = {
+    "type": "object",
+    "required": ["shape", "width", "height", "depth", "colour"],
+    "properties": {"inner": {"type": "object", "required": ["a", "b"]}},
+    "minProperties": 7,
+}
 DDL = "CREATE TABLE shop(id INT, name TEXT); CREATE TABLE sale(shop INT, price REAL);"
 GRAMMARS: dict[str, sm.Grammar] = {
     **{name: sm.Grammar.bundled(name) for name in ("arithmetic", "csv", "indented", "json", "lua", "regex", "xml")},
     "schema": sm.Grammar.of(SCHEMA),
+    "keys in any order": sm.Grammar.of(MANY_KEYS),
     "any JSON": sm.Grammar.json(),
     "pattern": sm.Grammar.from_regex("^(?=.*[0-9])(?!.*aa)[a-z0-9]{8,12}$"),
     "choices": sm.Grammar.of(["yes", "no", "", "é🎉"]),
