@@ -79,7 +79,8 @@ def generate(
     vocabulary = compiler.vocabulary
     criteria = StoppingCriteriaList(options.pop("stopping_criteria", ()))
     cancel = next((each for each in criteria if isinstance(each, _StopFlag)), None)
-    compiled = _compile_all(compiler, grammar, len(batch), one=_is_one(prompts), cancel=cancel)
+    prepared = _compile_all(compiler, grammar, len(batch), one=_is_one(prompts), cancel=cancel)
+    compiled = [each for each, _ in prepared]
     inputs = _encode(tokenizer, batch, _pad_id(tokenizer, vocabulary), chat_options or {})
     inputs = {name: value.to(model.device) for name, value in inputs.items()}
     start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
@@ -116,7 +117,7 @@ def generate(
         rows, reports = jumping.written, list(jumping.reports)
     each = len(rows) // len(batch)
     return [
-        _result(batch[i // each], compiled[i // each], vocabulary, row, max_new_tokens, report)
+        _result(batch[i // each], prepared[i // each], vocabulary, row, max_new_tokens, report)
         for i, (row, report) in enumerate(zip(rows, reports, strict=True))
     ]
 
@@ -381,8 +382,8 @@ def _compile_all(
     *,
     one: bool,
     cancel: Event | None,
-) -> list[CompiledGrammar | None]:
-    """Compile the grammar of each prompt; equal objects once. ``one``: the prompt was not given in a list."""
+) -> list[tuple[Any, Output | None]]:
+    """Compile the grammar of each prompt, and tell how its texts become values; equal objects once. ``one``: the prompt was not given in a list."""
     listed: list[Any]
     is_choices = (
         one
@@ -405,19 +406,20 @@ def _compile_all(
         if id(item) in done:
             continue
         if item is None:
-            done[id(item)] = None
+            done[id(item)] = None, None
         elif isinstance(item, CompiledGrammar | CompiledFsm):
             if not item.vocabulary.fits(compiler.vocabulary):
                 raise GenerationError(
                     f"the grammar was compiled for {item.vocabulary!r}, but the model's vocabulary is "
                     f"{compiler.vocabulary!r}: pass the Grammar itself, or its own compiler"
                 )
-            done[id(item)] = item
+            done[id(item)] = item, None if item.grammar is None else item.grammar.output
         else:
             try:
-                done[id(item)] = compiler.compile(item, cancel=cancel)
+                source = Grammar.of(item, limits=compiler.limits)
             except OutputError as error:
                 raise GenerationError(f"grammar is {type(item).__name__}: {error}") from None
+            done[id(item)] = compiler.compile(source, cancel=cancel), source.output
     return [done[id(item)] for item in listed]
 
 
@@ -475,7 +477,7 @@ def _seeded(seed: int | None, device: torch.device) -> Any:
 
 def _result(
     prompt: Prompt,
-    compiled: CompiledGrammar | None,
+    prepared: tuple[Any, Output | None],
     vocabulary: Vocabulary,
     row: list[int],
     limit: int,
@@ -486,11 +488,12 @@ def _result(
     end = next((i for i, token in enumerate(row) if token in stops), None)
     ids = row[:end]
     finished = end is not None
+    compiled, output = prepared
     if compiled is not None:
         matcher = compiled.matcher()
         finished = all(matcher.accept_token(token) for token in ids) and matcher.is_accepting()
     text = vocabulary.decode(ids).decode("utf-8", "replace")
-    parsed, parse_error = _parsed(compiled, text, finished)
+    parsed, parse_error = _parsed(output, text, finished)
     return GenerationResult(
         prompt=prompt,
         text=text,
@@ -503,9 +506,8 @@ def _result(
     )
 
 
-def _parsed(compiled: CompiledGrammar | CompiledFsm | None, text: str, finished: bool) -> tuple[Any, str]:
+def _parsed(output: Output | None, text: str, finished: bool) -> tuple[Any, str]:
     """Return the value of a text, or None and why there is none."""
-    output = getattr(getattr(compiled, "grammar", None), "output", None)
     if output is None:
         return (
             None,

@@ -31,7 +31,7 @@ class Lane:
 
     def __init__(self, store: Store, cache_bytes: int) -> None:
         self.store = store
-        # by the term of the start rule, the first semantic state, and what the texts become
+        # by the term of the start rule, the first semantic state, and the type of its values
         self.grammars: WeakValueDictionary[tuple[int, int, Output | None], CompiledGrammar]
         self.grammars = WeakValueDictionary()
         self.families = RecentFamilies(cache_bytes // FAMILIES_SHARE)

@@ -148,6 +148,8 @@ def test_equal_types_come_back_as_what_was_asked_for(model: Any, tokenizer: Any)
         assert type(result.parsed) is asked
     (result,) = sm.generate(model, tokenizer, "p", sm.Grammar.from_choices(Colour))
     assert result.parsed in Colour
+    as_rules, as_choice = sm.generate(model, tokenizer, ["p", "q"], ['root ::= "ab"', ["ab"]])
+    assert (as_rules.parsed, as_choice.parsed) == (None, "ab")
 
 
 def test_what_a_validator_refuses_is_said(model: Any, tokenizer: Any) -> None:
