@@ -183,6 +183,11 @@ def grammar_of(request: Request) -> Any:
         return sm.Grammar.from_choices(json.loads(request.source))
     if request.kind == "sql_schema":
         return sm.Grammar.from_sql("sqlite", schema=json.loads(request.source), **request.options)
+    if request.kind == "structural_tag":
+        tag = {"type": "structural_tag", "format": json.loads(request.source)}
+        return sm.Grammar.from_structural_tag(tag)
+    if request.kind == "tools":
+        return sm.tools.grammar(**json.loads(request.source))
     return sm.Grammar.from_sql(request.source, **request.options)
 
 

@@ -6,13 +6,14 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
 from stackmask.grammar.ir.dump import dump
 from stackmask.grammar.outputs import (
     Output,
+    OutputError,
     choices_of,
     encoded_choices,
     kind_of,
@@ -27,6 +28,9 @@ from stackmask.pda.limits import Limits
 if TYPE_CHECKING:
     from stackmask.grammar.compose.merge import Merged
     from stackmask.grammar.json_schema.document.report import Report
+
+
+MAX_VOCABULARIES: Final = 16  # for which a grammar with markers is remembered
 
 
 class Grammar:
@@ -110,6 +114,8 @@ class Grammar:
         A str is never a path. ``profile``: as in ``from_json_schema``.
         Raises: OutputError (a StackmaskError) for anything else, with what is possible; as the ``from_…`` method that it leads to.
         """
+        if profile not in ("exact", "model"):
+            raise OutputError(f"`profile` is {profile!r:.60}, not exact or model")
         if isinstance(source, cls):
             return source
         kind = kind_of(source)
@@ -416,7 +422,9 @@ class Grammar:
         if found is None:
             marked = self._marked
             found = self._read(self.limits, lambda: marked.read(names))
-            self._marked.known[names] = found
+            if len(marked.known) >= MAX_VOCABULARIES:
+                marked.known.clear()
+            marked.known[names] = found
         return found
 
     def __or__(self, other: Grammar) -> Grammar:
@@ -518,6 +526,8 @@ def text(
         raise StackmaskError(
             "`max_tokens`: a token may reach beyond the end of a text; limit it with `max_chars`"
         )
+    if isinstance(excludes, str) or not isinstance(excludes, Iterable):
+        raise StackmaskError(f"`excludes` is a list of strings, not {type(excludes).__name__}")
     free = {"type": "any_text", "excludes": list(excludes), "max_chars": max_chars}
     grammar = Grammar.from_structural_tag({"type": "structural_tag", "format": free})
     grammar._free_text = free
@@ -530,7 +540,7 @@ def tag(begin: str, content: Grammar, end: str | Iterable[str]) -> Grammar:
     Markers that a vocabulary has as special tokens are these, once it is compiled. Free text (``text``) ends with the
     first of its ends. Raises: StackmaskError for other arguments than these; as ``union``.
     """
-    ends = [end] if isinstance(end, str) else list(end)
+    ends = [end] if isinstance(end, str) else list(end) if isinstance(end, Iterable) else []
     if not isinstance(begin, str) or not ends or not all(isinstance(each, str) for each in ends):
         raise StackmaskError("`begin` and `end` are strings, or `end` a list of them")
     if not isinstance(content, Grammar):

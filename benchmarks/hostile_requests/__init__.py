@@ -7,11 +7,12 @@ from .regexes import all_regexes
 from .request import LARGEST, Driver, Kind, Request
 from .schemas import all_schemas
 from .streams import all_streams
+from .turns import all_turns
 
 
 def all_requests() -> list[Request]:
     """Return all requests; names are different, and none is larger than allowed."""
-    found = [*all_grammars(), *all_regexes(), *all_schemas(), *all_streams()]
+    found = [*all_grammars(), *all_regexes(), *all_schemas(), *all_streams(), *all_turns()]
     too_large = [request.name for request in found if request.bytes > LARGEST]
     if too_large:
         raise ValueError(f"larger than {LARGEST} bytes: {too_large}")

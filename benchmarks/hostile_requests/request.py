@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-Kind = Literal["ebnf", "json_schema", "regex", "choices", "sql", "sql_schema"]
+Kind = Literal["ebnf", "json_schema", "regex", "choices", "sql", "sql_schema", "structural_tag", "tools"]
 Driver = Literal["walk", "long", "text", "rollback", "draft", "fork", "jump", "reset"]
 
 LARGEST = 64 * 1024  # bytes of a request
@@ -17,7 +17,8 @@ LARGEST = 64 * 1024  # bytes of a request
 class Request:
     """A grammar as the tenant sends it, and how it is driven after it is compiled.
 
-    source: the text of the grammar; for a schema, choices or the tables of a database, their JSON.
+    source: the text of the grammar; for a schema, choices or the tables of a database, their JSON; for a
+        structural tag, that of its format; for tools, that of the arguments of ``stackmask.tools.grammar``.
     options: further arguments of the function that reads the grammar.
     driver: "walk" takes a random allowed token at each step, "long" the longest of some allowed tokens; the others
         follow ``text``: "text" one mask and one accept for each token, "rollback" goes back and forth, "draft" asks

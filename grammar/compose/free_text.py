@@ -63,13 +63,37 @@ def text_until(
 
 
 def any_overlap(marks: Items[str]) -> bool:
-    """Tell whether an occurrence of one of these strings can reach into another one, or into a second one of itself."""
-    return any(_overlap(one, other) for one in marks for other in marks)
+    """Tell whether an occurrence of one of these strings can reach into another one, or into a second one of itself.
 
-
-def _overlap(one: str, other: str) -> bool:
-    """Tell whether an occurrence of ``one`` can begin before one of ``other`` and end inside of it, or hold it."""
-    spend(1 + len(one) // 8)
-    if one is not other and one != other and other in one:
-        return True
-    return any(one.endswith(other[:size]) for size in range(1, min(len(one), len(other))))
+    Each string is read by the automaton that looks for all of them (Aho and Corasick, 1975).
+    Cost: linear in the characters.
+    """
+    spend(4 * sum(map(len, marks)))
+    children: list[dict[str, int]] = [{}]
+    is_end = [False]
+    ends = []
+    for mark in marks:
+        node = 0
+        for char in mark:
+            found = children[node].get(char)
+            if found is None:
+                found = children[node][char] = len(children)
+                children.append({})
+                is_end.append(False)
+            node = found
+        is_end[node] = True
+        ends.append(node)
+    suffixes = [0] * len(children)  # the longest proper suffix that is a prefix of a string
+    order = [0]
+    for node in order:
+        for char, child in children[node].items():
+            order.append(child)
+            suffix = suffixes[node]
+            while node and char not in children[suffix] and suffix:
+                suffix = suffixes[suffix]
+            if node:
+                suffixes[child] = children[suffix].get(char, 0)
+            # a string that stands inside of another one, or begins it
+            if is_end[suffixes[child]] or (is_end[child] and children[child]):
+                return True
+    return any(suffixes[end] for end in ends)

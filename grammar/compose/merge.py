@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from threading import Lock
 from typing import Final, NamedTuple
 
 from stackmask.grammar.ir import (
@@ -30,7 +31,7 @@ from stackmask.grammar.source.work import enter, spend
 
 START: Final = "root"
 SEPARATOR: Final = "/"  # of a part and its rules
-MAX_PLACED: Final = 4096  # parts that are remembered under their namespaces; then all are forgotten
+MAX_PLACED: Final = 20_000  # rules that are remembered under their namespaces; then all are forgotten
 _SHARED: Final = "json"  # rules of any JSON value are named so, or begin so with a dot
 
 
@@ -193,7 +194,33 @@ class Placed(NamedTuple):
     keeps_state: bool
 
 
-_placed_parts: dict[tuple[int, str, frozenset[str], int], Placed] = {}
+class PlacedParts:
+    """The parts that were put under namespaces before, as many as ``MAX_PLACED`` allows. Safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._parts: dict[tuple[int, str, frozenset[str], int], Placed] = {}
+        self._rules = 0
+
+    def get(self, key: tuple[int, str, frozenset[str], int]) -> Placed | None:
+        """Return what was made of a part, if it is still known. The key holds its address: it lives as long."""
+        return self._parts.get(key)
+
+    def put(self, key: tuple[int, str, frozenset[str], int], placed: Placed) -> None:
+        """Remember a part, unless it has too many rules of its own."""
+        size = 1 + len(placed.part.rules)
+        if size > MAX_PLACED // 4:
+            return
+        with self._lock:
+            if self._rules + size > MAX_PLACED:
+                self._parts = {}
+                self._rules = 0
+            if key not in self._parts:
+                self._parts[key] = placed
+                self._rules += size
+
+
+_placed_parts = PlacedParts()
 
 
 def _placed(part: RuleSet, own: str, shared: frozenset[str], offset: int) -> Placed:
@@ -219,9 +246,7 @@ def _placed(part: RuleSet, own: str, shared: frozenset[str], offset: int) -> Pla
             span = replace(span, source=span.source + offset)
         rules[names[old]] = Rule(names[old], _renamed(rule.body, names), span)
     found = Placed(part, rules, frozenset(kinds), keeps_state or Dynamic in kinds)
-    if len(_placed_parts) >= MAX_PLACED:
-        _placed_parts.clear()
-    _placed_parts[key] = found
+    _placed_parts.put(key, found)
     return found
 
 

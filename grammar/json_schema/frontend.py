@@ -57,69 +57,13 @@ def schema_rules(
     spelling: str | None = None,
     numbers: str | None = None,
     profile: str = "exact",
+    write: Callable[[Lowering], RuleSet] = Lowering.run,
 ) -> tuple[RuleSet, Report]:
     """Return the rules of a schema and the report; the arguments are those of ``Grammar.from_json_schema``.
 
+    ``write``: what makes the rules of the values.
     Raises: SchemaError and its subclasses.
     """
-    return _rules_and_report(
-        source,
-        draft=draft,
-        resources=resources,
-        formats=formats,
-        whitespace=whitespace,
-        property_order=property_order,
-        on_unsupported=on_unsupported,
-        spelling=spelling,
-        numbers=numbers,
-        profile=profile,
-    )
-
-
-def argument_rules(
-    source: Any,
-    *,
-    style: str,
-    spell: Callable[[str], Expr] = as_text,
-    excludes: Sequence[str] = (),
-    whitespace: Any = None,
-    property_order: str = "schema",
-) -> tuple[RuleSet, bool]:
-    """Return the rules of an object whose members are written between markers, and whether they are in normal form.
-
-    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker. ``excludes``: strings that names
-    and strings between markers do not hold.
-    Raises: SchemaError and its subclasses.
-    """
-    if style not in ARGUMENT_STYLES:
-        raise SchemaError("", "style", f"{style!r:.60} is none of json, {', '.join(ARGUMENT_STYLES)}")
-
-    writers = []
-
-    def write(lowering: Lowering) -> RuleSet:
-        writers.append(ArgumentWriter(lowering, ARGUMENT_STYLES[style], spell, tuple(excludes)))
-        return writers[-1].run()
-
-    rules, _ = _rules_and_report(
-        source, whitespace=whitespace, property_order=property_order, spelling="plain", write=write
-    )
-    return rules, not writers[-1].has_patterns
-
-
-def _rules_and_report(
-    source: Any,
-    *,
-    draft: str | None = None,
-    resources: Any = None,
-    formats: str = "assert",
-    whitespace: Any = None,
-    property_order: str = "schema",
-    on_unsupported: str = "error",
-    spelling: str | None = None,
-    numbers: str | None = None,
-    profile: str = "exact",
-    write: Callable[[Lowering], RuleSet] = Lowering.run,
-) -> tuple[RuleSet, Report]:
     if draft is not None and draft not in BY_NAME:
         raise SchemaError("", "draft", f"{draft!r} is none of 4, 6, 7, 2019-09, 2020-12")
     if profile not in PROFILES:
@@ -174,6 +118,36 @@ def _rules_and_report(
     if blanks.nested:
         rules = beside_depth(rules, blanks.start)
     return rules, report
+
+
+def argument_rules(
+    source: Any,
+    *,
+    style: str,
+    spell: Callable[[str], Expr] = as_text,
+    excludes: Sequence[str] = (),
+    whitespace: Any = None,
+    property_order: str = "schema",
+) -> tuple[RuleSet, bool]:
+    """Return the rules of an object whose members are written between markers, and whether they are in normal form.
+
+    ``style``: one of ``ARGUMENT_STYLES``. ``spell``: what writes a piece of a marker. ``excludes``: strings that names
+    and strings between markers do not hold.
+    Raises: SchemaError and its subclasses.
+    """
+    if style not in ARGUMENT_STYLES:
+        raise SchemaError("", "style", f"{style!r:.60} is none of json, {', '.join(ARGUMENT_STYLES)}")
+
+    writers = []
+
+    def write(lowering: Lowering) -> RuleSet:
+        writers.append(ArgumentWriter(lowering, ARGUMENT_STYLES[style], spell, tuple(excludes)))
+        return writers[-1].run()
+
+    rules, _ = schema_rules(
+        source, whitespace=whitespace, property_order=property_order, spelling="plain", write=write
+    )
+    return rules, not writers[-1].has_patterns
 
 
 def _loaded(source: Any, resources: Any) -> Any:

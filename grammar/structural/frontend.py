@@ -10,12 +10,15 @@ from stackmask.grammar.compose.merge import Merged, Merger, named
 from stackmask.grammar.ebnf.modules import load_rules
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
 from stackmask.grammar.ir.build import choice, sequence
+from stackmask.grammar.json_schema.document.errors import SchemaError
+from stackmask.grammar.json_schema.document.loading import load_schema
+from stackmask.grammar.json_schema.document.schema_size import written_bytes
 from stackmask.grammar.json_schema.frontend import argument_rules as rules_and_form
 from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.normalize import normalize
 from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 from stackmask.grammar.source.diagnostics import StackmaskError
-from stackmask.grammar.source.work import check_text, enter
+from stackmask.grammar.source.work import check_size, check_text, enter, input_limit
 from stackmask.grammar.structural.errors import StructuralTagError
 from stackmask.grammar.structural.fields import FORMATS, PROGRAMMED, Fields, as_plain, kind_of
 from stackmask.grammar.structural.lowering import FormatLowering, Part
@@ -73,7 +76,9 @@ def _loaded(tag: Any) -> Any:
             return json.loads(tag)
         except (ValueError, RecursionError) as error:
             raise StructuralTagError("", f"not JSON: {error}") from None
-    return as_plain(tag)
+    tag = as_plain(tag)
+    check_size("the structural tag", written_bytes(tag, input_limit()))
+    return tag
 
 
 def _format_of(tag: Any) -> tuple[Any, str]:
@@ -82,10 +87,15 @@ def _format_of(tag: Any) -> tuple[Any, str]:
         raise StructuralTagError("", f"an object is needed, not {kind_of(tag)}")
     if "structures" in tag:
         tags = []
+        if not isinstance(tag["structures"], list | tuple):
+            raise StructuralTagError("/structures", f"a list is needed, not {kind_of(tag['structures'])}")
         for index, item in enumerate(tag["structures"]):
             if not isinstance(item, Mapping) or not {"begin", "end"} <= item.keys():
                 raise StructuralTagError(f"/structures/{index}", "`begin`, `schema` and `end` are needed")
-            schema = as_schema(item.get("schema", True))
+            try:
+                schema = load_schema(item.get("schema", True))
+            except SchemaError as error:
+                raise StructuralTagError(f"/structures/{index}/schema", str(error)) from None
             content = {"type": "json_schema", "json_schema": schema}
             tags.append({"begin": item["begin"], "content": content, "end": item["end"]})
         return {"type": "triggered_tags", "triggers": tag.get("triggers", []), "tags": tags}, ""
@@ -94,11 +104,6 @@ def _format_of(tag: Any) -> tuple[Any, str]:
     if "format" not in tag:
         raise StructuralTagError("", "no `format` (or `structures` and `triggers`)")
     return tag["format"], "/format"
-
-
-def as_schema(schema: Any) -> Any:
-    """Return a schema that may be JSON text as what it says."""
-    return json.loads(schema) if isinstance(schema, str) else schema
 
 
 def argument_rules(schema: Any, **options: Any) -> RuleSet:

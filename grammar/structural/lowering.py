@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -189,14 +190,7 @@ class FormatLowering:
             branches = self._triggered_tags(fields)
         excludes = fields.texts("excludes")
         triggers = list(branches)
-        called = self._rule(
-            choice(
-                [
-                    sequence((self._free((trigger,), [*excludes, *ends], triggers, None), rest))
-                    for trigger, rest in branches.items()
-                ]
-            )
-        )
+        called = self._rule(self._up_to_a_trigger(branches, [*excludes, *ends]))
         last = self._free(ends, [*excludes, *triggers], [], None)  # mutant: late-trigger
         end = self._any_of(ends) if ends else EPSILON
         any_tag: Expr = EPSILON
@@ -211,21 +205,39 @@ class FormatLowering:
         after = sequence((repeat(called, 0, None), last))
         return sequence((any_tag, after)) if at_least_one else after
 
+    def _up_to_a_trigger(self, branches: dict[str, Expr], excludes: list[str]) -> Expr:
+        """Return free text up to the first trigger, and what follows that one."""
+        triggers = list(branches)
+        written = [trigger for trigger in triggers if not self.markers.holds(trigger)]
+        if any_overlap(written):
+            return choice(
+                [
+                    sequence((self._free((trigger,), excludes, triggers, None), rest))
+                    for trigger, rest in branches.items()
+                ]
+            )
+        # the same text may come before each of them
+        marked = [sequence((self.markers.expr(trigger), rest)) for trigger, rest in branches.items()]
+        return sequence((self._free((), excludes, triggers, None), choice(marked)))
+
     def _triggered_tags(self, fields: Fields) -> dict[str, Expr]:
         """Return what may follow each trigger, which a special token may make longer."""
         triggers = fields.texts("triggers", least=1)
-        for index, one in enumerate(triggers):
-            for other in triggers[:index]:
-                if one.startswith(other) or other.startswith(one):
-                    problem = (
-                        f"{one!r:.60} and {other!r:.60} begin each other, so that the longer one never comes"
-                    )
-                    raise fields.wrong(f"triggers/{index}", problem)
+        inside = sorted(range(len(triggers)), key=triggers.__getitem__)
+        ordered = [triggers[index] for index in inside]
+        for position in range(1, len(ordered)):
+            one, other = ordered[position - 1 : position + 1]  # what begins with `one` comes right after it
+            if other.startswith(one):
+                problem = (
+                    f"{one!r:.60} and {other!r:.60} begin each other, so that the longer one never comes"
+                )
+                raise fields.wrong(f"triggers/{inside[position]}", problem)
         branches: dict[str, list[Expr]] = {}
         for tag in self._tags(fields):
             begin = tag.text("begin")
-            trigger = next((word for word in triggers if begin.startswith(word)), None)
-            if trigger is None:
+            # no trigger begins another one, so only the last one before can begin this
+            trigger = ordered[max(0, bisect_right(ordered, begin) - 1)]
+            if not begin.startswith(trigger):
                 raise tag.wrong("begin", f"{begin!r:.60} begins with no trigger; there are {triggers!r:.200}")
             size = self.markers.begin_with(begin, trigger)
             rest = sequence((self.markers.expr(begin[size:]), self._after_begin(tag)[0]))

@@ -18,4 +18,5 @@ class TurnError(StackmaskError):
 
     def __init__(self, offset: int, problem: str) -> None:
         self.offset = offset
+        self.problem = problem
         super().__init__(f"at character {offset}: {problem}")

@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, Final, Literal
 
+from stackmask.grammar.tools.argument_schema import ArgumentSchema
 from stackmask.grammar.tools.arguments import read_arguments
 from stackmask.grammar.tools.errors import TurnError
 from stackmask.grammar.tools.styles import NAME, NUMBER, ToolStyle, style_of
 from stackmask.grammar.tools.tool import read_tools
 
 _BLANKS: Final = " \n\t\r"
+_SIGNS: Final = re.compile(r'["\\\\{}\[\]]')
+KEPT: Final = 4096  # characters that were read and may still be held
+ANYTHING: Final = ArgumentSchema(True)  # of a tool that is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,43 +47,96 @@ class ParsedTurn:
     calls: list[Call] = field(default_factory=list)
 
 
+class Brackets:
+    """Finds where a JSON object or array ends, while its text arrives. Cost: linear in the text, however it is cut."""
+
+    def __init__(self) -> None:
+        self._at = -1  # what comes next
+        self._depth = 0
+        self._in_string = False
+
+    def closed(self, text: str, begin: int) -> int:
+        """Return the place after the last bracket of what begins here; -1 while it has not come."""
+        if self._at < 0:
+            self._at = begin
+        while match := _SIGNS.search(text, self._at):
+            sign = match[0]
+            self._at = match.end() + (sign == "\\")  # what is escaped says nothing
+            if sign == '"':
+                self._in_string = not self._in_string
+            elif not self._in_string and sign in "{[":
+                self._depth += 1
+            elif not self._in_string and sign in "}]":
+                self._depth -= 1
+                if self._depth <= 0:
+                    self._at = match.start()  # asked again, it says the same
+                    self._depth = 1
+                    return match.end()
+        self._at = max(self._at, len(text))
+        return -1
+
+    def move(self, count: int) -> None:
+        """Go on in a text of which so many characters were dropped, as a negative number."""
+        if self._at >= 0:
+            self._at += count
+
+
 class TurnParser:
     """Reads one turn of a style; ``feed`` it the text as it arrives, and ``close`` it at the end.
 
     ``tools``: tell strings from other values, where a style does not mark them. ``opened``: the prompt has begun the
-    reasoning. Cost: linear in the text, but for calls, which are read once their end has come.
+    reasoning. Cost: linear in the text, but for arguments between markers that hold the end of their call: they are read anew
+    whenever it comes.
     """
 
     def __init__(self, style: str | ToolStyle, tools: Iterable[Any] = (), *, opened: bool = False) -> None:
         self.style = style_of(style)
-        self.schemas = {tool.name: tool.schema for tool in read_tools(tools)}
-        self.turn = ParsedTurn()
-        self._text = ""
+        self.schemas = {tool.name: ArgumentSchema(tool.schema) for tool in read_tools(tools)}
+        self._said: dict[str, list[str]] = {"reasoning": [], "content": []}
+        self._calls: list[Call] = []
+        self._text = ""  # that is not read yet, after some that is
         self._at = 0
+        self._dropped = 0  # characters before it
         self._state = "reasoning" if opened else "begin"
         self._open_end = ""  # of a block of content
         self._tried = 0  # how long the text was when a call was not at its end
+        self._brackets = Brackets()
 
     def feed(self, text: str) -> list[Delta]:
         """Return what is new, now that this text has come. Raises: TurnError if it is no turn of the style."""
+        if self._at > KEPT:
+            self._dropped += self._at
+            self._tried = max(0, self._tried - self._at)
+            self._brackets.move(-self._at)
+            self._text = self._text[self._at :]
+            self._at = 0
         self._text += text
-        found: list[Delta] = []
-        while self._advance(found, False):
-            pass
-        return found
+        return self._read(False)
 
     def close(self) -> list[Delta]:
         """Return what was held back, at the end of the text. Raises: TurnError if the turn is not at an end."""
-        found: list[Delta] = []
-        while self._advance(found, True):
-            pass
+        found = self._read(True)
+        place = self._dropped + self._at
         rest = self._text[self._at :]
-        if self._state == "reasoning" or (self._state in ("section", "call") and rest.strip(_BLANKS)):
-            raise TurnError(self._at, f"the text ends inside of a {self._state}")
-        if self._state == "section":
-            raise TurnError(self._at, f"`{self.style.section[1]}` is needed")
-        if self._state == "call":
-            raise TurnError(self._at, "the text ends inside of a call")
+        if self._state == "section" and not rest.strip(_BLANKS):
+            raise TurnError(place, f"`{self.style.section[1]}` is needed")
+        if self._state in ("reasoning", "section", "call"):
+            raise TurnError(place, f"the text ends inside of a {self._state}")
+        return found
+
+    @property
+    def turn(self) -> ParsedTurn:
+        """What was read so far. Cost: linear in it."""
+        said = {kind: "".join(pieces) for kind, pieces in self._said.items()}
+        return ParsedTurn(said["reasoning"], said["content"], list(self._calls))
+
+    def _read(self, final: bool) -> list[Delta]:
+        found: list[Delta] = []
+        try:
+            while self._advance(found, final):
+                pass
+        except TurnError as error:
+            raise TurnError(self._dropped + error.offset, error.problem) from None
         return found
 
     # -- states --------------------------------------------------------------------------------------
@@ -103,6 +160,10 @@ class TurnParser:
         self._state = state
         return True
 
+    def _ahead(self, marker: str) -> str:
+        """Return as much of the text as a marker could take."""
+        return self._text[self._at : self._at + len(marker)]
+
     @property
     def _free(self) -> str:
         """The state outside of all markers."""
@@ -110,10 +171,9 @@ class TurnParser:
 
     def _begin(self, found: list[Delta], final: bool) -> bool:
         marker = self.style.thinking[0]
-        rest = self._text[self._at :]
-        if rest.startswith(marker):
+        if self._text.startswith(marker, self._at):
             return self._go("reasoning", len(marker))
-        if not final and marker.startswith(rest):
+        if not final and marker.startswith(self._ahead(marker)):
             return False
         return self._go(self._free)
 
@@ -153,13 +213,13 @@ class TurnParser:
     def _say(self, kind: Literal["reasoning", "content"], text: str, found: list[Delta]) -> None:
         if text:
             found.append(Delta(kind, text))
-            setattr(self.turn, kind, getattr(self.turn, kind) + text)
+            self._said[kind].append(text)
 
     def _between(self, found: list[Delta], final: bool) -> bool:
         """Find which block comes next; nothing but markers stands between blocks."""
         style = self.style
-        rest = self._text[self._at :]
-        if not rest:
+        text = self._text
+        if self._at == len(text):
             return False
         states = {
             style.content[0]: "content",
@@ -170,24 +230,24 @@ class TurnParser:
         if style.section[0]:
             states[style.section[0]] = "section"
         for marker, state in states.items():
-            if marker and rest.startswith(marker):
+            if marker and text.startswith(marker, self._at):
                 return self._go(state, len(marker))
-        if not style.section[0] and any(pattern.match(rest) for pattern in _openings(style)):
+        if not style.section[0] and any(pattern.match(text, self._at) for pattern in _openings(style)):
             return self._go("call")
-        if not final and (any(m.startswith(rest) for m in states if m) or _may_open(style, rest)):
+        may_be_marker = any(marker.startswith(self._ahead(marker)) for marker in states if marker)
+        if not final and (may_be_marker or _may_open(style, text, self._at)):
             return False
-        raise TurnError(self._at, f"no block begins with {rest[:40]!r}")
+        raise TurnError(self._at, f"no block begins with {text[self._at : self._at + 40]!r}")
 
     def _section(self, found: list[Delta], final: bool) -> bool:
-        rest = self._text[self._at :]
-        blanks = len(rest) - len(rest.lstrip(_BLANKS))
-        rest = rest[blanks:]
+        self._at += _leading_blanks(self._text, self._at)
         end = self.style.section[1]
-        if rest.startswith(end):
-            return self._go(self._free, blanks + len(end))
+        rest = self._ahead(end)
+        if rest == end:
+            return self._go(self._free, len(end))
         if not rest or (end.startswith(rest) and not final):
             return False
-        return self._go("call", blanks)
+        return self._go("call")
 
     def _call(self, found: list[Delta], final: bool) -> bool:
         text, style = self._text, self.style
@@ -195,39 +255,50 @@ class TurnParser:
             match = pattern.match(text, self._at)
             if match is None:
                 continue
-            if not final and end and text.find(end, max(match.end(), self._tried - len(end))) < 0:
-                self._tried = len(text)
+            if not final and not self._may_be_whole(match.end(), end):
                 return False
             try:
-                schema = self.schemas.get(match["name"], True)
+                schema = self.schemas.get(match["name"]) or ANYTHING
                 arguments, stop = read_arguments(text, match.end(), style.arguments, schema)
                 stop = _closed(text, stop, end)
             except TurnError:
                 if final:
                     raise
-                self._tried = len(text)
                 return False
             number = match.groupdict().get("number") or ""
             call = Call(match["name"], arguments, number)
             found.append(Delta("call", call=call))
-            self.turn.calls.append(call)
+            self._calls.append(call)
             self._tried = 0
+            self._brackets = Brackets()
             self._at = stop
             return self._go("section" if style.section[0] else "after")
-        if final or not _may_open(style, text[self._at :]):
+        if final or not _may_open(style, text, self._at):
             raise TurnError(self._at, f"no call begins with {text[self._at : self._at + 40]!r}")
         return False
+
+    def _may_be_whole(self, at: int, end: str) -> bool:
+        """Tell whether a call whose arguments begin at a place may have come to its end."""
+        text = self._text
+        if self.style.arguments == "json":
+            stop = self._brackets.closed(text, at)
+            if stop < 0:
+                return False
+            stop += _leading_blanks(text, stop)
+            return text.startswith(end, stop) or not end.startswith(text[stop:])
+        found = text.find(end, max(at, self._tried - len(end) + 1)) >= 0
+        self._tried = len(text)
+        return found
 
     def _after_call(self, found: list[Delta], final: bool) -> bool:
         """Leave out what stands between two calls: it is no content."""
         between, begin = self.style.between, self.style.begin
         joined = between + begin
-        rest = self._text[self._at :]
         if not between or self._free == "between":
             return self._go(self._free)
-        if rest.startswith(joined):
+        if self._text.startswith(joined, self._at):
             return self._go("call", len(between))
-        if not final and joined.startswith(rest):
+        if not final and joined.startswith(self._ahead(joined)):
             return False
         return self._go(self._free)
 
@@ -255,11 +326,11 @@ def _openings(style: ToolStyle) -> tuple[re.Pattern[str], ...]:
     return tuple(found)
 
 
-def _may_open(style: ToolStyle, rest: str) -> bool:
+def _may_open(style: ToolStyle, text: str, at: int) -> bool:
     """Tell whether more text may make a call of this."""
     for begin, _ in style.calls:
         before = begin.partition(NAME)[0].partition(NUMBER)[0]
-        if before.startswith(rest) or rest.startswith(before):
+        if before.startswith(text[at : at + len(before)]):
             return True
     return False
 
@@ -274,7 +345,7 @@ def _held_back(text: str, marker: str, at: int) -> int:
 
 def _closed(text: str, at: int, end: str) -> int:
     """Return where the end of a call stops: blanks may come before it."""
-    for place in (at, *(at + i for i in range(1, 1 + _leading_blanks(text, at)))):
+    for place in range(at, at + 1 + _leading_blanks(text, at)):
         if text.startswith(end, place):
             return place + len(end)
     raise TurnError(at, f"`{end}` is needed")

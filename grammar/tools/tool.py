@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, get_type_hints
 
 from stackmask.grammar.ir import RuleSet
+from stackmask.grammar.json_schema.document.errors import SchemaError
+from stackmask.grammar.json_schema.document.loading import load_schema
 from stackmask.grammar.json_schema.document.python_types import type_schema
 from stackmask.grammar.json_schema.frontend import schema_rules
 from stackmask.grammar.source.diagnostics import StackmaskError
@@ -18,13 +20,14 @@ from stackmask.grammar.tools.errors import ToolError
 
 NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-/]{0,127}")
 ANY_ARGUMENTS: Final[dict[str, Any]] = {"type": "object"}
+PRIMITIVES: Final = frozenset({"null", "boolean", "integer", "number", "string", "array"})
 _KNOWN: Final = 16  # rule sets that a tool keeps: one for each style and vocabulary
 
 
 class Tool:
     """A tool that a model may call. What was read of its schema is kept, so that later grammars cost less.
 
-    ``parameters``: the JSON Schema of the arguments, an object; None allows any object. ``strict=False``: any object
+    ``parameters``: the JSON Schema of the arguments, which are an object; None allows any. ``strict=False``: any object
     is allowed too, and the report of the grammar says so.
     """
 
@@ -82,7 +85,12 @@ class Tool:
         properties: dict[str, Any] = {}
         required: list[str] = []
         definitions: dict[str, Any] = {}
-        hints = get_type_hints(function, include_extras=True)
+        try:
+            hints = get_type_hints(function, include_extras=True)
+        except (NameError, TypeError) as error:
+            raise ToolError(
+                "", f"the type hints of `{function.__name__}` mean nothing here: {error}"
+            ) from None
         for name, parameter in inspect.signature(function).parameters.items():
             if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
                 raise ToolError(
@@ -104,8 +112,23 @@ class Tool:
 
     @property
     def schema(self) -> Any:
-        """The schema that is enforced."""
-        return ANY_ARGUMENTS if self.parameters is None or self.strict is False else self.parameters
+        """The schema that is enforced. Where it says no type, it is of objects: arguments are nothing else.
+
+        Raises: SchemaError if it is none, or allows no object.
+        """
+        if self.parameters is None or self.strict is False:
+            return ANY_ARGUMENTS
+        schema = load_schema(self.parameters)
+        if schema is True:
+            return ANY_ARGUMENTS
+        types = schema.get("type", ["object"]) if isinstance(schema, dict) else "object"
+        if types == "object":
+            return schema
+        if isinstance(types, list) and "object" in types:
+            return {**schema, "type": "object"}
+        if isinstance(types, str) and types in PRIMITIVES:
+            raise SchemaError("", "type", f"arguments are an object, and the schema allows {types}s only")
+        return schema  # what is wrong with it is said when it is read
 
     def rules(self, style: str, markers: Markers, whitespace: Any = None) -> RuleSet:
         """Return the rules of the arguments in a style.
@@ -128,6 +151,8 @@ class Tool:
 
 def read_tools(sources: Iterable[Any]) -> list[Tool]:
     """Return tools from what ``Tool.of`` reads. Raises: ToolError, for names that come twice too."""
+    if isinstance(sources, str | bytes | Mapping) or not isinstance(sources, Iterable):
+        raise ToolError("/tools", f"a list of tools is needed, not {type(sources).__name__}")
     found: list[Tool] = []
     names: dict[str, int] = {}
     for index, source in enumerate(sources):

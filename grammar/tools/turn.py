@@ -89,9 +89,10 @@ class Turn:
             return self._mode("required", self.tools)
         if kind == "allowed_tools":
             inner = choice.get("allowed_tools", choice)
-            names = [
-                self._named(item, f"/tool_choice/tools/{i}") for i, item in enumerate(inner.get("tools", []))
-            ]
+            listed = inner.get("tools") if isinstance(inner, Mapping) else None
+            if not isinstance(listed, list | tuple):
+                raise ToolError("/tool_choice/tools", "a list of tools is needed")
+            names = [self._named(item, f"/tool_choice/tools/{i}") for i, item in enumerate(listed)]
             mode = inner.get("mode", "auto")
             if mode not in ("auto", "required"):
                 raise ToolError("/tool_choice/mode", f"{mode!r:.60} is none of auto, required")
@@ -122,6 +123,8 @@ class Turn:
         if wanted is None or wanted == {"type": "text"}:
             return None
         if isinstance(wanted, Mapping) and wanted.get("type") == "structural_tag":
+            if not isinstance(wanted.get("format"), Mapping):
+                raise ToolError("/response_format", "a structural tag has a `format`, an object")
             return dict(wanted["format"])
         schema = wanted
         if isinstance(wanted, Mapping) and wanted.get("type") == "json_object":

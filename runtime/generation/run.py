@@ -341,7 +341,9 @@ class _ProgressBar(StoppingCriteria):
 def _is_one(prompts: Prompt | Sequence[Prompt]) -> bool:
     """Tell whether this is one prompt: a text, or the messages of one chat."""
     return isinstance(prompts, str) or (
-        bool(prompts) and all(isinstance(message, Mapping) for message in prompts)
+        isinstance(prompts, Sequence)
+        and bool(prompts)
+        and all(isinstance(message, Mapping) for message in prompts)
     )
 
 

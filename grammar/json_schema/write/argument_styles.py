@@ -23,7 +23,8 @@ class ArgumentStyle:
     ``middle`` stands between them: ``{type}`` in it is what ``labels`` call the type of the value, ``{blanks}`` a place
     for blanks; ``close`` may name the argument again as ``{name}``. Strings are written as they are, up to ``text_end``
     or else ``close``, all else as JSON. ``nested``: the members of objects are arguments too; ``item``,
-    ``item_close``: what stands around an item of an array then. ``entities``: how characters of a name are written.
+    ``item_close``: what stands around an item of an array then. ``entities``: how characters of a name are written. ``on_lines``: a
+    string may stand on lines of its own between its markers, whose line breaks are not part of it.
     """
 
     open: str
@@ -35,13 +36,14 @@ class ArgumentStyle:
     item_close: str = ""
     text_end: str = ""
     entities: dict[str, str] = field(default_factory=dict)
+    on_lines: bool = False
 
 
 _XML: Final = {"&": "&amp;", '"': "&quot;", "<": "&lt;", ">": "&gt;"}
 _STRING_OR_NOT: Final = {STRING: "true", **dict.fromkeys((NUMBER, BOOLEAN, NULL, OBJECT, ARRAY), "false")}
 
 ARGUMENT_STYLES: Final[dict[str, ArgumentStyle]] = {
-    "qwen_xml": ArgumentStyle("<parameter=", ">", "</parameter>"),
+    "qwen_xml": ArgumentStyle("<parameter=", ">", "</parameter>", on_lines=True),
     "minimax_xml": ArgumentStyle('<parameter name="', '">', "</parameter>"),
     "minimax_m3_xml": ArgumentStyle(
         "]<]minimax[>[<",

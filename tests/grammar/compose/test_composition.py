@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 from byte_matcher import ByteMatcher
 
 import stackmask as sm
+from stackmask.grammar.compose.free_text import any_overlap
 
 NUMBER = sm.Grammar.from_ebnf("root ::= item+\nitem ::= [0-9]")
 WORD = sm.Grammar.from_ebnf("root ::= item+\nitem ::= [a-z]")
@@ -131,3 +134,18 @@ def test_what_is_no_part() -> None:
         NUMBER | 1  # type: ignore[operator]
     with pytest.raises(sm.StackmaskError, match="strings"):
         sm.tag("a", NUMBER, [])
+
+
+def test_strings_that_reach_into_each_other() -> None:
+    def reaches(one: str, other: str) -> bool:
+        inside = one != other and other in one
+        return inside or any(one.endswith(other[:size]) for size in range(1, min(len(one), len(other))))
+
+    rng = random.Random(5)
+    seen = set()
+    for _ in range(4000):
+        marks = ["".join(rng.choices("abc", k=rng.randint(1, 5))) for _ in range(rng.choice((1, 2, 2, 3, 4)))]
+        expected = any(reaches(one, other) for one in marks for other in marks)
+        assert any_overlap(marks) == expected, marks
+        seen.add(expected)
+    assert seen == {True, False}

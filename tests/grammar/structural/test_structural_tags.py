@@ -213,3 +213,43 @@ def test_deep_nesting_is_refused() -> None:
 def test_what_is_no_tag(tag: Any) -> None:
     with pytest.raises(sm.StructuralTagError):
         sm.Grammar.from_structural_tag(tag)
+
+
+@pytest.mark.parametrize(
+    ("tag", "place"),
+    [
+        ({"structures": 1, "triggers": []}, "/structures"),
+        (
+            {"structures": [{"begin": "a", "end": "b", "schema": "{"}], "triggers": ["a"]},
+            "/structures/0/schema",
+        ),
+        (
+            {"structures": [{"begin": "a", "end": "b", "schema": "[" * 100_000}], "triggers": ["a"]},
+            "/structures/0",
+        ),
+    ],
+)
+def test_older_tags_of_the_wrong_shape(tag: Any, place: str) -> None:
+    with pytest.raises(sm.StructuralTagError) as caught:
+        sm.Grammar.from_structural_tag(tag)
+    assert caught.value.pointer.startswith(place)
+
+
+def test_many_triggers_take_little_work() -> None:
+    names = [f"<{number}>" for number in range(2000)]
+    tags = [{"begin": name, "content": {"type": "any_text"}, "end": "</>"} for name in names]
+    grammar = sm.Grammar.from_structural_tag(
+        {"type": "structural_tag", "format": {"type": "triggered_tags", "triggers": names, "tags": tags}}
+    )
+    assert grammar.work < 30_000_000
+    matcher = ByteMatcher(grammar)
+    assert matcher.matches("a<17>b</>c<1999></>")
+    assert not matcher.matches("<17>")
+    assert matcher.matches("<17")
+
+
+def test_tags_are_as_long_as_texts_may_be() -> None:
+    content = {"type": "const_string", "value": "a" * 2000}
+    tag = {"type": "structural_tag", "format": {"type": "sequence", "elements": [content, {**content}]}}
+    with pytest.raises(sm.BudgetError, match="max_input_bytes"):
+        sm.Grammar.from_structural_tag(tag, limits=sm.Limits(max_input_bytes=3000))

@@ -96,10 +96,7 @@ RENDERED = {
 
 
 def plain(turn: tools.ParsedTurn) -> tuple[str, str, list[tuple[str, Any]]]:
-    def stripped(value: Any) -> Any:
-        return value.strip() if isinstance(value, str) else value
-
-    calls = [(call.name, {k: stripped(v) for k, v in call.arguments.items()}) for call in turn.calls]
+    calls = [(call.name, call.arguments) for call in turn.calls]
     return turn.reasoning, turn.content, calls
 
 
@@ -343,3 +340,81 @@ def test_markers_that_are_special_tokens() -> None:
     assert matcher.accept_token(259)
     assert matcher.accept_token(256)
     assert matcher.accept_string('\n{"name": "search", "arguments": {"q": "</think>"}}\n'[:40])
+
+
+def fed(style: str, text: str, size: int) -> tools.ParsedTurn:
+    """Return what a parser reads that is given so many characters at a time."""
+    parser = tools.TurnParser(style)
+    for at in range(0, len(text), size):
+        parser.feed(text[at : at + size])
+    parser.close()
+    return parser.turn
+
+
+@pytest.mark.parametrize("size", [1, 7, 100])
+def test_arguments_full_of_brackets_and_quotes(size: int) -> None:
+    arguments = {"a": ["}", '"}]', "\\", '\\"}', [], {}], "b": {"c": ["[TOOL_CALLS]f[ARGS]"]}}
+    call = "[TOOL_CALLS]f[ARGS]" + json.dumps(arguments)
+    assert fed("mistral", call + call + " end", size).calls == [tools.Call("f", arguments)] * 2
+    text = "x" * 5000 + '<tool_call>\n{"name": "f", "arguments": ' + json.dumps(arguments) + "}\n</tool_call>"
+    turn = fed("qwen_3", text * 3, size)
+    assert turn.calls == [tools.Call("f", arguments)] * 3
+    assert turn.content == "x" * 15000
+
+
+def test_places_of_errors_count_from_the_beginning_of_the_turn() -> None:
+    text = "x" * 9000 + "<tool_call>y"
+    with pytest.raises(tools.TurnError) as caught:
+        fed("qwen_3", text, 10)
+    assert caught.value.offset == 9000
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"properties": 3},
+        {"properties": {"a": {"type": 3}}},
+        {"properties": {"a": {"type": [[]]}}},
+        {"properties": {"a": {"allOf": 3}}},
+        {"patternProperties": 3},
+        {"patternProperties": {"^(a+)+$": {"type": "string"}, "\\p{L}b": {"type": "number"}, "(": True}},
+        {"properties": {"a": {"$ref": "#/a/b/0"}}},
+        {"properties": {"a": {"$ref": "#/$defs/x"}}, "$defs": {"x": {"anyOf": [{"$ref": "#/$defs/x"}] * 9}}},
+    ],
+)
+def test_schemas_that_say_little_of_arguments(schema: Any) -> None:
+    name = "a" * 40 + "!"
+    text = f"<tool_call>\n<function=f>\n<parameter=a>\nx\n</parameter>\n<parameter={name}>\ny\n</parameter>\n"
+    tool = {"name": "f", "parameters": schema}
+    turn = tools.parse("qwen_3_coder", text + "</function>\n</tool_call>", tools=[tool])
+    assert turn.calls == [tools.Call("f", {"a": "x", name: "y"})]
+
+
+def test_line_breaks_around_strings_are_not_part_of_them() -> None:
+    text = "<tool_call>\n<function=search>\n<parameter=q>\n\na\n\n</parameter>\n</function>\n</tool_call>"
+    assert tools.parse("qwen_3_5", text, tools=[SEARCH]).calls[0].arguments == {"q": "\na\n"}
+
+
+def test_arguments_are_objects() -> None:
+    made = ByteMatcher(tools.grammar("mistral", [{"name": "f", "parameters": {"properties": {}}}]))
+    assert made.matches("[TOOL_CALLS]f[ARGS]{}")
+    assert not made.matches("[TOOL_CALLS]f[ARGS]3")
+    made = ByteMatcher(tools.grammar("mistral", [{"name": "f", "parameters": {"type": ["object", "null"]}}]))
+    assert not made.matches("[TOOL_CALLS]f[ARGS]null")
+    with pytest.raises(sm.SchemaError, match=r"/tools/0: .*arguments are an object"):
+        tools.grammar("mistral", [{"name": "f", "parameters": {"type": "string"}}])
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"tools": 1},
+        {"tools": {"name": "a"}},
+        {"tool_choice": {"type": "allowed_tools", "allowed_tools": "x"}},
+        {"tool_choice": {"type": "allowed_tools", "tools": 3}},
+        {"response_format": {"type": "structural_tag"}},
+    ],
+)
+def test_requests_of_the_wrong_shape(arguments: dict[str, Any]) -> None:
+    with pytest.raises(tools.ToolError):
+        tools.grammar(**{"style": "qwen_3", "tools": [WEATHER], **arguments})

@@ -1,0 +1,140 @@
+"""Measure what a turn with tools costs: from the tools to the first mask, and masks along a turn.
+
+    python benchmarks/tools.py --data PATH_TO_DATA_PACK --write
+
+The tools are made by rule, of the size that function-calling benchmarks have: a few typed parameters, some of them optional,
+enumerated or nested; prepared ones are ``Tool`` objects that an earlier grammar had. Each figure is the median of several sets of tools on one compiler that has seen other ones. A turn is
+a sentence and two calls, in the style qwen_3.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+from json_grammar import load_tokenizer
+from record import use_checkout, write_result
+
+STYLE = "qwen_3"
+SIZES = (10, 100, 500)
+TYPES: tuple[dict[str, Any], ...] = (
+    {"type": "string"},
+    {"type": "integer", "minimum": 0, "maximum": 1000},
+    {"type": "number"},
+    {"type": "boolean"},
+    {"enum": ["celsius", "fahrenheit", "kelvin"]},
+    {"type": "array", "items": {"type": "string"}},
+    {
+        "type": "object",
+        "properties": {"x": {"type": "number"}, "y": {"type": "number"}},
+        "required": ["x", "y"],
+    },
+)
+WORDS = ("city", "date", "limit", "query", "unit", "user", "path", "size", "color", "price", "owner", "range")
+
+
+def made_tools(count: int, seed: int) -> list[dict[str, Any]]:
+    """Return tools in the shape of OpenAI, the same for the same seed."""
+    rng = random.Random(f"{count} {seed}")
+    found = []
+    for number in range(count):
+        names = rng.sample(WORDS, rng.randint(1, 5))
+        parameters = {
+            "type": "object",
+            "properties": {name: {**rng.choice(TYPES), "description": f"The {name}."} for name in names},
+            "required": names[: rng.randint(0, len(names))],
+            "additionalProperties": False,
+        }
+        function = {"name": f"{rng.choice(WORDS)}_{seed}_{number}", "parameters": parameters}
+        found.append({"type": "function", "function": function})
+    return found
+
+
+def first_mask(compiler: Any, tools: list[Any], mask: Any) -> float:
+    """Return the seconds from the tools to the first mask."""
+    import stackmask as sm
+
+    begin = time.perf_counter()
+    matcher = compiler.compile(sm.tools.grammar(STYLE, tools)).matcher()
+    matcher.fill_next_token_bitmask(mask)
+    return time.perf_counter() - begin
+
+
+def along_turns(compiler: Any, tokenizer: Any, mask: Any, turns: int) -> dict[str, float]:
+    """Return the mean µs of a mask in free text and in calls, at the first visit and at the second."""
+    import stackmask as sm
+
+    seconds: dict[str, list[float]] = {f"{part}_{visit}": [] for part in ("text", "call") for visit in (1, 2)}
+    for seed in range(turns):
+        tools = made_tools(20, 1000 + seed)
+        call = {"name": tools[0]["function"]["name"], "parameters": tools[0]["function"]["parameters"]}
+        arguments = {
+            key: _value(call["parameters"]["properties"][key]) for key in call["parameters"]["properties"]
+        }
+        written = f"<tool_call>\n{json.dumps({'name': call['name'], 'arguments': arguments})}\n</tool_call>"
+        text = "Let me look that up for you; this will only take a moment."
+        compiled = compiler.compile(sm.tools.grammar(STYLE, tools, reasoning="off"))
+        for visit in (1, 2):
+            matcher = compiled.matcher()
+            for part, piece in (("text", text), ("call", written), ("call", f"\n{written}")):
+                for token in tokenizer.encode(piece, add_special_tokens=False):
+                    begin = time.perf_counter()
+                    matcher.fill_next_token_bitmask(mask)
+                    seconds[f"{part}_{visit}"].append(time.perf_counter() - begin)
+                    if not matcher.accept_token(token):
+                        raise RuntimeError(f"refused: {matcher.refusal}")
+    return {name: round(1e6 * statistics.mean(found), 2) for name, found in seconds.items()}
+
+
+def _value(schema: dict[str, Any]) -> Any:
+    if "enum" in schema:
+        return schema["enum"][0]
+    if schema["type"] == "object":
+        return {"x": 1.5, "y": 2}
+    return {"string": "Oslo, Norway", "integer": 7, "number": 2.5, "boolean": True, "array": ["a", "b"]}[
+        schema["type"]
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--tokenizer", default="qwen3-151k")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--write", action="store_true")
+    arguments = parser.parse_args()
+    use_checkout()
+    import stackmask as sm
+
+    tokenizer = load_tokenizer(arguments.data / "tokenizers" / arguments.tokenizer)
+    vocabulary = sm.Vocabulary.from_huggingface(tokenizer)
+    compiler = sm.Compiler(vocabulary)
+    mask = sm.allocate_token_bitmask(1, vocabulary.size)
+    first_mask(compiler, made_tools(10, -1), mask)
+    result: dict[str, Any] = {"tokenizer": arguments.tokenizer, "style": STYLE, "first_mask_ms": {}}
+    for size in SIZES:
+        dicts, prepared = [], []
+        for seed in range(arguments.rounds):
+            dicts.append(first_mask(compiler, made_tools(size, seed), mask))
+            objects = [sm.tools.Tool.of(tool) for tool in made_tools(size, 100 + seed)]
+            first_mask(compiler, objects, mask)
+            prepared.append(first_mask(compiler, objects[::-1], mask))
+        figures = {
+            "from_dicts": round(1e3 * statistics.median(dicts), 2),
+            "prepared": round(1e3 * statistics.median(prepared), 2),
+        }
+        result["first_mask_ms"][str(size)] = figures
+        print(f"{size} tools: {figures}")
+    result["masks_us"] = along_turns(compiler, tokenizer, mask, 10)
+    print(result["masks_us"])
+    if arguments.write:
+        write_result("tools", "python benchmarks/tools.py --data PATH --write", result)
+
+
+if __name__ == "__main__":
+    main()
