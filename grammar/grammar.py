@@ -190,6 +190,7 @@ class Grammar:
         on_unsupported: str = "error",
         spelling: str | None = None,
         numbers: str | None = None,
+        extra_keys: str | None = None,
         profile: Literal["exact", "model"] = "exact",
         limits: Limits | None = None,
     ) -> Grammar:
@@ -204,9 +205,10 @@ class Grammar:
         enforced, and ``report`` lists it. ``spelling``: "plain" has keys, ``enum`` and ``const``, and classes of
         characters that need no escape, written in one way, so that they can be jumped over; "dumps" has all strings
         written in one way, that of ``json.dumps(ensure_ascii=False)``; "any" in every way that JSON has. ``numbers``:
-        "plain" has integers as digits alone, and no run of digits without an end; "any" every spelling.
-        ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"`` and
-        ``numbers="plain"`` where these are not given.
+        "plain" has integers as digits alone, and no run of digits without an end; "any" every spelling. ``extra_keys``:
+        "none" leaves out keys that a Python type does not declare and ignores; "any" lets them in.
+        ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"``,
+        ``numbers="plain"`` and, of types, ``extra_keys="none"`` where these are not given.
         Raises: SchemaError if it is no schema; UnsupportedSchemaError for what cannot be enforced exactly;
             UnsatisfiableSchemaError if nothing is valid.
         Cost: about 0.2 ms for a schema of 1 KB.
@@ -224,6 +226,7 @@ class Grammar:
                 on_unsupported=on_unsupported,
                 spelling=spelling,
                 numbers=numbers,
+                extra_keys=extra_keys,
                 profile=profile,
             )
             grammar = cls(rules, normalized=rules)  # in normal form by construction

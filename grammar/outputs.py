@@ -74,7 +74,9 @@ class Output:
             return json.loads(text)
         from pydantic import TypeAdapter
 
-        adapter = self.type if isinstance(self.type, TypeAdapter) else TypeAdapter(self.type)
+        from stackmask.grammar.json_schema.document.typed_dicts import readable_type
+
+        adapter = self.type if isinstance(self.type, TypeAdapter) else TypeAdapter(readable_type(self.type))
         return adapter.validate_json(text)
 
     def partial(self, text: str) -> Any:

@@ -8,7 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, nullcontext, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
 import torch
 from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteriaList, StopStringCriteria
@@ -49,6 +49,7 @@ def generate(
     jump: str = "canonical",
     vocabulary: Vocabulary | None = None,
     compiler: Compiler | None = None,
+    profile: Literal["exact", "model"] = "model",
     chat_options: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> list[GenerationResult]:
@@ -57,8 +58,8 @@ def generate(
     ``prompts``: one or several; a prompt is text or a list of chat messages. ``grammar``: what is to be written, one for
     all prompts or, in a list beside a list of prompts, one per prompt: anything that ``Grammar.of`` takes (a type, a JSON
     Schema, a ``re.Pattern``, a list of choices, EBNF text), a compiled grammar, or None for free text. The value of the
-    text is ``result.parsed``. ``chat_options`` go to the tokenizer's chat template: ``tools``, ``enable_thinking``,
-    ``continue_final_message`` and so on. ``on_text(index, text)`` is
+    text is ``result.parsed``. ``profile``: how JSON is written, as for ``Grammar.of``. ``chat_options`` go to the
+    tokenizer's chat template: ``enable_thinking``, ``continue_final_message`` and so on. ``on_text(index, text)`` is
     called for each new piece of text of result ``index`` (not with beam search). ``progress`` shows a bar of
     steps. ``seed`` makes sampling repeatable and leaves torch's generators as they were. ``jump``: "canonical" writes
     text that the grammar forces without asking the model, as the tokenizer would; "off" asks it for every token. Beam
@@ -79,7 +80,7 @@ def generate(
     vocabulary = compiler.vocabulary
     criteria = StoppingCriteriaList(options.pop("stopping_criteria", ()))
     cancel = next((each for each in criteria if isinstance(each, _StopFlag)), None)
-    prepared = _compile_all(compiler, grammar, len(batch), one=_is_one(prompts), cancel=cancel)
+    prepared = _compile_all(compiler, grammar, len(batch), profile, one=_is_one(prompts), cancel=cancel)
     compiled = [each for each, _ in prepared]
     inputs = _encode(tokenizer, batch, _pad_id(tokenizer, vocabulary), chat_options or {})
     inputs = {name: value.to(model.device) for name, value in inputs.items()}
@@ -268,7 +269,7 @@ def stream(model: Any, tokenizer: Any, prompt: Prompt, grammar: GrammarLike, **o
         )
 
     if grammar is not None and not isinstance(grammar, CompiledGrammar | CompiledFsm):
-        grammar = Grammar.of(grammar)
+        grammar = Grammar.of(grammar, profile=options.get("profile", "model"))
     source = getattr(grammar, "grammar", grammar)
     return TextStream(run, getattr(source, "output", None))
 
@@ -381,11 +382,15 @@ def _compile_all(
     compiler: Compiler,
     grammar: GrammarLike | Sequence[GrammarLike],
     prompts: int,
+    profile: Literal["exact", "model"],
     *,
     one: bool,
     cancel: Event | None,
 ) -> list[tuple[Any, Output | None]]:
-    """Compile the grammar of each prompt, and tell how its texts become values; equal objects once. ``one``: the prompt was not given in a list."""
+    """Compile the grammar of each prompt, and tell how its texts become values; equal objects once.
+
+    ``one``: the prompt was not given in a list.
+    """
     listed: list[Any]
     is_choices = (
         one
@@ -418,7 +423,7 @@ def _compile_all(
             done[id(item)] = item, None if item.grammar is None else item.grammar.output
         else:
             try:
-                source = Grammar.of(item, limits=compiler.limits)
+                source = Grammar.of(item, profile=profile, limits=compiler.limits)
             except OutputError as error:
                 raise GenerationError(f"grammar is {type(item).__name__}: {error}") from None
             done[id(item)] = compiler.compile(source, cancel=cancel), source.output
