@@ -26,7 +26,7 @@ def grammar(
 
     ``style``: how the model writes calls, by name. ``tools``: what ``Tool.of`` reads. ``tool_choice``: "auto", "none",
     "required", or a dict of OpenAI or Anthropic that names a tool or lists ``allowed_tools``. ``reasoning``: "on",
-    "off", "auto" (may be left out). ``response_format``: a JSON Schema, or a dict of OpenAI; the answer is then in the schema, and
+    "off", "auto" (may be left out). ``response_format``: a JSON Schema, a dict of OpenAI or a Grammar; the answer is then in it, and
     calls are still possible. ``parallel``: several calls in a turn. ``strict``: for all tools; False allows any object
     as arguments, which ``report`` of the grammar says. ``opened``: the prompt has begun the reasoning.
     ``limits``: a ``Limits``.

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from stackmask.grammar.compose.merge import Merged
+from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.frontend import schema_rules
@@ -47,10 +48,7 @@ class Turn:
         self.report = Report()
         self.places = {tool.name: f"/tools/{index}" for index, tool in enumerate(self.tools)}
         if strict is not None:
-            self.tools = [
-                Tool(tool.name, tool.parameters, description=tool.description, strict=strict)
-                for tool in self.tools
-            ]
+            self.tools = [tool.with_strict(strict) for tool in self.tools]
         self.mode, self.allowed = self._choice(tool_choice)
         for tool in self.allowed:
             if tool.strict is False:
@@ -122,6 +120,8 @@ class Turn:
         """Return the format of an answer in a schema; None where it is free text."""
         if wanted is None or wanted == {"type": "text"}:
             return None
+        if isinstance(wanted, Grammar):
+            return {"type": "rules", "name": "answer", "rules": partial(_rules_of, wanted)}
         if isinstance(wanted, Mapping) and wanted.get("type") == "structural_tag":
             if not isinstance(wanted.get("format"), Mapping):
                 raise ToolError("/response_format", "a structural tag has a `format`, an object")
@@ -256,6 +256,10 @@ class Turn:
             blocks.append({"type": "optional", "content": spoken})
             blocks.append(self._calls())
         return _sequence(*blocks, _const(style.end))
+
+
+def _rules_of(answer: Grammar, markers: Markers) -> RuleSet:
+    return answer.for_vocabulary(markers.names).normalize()
 
 
 def _answer_rules(schema: Any, _: Markers) -> RuleSet:
