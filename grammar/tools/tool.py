@@ -161,16 +161,20 @@ class Tool:
             raise SchemaError("", "type", f"arguments are an object, and the schema allows {types}s only")
         return schema  # what is wrong with it is said when it is read
 
-    def rules(self, style: str, markers: Markers, whitespace: Any = None) -> RuleSet:
-        """Return the rules of the arguments in a style.
+    def rules(
+        self, style: str, markers: Markers, whitespace: Any = None, *, profile: str = "exact"
+    ) -> RuleSet:
+        """Return the rules of the arguments in a style. ``profile``: of those that are JSON.
 
         Raises: SchemaError and its subclasses, about the schema.
         """
-        key = (style, frozenset() if style == "json" else markers.names, repr(whitespace))
+        key = (style, frozenset() if style == "json" else markers.names, repr(whitespace), profile)
         found = self._rules.get(key)
         if found is None:
             blanks = ANY_BLANKS if whitespace is None else whitespace
-            if style == "json":
+            if style == "json" and profile == "model":
+                found = schema_rules(self.schema, whitespace=whitespace, profile=profile)[0]
+            elif style == "json":
                 found = schema_rules(self.schema, spelling="plain", whitespace=blanks)[0]
             else:
                 found = argument_rules(self.schema, style=style, spell=markers.expr, whitespace=blanks)
