@@ -33,6 +33,7 @@ from stackmask.grammar.json_schema.document.errors import (
 )
 from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
 from stackmask.grammar.sql.schema.errors import SQLError
+from stackmask.grammar.whole_strings import provide
 from stackmask.pda.errors import BudgetError, SpoiledError, VocabularyError
 from stackmask.pda.limits import Limits
 from stackmask.runtime.kernels.bitmask import allocate_token_bitmask, apply_token_bitmask_inplace
@@ -49,10 +50,14 @@ if TYPE_CHECKING:
         GrammarLogitsProcessor,
         JumpDecoding,
         TextStream,
+        TurnStream,
         agenerate,
         generate,
         stream,
     )
+    from stackmask.runtime.generation.errors import GenerationError
+    from stackmask.runtime.strings.engine import ByteEngine
+    from stackmask.runtime.strings.errors import SampleError
 
 __version__ = "0.1.0"
 
@@ -61,6 +66,7 @@ __all__ = [
     "CompiledGrammar",
     "Compiler",
     "Diagnostic",
+    "GenerationError",
     "GenerationResult",
     "Grammar",
     "GrammarError",
@@ -70,11 +76,13 @@ __all__ = [
     "Matcher",
     "MatcherError",
     "SQLError",
+    "SampleError",
     "SchemaError",
     "SpoiledError",
     "StackmaskError",
     "StructuralTagError",
     "TextStream",
+    "TurnStream",
     "UnsatisfiableSchemaError",
     "UnsupportedSchemaError",
     "Vocabulary",
@@ -101,11 +109,27 @@ _GENERATION = frozenset(
         "GrammarLogitsProcessor",
         "JumpDecoding",
         "TextStream",
+        "TurnStream",
         "agenerate",
         "generate",
         "stream",
     }
 )
+
+_ERRORS = {
+    "GenerationError": "runtime.generation",
+    "SampleError": "runtime.strings",
+    "StructuralTagError": "grammar.structural",
+}
+
+
+def _string_engine() -> ByteEngine:
+    from stackmask.runtime.strings.engine import ByteEngine
+
+    return ByteEngine()
+
+
+provide(_string_engine)
 
 
 def __getattr__(name: str) -> Any:
@@ -113,8 +137,8 @@ def __getattr__(name: str) -> Any:
         from stackmask.runtime import generation
 
         return getattr(generation, name)
-    if name == "StructuralTagError":
-        return importlib.import_module("stackmask.grammar.structural.errors").StructuralTagError
+    if name in _ERRORS:
+        return getattr(importlib.import_module(f"stackmask.{_ERRORS[name]}.errors"), name)
     if name in ("fsm", "tools"):
         return importlib.import_module(f"stackmask.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

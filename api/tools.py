@@ -12,20 +12,38 @@
 from __future__ import annotations
 
 from stackmask.grammar.tools.errors import ToolError, TurnError
+from stackmask.grammar.tools.events import (
+    ArgumentsDelta,
+    CallFinished,
+    CallStarted,
+    Event,
+    EventReader,
+    ReasoningDelta,
+    TextDelta,
+    Value,
+)
 from stackmask.grammar.tools.frontend import grammar
 from stackmask.grammar.tools.parser import Call, Delta, ParsedTurn, TurnParser, parse
 from stackmask.grammar.tools.styles import ToolStyle, register, style_names, style_of
 from stackmask.grammar.tools.tool import Tool
 
 __all__ = [
+    "ArgumentsDelta",
     "Call",
+    "CallFinished",
+    "CallStarted",
     "Delta",
+    "Event",
+    "EventReader",
     "ParsedTurn",
+    "ReasoningDelta",
+    "TextDelta",
     "Tool",
     "ToolError",
     "ToolStyle",
     "TurnError",
     "TurnParser",
+    "Value",
     "grammar",
     "parse",
     "register",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -10,10 +11,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from stackmask.grammar import ir
 from stackmask.grammar.ir import Rule, RuleSet, SourceText
 from stackmask.grammar.ir.dump import dump
-from stackmask.grammar.outputs import Output, OutputError, kind_of, letters_of, output_of_schema
-from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, GrammarFileError, StackmaskError
+from stackmask.grammar.outputs import (
+    Output,
+    OutputError,
+    choices_of,
+    encoded_choices,
+    kind_of,
+    letters_of,
+    output_of_schema,
+)
+from stackmask.grammar.source.diagnostics import GrammarFileError, StackmaskError
 from stackmask.grammar.source.files import bundled_names, bundled_path, read_text
-from stackmask.grammar.source.work import Event, Work, check_size, check_text, counted, enter, spend
+from stackmask.grammar.source.work import Event, Work, check_text, counted, enter
 from stackmask.pda.limits import Limits
 
 if TYPE_CHECKING:
@@ -133,7 +142,7 @@ class Grammar:
         if kind == "choices":
             return cls.from_choices(source, limits=limits)
         if kind == "regex":
-            return cls.from_regex(source.pattern, flavor="python", flags=letters_of(source), limits=limits)
+            return cls.from_regex(source, limits=limits)
         return cls.from_json_schema(source, profile=profile, limits=limits)
 
     @classmethod
@@ -197,6 +206,7 @@ class Grammar:
         on_unsupported: str = "error",
         spelling: str | None = None,
         numbers: str | None = None,
+        extra_keys: str | None = None,
         profile: Literal["exact", "model"] = "exact",
         limits: Limits | None = None,
     ) -> Grammar:
@@ -211,9 +221,10 @@ class Grammar:
         enforced, and ``report`` lists it. ``spelling``: "plain" has keys, ``enum`` and ``const``, and classes of
         characters that need no escape, written in one way, so that they can be jumped over; "dumps" has all strings
         written in one way, that of ``json.dumps(ensure_ascii=False)``; "any" in every way that JSON has. ``numbers``:
-        "plain" has integers as digits alone, and no run of digits without an end; "any" every spelling.
-        ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"`` and
-        ``numbers="plain"`` where these are not given.
+        "plain" has integers as digits alone, and no run of digits without an end; "any" every spelling. ``extra_keys``:
+        "none" leaves out keys that a Python type does not declare and ignores; "any" lets them in.
+        ``profile``: "exact", or "model" for what a model is to write: ``whitespace="single"``, ``spelling="dumps"``,
+        ``numbers="plain"`` and, of types, ``extra_keys="none"`` where these are not given.
         Raises: SchemaError if it is no schema; UnsupportedSchemaError for what cannot be enforced exactly;
             UnsatisfiableSchemaError if nothing is valid.
         Cost: about 0.2 ms for a schema of 1 KB.
@@ -231,6 +242,7 @@ class Grammar:
                 on_unsupported=on_unsupported,
                 spelling=spelling,
                 numbers=numbers,
+                extra_keys=extra_keys,
                 profile=profile,
             )
             grammar = cls(rules, normalized=rules)  # in normal form by construction
@@ -275,7 +287,7 @@ class Grammar:
     @classmethod
     def from_regex(
         cls,
-        pattern: str | bytes,
+        pattern: str | bytes | re.Pattern[Any],
         *,
         flavor: Literal["ecma", "python", "rust"] = "ecma",
         flags: str = "",
@@ -285,18 +297,26 @@ class Grammar:
         """Return the grammar of the texts that a regular expression matches (``docs/regex.md``).
 
         ``flavor``: whose syntax and meaning. ``flags``: letters of the flavour. ``search``: a match anywhere in
-        the text will do; otherwise the whole text is the match. A pattern of bytes matches byte strings.
+        the text will do; otherwise the whole text is the match. A pattern of bytes matches byte strings. One of
+        ``re.compile`` comes with its flavour and flags.
         Raises: GrammarError with all problems of the pattern, each with its place.
         Cost: about 1 µs a character.
         """
         from stackmask.grammar.regex.compile import SOURCE_NAME, regex_expr
 
+        if isinstance(pattern, re.Pattern):
+            letters = letters_of(pattern)
+            return cls.from_regex(
+                pattern.pattern, flavor="python", flags=letters, search=search, limits=limits
+            )
+        written = pattern
+
         def read() -> Grammar:
             enter("reading the pattern")
-            if isinstance(pattern, str | bytes):
-                check_text("the pattern", pattern)
-            expr = regex_expr(pattern, flavor=flavor, flags=flags, search=search)
-            text = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
+            if isinstance(written, str | bytes):
+                check_text("the pattern", written)
+            expr = regex_expr(written, flavor=flavor, flags=flags, search=search)
+            text = written.decode("latin-1") if isinstance(written, bytes) else written
             grammar = cls(RuleSet({"root": Rule("root", expr)}, "root", (), (SourceText(SOURCE_NAME, text),)))
             grammar.output = Output("text")
             return grammar
@@ -362,20 +382,21 @@ class Grammar:
         return cls._read(limits, read)
 
     @classmethod
-    def from_choices(cls, strings: Iterable[str | bytes], *, limits: Limits | None = None) -> Grammar:
+    def from_choices(cls, strings: Iterable[str | bytes] | Any, *, limits: Limits | None = None) -> Grammar:
         """Return the grammar of exactly these strings.
 
+        ``strings``: a list, or a ``Literal[…]`` or Enum, whose members are written without quotes; numbers, truth values
+        and None among them as in JSON.
         Raises: StackmaskError if ``strings`` is one string, or holds something else; GrammarError if one holds a
             lone surrogate; when it is compiled (G103), if there are none.
         Cost: linear in the bytes, after sorting.
         """
-        if not isinstance(strings, Iterable) or isinstance(strings, str | bytes | bytearray | memoryview):
-            raise StackmaskError(f"choices are a list of strings, not {type(strings).__name__}")
+        listed, output = choices_of(strings)
 
         def read() -> Grammar:
-            expr = ir.Choice(tuple(map(ir.Literal, sorted(_encoded(strings)))))
+            expr = ir.Choice(tuple(map(ir.Literal, sorted(encoded_choices(listed)))))
             grammar = cls(RuleSet({"root": Rule("root", expr)}, "root"))
-            grammar.output = Output("text")
+            grammar.output = output
             return grammar
 
         return cls._read(limits, read)
@@ -448,6 +469,33 @@ class Grammar:
         from stackmask.grammar.compose.merge import repeated
 
         return _composed([("", self)], lambda parts: repeated(parts[0][1], low, high))
+
+    def accepts(self, text: str | bytes) -> bool:
+        """Tell whether a whole text is in the language. A str with half a character (a lone surrogate) is not.
+
+        Raises: SampleError if the grammar asks for special tokens, which no string holds; as ``Compiler.compile``.
+        Cost: compiling once, then linear in the text.
+        """
+        if not isinstance(text, str | bytes | bytearray | memoryview):
+            raise StackmaskError(f"a text is str or bytes, not {type(text).__name__}")
+        from stackmask.grammar.whole_strings import string_engine
+
+        return string_engine().accepts(self, text if isinstance(text, str) else bytes(text))
+
+    def sample(self, n: int = 1, seed: int = 0, *, max_bytes: int = 10_000) -> list[str]:
+        """Draw ``n`` texts of the language, each of at most ``max_bytes``; the same for the same seed.
+
+        Alternatives are about equally likely, and texts mostly short. Bytes that are no UTF-8 are lone surrogates, as
+        Python's "surrogateescape" has them.
+        Raises: SampleError if none is found, or the grammar asks for special tokens; as ``Compiler.compile``.
+        Cost: about 1 ms for a JSON text, 0.1 s for a query of SQL.
+        """
+        for name, number, least in (("n", n, 0), ("seed", seed, None), ("max_bytes", max_bytes, 0)):
+            if not isinstance(number, int) or (least is not None and number < least):
+                raise StackmaskError(f"`{name}` is {number!r:.40}: it must be a whole number, 0 or more")
+        from stackmask.grammar.whole_strings import string_engine
+
+        return string_engine().sample(self, n, seed, max_bytes)
 
     def dump(self) -> str:
         """Return the rules as text, the same for equal rules."""
@@ -560,26 +608,3 @@ def _composed(
 
 def _account(limits: Limits, spent: int = 0, cancel: Event | None = None) -> Work:
     return Work(limits.max_work, limits.max_seconds, limits.max_input_bytes, spent=spent, event=cancel)
-
-
-def _encoded(strings: Iterable[str | bytes]) -> set[bytes]:
-    """Return the bytes of all choices. Raises: StackmaskError, GrammarError, BudgetError."""
-    enter("reading the choices")
-    words: set[bytes] = set()
-    size = 0
-    try:
-        for string in strings:
-            if isinstance(string, str):
-                word = string.encode()
-            elif isinstance(string, bytes | bytearray | memoryview):
-                word = bytes(string)
-            else:  # bytes(3) would be three null bytes
-                raise StackmaskError(f"a choice is str or bytes, not {type(string).__name__}: {string!r}")
-            words.add(word)
-            size += 1 + len(word)
-            check_size("the list of choices", size)
-            spend(1)
-    except UnicodeEncodeError as error:
-        problem = f"a choice holds half a character (a surrogate): {error.object!r}"
-        raise GrammarError([Diagnostic("G006", problem)]) from None
-    return words

@@ -5,13 +5,17 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import pickle
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from enum import Enum
 from pathlib import Path
-from typing import Any, Final, Literal, TypeAlias, final
+from typing import Any, Final, Literal, TypeAlias, final, get_args, get_origin
 
 from stackmask.grammar.json_schema.document.loading import is_type
-from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.diagnostics import Diagnostic, GrammarError, StackmaskError
+from stackmask.grammar.source.work import check_size, enter, spend
 
 Kind: TypeAlias = Literal["ebnf", "ebnf file", "schema", "schema file", "structural tag", "regex", "choices"]
 
@@ -20,6 +24,7 @@ POSSIBLE: Final = (
     "dict; a re.Pattern; a list of strings to choose from; EBNF text; a pathlib.Path of a grammar or schema file"
 )
 SUFFIXES: Final[dict[str, Kind]] = {".ebnf": "ebnf file", ".gbnf": "ebnf file", ".json": "schema file"}
+SHOWN_PROBLEMS: Final = 5  # of a text that a type refuses
 LETTERS: Final = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x", re.ASCII: "a"}
 
 
@@ -28,41 +33,158 @@ class OutputError(StackmaskError, TypeError):
 
 
 @final
-@dataclasses.dataclass(frozen=True, slots=True)
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Output:
     """How a text of a grammar becomes a value.
 
-    ``kind``: "json" for JSON, which ``type`` (if there is one) then validates; "text" for a text that is its own value.
+    ``kind``: "json" for JSON, which ``type`` (if there is one) then validates; "text" for a text that is its own value;
+    "member" for one that stands for a member of ``type``, a Literal or Enum.
+    Grammars with equal rules may differ in it. A type that cannot be pickled, such as a class within a function, stays
+    behind: the copy gives JSON values.
     """
 
-    kind: Literal["json", "text"]
+    kind: Literal["json", "text", "member"]
     type: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Output) or self.kind != other.kind:
+            return NotImplemented if not isinstance(other, Output) else False
+        return self.type is other.type or (hash(self) == hash(other) and bool(self.type == other.type))
+
+    def __hash__(self) -> int:
+        try:
+            return hash((self.kind, self.type))
+        except TypeError:  # an annotation that holds a list
+            return id(self.type)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        try:
+            pickle.dumps(self.type)
+        except Exception:  # noqa: BLE001  # whatever the type's own methods raise
+            return Output, ("text" if self.kind == "member" else self.kind,)
+        return Output, (self.kind, self.type)
 
     def value(self, text: str) -> Any:
         """Return the value of a whole text. Raises: ValueError if it has none."""
         if self.kind == "text":
             return text
+        if self.kind == "member":
+            return members_of(self.type)[text]
         if self.type is None:
             return json.loads(text)
         from pydantic import TypeAdapter
 
-        return TypeAdapter(self.type).validate_json(text)
+        from stackmask.grammar.json_schema.document.typed_dicts import readable_type
+
+        adapter = self.type if isinstance(self.type, TypeAdapter) else TypeAdapter(readable_type(self.type))
+        return adapter.validate_json(text)
 
     def partial(self, text: str) -> Any:
         """Return what the beginning of a text has of the value, plain Python values; None while there is nothing.
 
-        A type is not asked: its validators may refuse what is not complete. Needs pydantic for JSON.
+        A type is not asked: its validators may refuse what is not complete. Without pydantic, only whole JSON has a value.
         """
         if self.kind == "text":
             return text
-        try:
+        if self.kind == "member":  # known once it can be no other
+            members = members_of(self.type)
+            texts = [known for known in members if known.startswith(text)]
+            return members[texts[0]] if len(texts) == 1 else None
+        read: Callable[..., Any] = _whole_json
+        with suppress(ImportError):
             from pydantic_core import from_json
-        except ImportError:
-            raise StackmaskError("partial values of JSON need the package `pydantic`") from None
+
+            read = from_json
         try:
-            return from_json(text, allow_partial="trailing-strings")
-        except ValueError:  # nothing but blanks, or half a word
+            return read(text, allow_partial="trailing-strings")
+        except (ValueError, RecursionError):  # nothing but blanks, or half a word
             return None
+
+
+def describe_refusal(error: Exception) -> str:
+    """Return in one line why a text has no value: what pydantic found, or the error itself."""
+    if not hasattr(error, "errors"):
+        return f"{type(error).__name__}: {error}"
+    listed = error.errors(include_url=False, include_input=False, include_context=False)
+    shown = [
+        f"{'.'.join(map(str, problem['loc'])) or 'the value'}: {problem['msg']}"
+        for problem in listed[:SHOWN_PROBLEMS]
+    ]
+    if len(listed) > SHOWN_PROBLEMS:
+        shown.append(f"and {len(listed) - SHOWN_PROBLEMS} more")
+    return f"{type(error).__name__}: {'; '.join(shown)}"
+
+
+def has_members(source: Any) -> bool:
+    """Tell whether this is a ``Literal[…]`` or an enumeration."""
+    return get_origin(source) is Literal or (isinstance(source, type) and issubclass(source, Enum))
+
+
+def members_of(source: Any) -> Mapping[str, Any]:
+    """Return the members of a ``Literal[…]`` or enumeration by their text: strings as they are, others as in JSON.
+
+    Raises: OutputError if there are none, one has no text, or two have the same.
+    """
+    name = source.__name__ if isinstance(source, type) else f"{source!r:.60}"
+    found: dict[str, Any] = {}
+    for member in get_args(source) if get_origin(source) is Literal else source:
+        value = member.value if isinstance(member, Enum) else member
+        if value is not None and not isinstance(value, str | bool | int | float):
+            raise OutputError(
+                f"{name}: {member!r:.60} is {type(value).__name__}, and has no text: members are strings, numbers, truth "
+                "values or None"
+            )
+        text = str(value) if isinstance(value, str) else json.dumps(value)
+        if text in found:
+            raise OutputError(
+                f"{name}: {found[text]!r} and {member!r} are both written {text!r}: use from_json_schema, which puts "
+                "strings in quotes"
+            )
+        found[text] = member
+    if not found:
+        raise OutputError(f"{name} has no members")
+    return found
+
+
+def choices_of(source: Any) -> tuple[Iterable[Any], Output]:
+    """Return what is to be chosen from, and how the texts become values.
+
+    Raises: StackmaskError for what is no list of strings, Literal or Enum.
+    """
+    if has_members(source):
+        return members_of(source), Output("member", source)
+    if isinstance(source, Mapping):
+        raise StackmaskError(
+            "choices are a list of strings, not a dict: pass a list of its keys or values, or a JSON Schema to "
+            "from_json_schema"
+        )
+    if not isinstance(source, Iterable) or isinstance(source, str | bytes | bytearray | memoryview):
+        raise StackmaskError(f"choices are a list of strings, not {type(source).__name__}")
+    return source, Output("text")
+
+
+def encoded_choices(strings: Iterable[str | bytes]) -> set[bytes]:
+    """Return the bytes of all choices. Raises: StackmaskError, GrammarError, BudgetError."""
+    enter("reading the choices")
+    words: set[bytes] = set()
+    size = 0
+    try:
+        for number, string in enumerate(strings, 1):
+            if isinstance(string, str):
+                word = string.encode()
+            elif isinstance(string, bytes | bytearray | memoryview):
+                word = bytes(string)
+            else:  # bytes(3) would be three null bytes
+                found = f"{type(string).__name__}: {string!r:.60}"
+                raise StackmaskError(f"a choice is str or bytes, not {found} (number {number} of the list)")
+            words.add(word)
+            size += 1 + len(word)
+            check_size("the list of choices", size)
+            spend(1)
+    except UnicodeEncodeError as error:
+        problem = f"a choice holds half a character (a surrogate): {error.object!r}"
+        raise GrammarError([Diagnostic("G006", problem)]) from None
+    return words
 
 
 def output_of_schema(schema: Any) -> Output:
@@ -113,6 +235,10 @@ def letters_of(pattern: re.Pattern[Any]) -> str:
             "the pattern depends on the locale (re.LOCALE): compile it without, or with re.ASCII"
         )
     return "".join(letter for flag, letter in LETTERS.items() if pattern.flags & flag)
+
+
+def _whole_json(text: str, **_: Any) -> Any:
+    return json.loads(text)
 
 
 def _kind_of_file(path: Path) -> Kind:

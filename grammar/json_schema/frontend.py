@@ -38,10 +38,17 @@ class Profile(NamedTuple):
     whitespace: str
     spelling: str
     numbers: str
+    extra_keys: str
 
 
-PROFILES: Final = {"exact": Profile("any", "any", "any"), "model": Profile("single", "dumps", "plain")}
+PROFILES: Final = {
+    "exact": Profile("any", "any", "any", "any"),
+    "model": Profile("single", "dumps", "plain", "none"),
+}
 
+EXTRA_KEYS: Final = (
+    "extra keys: objects of models, dataclasses and TypedDicts that ignore extra keys have none"
+)
 TOO_DEEP = "conditions on one value lead too deeply into each other; state fewer of them for one place"
 
 
@@ -56,6 +63,7 @@ def schema_rules(
     on_unsupported: str = "error",
     spelling: str | None = None,
     numbers: str | None = None,
+    extra_keys: str | None = None,
     profile: str = "exact",
     write: Callable[[Lowering], RuleSet] = Lowering.run,
 ) -> tuple[RuleSet, Report]:
@@ -71,22 +79,35 @@ def schema_rules(
     chosen = PROFILES[profile]
     spelling = chosen.spelling if spelling is None else spelling
     numbers = chosen.numbers if numbers is None else numbers
+    of_type = is_type(source)
+    if extra_keys == "none" and not of_type:
+        raise SchemaError(
+            "", "extra_keys", "is for Python types; a schema says `additionalProperties: false`"
+        )
+    extra_keys = chosen.extra_keys if extra_keys is None else extra_keys
     for name, option, known in (
         ("formats", formats, ("assert", "annotate")),
         ("property_order", property_order, ("schema", "any")),
         ("on_unsupported", on_unsupported, ("error", "relax")),
         ("spelling", spelling, ("any", "plain", "dumps")),
         ("numbers", numbers, ("any", "plain")),
+        ("extra_keys", extra_keys, ("any", "none")),
     ):
         if option not in known:
             raise SchemaError("", name, f"{option!r} is none of {', '.join(known)}")
     blanks = Whitespace.of(chosen.whitespace if whitespace is None else whitespace)
-    of_type = is_type(source)
+    is_closed = False
     try:
         enter("reading the schema")
         with without_collection():  # all that is made on the way is gone at the end
+            closing = of_type and extra_keys == "none"
+            loaded = _loaded(source, resources, closing)
+            if closing:
+                from stackmask.grammar.json_schema.document.declared_keys import close_objects
+
+                is_closed = close_objects(loaded)
             rules, report = _read(
-                _loaded(source, resources),
+                loaded,
                 blanks,
                 property_order == "any",
                 numbers == "plain",
@@ -101,6 +122,8 @@ def schema_rules(
         raise UnsupportedSchemaError("", "", TOO_DEEP) from None
     if of_type:
         report.add("narrowed", "", "type", NARROWING)
+    if is_closed:
+        report.add("narrowed", "", "", EXTRA_KEYS)
     if blanks.note:
         report.add("narrowed", "", "", f"whitespace: {blanks.note}")
     narrowers: list[Narrower] = []
@@ -150,11 +173,11 @@ def argument_rules(
     return rules, not writers[-1].has_patterns
 
 
-def _loaded(source: Any, resources: Any) -> Any:
+def _loaded(source: Any, resources: Any, mark_objects: bool) -> Any:
     """Return the schema as Python values. Raises: SchemaError; BudgetError if there are too many of these."""
     if isinstance(source, str | bytes | bytearray):
         check_text("the JSON Schema", source)
-    schema = load_schema(source)
+    schema = load_schema(source, mark_objects=mark_objects)
     if schema is source or resources:
         most = input_limit()
         size = written_bytes([schema, resources], most)

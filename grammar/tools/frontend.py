@@ -20,21 +20,23 @@ def grammar(
     parallel: bool = True,
     strict: bool | None = None,
     opened: bool = False,
+    profile: str = "exact",
     limits: Any = None,
 ) -> Grammar:
     """Make the grammar of a whole turn: reasoning, then text and calls, or an answer in a schema (``docs/tools.md``).
 
     ``style``: how the model writes calls, by name. ``tools``: what ``Tool.of`` reads. ``tool_choice``: "auto", "none",
     "required", or a dict of OpenAI or Anthropic that names a tool or lists ``allowed_tools``. ``reasoning``: "on",
-    "off", "auto" (may be left out). ``response_format``: a JSON Schema, or a dict of OpenAI; the answer is then in the schema, and
+    "off", "auto" (may be left out). ``response_format``: a JSON Schema, a dict of OpenAI or a Grammar; the answer is then in it, and
     calls are still possible. ``parallel``: several calls in a turn. ``strict``: for all tools; False allows any object
     as arguments, which ``report`` of the grammar says. ``opened``: the prompt has begun the reasoning.
+    ``profile``: of JSON in arguments and answers, as for ``Grammar.from_json_schema``; "exact" has any blanks here.
     ``limits``: a ``Limits``.
     Raises: ToolError with the place in the request; SchemaError for the schema of a tool or of the answer, with its place.
     """
 
     def read() -> Grammar:
-        turn = Turn(style, tools, tool_choice, reasoning, response_format, parallel, strict, opened)
+        turn = Turn(style, tools, tool_choice, reasoning, response_format, parallel, strict, opened, profile)
         made = Grammar._with_markers(lambda names: Grammar._merged(turn.rules(names)))
         made.report = turn.report
         return made

@@ -10,9 +10,9 @@ from typing import Any, Final, Literal
 
 from stackmask.grammar.tools.argument_schema import ArgumentSchema
 from stackmask.grammar.tools.arguments import read_arguments
-from stackmask.grammar.tools.errors import TurnError
+from stackmask.grammar.tools.errors import ToolError, TurnError
 from stackmask.grammar.tools.styles import NAME, NUMBER, ToolStyle, style_of
-from stackmask.grammar.tools.tool import read_tools
+from stackmask.grammar.tools.tool import Tool, read_tools
 
 _BLANKS: Final = " \n\t\r"
 _SIGNS: Final = re.compile(r'["\\\\{}\[\]]')
@@ -22,11 +22,25 @@ ANYTHING: Final = ArgumentSchema(True)  # of a tool that is not known
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call of a tool, with its arguments as values; ``number``: what the style counts calls by, if it does."""
+    """A call of a tool, with its arguments as values; ``number``: what the style counts calls by, if it does.
+
+    ``written``: the arguments as the model has written them. ``tool``: the tool that is called, if the parser knows it.
+    """
 
     name: str
     arguments: dict[str, Any]
     number: str = ""
+    written: str = field(default="", compare=False, repr=False)
+    tool: Tool | None = field(default=None, compare=False, repr=False)
+
+    def run(self) -> Any:
+        """Call the function of the tool, with arguments of the types that it declares; return what it returns.
+
+        Raises: ToolError if the tool is no function, or it does not take the arguments; else what the function raises.
+        """
+        if self.tool is None:
+            raise ToolError("", f"`{self.name}` is none of the tools that the parser was given")
+        return self.tool.run(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +105,8 @@ class TurnParser:
 
     def __init__(self, style: str | ToolStyle, tools: Iterable[Any] = (), *, opened: bool = False) -> None:
         self.style = style_of(style)
-        self.schemas = {tool.name: ArgumentSchema(tool.schema) for tool in read_tools(tools)}
+        self.tools = {tool.name: tool for tool in read_tools(tools)}
+        self.schemas = {name: ArgumentSchema(tool.schema) for name, tool in self.tools.items()}
         self._said: dict[str, list[str]] = {"reasoning": [], "content": []}
         self._calls: list[Call] = []
         self._text = ""  # that is not read yet, after some that is
@@ -101,6 +116,7 @@ class TurnParser:
         self._open_end = ""  # of a block of content
         self._tried = 0  # how long the text was when a call was not at its end
         self._brackets = Brackets()
+        self._open: tuple[str, int, str] | None = None  # a call: its name, where its arguments begin, its end
 
     def feed(self, text: str) -> list[Delta]:
         """Return what is new, now that this text has come. Raises: TurnError if it is no turn of the style."""
@@ -251,22 +267,26 @@ class TurnParser:
 
     def _call(self, found: list[Delta], final: bool) -> bool:
         text, style = self._text, self.style
-        for pattern, (_, end) in zip(_openings(style), style.calls, strict=True):
+        for pattern, (begin, end) in zip(_openings(style), style.calls, strict=True):
             match = pattern.match(text, self._at)
             if match is None:
                 continue
+            if match.end() < len(text) or not begin.endswith((NAME, NUMBER)):
+                self._open = match["name"], match.end() - self._at, end
             if not final and not self._may_be_whole(match.end(), end):
                 return False
             try:
                 schema = self.schemas.get(match["name"]) or ANYTHING
-                arguments, stop = read_arguments(text, match.end(), style.arguments, schema)
-                stop = _closed(text, stop, end)
+                arguments, after = read_arguments(text, match.end(), style.arguments, schema)
+                stop = _closed(text, after, end)
             except TurnError:
                 if final:
                     raise
                 return False
             number = match.groupdict().get("number") or ""
-            call = Call(match["name"], arguments, number)
+            written = text[match.end() : after]
+            call = Call(match["name"], arguments, number, written, self.tools.get(match["name"]))
+            self._open = None
             found.append(Delta("call", call=call))
             self._calls.append(call)
             self._tried = 0
@@ -276,6 +296,22 @@ class TurnParser:
         if final or not _may_open(style, text, self._at):
             raise TurnError(self._at, f"no call begins with {text[self._at : self._at + 40]!r}")
         return False
+
+    def arguments_from(self, start: int) -> tuple[str, str] | None:
+        """Return the name of the call that is being written, and its arguments as written, from a place on.
+
+        None between calls, and while the name may still be longer. What may be the end of the call is not there yet.
+        """
+        if self._open is None:
+            return None
+        name, offset, end = self._open
+        text, at = self._text, self._at + offset
+        if self.style.arguments == "json":
+            stop = self._brackets.closed(text, at)
+            return name, text[at + start : len(text) if stop < 0 else stop]
+        place = text.find(end, max(at, at + start - len(end) + 1))
+        stop = place if place >= 0 else len(text) - _held_back(text, end, at)
+        return name, text[at + start : stop].rstrip(_BLANKS) if stop > at + start else ""
 
     def _may_be_whole(self, at: int, end: str) -> bool:
         """Tell whether a call whose arguments begin at a place may have come to its end."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from stackmask.grammar.json_schema.write.argument_styles import ARGUMENT_STYLES
 from stackmask.grammar.source.similar import similar
@@ -141,10 +141,15 @@ def style_names() -> list[str]:
     return sorted({**STYLES, **_own})
 
 
-def style_of(style: str | ToolStyle) -> ToolStyle:
-    """Return a style by name. Raises: ToolError if there is none of this name."""
+def style_of(style: Any) -> ToolStyle:
+    """Return a style by name, or that of a tokenizer, which its chat template tells.
+
+    Raises: ToolError if there is none of this name, or the template tells none.
+    """
     if isinstance(style, ToolStyle):
         return style
+    if hasattr(style, "chat_template"):
+        return _style_of_tokenizer(style)
     found = _own.get(style) or STYLES.get(style) if isinstance(style, str) else None
     if found is None:
         names = style_names()
@@ -152,6 +157,17 @@ def style_of(style: str | ToolStyle) -> ToolStyle:
         help = f"did you mean `{close}`?" if close else f"there are {', '.join(names)}"
         raise ToolError("/style", f"no style `{style!s:.60}`; {help}")
     return found
+
+
+def _style_of_tokenizer(tokenizer: Any) -> ToolStyle:
+    from stackmask.grammar.tools.detection import template_of, template_style
+
+    template = template_of(tokenizer)
+    name = None if template is None else template_style(template)
+    if name is None:
+        problem = "the tokenizer has no chat template" if template is None else "the chat template tells none"
+        raise ToolError("/style", f"{problem}; give the style by name, one of {', '.join(style_names())}")
+    return STYLES[name]
 
 
 def register(name: str, style: ToolStyle) -> None:

@@ -28,7 +28,7 @@ class Tool:
     """A tool that a model may call. What was read of its schema is kept, so that later grammars cost less.
 
     ``parameters``: the JSON Schema of the arguments, which are an object; None allows any. ``strict=False``: any object
-    is allowed too, and the report of the grammar says so.
+    is allowed too, and the report of the grammar says so. ``function``: what ``run`` calls, where one was given.
     """
 
     def __init__(
@@ -41,6 +41,7 @@ class Tool:
         self.description = description
         self.parameters = parameters
         self.strict = strict
+        self.function: Callable[..., Any] | None = None
         self._rules: dict[tuple[Any, ...], RuleSet] = {}
 
     @classmethod
@@ -108,7 +109,37 @@ class Tool:
             "additionalProperties": False,
             **({"$defs": definitions} if definitions else {}),
         }
-        return cls(function.__name__, parameters, description=inspect.getdoc(function) or "")
+        tool = cls(function.__name__, parameters, description=inspect.getdoc(function) or "")
+        tool.function = function
+        return tool
+
+    def with_strict(self, strict: bool) -> Tool:
+        """Return the same tool, whose arguments are in its schema or any object."""
+        tool = Tool(self.name, self.parameters, description=self.description, strict=strict)
+        tool.function = self.function
+        return tool
+
+    def run(self, arguments: Mapping[str, Any]) -> Any:
+        """Call the function of the tool with arguments from JSON, as values of its type hints; return what it returns.
+
+        Raises: ToolError if there is no function, or the arguments are not those that it takes; else what it raises.
+        """
+        from stackmask.grammar.tools.running import run_function
+
+        if self.function is None:
+            raise ToolError("", f"`{self.name}` has no function to run: it was given as a schema")
+        return run_function(self.function, self.name, arguments)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the tool as OpenAI's interface has it, as chat templates want it.
+
+        Raises: SchemaError if the parameters are no schema.
+        """
+        parameters = (
+            {**ANY_ARGUMENTS, "properties": {}} if self.parameters is None else load_schema(self.parameters)
+        )
+        inner = {"name": self.name, "description": self.description, "parameters": parameters}
+        return {"type": "function", "function": inner}
 
     @property
     def schema(self) -> Any:
@@ -130,16 +161,20 @@ class Tool:
             raise SchemaError("", "type", f"arguments are an object, and the schema allows {types}s only")
         return schema  # what is wrong with it is said when it is read
 
-    def rules(self, style: str, markers: Markers, whitespace: Any = None) -> RuleSet:
-        """Return the rules of the arguments in a style.
+    def rules(
+        self, style: str, markers: Markers, whitespace: Any = None, *, profile: str = "exact"
+    ) -> RuleSet:
+        """Return the rules of the arguments in a style. ``profile``: of those that are JSON.
 
         Raises: SchemaError and its subclasses, about the schema.
         """
-        key = (style, frozenset() if style == "json" else markers.names, repr(whitespace))
+        key = (style, frozenset() if style == "json" else markers.names, repr(whitespace), profile)
         found = self._rules.get(key)
         if found is None:
             blanks = ANY_BLANKS if whitespace is None else whitespace
-            if style == "json":
+            if style == "json" and profile == "model":
+                found = schema_rules(self.schema, whitespace=whitespace, profile=profile)[0]
+            elif style == "json":
                 found = schema_rules(self.schema, spelling="plain", whitespace=blanks)[0]
             else:
                 found = argument_rules(self.schema, style=style, spell=markers.expr, whitespace=blanks)

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final
 
 from stackmask.grammar.compose.merge import Merged
+from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.ir import RuleSet
 from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.json_schema.frontend import schema_rules
@@ -21,6 +22,7 @@ from stackmask.grammar.tools.tool import Tool, named_error, read_tools
 REASONING: Final = ("on", "off", "auto")
 Format = dict[str, Any]
 _BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]*"}
+_FEW_BLANKS: Final[Format] = {"type": "regex", "pattern": r"[ \n]{0,2}"}  # as chat templates write them
 
 
 class Turn:
@@ -36,6 +38,7 @@ class Turn:
         parallel: bool,
         strict: bool | None,
         opened: bool,
+        profile: str = "exact",
     ) -> None:
         self.style = style_of(style)
         self.tools = read_tools(tools)
@@ -43,20 +46,22 @@ class Turn:
             raise ToolError("/reasoning", f"{reasoning!r:.60} is none of {', '.join(REASONING)}")
         self.reasoning = reasoning
         self.opened = opened
+        if profile not in ("exact", "model"):
+            raise ToolError("/profile", f"{profile!r:.60} is none of exact, model")
+        self.profile = profile
         self.parallel = parallel
         self.report = Report()
         self.places = {tool.name: f"/tools/{index}" for index, tool in enumerate(self.tools)}
         if strict is not None:
-            self.tools = [
-                Tool(tool.name, tool.parameters, description=tool.description, strict=strict)
-                for tool in self.tools
-            ]
+            self.tools = [tool.with_strict(strict) for tool in self.tools]
         self.mode, self.allowed = self._choice(tool_choice)
         for tool in self.allowed:
             if tool.strict is False:
                 reason = "not strict: any object is allowed as arguments"
                 place = ("", "tools"), self.tools.index(tool)
                 self.report.add("relaxed", place, "strict", reason)
+        if profile == "model" and self.style.arguments == "json" and self.allowed:
+            self.report.add("narrowed", "", "arguments", "JSON is written in the model profile")
         self.answer = self._answer(response_format)
 
     def rules(self, special_names: frozenset[str]) -> Merged:
@@ -64,7 +69,7 @@ class Turn:
         markers = Markers(special_names)
         for tool in self.allowed:
             try:
-                tool.rules(self.style.arguments, markers)
+                tool.rules(self.style.arguments, markers, profile=self.profile)
             except StackmaskError as error:
                 raise named_error(error, self.places[tool.name], tool.name) from None
         form = self._framed() if self.style.content[0] else self._marked()
@@ -122,6 +127,8 @@ class Turn:
         """Return the format of an answer in a schema; None where it is free text."""
         if wanted is None or wanted == {"type": "text"}:
             return None
+        if isinstance(wanted, Grammar):
+            return {"type": "rules", "name": "answer", "rules": partial(_rules_of, wanted)}
         if isinstance(wanted, Mapping) and wanted.get("type") == "structural_tag":
             if not isinstance(wanted.get("format"), Mapping):
                 raise ToolError("/response_format", "a structural tag has a `format`, an object")
@@ -132,7 +139,7 @@ class Turn:
         elif isinstance(wanted, Mapping) and wanted.get("type") == "json_schema":
             inner = wanted.get("json_schema", wanted)
             schema = inner.get("schema", inner) if isinstance(inner, Mapping) else inner
-        return {"type": "rules", "name": "answer", "rules": partial(_answer_rules, schema)}
+        return {"type": "rules", "name": "answer", "rules": partial(_answer_rules, schema, self.profile)}
 
     # -- parts of a turn -----------------------------------------------------------------------------
 
@@ -143,7 +150,7 @@ class Turn:
             arguments = {
                 "type": "rules",
                 "name": tool.name,
-                "rules": partial(tool.rules, self.style.arguments),
+                "rules": partial(tool.rules, self.style.arguments, profile=self.profile),
             }
             for begin, end in self.style.calls:
                 before, number, after = begin.replace(NAME, tool.name).partition(NUMBER)
@@ -180,7 +187,8 @@ class Turn:
         body = self._body()
         if thoughts is None:
             return body
-        blanks = [_BLANKS] if self.answer is not None or self.mode in ("required", "one") else []
+        between = _FEW_BLANKS if self.profile == "model" else _BLANKS
+        blanks = [between] if self.answer is not None or self.mode in ("required", "one") else []
         return _sequence(thoughts, *blanks, body)
 
     def _body(self) -> Format:
@@ -258,8 +266,14 @@ class Turn:
         return _sequence(*blocks, _const(style.end))
 
 
-def _answer_rules(schema: Any, _: Markers) -> RuleSet:
+def _rules_of(answer: Grammar, markers: Markers) -> RuleSet:
+    return answer.for_vocabulary(markers.names).normalize()
+
+
+def _answer_rules(schema: Any, profile: str, _: Markers) -> RuleSet:
     try:
+        if profile == "model":
+            return schema_rules(schema, profile=profile)[0]
         return schema_rules(schema, spelling="plain", whitespace=ANY_BLANKS)[0]
     except StackmaskError as error:
         error.args = (f"at /response_format: {error}",)

@@ -8,7 +8,8 @@ if TYPE_CHECKING:
     from stackmask.runtime.generation.jumping import JumpDecoding
     from stackmask.runtime.generation.processor import GrammarLogitsProcessor
     from stackmask.runtime.generation.result import GenerationResult, JumpReport
-    from stackmask.runtime.generation.run import TextStream, agenerate, generate, stream
+    from stackmask.runtime.generation.run import generate
+    from stackmask.runtime.generation.streams import TextStream, TurnStream, agenerate, stream
 
 __all__ = [
     "GenerationResult",
@@ -16,6 +17,7 @@ __all__ = [
     "JumpDecoding",
     "JumpReport",
     "TextStream",
+    "TurnStream",
     "agenerate",
     "generate",
     "stream",
@@ -26,10 +28,11 @@ _MODULES = {
     "GrammarLogitsProcessor": "processor",
     "JumpDecoding": "jumping",
     "JumpReport": "result",
-    "TextStream": "run",
-    "agenerate": "run",
+    "TextStream": "streams",
+    "TurnStream": "streams",
+    "agenerate": "streams",
     "generate": "run",
-    "stream": "run",
+    "stream": "streams",
 }
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jump_choice import StoppingChecks, TokenChoice
 from stackmask.runtime.generation.jump_rows import JumpRow, RowTable
 from stackmask.runtime.generation.jump_streaming import JumpStream
+from stackmask.runtime.generation.models import compile_for
 from stackmask.runtime.generation.processor import common_vocabulary
 from stackmask.runtime.generation.text import TokenStreamer
 
@@ -51,16 +51,15 @@ class JumpDecoding:
 
     def __init__(
         self,
-        grammars: CompiledGrammar | Sequence[CompiledGrammar | None],
+        grammars: Any,
         *,
+        tokenizer: Any = None,
         jump: str = "canonical",
         streamer: Any = None,
     ) -> None:
         if jump not in ("canonical", "off"):
             raise GenerationError(f'jump is {jump!r}, not "canonical" or "off"')
-        self.grammars: list[CompiledGrammar | None] = (
-            list(grammars) if isinstance(grammars, Sequence) else [grammars]
-        )
+        self.grammars: list[CompiledGrammar | None] = compile_for(grammars, tokenizer)
         self.vocabulary = common_vocabulary(self.grammars)
         self.jump = jump
         self.streamer = streamer

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
+from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.matching.compiler import Compiler
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
@@ -37,3 +39,39 @@ def compiler_for(model: Any, tokenizer: Any) -> Compiler:
                 Vocabulary.from_huggingface(tokenizer, size=key[0], generation_config=config)
             )
         return made[key]
+
+
+def compiler_of(tokenizer: Any) -> Compiler:
+    """Return the compiler for a tokenizer whose model is not known; made once and kept."""
+    try:
+        key = (-1, (), len(tokenizer))
+        weakref.ref(tokenizer)
+    except TypeError:  # a tokenizer of another library
+        return Compiler(Vocabulary.from_huggingface(tokenizer))
+    with _lock:
+        made = _compilers.setdefault(tokenizer, {})
+        if key not in made:
+            made[key] = Compiler(Vocabulary.from_huggingface(tokenizer))
+        return made[key]
+
+
+def compile_for(grammars: Any, tokenizer: Any) -> list[Any]:
+    """Return the compiled grammars of a processor: one, or a list with one or None per prompt.
+
+    What is not compiled is compiled for the ``tokenizer``, if there is one; otherwise it is left as it is.
+    Raises: GenerationError for strings that look like choices; the errors of reading and compiling.
+    """
+    is_list = isinstance(grammars, Sequence) and not isinstance(grammars, str)
+    listed = list(grammars) if is_list else [grammars]
+    if tokenizer is None:
+        return listed
+    made: list[Any] = []
+    for item in listed:
+        if is_list and isinstance(item, str) and "::=" not in item:
+            raise GenerationError(
+                f"{item!r:.60} is no grammar: a list has one grammar per prompt, and a str is EBNF text; for choices, "
+                "give Grammar.from_choices([…])"
+            )
+        is_ready = item is None or hasattr(item, "matcher")
+        made.append(item if is_ready else compiler_of(tokenizer).compile(item))
+    return made

@@ -6,13 +6,14 @@ import inspect
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
 from transformers import LogitsProcessor
 
 from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.models import compile_for
 from stackmask.runtime.generation.rows import RowTracker, Track
 from stackmask.runtime.generation.tensor_peek import has_choice
 from stackmask.runtime.kernels.apply import MINUS_INF
@@ -33,8 +34,9 @@ SHOWN_TOKENS = 8  # allowed tokens named in an error
 class GrammarLogitsProcessor(LogitsProcessor):
     """Set the scores of tokens that the grammar forbids to -inf, for ``model.generate(logits_processor=[...])``.
 
-    ``grammars`` is one compiled grammar for every row, or one (or None, for free text) per prompt; with several
-    beams or samples per prompt, each prompt's rows share its grammar. Prompts are padded on the left, as
+    ``grammars`` is one compiled grammar for every row, or a list of one (or None, for free text) per prompt; with several
+    beams or samples per prompt, each prompt's rows share its grammar. With ``tokenizer``, what ``Grammar.of`` takes will
+    do: it is compiled for the tokenizer's own vocabulary and stop tokens. Prompts are padded on the left, as
     ``generate`` wants them. The text starts after the prompt; stop tokens are allowed exactly when the grammar
     accepts, and after them only stop tokens (``generate`` pads such rows).
 
@@ -49,10 +51,8 @@ class GrammarLogitsProcessor(LogitsProcessor):
 
     supports_continuous_batching = False
 
-    def __init__(self, grammars: CompiledGrammar | Sequence[CompiledGrammar | None]) -> None:
-        self._grammars: list[CompiledGrammar | None] = (
-            list(grammars) if isinstance(grammars, Sequence) else [grammars]
-        )
+    def __init__(self, grammars: Any, *, tokenizer: Any = None) -> None:
+        self._grammars: list[CompiledGrammar | None] = compile_for(grammars, tokenizer)
         self._vocabulary = common_vocabulary(self._grammars)
         self._tracker = RowTracker(self._assign)
         self._mask: torch.Tensor | None = None
@@ -215,7 +215,7 @@ def common_vocabulary(grammars: Sequence[CompiledGrammar | None]) -> Vocabulary 
     for grammar in grammars:
         if grammar is not None and not hasattr(grammar, "vocabulary"):
             raise GenerationError(
-                f"{type(grammar).__name__} is not compiled: give Compiler(vocabulary).compile(grammar)"
+                f"{type(grammar).__name__} is not compiled: give Compiler(vocabulary).compile(grammar), or tokenizer=…"
             )
     vocabularies = [g.vocabulary for g in grammars if g is not None]
     if not grammars:

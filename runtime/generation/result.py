@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from stackmask.grammar.tools.parser import Call
 
 Prompt: TypeAlias = "str | Sequence[Mapping[str, Any]]"
 """Text, or the messages of a chat (the tokenizer's chat template lays them out)."""
@@ -37,6 +40,9 @@ class GenerationResult:
     ``max_new_tokens`` was reached, "interrupted" when a stopping criterion or the caller ended it earlier. ``jumps``:
     what jump-forward has saved; None with ``jump="off"``. ``parsed``: the value of the text, where its grammar was made of
     a type (an object of that type), a JSON Schema, choices or a pattern; else None, and ``parse_error`` says why.
+
+    Of a turn with tools or reasoning, ``text`` has the markers too, also those that are special tokens; ``reasoning``,
+    ``content`` and ``calls`` are what it is made of, and ``parsed`` is the value of the content. Else ``content`` is the text.
     """
 
     prompt: Prompt
@@ -47,6 +53,9 @@ class GenerationResult:
     jumps: JumpReport | None = None
     parsed: Any = field(default=None, compare=False)
     parse_error: str = field(default="", compare=False)
+    content: str = field(default="", compare=False)
+    reasoning: str = field(default="", compare=False)
+    calls: tuple[Call, ...] = field(default=(), compare=False)
 
     @property
     def note(self) -> str:

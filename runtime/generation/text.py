@@ -3,33 +3,43 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+
+EMPTY: Final[Mapping[int, bytes]] = MappingProxyType({})
 
 
 class TextDecoder:
     """Decode one output token by token; a character that spans tokens appears when it is whole.
 
-    Bytes that are no UTF-8 become U+FFFD. After a stop token nothing more comes.
+    Bytes that are no UTF-8 become U+FFFD. After a stop token nothing more comes. ``named``: special tokens that are shown,
+    with their texts; a stop token among them is shown, and then ends the text.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, named: Mapping[int, bytes] = EMPTY) -> None:
         self._tokens = vocabulary.token_bytes
         self._stops = frozenset(vocabulary.stop_ids)
         self._strip = vocabulary.strip_first_space
+        self._named = named
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self.ended = False
+
+    def bytes_of(self, token: int) -> bytes:
+        """Return the bytes that a token is shown as; none for padding, and for special tokens without a name."""
+        found = self._tokens[token] if 0 <= token < len(self._tokens) else None
+        return self._named.get(token, b"") if found is None else found
 
     def push(self, token: int) -> str:
         """Return the text that the token completes."""
         if self.ended:
             return ""
         if token in self._stops:
-            return self.finish()
-        return self.push_bytes((self._tokens[token] or b"") if 0 <= token < len(self._tokens) else b"")
+            return self.push_bytes(self.bytes_of(token)) + self.finish()
+        return self.push_bytes(self.bytes_of(token))
 
     def push_bytes(self, data: bytes) -> str:
         """Return the text that the bytes of a token complete."""
@@ -50,19 +60,25 @@ class TokenStreamer:
     """A streamer for ``model.generate`` that takes batches: ``on_text(row, text)`` for every new piece of text.
 
     ``generate`` puts the prompts first, then either one token per row, (rows,), or, in assisted decoding, several
-    tokens of the only row, (1, tokens).
+    tokens of the only row, (1, tokens). ``named``: special tokens that are shown, with their texts.
     """
 
-    def __init__(self, vocabulary: Vocabulary, on_text: Callable[[int, str], None]) -> None:
+    def __init__(
+        self,
+        vocabulary: Vocabulary,
+        on_text: Callable[[int, str], None],
+        named: Mapping[int, bytes] = EMPTY,
+    ) -> None:
         self._vocabulary = vocabulary
         self._on_text = on_text
+        self._named = named
         self._rows: list[TextDecoder] | None = None
         self._given: dict[int, list[int]] = {}  # by row
 
     def put(self, value: Any) -> None:
         """Take the prompts (first call) or new tokens."""
         if self._rows is None:
-            self._rows = [TextDecoder(self._vocabulary) for _ in range(len(value))]
+            self._rows = [TextDecoder(self._vocabulary, self._named) for _ in range(len(value))]
             return
         tokens = value.tolist()
         if len(self._rows) == 1:
@@ -75,7 +91,6 @@ class TokenStreamer:
     def put_row(self, row: int, tokens: Sequence[int]) -> None:
         """Take all the tokens of a row so far. Those given before may have changed, but not the text they spell."""
         assert self._rows is not None
-        texts = self._vocabulary.token_bytes
         stops = frozenset(self._vocabulary.stop_ids)
         decoder = self._rows[row]
         if decoder.ended:
@@ -85,12 +100,12 @@ class TokenStreamer:
         same = 0
         while same < min(len(given), len(tokens)) and given[same] == tokens[same]:
             same += 1
-        skip = sum(len(texts[t] or b"") for t in given[same:] if t < len(texts))
+        skip = sum(len(decoder.bytes_of(token)) for token in given[same:])
         for token in tokens[same:]:
             if token in stops:
-                self._emit(row, decoder.finish())
+                self._emit(row, decoder.push(token))
                 break
-            data = (texts[token] or b"") if token < len(texts) else b""
+            data = decoder.bytes_of(token)
             self._emit(row, decoder.push_bytes(data[skip:] if skip < len(data) else b""))
             skip = max(0, skip - len(data))
         given[same:] = tokens[same:]

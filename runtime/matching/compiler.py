@@ -22,6 +22,7 @@ from stackmask.runtime.matching.matcher import Matcher
 from stackmask.runtime.vocabulary.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
+    from stackmask.grammar.outputs import Output
     from stackmask.grammar.source.work import Event
     from stackmask.runtime.jump_forward.jump_forward import JumpPlanner
 
@@ -179,14 +180,15 @@ class Compiler:
 
     def _compile_in(self, lane: Lane, grammar: Grammar, cancel: Event | None = None) -> CompiledGrammar:
         automaton, account = self._lowered(grammar, lane.store, cancel)
-        # equal rules have been given equal terms
-        key = (automaton.lowered.start, automaton.start_state)
+        # equal rules have been given equal terms; their texts may become values of other types
+        states = (automaton.lowered.start, automaton.start_state)
+        key = (*states, _own_output(grammar))
         with self._lock:
             compiled = lane.grammars.get(key)
             if compiled is None:
                 compiled = CompiledGrammar(grammar, self, automaton, account)
                 lane.grammars[key] = compiled
-                known = lane.families.get(key)
+                known = lane.families.get(states)
                 if known is not None:
                     compiled.family, compiled.planner = known
             else:  # nobody has less for what another one wrote in a costlier way
@@ -262,7 +264,8 @@ class Compiler:
             compiled.automaton, compiled._account = automaton, account
             compiled.family = None
             compiled.planner = None
-            lane.grammars.setdefault((automaton.lowered.start, automaton.start_state), compiled)
+            key = (automaton.lowered.start, automaton.start_state, _own_output(compiled.grammar))
+            lane.grammars.setdefault(key, compiled)
 
     def aside(self, compiled: CompiledGrammar, store: Store) -> CompiledGrammar | None:
         """Return a grammar compiled in another store than this one, which is at work.
@@ -286,6 +289,12 @@ class Compiler:
         store = Store(self._info, self.limits, cache_bytes, key_syntax())
         store.prepare(classes_worth_preparing())
         return store
+
+
+def _own_output(grammar: Grammar) -> Output | None:
+    """Return how the texts become values of a type; None where that is the same for all grammars of equal rules."""
+    output = grammar.output
+    return None if output is None or output.type is None else output
 
 
 def token_info(vocabulary: Vocabulary) -> TokenInfo:

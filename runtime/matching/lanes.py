@@ -19,6 +19,7 @@ from stackmask.pda.store import Store
 from stackmask.runtime.matching.recent_grammars import RecentFamilies
 
 if TYPE_CHECKING:
+    from stackmask.grammar.outputs import Output
     from stackmask.runtime.matching.compiler import CompiledGrammar
 
 MAX_LANES = 4  # stores that share ``cache_bytes``
@@ -35,8 +36,9 @@ class Lane:
 
     def __init__(self, store: Store, cache_bytes: int) -> None:
         self.store = store
-        # by the term of the start rule, and the first semantic state
-        self.grammars: WeakValueDictionary[tuple[int, int], CompiledGrammar] = WeakValueDictionary()
+        # by the term of the start rule, the first semantic state, and the type of its values
+        self.grammars: WeakValueDictionary[tuple[int, int, Output | None], CompiledGrammar]
+        self.grammars = WeakValueDictionary()
         self.families = RecentFamilies(cache_bytes // FAMILIES_SHARE)
 
     def set_budget(self, cache_bytes: int) -> None:

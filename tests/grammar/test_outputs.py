@@ -5,15 +5,17 @@ from __future__ import annotations
 import dataclasses
 import enum
 import json
+import pickle
 import re
+import sys
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, NewType
 
 import pytest
 from byte_matcher import ByteMatcher
-from pydantic import BaseModel
-from typing_extensions import TypedDict
+from pydantic import BaseModel, TypeAdapter
+from typing_extensions import TypeAliasType, TypedDict
 
 import stackmask as sm
 from stackmask.grammar.outputs import Output
@@ -39,6 +41,8 @@ class Colour(enum.Enum):
     BLUE = "blue"
 
 
+Metres = NewType("Metres", int)
+Counts = TypeAliasType("Counts", list[int])
 MOMENT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)
 CASES: list[tuple[Any, str, Any, str]] = [
     (Item, '{"name": "a", "count": 3}', Item(name="a", count=3), '{"name": "a"}'),
@@ -53,6 +57,9 @@ CASES: list[tuple[Any, str, Any, str]] = [
     (int | None, "null", None, "true"),
     (str | None, '"é"', "é", "1"),
     ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2], '["a"]'),
+    (Metres, "7", 7, '"7"'),
+    (Counts, "[1, 2]", [1, 2], '["1"]'),
+    (TypeAdapter(dict[str, int]), '{"a": 1}', {"a": 1}, '{"a": "b"}'),
     (True, '{"any": 1}', {"any": 1}, "}"),
     (["yes", "no"], "yes", "yes", "maybe"),
     (re.compile("[a-c]+", re.IGNORECASE), "aB", "aB", "d"),
@@ -130,3 +137,90 @@ def test_partial_values() -> None:
     assert output.partial('{"name": "Wi') == {"name": "Wi"}
     assert output.partial("") is None
     assert Output("text").partial("ye") == "ye"
+
+
+def test_equal_rules_may_mean_other_types() -> None:
+    class Same(BaseModel):
+        name: str
+        count: int
+
+    compiler = sm.Compiler(sm.Vocabulary([*(bytes([b]) for b in range(256)), None], stop_ids=[256]))
+    one, other, again = (compiler.compile(source) for source in (Item, Same, Item))
+    assert one is again
+    assert one.grammar.output == Output("json", Item)
+    assert other.grammar.output == Output("json", Same)
+    assert compiler.compile(list[int]) is compiler.compile(list[int])
+    annotated = Annotated[int, ["a note without a hash"]]
+    assert compiler.compile(annotated) is compiler.compile(annotated)
+
+
+def test_grammars_of_types_are_pickled() -> None:
+    class Local(BaseModel):
+        x: int
+
+    for source, copied in ((Item, Output("json", Item)), (Local, Output("json")), (["a"], Output("text"))):
+        assert pickle.loads(pickle.dumps(sm.Grammar.of(source))).output == copied
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+    TWO = 2
+
+
+class Shade(str, enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+def test_members_as_choices() -> None:
+    grammar = sm.Grammar.from_choices(Literal[1, True, None, "é"])  # noqa: PYI061
+    assert grammar.output is not None
+    for text, value in (("1", 1), ("true", True), ("null", None), ("é", "é")):
+        assert grammar.accepts(text)
+        assert grammar.output.value(text) is value
+    assert not grammar.accepts('"é"')
+    colours = sm.Grammar.from_choices(Colour).output
+    assert colours is not None
+    assert colours.value("red") is Colour.RED
+    assert [colours.partial(text) for text in ("", "r", "red", "x")] == [None, Colour.RED, Colour.RED, None]
+    assert colours != sm.Grammar.from_choices(Shade).output
+    assert sm.Grammar.from_choices(Number).accepts("2")
+    assert pickle.loads(pickle.dumps(sm.Grammar.from_choices(Colour))).output == colours
+
+
+def test_choices_that_are_none() -> None:
+    class Values(enum.Enum):
+        A = (1, 2)
+
+    class Nothing(enum.Enum):
+        pass
+
+    wrong: list[tuple[Any, str]] = [
+        (Literal["1", 1], "'1' and 1 are both written '1'"),
+        (Values, r"Values: <Values.A: \(1, 2\)> is tuple, and has no text"),
+        (Nothing, "Nothing has no members"),
+        ({"a": 1}, "not a dict: pass a list of its keys"),
+        (["a", 3], r"not int: 3 \(number 2 of the list\)"),
+    ]
+    for source, problem in wrong:
+        with pytest.raises(sm.StackmaskError, match=problem):
+            sm.Grammar.from_choices(source)
+
+
+def test_patterns_come_with_their_flags() -> None:
+    grammar = sm.Grammar.from_regex(re.compile("a.b  # a comment", re.IGNORECASE | re.DOTALL | re.VERBOSE))
+    assert grammar.accepts("A\nB")
+    assert not grammar.accepts("A\nB  # a comment")
+    assert sm.Grammar.from_regex(re.compile("b"), search=True).accepts("abc")
+    assert sm.Grammar.from_regex(re.compile(rb"\xff+")).accepts(b"\xff\xff")
+
+
+def test_names_that_are_not_defined_are_said() -> None:
+    with pytest.raises(sm.SchemaError, match="pydantic has no schema for list"):
+        sm.Grammar.of(list["Unknown"])  # type: ignore[name-defined]  # noqa: F821
+
+
+def test_without_pydantic_only_whole_json_has_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_core", None)
+    output = Output("json")
+    assert [output.partial(text) for text in ("", "[1", "[1]", "[" * 100_000)] == [None, None, [1], None]

@@ -273,6 +273,14 @@ ROWS = (
         ("tests/grammar/compose/test_composition.py::test_union_and_concatenation",),
     ),
     Mutant(
+        "old-engine",
+        "grammar/whole_strings",
+        "_made.clear()",
+        "_made.copy()",
+        "An engine that is handed over answers from then on.",
+        ("tests/runtime/strings/test_samples.py::test_the_engine_that_was_provided_last_answers",),
+    ),
+    Mutant(
         "late-trigger",
         "grammar/structural",
         "[*excludes, *triggers]",

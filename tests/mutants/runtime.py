@@ -129,6 +129,14 @@ ROWS = (
         ("tests/runtime/comparison/test_compare.py::test_differences_name_the_first_token",),
     ),
     Mutant(
+        "soft-end",
+        "runtime/strings",
+        "self._length + waiting >= self._soft",
+        "False",
+        "A text that is long enough takes the shortest way to its end.",
+        ("tests/runtime/strings/test_samples.py::test_recursion_ends",),
+    ),
+    Mutant(
         "strip-once",
         "runtime/generation",
         "False",

@@ -241,6 +241,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/sql/scope/shared",
     ),
     "grammar/outputs": ("grammar/json_schema/document", "grammar/source"),
+    "grammar/whole_strings": ("grammar/source",),
     "grammar/grammar": (
         "grammar/compose",
         "grammar/ebnf",
@@ -253,6 +254,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/source",
         "grammar/sql",
         "grammar/structural",
+        "grammar/whole_strings",
         "pda/limits",
     ),
     "grammar/tools": (
@@ -263,6 +265,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/json_schema/document",
         "grammar/json_schema/sets",
         "grammar/json_schema/write",
+        "grammar/outputs",
         "grammar/regex",
         "grammar/source",
         "grammar/structural",
@@ -270,6 +273,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "runtime/matching": (
         "grammar/front_ends",
         "grammar/grammar",
+        "grammar/outputs",
         "grammar/source",
         "pda/ahead",
         "pda/automaton",
@@ -285,6 +289,15 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "pda/terms",
         "pda/vocabulary",
         "runtime/jump_forward",
+        "runtime/vocabulary",
+    ),
+    "runtime/strings": (
+        "grammar/grammar",
+        "grammar/ir",
+        "grammar/source",
+        "pda/errors",
+        "pda/limits",
+        "runtime/matching",
         "runtime/vocabulary",
     ),
     "runtime/fsm": (
@@ -323,6 +336,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
         "grammar/grammar",
         "grammar/outputs",
         "grammar/source",
+        "grammar/tools",
         "pda/errors",
         "runtime/extras",
         "runtime/fsm",

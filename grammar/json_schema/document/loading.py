@@ -17,11 +17,11 @@ from stackmask.grammar.source.work import check_size
 MAX_EXPONENT: Final = 10_000  # of a number in a schema: beyond it exact arithmetic costs too much
 
 
-def load_schema(source: Any) -> Any:
+def load_schema(source: Any, *, mark_objects: bool = False) -> Any:
     """Return the schema as Python values: a dict or a bool.
 
     ``source``: a dict or bool, JSON text (str or bytes), a path of a JSON file, a pydantic model, a dataclass, a
-    TypedDict or another type that pydantic knows.
+    TypedDict or another type that pydantic knows, also in a TypeAdapter. ``mark_objects``: as for ``type_schema``.
     Raises: SchemaError if it is none of these, or the text is not JSON.
     """
     if isinstance(source, dict | bool):
@@ -38,13 +38,16 @@ def load_schema(source: Any) -> Any:
     if isinstance(source, Mapping):
         return dict(source)
     if is_type(source):
-        return type_schema(source)
+        return type_schema(source, mark_objects=mark_objects)
     raise SchemaError("", "", f"a schema is a dict, a bool, JSON text, a path or a type, not {source!r:.80}")
 
 
 def is_type(source: Any) -> bool:
     """Tell whether this is a Python type, to be asked for its schema."""
-    return isinstance(source, type) or dataclasses.is_dataclass(source) or get_origin(source) is not None
+    if isinstance(source, type) or dataclasses.is_dataclass(source) or get_origin(source) is not None:
+        return True
+    # what `NewType` makes, `type X = …`, and a type that pydantic has read before
+    return hasattr(source, "__supertype__") or type(source).__name__ in ("TypeAliasType", "TypeAdapter")
 
 
 def _parse(text: str | bytes | bytearray, name: str = "") -> Any:

@@ -127,22 +127,27 @@ def format_pattern(name: str, schema: Any) -> str | None:
     return f"^(?:{found})$"
 
 
-def type_schema(source: Any) -> dict[str, Any]:
+def type_schema(source: Any, *, mark_objects: bool = False) -> dict[str, Any]:
     """Return the JSON schema of a type, as pydantic validates it.
 
+    ``mark_objects``: mark objects that ignore undeclared keys, for ``declared_keys.close_objects``.
     Raises: SchemaError if pydantic is not installed or knows no schema for the type.
     """
     try:
         from pydantic import TypeAdapter
-        from pydantic.errors import PydanticUserError
+        from pydantic.errors import PydanticUndefinedAnnotation, PydanticUserError
     except ImportError:
         raise SchemaError("", "", "schemas of Python types need the package `pydantic`") from None
+    from stackmask.grammar.json_schema.document.typed_dicts import readable_type
+
+    generator = _marking_generator() if mark_objects else _generator()
     try:
         if isinstance(source, type) and hasattr(source, "model_json_schema"):
-            made: dict[str, Any] = source.model_json_schema(schema_generator=_generator())
+            made: dict[str, Any] = source.model_json_schema(schema_generator=generator)
         else:
-            made = TypeAdapter(source).json_schema(schema_generator=_generator())
-    except PydanticUserError as error:
+            adapter = source if isinstance(source, TypeAdapter) else TypeAdapter(readable_type(source))
+            made = adapter.json_schema(schema_generator=generator)
+    except (PydanticUserError, PydanticUndefinedAnnotation) as error:
         raise SchemaError("", "", f"pydantic has no schema for {source!r:.80}: {error}") from None
     return made
 
@@ -166,6 +171,13 @@ def _generator() -> Any:
             keys = schema.get("keys_schema")
             if keys and made.get("type") == "object":
                 made = {**made, **_key_names(keys, self.generate_inner(keys), made)}
+            return made
+
+        def tagged_union_schema(self, schema: Any) -> dict[str, Any]:
+            made: dict[str, Any] = super().tagged_union_schema(schema)
+            tag = made.get("discriminator", {}).get("propertyName")
+            if tag is not None:
+                made["required"] = [tag]  # also where the tag has a default
             return made
 
         def float_schema(self, schema: Any) -> dict[str, Any]:
@@ -230,6 +242,25 @@ def _generator() -> Any:
             return made
 
     return Generator
+
+
+@cache
+def _marking_generator() -> Any:
+    from stackmask.grammar.json_schema.document.declared_keys import mark_object
+
+    class MarkingGenerator(_generator()):  # type: ignore[misc]
+        """Also marks objects that ignore undeclared keys."""
+
+        def model_schema(self, schema: Any) -> dict[str, Any]:
+            return mark_object(super().model_schema(schema))
+
+        def dataclass_schema(self, schema: Any) -> dict[str, Any]:
+            return mark_object(super().dataclass_schema(schema))
+
+        def typed_dict_schema(self, schema: Any) -> dict[str, Any]:
+            return mark_object(super().typed_dict_schema(schema))
+
+    return MarkingGenerator
 
 
 def _finite(schema: dict[str, Any]) -> dict[str, Any]:

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import enum
 import json
+import re
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+from transformers import StoppingCriteria
 
 import stackmask as sm
+from stackmask.grammar.source.work import CancelledError
 from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.models import compiler_of
 
 
 class Order(BaseModel):
@@ -103,3 +111,204 @@ def test_options_of_the_chat_template(model: Any, tokenizer: Any, monkeypatch: p
 def test_processors_want_compiled_grammars() -> None:
     with pytest.raises(GenerationError, match="Grammar is not compiled"):
         sm.GrammarLogitsProcessor(sm.Grammar.of(["a"]))  # type: ignore[arg-type]
+
+
+class Same(Order):
+    """The fields of an order, in another class."""
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+class Tick(StoppingCriteria):
+    """Tell when the first token was written; stops nothing."""
+
+    def __init__(self) -> None:
+        self.ticked = threading.Event()
+        self.steps = 0
+
+    def __call__(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        self.ticked.set()
+        self.steps += 1
+        return input_ids[:, 0] < 0
+
+
+ENDLESS = "root ::= [ab]{1500}"
+
+
+def streams() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "stackmask-stream"]
+
+
+def test_equal_types_come_back_as_what_was_asked_for(model: Any, tokenizer: Any) -> None:
+    for asked in (Order, Same, Order):
+        (result,) = sm.generate(model, tokenizer, "Order:", asked, max_new_tokens=64)
+        assert type(result.parsed) is asked
+    (result,) = sm.generate(model, tokenizer, "p", sm.Grammar.from_choices(Colour))
+    assert result.parsed in Colour
+    as_rules, as_choice = sm.generate(model, tokenizer, ["p", "q"], ['root ::= "ab"', ["ab"]])
+    assert (as_rules.parsed, as_choice.parsed) == (None, "ab")
+
+
+def test_what_a_validator_refuses_is_said(model: Any, tokenizer: Any) -> None:
+    class Never(BaseModel, extra="forbid"):
+        kind: Literal["wrong", "broken"]
+
+        @field_validator("kind")
+        @classmethod
+        def check(cls, kind: str) -> str:
+            raise ValueError("not today") if kind == "wrong" else KeyError(kind)
+
+    results = sm.generate(model, tokenizer, ["p"], [Never], do_sample=True, num_return_sequences=8, seed=1)
+    assert {(result.parsed, result.parse_error) for result in results} == {
+        (None, "ValidationError: kind: Value error, not today"),
+        (None, "KeyError: 'broken'"),
+    }
+
+
+def test_a_grammar_in_a_list_is_not_taken_for_a_choice(model: Any, tokenizer: Any) -> None:
+    with pytest.raises(GenerationError, match="give the EBNF text itself, without the list"):
+        sm.generate(model, tokenizer, "p", ['root ::= "ab"'])
+    (result,) = sm.generate(model, tokenizer, ["p"], ['root ::= "ab"'])
+    assert result.text == "ab"
+
+
+def test_processors_compile_for_a_tokenizer(model: Any, tokenizer: Any) -> None:
+    ids = tokenizer("p", return_tensors="pt")["input_ids"]
+    colours = sm.Grammar.from_choices(Colour)
+    for given in (colours, [colours], ['root ::= "red" | "blue"'], re.compile("red|blue")):
+        processor = sm.GrammarLogitsProcessor(given, tokenizer=tokenizer)
+        output = model.generate(ids, max_new_tokens=8, logits_processor=[processor])
+        assert tokenizer.decode(output[0, ids.shape[1] :], skip_special_tokens=True) in ("red", "blue")
+    decoding = sm.JumpDecoding(colours, tokenizer=tokenizer)
+    model.generate(ids, custom_generate=decoding, max_new_tokens=8)
+    assert tokenizer.decode(decoding.written[0], skip_special_tokens=True) in ("red", "blue")
+    assert compiler_of(tokenizer) is compiler_of(tokenizer)
+    with pytest.raises(GenerationError, match=r"'red' is no grammar: .*from_choices"):
+        sm.GrammarLogitsProcessor(["red", "blue"], tokenizer=tokenizer)
+    with pytest.raises(GenerationError, match="or tokenizer="):
+        sm.JumpDecoding(colours)
+
+
+def test_many_streams_of_coroutines(model: Any, tokenizer: Any) -> None:
+    async def collect(prompt: str) -> Any:
+        async with sm.stream(model, tokenizer, prompt, Order, max_new_tokens=64) as stream:
+            text = "".join([piece async for piece in stream])
+        assert [piece async for piece in stream] == []
+        assert text == stream.result.text
+        return stream.result.parsed
+
+    async def run() -> list[Any]:
+        loop = asyncio.get_running_loop()
+        loop.set_default_executor(ThreadPoolExecutor(1))  # none of its threads waits for a piece
+        return await asyncio.gather(*(collect(str(i)) for i in range(12)))
+
+    assert all(isinstance(value, Order) for value in asyncio.run(run()))
+    assert not streams()
+
+
+def test_errors_reach_the_coroutine(model: Any, tokenizer: Any) -> None:
+    async def run() -> None:
+        async for _ in sm.stream(model, tokenizer, "p", Order, max_new_tokens=0):
+            pass
+
+    with pytest.raises(GenerationError, match="max_new_tokens is 0"):
+        asyncio.run(run())
+
+
+def test_leaving_and_cancelling_end_the_stream(model: Any, tokenizer: Any) -> None:
+    made: list[Any] = []
+
+    async def leave() -> None:
+        async with sm.stream(model, tokenizer, "p", ENDLESS, max_new_tokens=1500) as stream:
+            made.append(stream)
+            async for _ in stream:
+                break
+
+    async def iterate() -> None:
+        made.append(sm.stream(model, tokenizer, "p", ENDLESS, max_new_tokens=1500))
+        async for _ in made[-1]:
+            pass
+
+    async def cancel() -> None:
+        task = asyncio.create_task(iterate())
+        while len(made) < 2:
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(leave())
+    assert made[0].result.reason == "interrupted"
+    asyncio.run(cancel())
+    made[1].close()
+    assert not made[1]._results or made[1].result.reason == "interrupted"  # it may have been compiling
+    assert not streams()
+
+
+def test_a_cancelled_task_ends_when_its_generation_has(model: Any, tokenizer: Any) -> None:
+    tick = Tick()
+
+    async def run() -> int:
+        task = asyncio.create_task(
+            sm.agenerate(model, tokenizer, "p", ENDLESS, max_new_tokens=1500, stopping_criteria=[tick])
+        )
+        await asyncio.to_thread(tick.ticked.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return tick.steps
+
+    steps = asyncio.run(run())
+    assert steps == tick.steps < 1500
+
+
+def test_cancelling_ends_compiling_as_well(
+    model: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached = threading.Event()
+    ended: list[bool] = []
+
+    def compile(self: sm.Compiler, grammar: Any, *, cancel: Any = None) -> Any:
+        reached.set()
+        while not cancel.is_set():
+            time.sleep(0.001)
+        ended.append(True)
+        raise CancelledError
+
+    monkeypatch.setattr(sm.Compiler, "compile", compile)
+
+    async def run() -> None:
+        task = asyncio.create_task(sm.agenerate(model, tokenizer, "p", ENDLESS))
+        await asyncio.to_thread(reached.wait)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    assert ended == [True]
+
+
+def test_chat_templates_that_fail_are_errors_with_a_reason(
+    model: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user, answer = {"role": "user", "content": "p"}, {"role": "assistant", "content": "q"}
+    template = (
+        "{% for m in messages %}<{{ m['content'] }}>{% endfor %}{{ raise_exception('no') if tools else '' }}"
+    )
+    monkeypatch.setattr(tokenizer, "chat_template", template)
+    both = {"continue_final_message": True, "add_generation_prompt": True}
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}
+    for prompt, options, problem in (
+        ("p", {"tools": []}, "chat_options are for chats"),
+        ([user], {"tokenize": True}, "chat_options: tokenize cannot be given"),
+        ([user, answer], both, "cannot lay out the messages"),
+        ([user], {"tools": [tool]}, "cannot lay out the messages: no"),
+    ):
+        with pytest.raises(GenerationError, match=problem):
+            sm.generate(model, tokenizer, prompt, ["yes", "no"], chat_options=options)
+    monkeypatch.setattr(tokenizer, "chat_template", None)
+    with pytest.raises(GenerationError, match="cannot lay out the messages"):
+        sm.generate(model, tokenizer, [user], ["yes", "no"])

@@ -1,0 +1,122 @@
+"""Objects of Python types with declared keys alone, where that leaves out valid texts and lets no other in.
+
+Models that ignore extra keys drop them, so no model needs to write them. The schema of such an object is marked when
+it is made (``MARK``); ``close_objects`` then puts ``additionalProperties: false`` in place of the mark, but only where the
+schema around it can become no wider by that: not under ``not``, a ``oneOf`` that no tag decides, beside other
+conditions on the same object, or among items that must be unlike each other.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from stackmask.grammar.source.work import spend
+
+MARK: Final[dict[str, Any]] = {"$comment": "stackmask: keys that are ignored"}
+
+_NOTES: Final = frozenset(
+    {
+        *("title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"),
+        *("$comment", "$schema", "$defs", "discriminator"),
+    }
+)
+_OBJECT: Final = _NOTES | {"type", "properties", "required", "additionalProperties"}
+_SHAPE: Final = _OBJECT | {
+    *("items", "prefixItems", "minItems", "maxItems"),
+    *("patternProperties", "propertyNames", "minProperties", "maxProperties"),
+}
+_SCALAR: Final = frozenset(
+    {
+        *(
+            "enum",
+            "const",
+            "format",
+            "pattern",
+            "minLength",
+            "maxLength",
+            "contentMediaType",
+            "contentEncoding",
+        ),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    }
+)
+_UNIONS: Final = ("anyOf", "oneOf", "allOf", "$ref")
+
+
+def mark_object(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of an object, marked if it says nothing of undeclared keys."""
+    if "properties" in schema and "additionalProperties" not in schema:
+        schema["additionalProperties"] = dict(MARK)
+    return schema
+
+
+def close_objects(schema: dict[str, Any]) -> bool:
+    """Replace all marks of a schema, in place; return whether objects were closed. Cost: linear in the schema."""
+    marked: dict[int, dict[str, Any]] = {}
+    reached: dict[int, bool] = {}  # False: in a place where it must stay open
+    stack: list[tuple[Any, bool]] = [(schema, True)]
+    while stack:
+        node, safe = stack.pop()
+        if isinstance(node, list):
+            stack.extend((item, safe) for item in node)
+        if not isinstance(node, dict) or reached.get(id(node)) in (False, safe):
+            continue
+        spend(1)
+        keys = node.keys()
+        if node.get("additionalProperties") == MARK:
+            marked[id(node)] = node
+            safe = safe and keys <= _OBJECT and set(node.get("required", ())) <= set(node["properties"])
+        else:
+            safe = safe and _is_plain(node)
+        reached[id(node)] = safe
+        for key, value in node.items():
+            if key == "$ref":
+                stack.append((_target(schema, value), safe))
+            elif key in ("properties", "patternProperties") and isinstance(value, dict):
+                stack.extend((inner, safe) for inner in value.values())
+            elif key not in _NOTES and key not in ("enum", "const"):
+                stack.append((value, safe))
+    for node in _all_marked(schema):
+        if reached.get(id(node)) and id(node) in marked:
+            node["additionalProperties"] = False
+        else:
+            del node["additionalProperties"]
+    return any(reached[place] for place in marked)
+
+
+def _is_plain(node: dict[str, Any]) -> bool:
+    """Tell whether narrower parts make the whole narrower, and leave it a value where it has one."""
+    unions = [name for name in _UNIONS if name in node]
+    if not unions:
+        return node.keys() <= _SHAPE | _SCALAR
+    name = unions[0]
+    if name == "oneOf" and node.get("discriminator", {}).get("propertyName") not in node.get("required", ()):
+        return False
+    if name == "allOf" and len(node["allOf"]) > 1:
+        return False
+    return len(unions) == 1 and node.keys() <= {*_NOTES, name, "required" if name == "oneOf" else name}
+
+
+def _target(schema: dict[str, Any], reference: Any) -> Any:
+    """Return what a reference within the schema leads to."""
+    found: Any = schema
+    for token in str(reference).removeprefix("#").split("/")[1:]:
+        key = token.replace("~1", "/").replace("~0", "~")
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _all_marked(schema: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    seen = set()
+    stack: list[Any] = [schema]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(node)
+        elif isinstance(node, dict) and id(node) not in seen:
+            seen.add(id(node))
+            if node.get("additionalProperties") == MARK:
+                found.append(node)
+            stack.extend(node.values())
+    return found

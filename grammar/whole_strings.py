@@ -1,0 +1,41 @@
+"""Questions about whole strings of a grammar, which an engine above this package answers.
+
+``Grammar.accepts`` and ``Grammar.sample`` need an automaton, which this package knows nothing of. The package itself
+(``stackmask``) hands one over when it is imported.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from stackmask.grammar.source.diagnostics import StackmaskError
+
+
+class StringEngine(Protocol):
+    """What answers; ``Grammar`` says what is asked."""
+
+    def accepts(self, grammar: Any, text: str | bytes) -> bool:
+        """Tell whether a whole text is in the language."""
+
+    def sample(self, grammar: Any, n: int, seed: int, max_bytes: int) -> list[str]:
+        """Return texts of the language."""
+
+
+_makers: list[Callable[[], StringEngine]] = []
+_made: list[StringEngine] = []
+
+
+def provide(make: Callable[[], StringEngine]) -> None:
+    """Let the engine that this makes, once it is needed, answer from now on."""
+    _makers[:] = [make]
+    _made.clear()  # mutant: old-engine
+
+
+def string_engine() -> StringEngine:
+    """Return the engine that answers. Raises: StackmaskError if there is none."""
+    if not _makers:
+        raise StackmaskError("nothing answers questions about strings yet: import stackmask")
+    if not _made:
+        _made[:] = [_makers[0]()]
+    return _made[0]

@@ -1,0 +1,313 @@
+"""Generations that are watched while they run: streams of text, of events of a turn, and coroutines."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, final, overload
+
+from transformers import StoppingCriteria, StoppingCriteriaList
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.outputs import Output
+from stackmask.grammar.tools.errors import TurnError
+from stackmask.grammar.tools.events import Event, EventReader, Value
+from stackmask.grammar.tools.parser import ParsedTurn
+from stackmask.runtime.fsm.compiling import CompiledFsm
+from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.prompts import lay_out
+from stackmask.runtime.generation.result import GenerationResult, Prompt
+from stackmask.runtime.generation.run import generate, plan_of
+from stackmask.runtime.generation.stopping import StopFlag
+from stackmask.runtime.generation.wanted import MISSING
+from stackmask.runtime.matching.compiler import CompiledGrammar
+
+
+@final
+class TextStream(Iterator[str], AsyncIterator[str]):
+    """The text of one generation, piece by piece, for ``for`` and ``async for``; ``result`` is there at its end.
+
+    Closing it (or leaving its ``with`` or ``async with`` block) early ends the generation at the next token, as cancelling the task does
+    that iterates.
+    """
+
+    def __init__(
+        self,
+        run: Callable[[Callable[[int, str], None], StoppingCriteria], list[GenerationResult]],
+        output: Output | None = None,
+    ) -> None:
+        self._output = output
+        self._text: list[str] = []
+        self._pieces: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+        self._stop = StopFlag()
+        self._error: BaseException | None = None
+        self._results: list[GenerationResult] = []
+        self._wake: Callable[[], object] | None = None  # the coroutine that waits
+        self._thread = threading.Thread(target=self._work, args=(run,), name="stackmask-stream", daemon=True)
+        self._thread.start()
+
+    def _work(self, run: Callable[..., list[GenerationResult]]) -> None:
+        try:
+            self._results = run(lambda _, text: self._put(text), self._stop)
+        except BaseException as error:  # noqa: BLE001  # handed to the thread that iterates
+            self._error = error
+        finally:
+            self._put(None)
+
+    def _put(self, piece: str | None) -> None:
+        self._pieces.put(piece)
+        wake = self._wake  # set before the coroutine looks at the queue: no piece is missed
+        if wake is not None:
+            with suppress(RuntimeError):  # its loop is closed
+                wake()
+
+    def __next__(self) -> str:
+        piece = self._pieces.get() if self._thread.is_alive() or not self._pieces.empty() else None
+        if piece is not None:
+            self._text.append(piece)
+            return piece
+        self._thread.join()
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        raise StopIteration
+
+    async def __anext__(self) -> str:
+        # no thread waits for a coroutine, or many streams would hold all threads of the loop
+        while True:
+            ready = asyncio.Event()
+            self._wake = partial(asyncio.get_running_loop().call_soon_threadsafe, ready.set)
+            if not self._pieces.empty() or not self._thread.is_alive():
+                break
+            try:
+                await ready.wait()
+            except asyncio.CancelledError:
+                self._stop.set()
+                raise
+        piece = next(self, None)  # nothing that takes long: a piece is there, or the thread is at its end
+        if piece is None:
+            raise StopAsyncIteration
+        return piece
+
+    @property
+    def text(self) -> str:
+        """What has come so far."""
+        return "".join(self._text)
+
+    @property
+    def partial(self) -> Any:
+        """The value of what has come so far, in plain Python values; None while there is none, or no type.
+
+        Cost: linear in the text. Without pydantic, only whole JSON has a value.
+        """
+        return None if self._output is None else self._output.partial(self.text)
+
+    @property
+    def result(self) -> GenerationResult:
+        """The whole result. Raises: GenerationError while the generation goes on, or if it failed."""
+        if self._thread.is_alive() or not self._results:
+            raise GenerationError("the stream has no result yet: iterate over it to its end")
+        return self._results[0]
+
+    def close(self) -> None:
+        """End the generation after its current step, and wait for that."""
+        self._stop.set()
+        self._thread.join()
+
+    async def aclose(self) -> None:
+        """Do what ``close`` does, while other tasks go on."""
+        self._stop.set()
+        await asyncio.to_thread(self._thread.join)
+
+    def __enter__(self) -> TextStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> TextStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+@final
+class TurnStream(Iterator[Event], AsyncIterator[Event]):
+    """The events of one turn with tools or reasoning, for ``for`` and ``async for``; ``result`` is there at its end.
+
+    Reasoning, text and arguments come while they are written, a call once more when it is whole, and at last the value
+    of the answer, if it has one. Closing ends the generation, as that of a ``TextStream``.
+    """
+
+    def __init__(self, pieces: TextStream, reader: EventReader, output: Output | None = None) -> None:
+        self._pieces = pieces
+        self._reader = reader
+        self._output = output
+        self._events: deque[Event] = deque()
+        self._closed = False
+
+    def __next__(self) -> Event:
+        while not self._events:
+            piece = next(self._pieces, None)
+            if piece is None and self._closed:
+                raise StopIteration
+            self._take(piece)
+        return self._events.popleft()
+
+    async def __anext__(self) -> Event:
+        while not self._events:
+            piece = await anext(self._pieces, None)
+            if piece is None and self._closed:
+                raise StopAsyncIteration
+            self._take(piece)
+        return self._events.popleft()
+
+    def _take(self, piece: str | None) -> None:
+        """Read a piece; None: the text is at its end."""
+        if piece is not None:
+            self._events += self._reader.feed(piece)
+            return
+        self._closed = True
+        with suppress(TurnError):  # one that was cut: the result says so
+            self._events += self._reader.close()
+        result = self.result
+        if result.finished and not result.parse_error:
+            self._events.append(Value(result.parsed))
+
+    @property
+    def text(self) -> str:
+        """What has come so far, with its markers."""
+        return self._pieces.text
+
+    @property
+    def turn(self) -> ParsedTurn:
+        """Reasoning, content and whole calls so far. Cost: linear in them."""
+        return self._reader.turn
+
+    @property
+    def partial(self) -> Any:
+        """The value of the answer so far, in plain Python values; None while there is none, or no type."""
+        content = self.turn.content
+        return None if self._output is None or not content else self._output.partial(content)
+
+    @property
+    def result(self) -> GenerationResult:
+        """The whole result. Raises: GenerationError while the generation goes on, or if it failed."""
+        return self._pieces.result
+
+    def close(self) -> None:
+        """End the generation after its current step, and wait for that."""
+        self._pieces.close()
+
+    async def aclose(self) -> None:
+        """Do what ``close`` does, while other tasks go on."""
+        await self._pieces.aclose()
+
+    def __enter__(self) -> TurnStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    async def __aenter__(self) -> TurnStream:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+
+@overload
+def stream(
+    model: Any, tokenizer: Any, prompt: Prompt, grammar: Any = ..., *, tools: Iterable[Any], **options: Any
+) -> TurnStream: ...
+
+
+@overload
+def stream(
+    model: Any, tokenizer: Any, prompt: Prompt, grammar: Any = ..., *, reasoning: str, **options: Any
+) -> TurnStream: ...
+
+
+@overload
+def stream(model: Any, tokenizer: Any, prompt: Prompt, grammar: Any, **options: Any) -> TextStream: ...
+
+
+def stream(
+    model: Any,
+    tokenizer: Any,
+    prompt: Prompt,
+    grammar: Any = MISSING,
+    *,
+    tools: Iterable[Any] | None = None,
+    tool_choice: Any = "auto",
+    reasoning: str | None = None,
+    parallel: bool = True,
+    style: Any = None,
+    **options: Any,
+) -> TextStream | TurnStream:
+    """Generate for one prompt and yield the text as it comes; arguments as for ``generate``.
+
+    With ``tools``, ``reasoning`` or ``style`` it yields events of the turn, such as ``tools.TextDelta``.
+    Example: ``for piece in stream(model, tokenizer, "Say hello in JSON:", grammar): print(piece, end="")``
+    """
+    for name in ("on_text", "stopping_criteria"):
+        if name in options:
+            raise GenerationError(f"{name} cannot be given to stream: use generate")
+    plan = plan_of(tokenizer, tools, tool_choice, reasoning, parallel, style)
+    if plan is not None:
+        options |= {"tools": plan.tools, "tool_choice": tool_choice, "reasoning": plan.reasoning}
+        options |= {"parallel": parallel, "style": plan.style}
+
+    def run(on_text: Callable[[int, str], None], stop: StoppingCriteria) -> list[GenerationResult]:
+        criteria = StoppingCriteriaList([stop])
+        return generate(
+            model, tokenizer, [prompt], given, on_text=on_text, stopping_criteria=criteria, **options
+        )
+
+    if (
+        grammar is not None
+        and grammar is not MISSING
+        and not isinstance(grammar, CompiledGrammar | CompiledFsm)
+    ):
+        grammar = Grammar.of(grammar, profile=options.get("profile", "model"))
+    given = grammar if grammar is MISSING else [grammar]
+    source = getattr(grammar, "grammar", grammar)
+    output = getattr(source, "output", None)
+    if plan is None:
+        return TextStream(run, output)
+    chat_options = {} if isinstance(prompt, str) else plan.chat_options(options.get("chat_options") or {})
+    began = plan.began(*lay_out(tokenizer, [prompt], chat_options))
+    return TurnStream(TextStream(run), plan.events(began), output)
+
+
+async def agenerate(
+    model: Any,
+    tokenizer: Any,
+    prompts: Prompt | Sequence[Prompt],
+    grammar: Any = MISSING,
+    **options: Any,
+) -> list[GenerationResult]:
+    """Generate in a thread, so that the event loop goes on; arguments, results and errors as of ``generate``.
+
+    When the task is cancelled, the generation ends after its current step, or compiling within milliseconds; the task
+    ends once it has.
+    """
+    stop = StopFlag()
+    criteria = StoppingCriteriaList([*options.pop("stopping_criteria", ()), stop])
+    work = asyncio.ensure_future(
+        asyncio.to_thread(generate, model, tokenizer, prompts, grammar, stopping_criteria=criteria, **options)
+    )
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait([work])
+        with suppress(BaseException):
+            work.result()  # its error is nobody's: the task was cancelled
+        raise

@@ -1,0 +1,184 @@
+"""What is wanted of each prompt, compiled; and what a row of tokens is of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.outputs import Output, OutputError, describe_refusal
+from stackmask.grammar.source.work import Event
+from stackmask.grammar.tools.parser import ParsedTurn
+from stackmask.runtime.fsm.compiling import CompiledFsm
+from stackmask.runtime.generation.errors import GenerationError
+from stackmask.runtime.generation.result import GenerationResult, JumpReport, Prompt
+from stackmask.runtime.generation.text import TextDecoder
+from stackmask.runtime.generation.turns import Began, TurnPlan, answer_value
+from stackmask.runtime.matching.compiler import CompiledGrammar, Compiler
+
+if TYPE_CHECKING:
+    from stackmask.runtime.vocabulary.vocabulary import Vocabulary
+
+MISSING: Final = object()
+"""No grammar was given, which None would be: free text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one prompt is to be followed by.
+
+    ``compiled``: None for free text. ``output``: how the text becomes a value. ``plan``: of a turn with tools or
+    reasoning, whose answer is in ``answer``.
+    """
+
+    compiled: Any
+    output: Output | None = None
+    plan: TurnPlan | None = None
+    answer: Grammar | None = None
+    began: Began = ""
+
+
+def grammars_of(grammar: Any, prompts: int, plan: TurnPlan | None, *, one: bool) -> list[Any]:
+    """Return what was given for each prompt. ``one``: the prompt was not given in a list.
+
+    Raises: GenerationError if nothing was given, or not one for each prompt.
+    """
+    if grammar is MISSING and plan is not None:
+        return [None] * prompts
+    if grammar is MISSING:
+        raise GenerationError(
+            "nothing says what is to be written: give a type, a JSON Schema, a grammar or tools=[…]; None for free text"
+        )
+    is_choices = (
+        one
+        and isinstance(grammar, Sequence)
+        and bool(grammar)
+        and all(isinstance(item, str) for item in grammar)
+    )
+    if is_choices and len(grammar) == 1 and "::=" in str(grammar[0]):
+        raise GenerationError(
+            "for one prompt, a list of str is a list of choices: give the EBNF text itself, without the list"
+        )
+    if not isinstance(grammar, Sequence) or isinstance(grammar, str) or is_choices:
+        return [grammar] * prompts
+    if len(grammar) != prompts:
+        raise GenerationError(f"grammar has {len(grammar)} entries, but there are {prompts} prompts")
+    return list(grammar)
+
+
+def compile_all(
+    compiler: Compiler,
+    grammars: Sequence[Any],
+    profile: Literal["exact", "model"],
+    plan: TurnPlan | None,
+    texts: Sequence[str],
+    cancel: Event | None,
+) -> list[Wanted]:
+    """Compile the grammar of each prompt; equal objects once. ``texts``: of the prompts."""
+    done: dict[tuple[int, Began], Wanted] = {}
+    found = []
+    for item, text in zip(grammars, texts, strict=True):
+        began: Began = "" if plan is None else plan.began(text)
+        key = id(item), began
+        if key not in done:
+            done[key] = _compile(compiler, item, profile, plan, began, cancel)
+        found.append(done[key])
+    return found
+
+
+def _compile(
+    compiler: Compiler,
+    item: Any,
+    profile: Literal["exact", "model"],
+    plan: TurnPlan | None,
+    began: Began,
+    cancel: Event | None,
+) -> Wanted:
+    if item is None and plan is None:
+        return Wanted(None)
+    if isinstance(item, CompiledGrammar | CompiledFsm):
+        if plan is not None:
+            raise GenerationError(
+                "with tools or reasoning, give the Grammar itself: it becomes part of the turn's"
+            )
+        if not item.vocabulary.fits(compiler.vocabulary):
+            raise GenerationError(
+                f"the grammar was compiled for {item.vocabulary!r}, but the model's vocabulary is "
+                f"{compiler.vocabulary!r}: pass the Grammar itself, or its own compiler"
+            )
+        return Wanted(item, None if item.grammar is None else item.grammar.output)
+    source = None
+    if item is not None:
+        try:
+            source = Grammar.of(item, profile=profile, limits=compiler.limits)
+        except OutputError as error:
+            raise GenerationError(f"grammar is {type(item).__name__}: {error}") from None
+    if plan is None:
+        assert source is not None
+        return Wanted(compiler.compile(source, cancel=cancel), source.output)
+    compiled = compiler.compile(plan.grammar(source, began, profile), cancel=cancel)
+    return Wanted(compiled, plan=plan, answer=source, began=began)
+
+
+def result_of(
+    prompt: Prompt,
+    wanted: Wanted,
+    vocabulary: Vocabulary,
+    row: list[int],
+    limit: int,
+    jumps: JumpReport | None,
+) -> GenerationResult:
+    """Cut a row at its first stop token, and judge it with a matcher of its own."""
+    stops = frozenset(vocabulary.stop_ids)
+    end = next((i for i, token in enumerate(row) if token in stops), None)
+    ids = row[:end]
+    finished = end is not None
+    is_marker = False  # the stop token is asked for by name
+    if wanted.compiled is not None:
+        matcher = wanted.compiled.matcher()
+        finished = all(matcher.accept_token(token) for token in ids)
+        if finished and end is not None and not matcher.is_accepting():
+            is_marker = matcher.accept_token(row[end])
+        finished = finished and matcher.is_accepting()
+    plan = wanted.plan
+    if plan is None:
+        text = vocabulary.decode(ids).decode("utf-8", "replace")
+        turn = ParsedTurn(content=text)
+        parsed, problem = _parsed(wanted.output, text, finished)
+    else:
+        decoder = TextDecoder(vocabulary, plan.marker_texts(vocabulary))
+        text = "".join(map(decoder.push, row[: len(ids) + is_marker])) + decoder.finish()
+        turn = plan.read(text, wanted.began)
+        parsed, problem = answer_value(turn, wanted.answer) if finished else (None, UNFINISHED)
+    return GenerationResult(
+        prompt=prompt,
+        text=text,
+        token_ids=tuple(ids),
+        finished=finished,
+        reason="stop" if end is not None else "length" if len(ids) >= limit else "interrupted",
+        jumps=jumps,
+        parsed=parsed,
+        parse_error=problem,
+        content=turn.content,
+        reasoning=turn.reasoning,
+        calls=tuple(turn.calls),
+    )
+
+
+UNFINISHED: Final = "the text is not finished"
+
+
+def _parsed(output: Output | None, text: str, finished: bool) -> tuple[Any, str]:
+    """Return the value of a text, or None and why there is none."""
+    if output is None:
+        return (
+            None,
+            "the grammar says nothing of values: make it of a type, a JSON Schema, choices or a pattern",
+        )
+    if not finished:
+        return None, UNFINISHED
+    try:
+        return output.value(text), ""
+    except Exception as error:  # noqa: BLE001  # a validator of the type may raise anything, and the text is there
+        return None, describe_refusal(error)
