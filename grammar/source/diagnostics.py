@@ -6,6 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from stackmask.grammar.ir import SourceText, Span
 from stackmask.grammar.source.visible import escaped
@@ -57,15 +58,32 @@ class GrammarFileError(StackmaskError):
     """A grammar file that cannot be read: missing, a directory, binary, or not UTF-8."""
 
 
+class MissingFileError(StackmaskError, FileNotFoundError):
+    """A file to be loaded that is not there."""
+
+
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One problem: ``code`` is stable (``G003``), ``message`` one line, ``label`` stands beside the caret."""
+    """One problem: ``code`` is stable (``G003``), ``message`` one line, ``label`` stands beside the caret.
+
+    ``severity``: an "error" refuses the grammar, a "warning" changes nothing.
+    """
 
     code: str
     message: str
     span: Span | None = None
     label: str = ""
     help: str = ""
+    severity: Literal["error", "warning"] = "error"
+
+
+class Warnings(tuple[Diagnostic, ...]):
+    """Diagnostics of what is allowed and looks like a mistake; as text they are shown with their places."""
+
+    sources: Sequence[SourceText] = ()
+
+    def __str__(self) -> str:
+        return presentable(render(self, self.sources))
 
 
 class Collector:
@@ -107,7 +125,7 @@ def render(diagnostics: Iterable[Diagnostic], sources: Sequence[SourceText]) -> 
 
 def render_one(diagnostic: Diagnostic, sources: Sequence[SourceText]) -> str:
     """Render one diagnostic; without a span or its source, the headline and the help only."""
-    headline = f"error[{diagnostic.code}]: {diagnostic.message}"
+    headline = f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}"
     span = diagnostic.span
     if span is None or not 0 <= span.source < len(sources):
         return f"{headline}\n  = help: {diagnostic.help}" if diagnostic.help else headline

@@ -15,6 +15,12 @@ from transformers import LogitsProcessorList, StoppingCriteria, StoppingCriteria
 from stackmask.grammar.grammar import Grammar
 from stackmask.grammar.outputs import Output, OutputError
 from stackmask.runtime.fsm.compiling import CompiledFsm
+from stackmask.runtime.generation.arguments import (
+    as_chat_options,
+    chat_text,
+    check_model_options,
+    check_sources,
+)
 from stackmask.runtime.generation.errors import GenerationError
 from stackmask.runtime.generation.jumping import JumpDecoding
 from stackmask.runtime.generation.models import compiler_for
@@ -67,15 +73,18 @@ def generate(
 
     Raises: GenerationError for arguments that make no sense; GrammarError and VocabularyError as compiling does.
     """
+    check_sources(model, tokenizer)
     batch = _as_prompts(prompts)
     _check_options(batch, max_new_tokens, on_text, options)
+    check_model_options(model, options)
+    chat_options = as_chat_options(chat_options)
     if not batch:
         return []
     if compiler is None:
         compiler = compiler_for(model, tokenizer) if vocabulary is None else Compiler(vocabulary)
     vocabulary = compiler.vocabulary
     compiled = _compile_all(compiler, grammar, len(batch), one=_is_one(prompts))
-    inputs = _encode(tokenizer, batch, _pad_id(tokenizer, vocabulary), chat_options or {})
+    inputs = _encode(tokenizer, batch, _pad_id(tokenizer, vocabulary), chat_options)
     inputs = {name: value.to(model.device) for name, value in inputs.items()}
     start = 1 if model.config.is_encoder_decoder else inputs["input_ids"].shape[1]
 
@@ -311,6 +320,8 @@ def _is_one(prompts: Prompt | Sequence[Prompt]) -> bool:
 def _as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
     if isinstance(prompts, str):
         return [prompts]
+    if not isinstance(prompts, Sequence) or isinstance(prompts, bytes):
+        raise GenerationError(f"a prompt is text or a list of messages, not {type(prompts).__name__}")
     listed: list[Any] = list(prompts)
     if listed and all(isinstance(item, Mapping) for item in listed):
         return [listed]
@@ -325,6 +336,8 @@ def _as_prompts(prompts: Prompt | Sequence[Prompt]) -> list[Prompt]:
 def _check_options(
     prompts: list[Prompt], max_new_tokens: int, on_text: Any, options: Mapping[str, Any]
 ) -> None:
+    if isinstance(max_new_tokens, bool) or not isinstance(max_new_tokens, int):
+        raise GenerationError(f"max_new_tokens is {max_new_tokens!r:.60}, must be a whole number")
     if max_new_tokens < 1:
         raise GenerationError(f"max_new_tokens is {max_new_tokens}, must be 1 or more")
     if on_text is not None and options.get("num_beams", 1) > 1:
@@ -392,7 +405,7 @@ def _encode(
         if isinstance(prompt, str):
             ids = tokenizer(prompt)["input_ids"]
         else:
-            text = tokenizer.apply_chat_template(list(prompt), **template)
+            text = chat_text(tokenizer, prompt, template)
             ids = tokenizer(text, add_special_tokens=False)["input_ids"]
         if not ids:
             start = next((i for i in (tokenizer.bos_token_id, tokenizer.eos_token_id) if i is not None), pad)

@@ -96,7 +96,7 @@ class Setting:
             "Colour": Colour,
             "Socket": Socket,
         }
-        if "model" in code or "torch" in code or "Processor" in code:
+        if any(word in code for word in ("model", "tokenizer", "torch", "Processor")):
             names |= self.generation
         return names
 

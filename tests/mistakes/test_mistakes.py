@@ -17,6 +17,7 @@ from golden import Case, read_cases, write_cases
 from mistakes.setting import Commanded, Setting
 
 from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.json_schema.document.report import Report
 from stackmask.grammar.source.diagnostics import StackmaskError
 from stackmask.runtime.matching.matcher import Matcher
 
@@ -74,7 +75,8 @@ def run(code: str, names: dict[str, Any]) -> Any:
 def shown(value: Any) -> str:
     readers: list[tuple[type, Callable[[Any], str]]] = [
         (Commanded, lambda command: f"exit status {command.status}\n{command.text}"),
+        (Report, str),
         (Matcher, lambda matcher: f"refusal: {matcher.refusal}"),
-        (Grammar, lambda grammar: f"report: {grammar.report}"),
+        (Grammar, lambda grammar: str(grammar.warnings) or "raw grammar, without a warning"),
     ]
     return next((read(value) for kind, read in readers if isinstance(value, kind)), f"raw value: {value!r}")

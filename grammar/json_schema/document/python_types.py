@@ -143,7 +143,9 @@ def type_schema(source: Any) -> dict[str, Any]:
         else:
             made = TypeAdapter(source).json_schema(schema_generator=_generator())
     except PydanticUserError as error:
-        raise SchemaError("", "", f"pydantic has no schema for {source!r:.80}: {error}") from None
+        first = str(error).split("\n")[0].split(". ")[0]
+        cure = "give a pydantic model, a dataclass, a TypedDict, or a type made of those and of plain values"
+        raise SchemaError("", "", f"pydantic has no schema for {source!r:.80}: {first}; {cure}") from None
     return made
 
 

@@ -1,0 +1,62 @@
+"""Warnings: none where a grammar means what it looks like, and no effect on the grammar."""
+
+from __future__ import annotations
+
+import pytest
+
+from stackmask.grammar.grammar import Grammar
+from stackmask.grammar.source.diagnostics import StackmaskError
+from stackmask.grammar.source.files import bundled_names
+
+FINE = [
+    'root ::= [a-z]+ - "if"',
+    'root ::= [a-z]{2,8} - KEYWORD\nKEYWORD ::= "if" | "else"',
+    'root ::= ([a-z] - [aeiou])+',
+    'root ::= [a-z]{3} - "the"',
+    'root ::= "a" | "b" | "ab" | [0-9]+ | ""',
+    'root ::= [0-9]+ | "a1" | [a-f]',
+    'root ::= . . "z" | "." "."',
+    'root ::= "a"?  ("b"*)* # x9 is no character',
+    "root ::= ['\"] | [a-z|]",
+    'root ::= item | <|item|>\nitem ::= "a"',
+    'root ::= "a" !>> letter\nletter ::= [a-z]',
+    'root ::= "a" "b"\n%skip gap\ngap ::= " "',
+    'root ::= "#x9" | [#x]',
+    'root ::= ("a" |) "b" | ("a" |) "c"',
+]
+
+
+@pytest.mark.parametrize("text", FINE)
+def test_no_warning(text: str) -> None:
+    assert str(Grammar.from_ebnf(text).warnings) == ""
+
+
+@pytest.mark.parametrize("name", bundled_names())
+def test_bundled_grammars_use_all_their_rules(name: str) -> None:
+    found = [w for w in Grammar.bundled(name).warnings if w.code != "G201"]
+    assert not found, found[0]
+
+
+def test_they_are_diagnostics_that_refuse_nothing() -> None:
+    grammar = Grammar.from_ebnf('root ::= "a" | "a"\nother ::= "b"', name="g.ebnf")
+    assert [(w.code, w.severity) for w in grammar.warnings] == [("G203", "warning"), ("G201", "warning")]
+    assert "warning[G203]" in str(grammar.warnings) and "g.ebnf:1:16" in str(grammar.warnings)
+    assert grammar.warnings is grammar.warnings
+    assert grammar.rules == Grammar.from_ebnf('root ::= "a" | "a"\nother ::= "b"', name="g.ebnf").rules
+
+
+def test_other_front_ends_have_none() -> None:
+    assert not Grammar.from_regex("a|a").warnings
+    assert not Grammar.from_choices(["a", "a"]).warnings
+    assert not Grammar.from_json_schema({"title": "t", "x-order": 1, "type": "string"}).warnings
+
+
+def test_the_work_is_bounded() -> None:
+    text = "root ::= " + " | ".join(f'"{n}"' for n in range(20_000)) + " | [0-9]+"
+    assert len(Grammar.from_ebnf(text).warnings) == 200
+    from stackmask.pda.limits import Limits
+
+    grammar = Grammar.from_ebnf(text)
+    grammar.limits = Limits(max_work=1000)
+    with pytest.raises(StackmaskError, match="max_work"):
+        assert grammar.warnings
